@@ -93,6 +93,16 @@ describe('decide', () => {
     expect((await ask('decide.w2', { attempt: 'a1' })).body).toMatchObject({ attempt: 'a1', cause: 'no-policy' });
   });
 
+  test('one that is published again once it is decided gets its decision at the new inbox', async () => {
+    const { body } = await ask('decide.w10', { attempt: 'a1' });
+    const inbox = '_INBOX.test.again';
+    const answers = nc.subscribe(inbox, { max: 1 });
+    const h = headers();
+    h.set('Stopgate-Reply', inbox);
+    nc.publish('stopgate.main.worker.w10.stop.attempted', '{"attempt":"a1"}', { headers: h });
+    for await (const message of answers) expect(message.json()).toMatchObject({ attempt: 'a1', seq: body.seq });
+  });
+
   test('a hold ends by its own time where no entry comes', async () => {
     await publish('worker.w3.worker.registered', { policy: 'held' });
     const { body } = await ask('decide.w3', { attempt: 'a1' });

@@ -56,6 +56,7 @@ test('without a time it never ends, and once it is closed neither', async () => 
   void createIdleWatch(undefined, 'own.')
     .ended(() => false)
     .then(never);
+  expect(vi.getTimerCount()).toBe(0);
   const { idle, after } = watch();
   idle.close();
   expect(await after(3_600)).toBeNull();

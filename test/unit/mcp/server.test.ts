@@ -1,8 +1,13 @@
 /** The MCP server alone, over a service in memory: generated ids, and how bugs are reported. */
+
+import { PassThrough } from 'node:stream';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { AppError } from '../../../src/errors.ts';
 import { createMcpServer } from '../../../src/mcp/server.ts';
+import { serveStdio } from '../../../src/mcp/stdio.ts';
+import { withNextStep } from '../../../src/mcp/tools/evaluate-iteration.ts';
 import { createFakeService } from '../../integration/http/fake-service.ts';
 
 async function connect(fault: Error | null = null) {
@@ -44,4 +49,26 @@ test('a bug is reported to us, and its details not to the client', async () => {
   expect(answer).toMatchObject({ isError: true, content: [{ text: expect.stringMatching(/^internal error/) }] });
   expect(JSON.stringify(answer)).not.toContain('secret');
   expect(onBug).toHaveBeenCalledWith(bug, 'decide');
+});
+
+test('a stdin that breaks is a failure, unlike one that ends', async () => {
+  const serve = (stdin: PassThrough) =>
+    serveStdio({
+      ...{ port: createFakeService(), worker: null, stdin, stdout: new PassThrough() },
+      ...{ signal: new AbortController().signal, note: () => {} },
+    });
+  const [ends, breaks] = [new PassThrough(), new PassThrough()];
+  const [ended, broken] = [serve(ends), expect(serve(breaks)).rejects.toThrow('read failed')];
+  ends.end();
+  breaks.destroy(new Error('read failed'));
+  await ended;
+  await broken;
+});
+
+test('only a refusal of an iteration says how to begin another', async () => {
+  const fail = (error: Error) => withNextStep(() => Promise.reject(error));
+  await expect(fail(new AppError('entry.refused', 'it has ended'))).rejects.toThrow(
+    'start a new loop with iteration_start',
+  );
+  await expect(fail(new AppError('log.unavailable', 'no NATS'))).rejects.toThrow(/^no NATS$/);
 });

@@ -1,7 +1,7 @@
 /** Do the required files exist, under the worker's folder and nowhere else? (seed 002, FileExistsChecker) */
 import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { createWorkspace } from '../../integration/runner/workspace.ts';
 
 test('files, folders and symlinks within the folder are there', async () => {
@@ -24,6 +24,15 @@ test('those that are missing are named in the given order', async () => {
     feedback: { missing },
     tookMs: expect.any(Number),
   });
+});
+
+test('a runner that is closed looks at nothing', async () => {
+  const { runner, cwd } = await createWorkspace();
+  await runner.close();
+  const onStarted = vi.fn();
+  const request = { kind: 'files', files: ['a'], cwd, timeoutMs: null } as const;
+  expect(await runner.run(request, new AbortController().signal, onStarted)).toMatchObject({ outcome: 'error' });
+  expect(onStarted).not.toHaveBeenCalled();
 });
 
 test('too many to name are counted', async () => {

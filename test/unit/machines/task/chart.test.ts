@@ -87,6 +87,14 @@ describe('an iteration is judged by the hooks', () => {
     expect(restored.results()).toMatchObject([{ attempt: 'a2', action: 'escalate' }]);
   });
 
+  test('a hook that is added meanwhile gives the one that is waited for no more time', () => {
+    const { send, results } = begin({ hook: 'scan', type: 'remote', name: 'sec' });
+    send('iteration.validated', { iteration: 1, attempt: 'a1' }, undefined, 1_000);
+    send('hook.registered', { type: 'tdd' }, undefined, 100_000);
+    send('timer.fired', { timer: 't' }, undefined, 121_000);
+    expect(results()).toMatchObject([{ attempt: 'a1', action: 'escalate' }]);
+  });
+
   test('those that wait for a hook that is gone are answered without it', () => {
     const { send, results } = begin({ hook: 'scan', type: 'remote', name: 'sec' }, { type: 'tdd' });
     send('iteration.validated', { iteration: 1, attempt: 'a1' });

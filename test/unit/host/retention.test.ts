@@ -1,0 +1,27 @@
+/** Who cuts the log. */
+import { expect, test, vi } from 'vitest';
+import { createFleet, type Entry, foldEntry, ownerFor, readEntry } from '../../../machines/index.ts';
+import type { HostContext } from '../../../src/host/context.ts';
+import { createRetention } from '../../../src/host/retention.ts';
+
+test('of several replicas one cuts the log', async () => {
+  const fleet = createFleet('main');
+  const names = ['r1', 'r2', 'r3'];
+  for (const replica of names) {
+    const data = JSON.stringify({ replica });
+    const entry = readEntry('stopgate.main.own.fleet.main.replica.joined', data, data.length) as Entry;
+    foldEntry(fleet, { seq: fleet.seq + 1, atMs: 1_000, entry, owner: null });
+  }
+  const looked: string[] = [];
+  for (const replica of names) {
+    const fittingSnapshots = () => {
+      looked.push(replica);
+      return [];
+    };
+    const context = { ...{ fleet, replica, phase: 'head', trimmer: {}, fittingSnapshots }, logger: { warn: vi.fn() } };
+    const retention = createRetention(context as unknown as HostContext, { owedFrom: () => null });
+    retention.configure({ forMs: 1, bytesMax: null, archive: null });
+    await retention.run();
+  }
+  expect(looked).toEqual([ownerFor(fleet, 'retention', null)]);
+});
