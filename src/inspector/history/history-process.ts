@@ -117,8 +117,6 @@ const argumentsFor = ({ heapMiB }: Options): string[] => [
   `--max-old-space-size=${heapMiB}`,
   // Threads that collect garbage at the same time would take the other cores from the service and from NATS.
   '--single-threaded-gc',
-  // V8 looks through a heap that grows from nothing again and again: a tenth of the first jump.
-  `--initial-heap-size=${heapMiB / 6}`,
 ];
 
 /** Those that say how this process was started, such as whose certificates it trusts; not the port of its debugger. */
