@@ -10,7 +10,7 @@ export const taskListing: Listing<TaskView> = {
   rowOf: (view, colors) => {
     const { task, state, worker, queue, plan, iteration, maxIterations, hooks, title, outcome } = view;
     return [
-      { text: task, paint: colors.bold },
+      { text: task, paint: colors.bold, isWhole: true },
       { text: outcome ?? state, paint: paintState(state, colors) },
       { text: worker ?? '-' },
       { text: queue ?? '-' },

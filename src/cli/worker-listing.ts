@@ -14,7 +14,7 @@ export const workerListing: Listing<WorkerView> = {
     const { worker, state, presence, retry, idle, tasks, agent, lastDecision } = view;
     const limit = idle.limitMs === null ? '' : `/${formatDuration(idle.limitMs)}`;
     return [
-      { text: worker, paint: colors.bold },
+      { text: worker, paint: colors.bold, isWhole: true },
       { text: state, paint: paintState(state, colors) },
       { text: presence, paint: paintPresence(presence, colors) },
       { text: `${retry.count}/${retry.max ?? '∞'}` },

@@ -1,11 +1,14 @@
 /** Columns of text under headings; the widest columns are shortened until the table fits. */
 import { clean, cut, pad, widthOf } from './text.ts';
 
-export type Cell = { readonly text: string; readonly paint?: (text: string) => string };
+/** `isWhole`: its column is shortened last, such as that of an id, which a person copies. */
+export type Cell = { readonly text: string; readonly paint?: (text: string) => string; readonly isWhole?: boolean };
 export type Row = readonly Cell[];
 
 const gap = 2;
 const columnMin = 4;
+/** So far the other columns give way to those that should stay whole. */
+const givesWayTo = 8;
 const columnMax = 60;
 
 /** Cleans the cells. Without rows there are no lines at all; `headings` may be empty. */
@@ -13,7 +16,8 @@ export function formatTable(headings: readonly string[], rows: readonly Row[], w
   if (rows.length === 0) return [];
   const cells = rows.map((row) => row.map(({ text, paint = same }) => ({ text: clean(text), paint })));
   const all = headings.length === 0 ? cells : [headings.map((text) => ({ text, paint: same })), ...cells];
-  const widths = narrow(widest(all), width);
+  const whole = (rows[0] ?? []).map(({ isWhole = false }) => isWhole);
+  const widths = narrow(widest(all), whole, width);
   return all.map((row) => {
     const last = row.length - 1;
     const line = row.map(({ text, paint }, column) => {
@@ -38,13 +42,15 @@ function widest(rows: readonly { text: string }[][]): number[] {
   return widths;
 }
 
-function narrow(widths: readonly number[], width: number): number[] {
+function narrow(widths: readonly number[], whole: readonly boolean[], width: number): number[] {
   const narrowed = [...widths];
   const total = () => narrowed.reduce((sum, each) => sum + each + gap, -gap);
+  const widestOf = (columns: readonly number[]) => columns.indexOf(Math.max(...columns));
   while (total() > width) {
-    const most = Math.max(...narrowed);
-    if (most <= columnMin) break;
-    narrowed[narrowed.indexOf(most)] = most - 1;
+    const others = narrowed.map((each, column) => (whole[column] ? 0 : each));
+    const column = widestOf(Math.max(...others) > givesWayTo ? others : narrowed);
+    if ((narrowed[column] ?? 0) <= columnMin) break;
+    narrowed[column] = (narrowed[column] ?? 0) - 1;
   }
   return narrowed;
 }

@@ -25,7 +25,7 @@ const listing: Listing<Row> = {
     return rows.flat().sort((a, b) => (a.since < b.since ? -1 : a.since > b.since ? 1 : 0));
   },
   rowOf: ({ entity, id, since, cause, acknowledgedBy, notified, reason }, colors) => [
-    { text: `${entity} ${id}`, paint: colors.bold },
+    { text: `${entity} ${id}`, paint: colors.bold, isWhole: true },
     { text: formatAgo(since) },
     { text: cause },
     acknowledgedBy === null ? { text: 'nobody', paint: colors.yellow } : { text: `by ${acknowledgedBy}` },

@@ -9,7 +9,7 @@ const listing: Listing<QueueView> = {
   headings: ['QUEUE', 'PENDING', 'REPORTED'],
   narrowHeadings: ['QUEUE', 'PENDING', 'REPORTED'],
   rowOf: ({ queue, pending, reported }, colors) => [
-    { text: queue, paint: colors.bold },
+    { text: queue, paint: colors.bold, isWhole: true },
     { text: String(pending), ...(pending > 0 ? { paint: colors.yellow } : {}) },
     { text: String(reported) },
   ],

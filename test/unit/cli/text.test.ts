@@ -77,6 +77,12 @@ test('a table shortens its widest columns first, and wide letters keep their col
   expect(formatTable(['A'], [], 20)).toEqual([]);
 });
 
+test('a table leaves the ids whole that a person copies, as long as others can give way', () => {
+  const rows = [[{ text: 'loop-app-4d1a8d', isWhole: true }, { text: 'block incomplete' }]];
+  expect(formatTable([], rows, 28)).toEqual(['loop-app-4d1a8d  block inco…']);
+  expect(formatTable([], rows, 18)).toEqual(['loop-ap…  block i…']);
+});
+
 test('a narrow terminal gets the columns that matter most', () => {
   const listing: Parameters<typeof formatListing<string>>[0] = {
     headings: ['WHO', 'MOOD', 'WHY'],
