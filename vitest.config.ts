@@ -37,9 +37,6 @@ export default defineConfig({
           globalSetup: ['test/support/global-setup.ts'],
           setupFiles: ['test/support/leak-check.ts'],
           isolate: false,
-          // They wait for servers and processes most of their time: with two to a core the processor is busy.
-          maxWorkers: 2 * availableParallelism(),
-          sequence: { groupOrder: 1 }, // after the other projects, since the number of workers differs
         },
       },
       {

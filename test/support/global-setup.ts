@@ -10,7 +10,7 @@ declare module 'vitest' {
 }
 
 export default async function startServers(project: TestProject): Promise<() => Promise<void>> {
-  const count = Number(project.config.maxWorkers);
+  const count = Number(project.vitest.config.maxWorkers);
   const servers = await Promise.all(Array.from({ length: count }, () => startNatsServer()));
   project.provide(
     'natsServers',
