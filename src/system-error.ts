@@ -8,6 +8,7 @@ const reasons: Readonly<Record<string, string>> = {
   EROFS: 'the file system is read-only; choose another place',
   ENOSPC: 'the disk is full; free some space',
   EDQUOT: 'your disk quota is used up; free some space',
+  EFBIG: 'the file would be too large; raise the limit (ulimit -f)',
   ENOENT: 'there is no such file or folder',
   ENOTDIR: 'a part of the path is a file',
   EISDIR: 'it is a folder',

@@ -1,5 +1,6 @@
 /** What a command uses of the process: its streams, its terminal and Ctrl-C. Tests provide their own. */
-import type { Readable, Writable } from 'node:stream';
+import { fstatSync, writeFileSync } from 'node:fs';
+import { type Readable, Writable } from 'node:stream';
 import { AppError } from '../errors.ts';
 
 export type Io = {
@@ -30,13 +31,29 @@ function currentFolder(): string {
   }
 }
 
+/** Node's own stream for a file ignores that a disk which fills up took only a part of the text. */
+function openStdout(): Writable {
+  const { stdout } = process;
+  if (!fstatSync(stdout.fd).isFile()) return stdout;
+  return new Writable({
+    write(chunk, _encoding, done) {
+      try {
+        writeFileSync(stdout.fd, chunk);
+        done();
+      } catch (error) {
+        done(error as Error);
+      }
+    },
+  });
+}
+
 /** npm forwards the Ctrl-C that the terminal sends to all processes: two within this time count as one. */
 const doubledMs = 500;
 
 /** The real process. A second Ctrl-C forces the end of a command, as a signal would; `exit` handlers still run. */
 export function processIo(env: Io['env']): Io {
   return {
-    stdout: process.stdout,
+    stdout: openStdout(),
     stderr: process.stderr,
     get stdin() {
       return process.stdin; // Accessing it opens it, so only a reader may.

@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { commands } from '../../src/cli/command-table.ts';
 import { version } from '../../src/version.ts';
@@ -177,6 +178,19 @@ describe('as it is shipped', () => {
     expect(await says(['--version'])).toBe(`${version()}\n`);
     expect(await says(['--help'])).toContain('stopgate');
   });
+});
+
+test('output that a file takes only in part is an error', async () => {
+  // 512 bytes of the help: as on a disk that fills up, a write takes a part, and the next one fails.
+  const limited = ['-c', 'ulimit -f 1; exec "$0" "$@" >part', process.execPath, main, 'help'];
+  const child = spawn('sh', limited, {
+    cwd: folder.path,
+    env: cleanEnv(folder.path),
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const [stderr, [code]] = await Promise.all([text(child.stderr), once(child, 'close')]);
+  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('stopgate: cannot write to stdout') });
+  expect(await readFile(join(folder.path, 'part'))).toHaveLength(512);
 });
 
 // Root cause of a process that never ended: nats-core gives up after its time, but leaves the socket open.
