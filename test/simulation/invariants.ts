@@ -25,16 +25,18 @@ import { fleet as fleetName, type Member, type World } from './world.ts';
 const isReady = ({ replica, process }: Member) =>
   process.alive && !process.paused && replica?.service.status().ready === true;
 
-/** It has folded what is lost, and cannot know that yet. */
+/** It has folded entries that the store has lost, and cannot know that while its link is cut. */
 const isUnaware = ({ network }: World, { outran, replica, process }: Member) =>
   outran !== null && outran === replica && Object.values(network.routesOf(process)).some(({ cut }) => cut);
 
 /** Replicas that are ready and have folded equally far agree; a task is held once. At any time. */
 export function checkAgreement(world: World): void {
   const bySeq = new Map<number, { name: string; view: string }>();
-  for (const { name, replica } of world.members.filter((it) => isReady(it) && !isUnaware(world, it))) {
+  for (const member of world.members.filter(isReady)) {
+    const { name, replica } = member;
     if (replica === null) continue;
     checkTasks(world, name, replica.fleet);
+    if (isUnaware(world, member)) continue;
     const view = JSON.stringify(viewFleet(replica.fleet));
     const other = bySeq.get(replica.fleet.seq);
     if (other === undefined) bySeq.set(replica.fleet.seq, { name, view });

@@ -28,7 +28,7 @@ export type Member = {
   readonly name: string;
   process: Process;
   replica: Replica | null;
-  /** It has folded entries that the store has lost since. */
+  /** The replica that had folded entries which the store lost; one that is started after it has not. */
   outran: Replica | null;
   /** Nobody starts it while it is meant to be down. */
   down: boolean;
