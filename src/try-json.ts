@@ -1,4 +1,4 @@
-/** JSON that others wrote. Null: it is none. */
+/** Parses text that others wrote. Null: it is not JSON. */
 export function tryJson(text: string): unknown {
   try {
     return JSON.parse(text);

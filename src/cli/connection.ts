@@ -33,7 +33,7 @@ export async function resolvePlace(
   const inboxPrefix = credsFile !== undefined && resolved.creds === null ? privateInbox : undefined;
   return {
     ...{ url: resolved.nats, credsFile, inboxPrefix, fleet: resolved.fleet, name: 'stopgate cli' },
-    // Whoever has rules in this folder and names no server means a service that follows them.
+    // Null: a server was named, or this folder has no rules of its own; then any service will do.
     ownFolder: resolved.natsIsDefault && resolved.fileText !== null ? realpathSync(dirname(resolved.filePath)) : null,
   };
 }
@@ -63,7 +63,7 @@ export async function withRequester<Result>(
   }
 }
 
-/** Two projects on one machine: the one that was started first has the usual address. Null: it is the one that is meant. */
+/** Of two projects on one machine, the one that started first has the default address. Null: it is not known to be another. */
 export function describeOtherFolder(
   { ownFolder, url }: Pick<ResolvedPlace, 'ownFolder' | 'url'>,
   serverName: string,

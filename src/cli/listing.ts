@@ -21,8 +21,8 @@ export type Listing<View> = {
 export type ReadAll = <Actor>(entity: 'worker' | 'task' | 'queue', filter: Filter) => Promise<Actor[]>;
 export type Filter = Readonly<Record<string, string | undefined>>;
 
-/** On fewer columns, each of nine would be cut to a few letters. */
-const columnsMin = 72;
+/** On a narrower terminal, each of nine columns would be cut to a few letters. */
+const wideMin = 72;
 
 /** A row each. `nowMs`: as `rowOf` takes it. */
 export function formatListing<View>(
@@ -30,7 +30,7 @@ export function formatListing<View>(
   views: readonly View[],
   { colors, width, nowMs }: { readonly colors: Colors; readonly width: number; readonly nowMs?: number },
 ): string[] {
-  const shown = width < columnsMin ? narrowHeadings : headings;
+  const shown = width < wideMin ? narrowHeadings : headings;
   const pick = <Item>(items: readonly Item[]) => items.filter((_, index) => shown.includes(headings[index] ?? ''));
   return formatTable(
     pick(headings),

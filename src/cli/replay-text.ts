@@ -7,7 +7,7 @@ import { formatListing, type Listing } from './listing.ts';
 import { taskListing } from './task-listing.ts';
 import { workerListing } from './worker-listing.ts';
 
-/** Whose it is, and below it what was decided and why. */
+/** A result: whose it is, and below it what was decided and why. */
 export function formatReplayLine(line: ReplayLine, colors: Colors, width: number): string[] {
   const { who, answer, paint, reason } = describe(line, colors);
   const why = cut(clean(reason), width - answer.length - 4);

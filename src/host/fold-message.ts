@@ -49,7 +49,7 @@ function foldStoredDecision(fleet: Fleet, message: LogMessage, findMade: FindMad
   return decision.success ? foldDecision(fleet, decision.data) : [];
 }
 
-/** What `isOtherDecision` needs stands before the verdicts, which are most of the text. Null: not here. */
+/** Read from the part before the verdicts, which are most of the text. Null: the whole must be parsed. */
 function readKey({ subject, data }: LogMessage): DecisionKey | null {
   const bytes = Buffer.from(data.buffer, data.byteOffset, data.length);
   const json = readJson(`${bytes.toString('utf8', 0, bytes.indexOf(',"verdicts":'))}}`);

@@ -64,7 +64,7 @@ export function findCaller(headers: IncomingHttpHeaders, { tokens, isOpen }: Adm
   throw new AppError('input.unauthorized', 'a token is required: send the header "Authorization: Bearer <token>"');
 }
 
-/** For whom an open service serves without a known token. @throws AppError input.unauthorized */
+/** Refuses a caller whom only an open service lets in. @throws AppError input.unauthorized */
 export function refuseAnyone(caller: Caller, headers: IncomingHttpHeaders, { tokens }: Admission): void {
   if (caller !== anyone) return;
   if (!tokens().some(({ role }) => role === 'operator'))

@@ -1,12 +1,12 @@
 /** Whether HTTP can listen on an address, so that a start which cannot succeed ends before it has started anything. */
 import { once } from 'node:events';
 import { type ClientRequest, get, type IncomingMessage } from 'node:http';
-import { get as getSecurely } from 'node:https';
+import { get as getOverTls } from 'node:https';
 import { createServer } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { AppError, errorCodes } from '../errors.ts';
 
-/** Whoever waits for a start has an error in that time, even if what has the port is silent. */
+/** A start fails within this time, even if the program that has the port never answers. */
 const answerTimeoutMs = 2_000;
 
 /** @throws AppError config.bad: it is taken, or none of this machine */
@@ -44,15 +44,15 @@ async function isStopgate(host: string, port: number): Promise<boolean> {
   const signal = AbortSignal.timeout(answerTimeoutMs);
   // Without an agent no connection outlives the answer. Nothing is told to it, so any certificate will do.
   const options = { host, port, path: '/readyz', agent: false, signal, rejectUnauthorized: false };
-  return (await speaksForUs(() => get(options))) || speaksForUs(() => getSecurely(options));
+  return (await answersAsStopgate(() => get(options))) || answersAsStopgate(() => getOverTls(options));
 }
 
-async function speaksForUs(ask: () => ClientRequest): Promise<boolean> {
+async function answersAsStopgate(ask: () => ClientRequest): Promise<boolean> {
   try {
     const [reply] = (await once(ask(), 'response')) as [IncomingMessage];
     const body = (await json(reply)) as { fleets?: unknown; error?: { code?: unknown } } | null;
     return typeof body?.fleets === 'object' || wireCodes.has(body?.error?.code);
   } catch {
-    return false; // it does not speak that protocol, or no JSON, or not in time
+    return false; // another protocol, no JSON, or no answer in time
   }
 }

@@ -19,7 +19,7 @@ export type Requests = {
 };
 export type Requester = Requests &
   LogClient & {
-    /** As the NATS server gives it. */
+    /** Of the NATS server; '' if it told none. */
     readonly serverName: string;
   };
 export type RequesterOptions = Omit<ConnectionOptions, 'patient'> & { readonly fleet: string };

@@ -7,8 +7,8 @@ export type Row = readonly Cell[];
 
 const gap = 2;
 const columnMin = 4;
-/** So far the other columns give way to those that should stay whole. */
-const givesWayTo = 8;
+/** The other columns are shortened to this before those that should stay whole are shortened at all. */
+const othersMin = 8;
 const columnMax = 60;
 
 /** Cleans the cells. Without rows there are no lines at all; `headings` may be empty. */
@@ -48,7 +48,7 @@ function narrow(widths: readonly number[], whole: readonly boolean[], width: num
   const widestOf = (columns: readonly number[]) => columns.indexOf(Math.max(...columns));
   while (total() > width) {
     const others = narrowed.map((each, column) => (whole[column] ? 0 : each));
-    const column = widestOf(Math.max(...others) > givesWayTo ? others : narrowed);
+    const column = widestOf(Math.max(...others) > othersMin ? others : narrowed);
     if ((narrowed[column] ?? 0) <= columnMin) break;
     narrowed[column] = (narrowed[column] ?? 0) - 1;
   }

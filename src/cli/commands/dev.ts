@@ -1,5 +1,4 @@
 /** dev: everything on this machine, for a first try and for a developer's own agents. */
-
 import { loadConfig } from '../../config/config.ts';
 import { AppError } from '../../errors.ts';
 import { defineCommand } from '../command.ts';

@@ -42,8 +42,11 @@ type Wanted = Pick<Waiter, 'toSeq' | 'isBackground' | 'onStep'>;
 
 /** Each holds a fleet. More wait. */
 const foldsMax = 3;
-/** To pack an actor takes about as long as to fold an entry: a checkpoint makes a first jump an eighth longer at most. */
-const entriesPerActor = 8;
+/**
+ * For each actor, before a fold that somebody waits for leaves a checkpoint. To pack an actor takes about as long as to
+ * fold an entry, so the first checkpoint makes that jump an eighth longer at most.
+ */
+const entriesFoldedMin = 8;
 /** The log may be cut again while what is left of it is read. */
 const triesMax = 3;
 
@@ -58,7 +61,7 @@ export function createPastFolds({ onStep, ...options }: PastFoldsOptions): PastF
       ...{ log, fromSeq, open: () => starts.open(fromSeq, known) },
       onStep(step) {
         const { message, fleet } = step;
-        const hasFolded = message.seq - fromSeq >= entriesPerActor * (fleet.workers.size + fleet.tasks.size);
+        const hasFolded = message.seq - fromSeq >= entriesFoldedMin * (fleet.workers.size + fleet.tasks.size);
         if (hasFolded || fold.isBackground) checkpoints.offer(message.seq, known.lastSeq, fleet);
         onStep?.(step);
       },

@@ -66,8 +66,7 @@ async function withSeedNames<Result>(work: () => Promise<Result>): Promise<Resul
   }
 }
 
-const { fleet: _, attempt: __, ...resultShape } = hookResultSchema.shape;
-export const hookResultShape = { ...resultShape, notes };
+export const hookResultShape = { ...hookResultSchema.omit({ fleet: true, attempt: true }).shape, notes };
 
 /** The fields of seed 001, without those that only the wire has. */
 export function toHookResult(result: HookResult) {

@@ -28,7 +28,7 @@ import { watchStore } from './store-watch.ts';
 export type EmbeddedServerOptions = {
   /** Made with mode 0700 if missing. */
   readonly storeDir: string;
-  /** Of the stopgate.yaml that its service follows; default: the store. */
+  /** That of the stopgate.yaml which its service follows; the server's name tells it. Default: the store. */
   readonly folder?: string | undefined;
   /** `null`: 4222 if it is free, else any free one; 0: any free one. */
   readonly port: number | null;

@@ -1,5 +1,4 @@
 /** The MCP server alone, over a service in memory: generated ids, and how bugs are reported. */
-
 import { PassThrough } from 'node:stream';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';

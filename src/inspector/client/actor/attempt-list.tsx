@@ -1,5 +1,4 @@
 /** The last attempts, newest first, each with what changed since the one before. */
-
 import type { LineChange } from '../../../line-diff.ts';
 import { changesBetween } from '../../attempt-changes.ts';
 import type { AttemptRecord } from '../../messages.ts';

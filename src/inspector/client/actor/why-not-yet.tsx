@@ -46,7 +46,7 @@ export function WhyNotYet({ view }: { view: WorkerView }) {
 
 function describeLastTry(decision: Decision | null): string {
   if (decision === null) return 'It has not tried to stop yet.';
-  if (decision.cause === 'unjudged') return 'A check could not be judged when it last tried to stop.';
+  if (decision.cause === 'unjudged') return 'A check could not be run when it last tried to stop.';
   return 'Nothing was missing when it last tried to stop.';
 }
 

@@ -21,7 +21,7 @@ type Outcome<Target> = {
   readonly failedTasks: readonly TaskOfWorker[];
 };
 
-/** A task is left as it is if the action on its worker failed. A worker that is no target was resolved before. */
+/** A task is left as it is if the action on its worker failed. A worker that is not a target was resolved before. */
 export async function settle<Target extends Topic>(
   action: Action<Target>,
   also?: TasksVerdict & { readonly run: Run<TaskOfWorker> },
