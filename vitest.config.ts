@@ -25,7 +25,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/{unit,conformance}/**/*.test.ts'],
-          setupFiles: ['test/support/leak-check.ts'],
+          setupFiles: ['test/support/leak-check.ts', 'test/support/property-seed.ts'],
           isolate: false,
         },
       },

@@ -18,6 +18,7 @@ const pathSteps = 4;
 export function matchesAny(glob: string, lists: readonly (readonly string[])[], work: Work): boolean | null {
   const known = work.matches.get(glob);
   if (known !== undefined) return known;
+  if (work.left < 0) return null;
   work.left -= globSteps;
   if (work.left < 0) return null;
   const compiled = compile(tokenize(glob));

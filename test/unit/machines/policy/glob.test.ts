@@ -54,6 +54,9 @@ test('a path that differs at one end is four steps', () => {
 test('work that is used up gives no answer, and a glob is matched once', () => {
   const work = createWork(4_000);
   expect(matchesAny(`${'*a'.repeat(100)}b`, [[`${'a'.repeat(1_000)}ab`, 'ba']], work)).toBeNull();
+  const { left: exhausted } = work;
+  expect(matchesAny('*.ts', [['a.ts']], work)).toBeNull();
+  expect(work.left, 'what is not done costs nothing').toBe(exhausted);
   const enough = createWork();
   expect(matchesAny('*.ts', [['a.ts']], enough)).toBe(true);
   const { left } = enough;
