@@ -32,6 +32,7 @@ export type ReplicaOptions = {
   readonly logger: Logger;
   readonly metrics: HostMetrics & { readonly answered: OnAnswer };
   readonly acceptEmptyLog?: boolean;
+  /** Copies of a log that is created. Default: three in a cluster that has the nodes, else one. */
   readonly streamReplicas?: number;
   /** When snapshots are taken. Default: as protocol.md §15 says. */
   readonly snapshotSchedule?: SnapshotSchedule;
@@ -68,9 +69,9 @@ const openReadsMax = 1_000;
 
 /** @throws AppError log.unavailable, log.lost, stream.foreign, input.unauthorized */
 export async function openReplica(link: Link, options: ReplicaOptions): Promise<Replica> {
-  const { logger, metrics, acceptEmptyLog = false, streamReplicas: replicas = 1 } = options;
+  const { logger, metrics, acceptEmptyLog = false, streamReplicas: replicas = null } = options;
   const { fleet } = options;
-  const snapshots = createSnapshots(link.logNc, fleet, replicas, logger);
+  const snapshots = createSnapshots(link.logNc, fleet, logger);
   const findCoveredTo = snapshots.coveredTo;
   let start: FoldStart | null | undefined;
   const hasStart = async () => {

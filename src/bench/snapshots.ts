@@ -22,7 +22,7 @@ export async function measureSnapshots(url: string, scale: number): Promise<Figu
   for (let index = 0; index <= tailEntries; index += 1)
     nc.publish(`stopgate.${name}.worker.w${(index * 7) % workers}.tool.used`, '{"tool":"Edit","files":["src/a.ts"]}');
   await nc.flush();
-  const snapshots = createSnapshots(nc, name, 1, createLogger('silent'));
+  const snapshots = createSnapshots(nc, name, createLogger('silent'));
   const fleet = foldWorkers(workers);
 
   const pauses = watchPauses();

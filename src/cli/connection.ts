@@ -70,6 +70,6 @@ export function describeOtherFolder(
 ): string | null {
   const folder = folderOfServer(serverName);
   if (ownFolder === null || folder === null || folder === ownFolder) return null;
-  const text = `the service at ${url} was started in ${folder} and does not follow the stopgate.yaml of this folder`;
-  return `${text}; start "stopgate dev" here, or name that service with --nats`;
+  const text = `${url} is the NATS server of the service in ${folder}, which does not follow the stopgate.yaml of this folder`;
+  return `${text}; start "stopgate dev" here, or name that server with --nats`;
 }

@@ -3,6 +3,7 @@
  * after one of them was killed (nats-server pull requests 4365, 5939, 6486, 6943), and replicas of stopgate that read
  * from different peers would disagree for good. One node has no peers: there 2.9 is enough.
  */
+import type { NatsConnection } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
 
 /** The oldest that was tested with three nodes, and at the limit of an account. */
@@ -16,6 +17,10 @@ export function refuseUntestedCluster(version: string, replicas: number): void {
   const before = 'in older versions, copies of a log could number entries differently after a node was killed';
   throw new AppError('stream.foreign', `${why}: ${before}. Update the nodes, or keep the log on one with --replicas 1`);
 }
+
+/** The copies of a new log where nobody says how many. */
+export const defaultReplicas = ({ info }: NatsConnection): number =>
+  info?.cluster !== undefined && isTestedServer(info.version) ? 3 : 1;
 
 export function isTestedServer(version: string): boolean {
   const [, major, minor] = /^v?(\d+)\.(\d+)\./.exec(version) ?? [];

@@ -64,7 +64,6 @@ export type LogBounds = {
 };
 
 export type EventLogOptions = LogStreamOptions & {
-  readonly nc: NatsConnection;
   /** The last entry that a snapshot covers; 0: none does. Asked where the log begins later than at 1. */
   readonly findCoveredTo: FindCoveredTo;
 };
@@ -83,7 +82,7 @@ const startTimeoutsMs = [4_000, 8_000, 16_000, 32_000];
 export async function openEventLog(options: EventLogOptions): Promise<EventLog> {
   const { nc, fleet, findCoveredTo } = options;
   const version = nc.info?.version ?? 'unknown';
-  refuseUntestedCluster(version, options.replicas);
+  refuseUntestedCluster(version, options.replicas ?? 1);
   const { info, accepted, deadSeq, tookMs } = await openStreams(options);
   refuseUntestedCluster(version, info.config.num_replicas);
   const timeout = Math.min(Math.max(timeoutMsMin, 2 * tookMs), timeoutMsMax);

@@ -24,8 +24,7 @@ const timeoutMs = 10_000;
 export async function openLogImport(nc: NatsConnection, fleet: string, log: Logger): Promise<LogImport> {
   const manager = await jetstreamManager(nc, { timeout: timeoutMs });
   const { info } = await openLogStreams(manager, {
-    fleet,
-    replicas: 1,
+    ...{ nc, fleet, replicas: null },
     acceptEmptyLog: false,
     hasStart: async () => false,
     log,

@@ -15,16 +15,18 @@ import { formatIsoTime, isId, logHeads } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { type AcceptedGaps, nothingAccepted } from './accepted-gaps.ts';
+import { defaultReplicas } from './cluster-version.ts';
 import { lost, readPosition } from './log-continuity.ts';
 import { formatLogNote, type LogNote, parseLogNote } from './log-note.ts';
 import type { LogPosition } from './log-position.ts';
-import { isStreamNotFound } from './stream-error.ts';
+import { isStreamNotFound, isWithoutPeers } from './stream-error.ts';
 import { deadLimits, hasDeadLimits, limitMessages, messageBytesMax } from './stream-limits.ts';
 
 export type LogStreamOptions = {
+  readonly nc: NatsConnection;
   readonly fleet: string;
-  /** Replicas of each stream in a NATS cluster. */
-  readonly replicas: number;
+  /** Copies of each stream that is created. Null: three in a cluster that has the nodes, else one. */
+  readonly replicas: number | null;
   /** Continue with the log as it is, even if entries are gone. */
   readonly acceptEmptyLog: boolean;
   /** Whether the fold begins at a snapshot. Called only if `acceptEmptyLog`. */
@@ -36,15 +38,15 @@ export type OpenedLog = { readonly info: StreamInfo; readonly accepted: Accepted
 
 /** Finds both streams, or creates them. @throws AppError log.lost, stream.foreign, log.unavailable */
 export async function openLogStreams(manager: JetStreamManager, options: LogStreamOptions): Promise<OpenedLog> {
-  const { fleet, replicas, acceptEmptyLog, hasStart, log } = options;
+  const { fleet, acceptEmptyLog, hasStart, log } = options;
   await refuseEavesdroppers(manager, fleet);
-  const wanted = logConfig(fleet, replicas);
+  const wanted = logConfig(fleet);
   const dead = await infoOf(manager, deadName(fleet));
   let info = await infoOf(manager, wanted.name);
   if (info === null) {
     if (dead !== null && !acceptEmptyLog) throw lost(`the log ${wanted.name} is gone, though there was one`);
-    info = await add(manager, wanted);
-    log.info({ stream: wanted.name }, 'log created');
+    info = await create(manager, wanted, options);
+    log.info({ stream: wanted.name, replicas: info.config.num_replicas }, 'log created');
   }
   info = await limitMessages(manager, info, log);
   refuseForeign(info.config, wanted);
@@ -56,11 +58,25 @@ export async function openLogStreams(manager: JetStreamManager, options: LogStre
   const accepted = acceptEmptyLog ? accept(info, known, await hasStart()) : known;
   const description = formatLogNote(fleet, { created: info.created, accepted, folded });
   if (dead === null) {
-    await add(manager, { ...deadConfig(wanted, fleet), description });
+    const { num_replicas } = info.config;
+    await add(manager, { ...deadConfig(wanted, fleet), description, num_replicas });
   } else if (dead.config.description !== description || !hasDeadLimits(dead.config)) {
     await manager.streams.update(deadName(fleet), { ...dead.config, ...deadLimits, description });
   }
   return { info, accepted };
+}
+
+/** @throws AppError stream.foreign, log.unavailable */
+async function create(manager: JetStreamManager, wanted: NamedConfig, options: LogStreamOptions): Promise<StreamInfo> {
+  const { nc, replicas, log } = options;
+  const copies = replicas ?? defaultReplicas(nc);
+  try {
+    return await add(manager, { ...wanted, num_replicas: copies });
+  } catch (error) {
+    if (replicas !== null || copies === 1 || !isWithoutPeers((error as AppError).cause)) throw error;
+    log.warn({ stream: wanted.name }, 'this cluster has no three nodes for the log, so only one node keeps it');
+    return add(manager, { ...wanted, num_replicas: 1 });
+  }
 }
 
 /** Accepts what is missing now; the beginning only if no snapshot covers it, so that its later loss is not accepted. */
@@ -115,7 +131,7 @@ type NamedConfig = Partial<StreamConfig> & { readonly name: string };
 
 const logPrefix = 'STOPGATE_';
 
-const logConfig = (fleet: string, replicas: number): NamedConfig => ({
+const logConfig = (fleet: string): NamedConfig => ({
   name: `${logPrefix}${fleet}`,
   description: `stopgate: the log of fleet ${fleet}`,
   subjects: logHeads.map((head) => `stopgate.${fleet}.${head}.>`),
@@ -132,7 +148,6 @@ const logConfig = (fleet: string, replicas: number): NamedConfig => ({
   max_msg_size: messageBytesMax,
   max_msgs_per_subject: -1,
   duplicate_window: 120_000_000_000,
-  num_replicas: replicas,
 });
 
 const deadConfig = (log: NamedConfig, fleet: string): NamedConfig => ({
@@ -188,7 +203,7 @@ function differencesOf(found: StreamConfig, wanted: NamedConfig): string[] {
   return (
     (Object.keys(wanted) as (keyof StreamConfig)[])
       // Where a log may not be purged it cannot be cut, and is as good as any other until then.
-      .filter((key) => key !== 'description' && key !== 'num_replicas' && key !== 'deny_purge')
+      .filter((key) => key !== 'description' && key !== 'deny_purge')
       .filter((key) => JSON.stringify(sorted(found[key] ?? defaultOf(key))) !== JSON.stringify(sorted(wanted[key])))
       .map((key) => `${key} is ${JSON.stringify(found[key] ?? defaultOf(key))}, not ${JSON.stringify(wanted[key])}`)
       .concat(

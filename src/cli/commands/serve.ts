@@ -37,7 +37,7 @@ export const serve = defineCommand({
     replicas: {
       type: 'string',
       valueHint: 'N',
-      description: 'how many copies of the log a NATS cluster keeps, 1 to 5 (default: 1)',
+      description: 'how many copies of a new log a NATS cluster keeps, 1 to 5 (default: 3, or 1 without three nodes)',
     },
     rules: {
       type: 'string',

@@ -85,7 +85,7 @@ async function openLog({ fleet, ...connection }: HistorySource, onClosed: () => 
   });
   void nc.closed().then(onClosed);
   const coarse = createOutline();
-  const snapshots = findSnapshots(createSnapshots(nc, fleet, 1, logger));
+  const snapshots = findSnapshots(createSnapshots(nc, fleet, logger));
   const folds = createPastFolds({ fleet, log, checkpoints: createCheckpoints(), snapshots, onStep: coarse.add });
   return { log, folds, outline: createLogOutline(log, folds, coarse), counts: createStatisticsReader(log) };
 }

@@ -29,8 +29,6 @@ const limitsDefault: Limits = { countMax: 32, bytesMax: 128 * 1_048_576, spacing
 
 type PastOptions = {
   readonly fleet: string;
-  /** Of the object store, in a cluster. */
-  readonly replicas: number;
   /** What stands in the log at `seq`; null: nothing. @throws what NATS throws */
   readonly positionAt: (seq: number) => Promise<LogPosition | null>;
   readonly limits?: Limits;
@@ -39,9 +37,9 @@ type PastOptions = {
 };
 
 export function createPastSnapshots(nc: NatsConnection, options: PastOptions): PastSnapshots {
-  const { fleet, replicas, positionAt, limits = limitsDefault, onBad } = options;
+  const { fleet, positionAt, limits = limitsDefault, onBad } = options;
   const description = `stopgate: older snapshots of fleet ${fleet}, for time travel`;
-  const bucket = createSnapshotBucket(nc, { fleet, bucket: `STOPGATE-PAST_${fleet}`, description, replicas });
+  const bucket = createSnapshotBucket(nc, { fleet, bucket: `STOPGATE-PAST_${fleet}`, description });
   /** In the order of the log. */
   const dropUnfit = async (): Promise<SnapshotInfo[]> => {
     const kept: SnapshotInfo[] = [];

@@ -45,8 +45,6 @@ export type BucketOptions = {
   /** The name of the object store. */
   readonly bucket: string;
   readonly description: string;
-  /** Of the object store, in a cluster. */
-  readonly replicas: number;
   /** Chunks without an object are removed after it. Default: a minute. */
   readonly silentMs?: number | undefined;
   /** A chunk is waited for so long. Default: 10 s. */
@@ -58,7 +56,7 @@ const cutOffAfterMs = 60_000;
 const chunkTimeoutMs = 10_000;
 
 export function createSnapshotBucket(nc: NatsConnection, options: BucketOptions): SnapshotBucket {
-  const { fleet, bucket, description, replicas, silentMs = cutOffAfterMs, chunkMs = chunkTimeoutMs } = options;
+  const { fleet, bucket, description, silentMs = cutOffAfterMs, chunkMs = chunkTimeoutMs } = options;
   const objects = new Objm(jetstream(nc));
   const stream = `OBJ_${bucket}`;
   const openManager = () => jetstreamManager(nc, { checkAPI: false });
@@ -67,6 +65,11 @@ export function createSnapshotBucket(nc: NatsConnection, options: BucketOptions)
     const manager = await openManager();
     const info = await manager.streams.info(stream).catch(nullIfMissing);
     return info === null ? null : { manager, store: await objects.open(bucket, false), bucket };
+  };
+  /** In a cluster it has as many copies as the log, whose beginning it may be all that is left of. */
+  const create = async (): Promise<ObjectStore> => {
+    const log = await (await openManager()).streams.info(`STOPGATE_${fleet}`).catch(nullIfMissing);
+    return objects.create(bucket, { replicas: log?.config.num_replicas ?? 1, description });
   };
   async function* bytesOf(name: string) {
     const opened = await open();
@@ -89,7 +92,7 @@ export function createSnapshotBucket(nc: NatsConnection, options: BucketOptions)
     },
     async put({ fleet, rules, position }, bytes) {
       const head: SnapshotHead = { fleet, rules, position };
-      const store = await objects.create(bucket, { replicas, description });
+      const store = (await open())?.store ?? (await create());
       const name = nameOf(position);
       const meta = { name, metadata: { head: JSON.stringify(head), format: String(snapshotFormat) } };
       const { size } = await store.put(meta, Readable.toWeb(bytes) as ReadableStream<Uint8Array>);

@@ -30,11 +30,9 @@ type StoreOptions = Pick<BucketOptions, 'silentMs' | 'chunkMs'> & {
 
 const keptCount = 3;
 
-/** @param replicas of the object store, in a cluster */
 export function createSnapshotStore(
   nc: NatsConnection,
   fleet: string,
-  replicas: number,
   { silentMs, chunkMs, onDrop }: StoreOptions = {},
 ): SnapshotStore {
   const description = `stopgate: snapshots of fleet ${fleet}`;
@@ -42,7 +40,6 @@ export function createSnapshotStore(
     fleet,
     bucket: `STOPGATE-SNAPSHOTS_${fleet}`,
     description,
-    replicas,
     silentMs,
     chunkMs,
   });

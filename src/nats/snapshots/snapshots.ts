@@ -32,8 +32,7 @@ export type Snapshots = {
 
 const coveredForMs = 1_000;
 
-/** @param replicas of the object store, in a cluster */
-export function createSnapshots(nc: NatsConnection, fleet: string, replicas: number, logger: Logger): Snapshots {
+export function createSnapshots(nc: NatsConnection, fleet: string, logger: Logger): Snapshots {
   let covered = { seq: 0, untilMs: 0 };
   /** Those that the search for a start found to be: they cover nothing. */
   const damaged = new Set<string>();
@@ -47,13 +46,13 @@ export function createSnapshots(nc: NatsConnection, fleet: string, replicas: num
   };
   const onBad = (object: string) =>
     logger.warn({ object }, 'an object in the store of older snapshots is not a snapshot; it is skipped');
-  const past = createPastSnapshots(nc, { fleet, replicas, positionAt, onBad });
+  const past = createPastSnapshots(nc, { fleet, positionAt, onBad });
   const onDrop = (old: OldSnapshot) =>
     past.keep(old).catch((cause: unknown) => {
       const { seq } = old.info.position;
       logger.warn({ err: cause, seq }, 'an older snapshot was not kept: going back to that point will take longer');
     });
-  const store = createSnapshotStore(nc, fleet, replicas, { onDrop });
+  const store = createSnapshotStore(nc, fleet, { onDrop });
   const ofAnyAge = joinStores(store, past, logger);
   async function* fitting(): AsyncGenerator<SnapshotInfo> {
     for await (const info of fittingSnapshots({ store, positionAt })) if (!damaged.has(info.name)) yield info;

@@ -38,8 +38,8 @@ function openStores(limits = usual): void {
     return seq < firstSeq ? null : positionAt(seq);
   };
   const onBad = (name: string) => bad.push(name);
-  past = createPastSnapshots(nc, { fleet: 'main', replicas: 1, positionAt: logAt, limits, onBad });
-  store = createSnapshotStore(nc, 'main', 1, { onDrop: past.keep });
+  past = createPastSnapshots(nc, { fleet: 'main', positionAt: logAt, limits, onBad });
+  store = createSnapshotStore(nc, 'main', { onDrop: past.keep });
 }
 const positionAt = (seq: number): LogPosition => ({
   ...{ seq, atMs: 1_000 * seq, subject: 'stopgate.main.worker.w1.heartbeat.sent', digest: `digest ${seq}` },

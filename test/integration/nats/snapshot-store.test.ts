@@ -30,7 +30,7 @@ let store: SnapshotStore;
 beforeEach(async () => {
   server = await openNats();
   nc = await openConnection({ url: server.url, name: 'test', patient: false });
-  store = createSnapshotStore(nc, 'main', 1);
+  store = createSnapshotStore(nc, 'main');
 });
 afterEach(async () => {
   await nc.close();
@@ -104,7 +104,7 @@ test('what a put that was cut off left behind is removed by the next snapshot, o
   };
   await write(fleetOf(2)); // it may still be going on
   expect(await subjects()).toHaveLength(3);
-  store = createSnapshotStore(nc, 'main', 1, { silentMs: 0 });
+  store = createSnapshotStore(nc, 'main', { silentMs: 0 });
   await write(fleetOf(3));
   expect(await subjects()).toHaveLength(3);
   expect(await subjects()).not.toContain('$O.STOPGATE-SNAPSHOTS_main.C.CUTOFF');
@@ -202,7 +202,7 @@ test('one of which a part is gone is damaged; one that cannot be read now may be
   const onDamaged = (name: string) => void damaged.push(name);
   const closed = await openConnection({ url: server.url, name: 'test', patient: false });
   await closed.close();
-  const silent = { ...store, read: createSnapshotStore(closed, 'main', 1).read };
+  const silent = { ...store, read: createSnapshotStore(closed, 'main').read };
   await expect(silent.read(info?.name as string)).rejects.toMatchObject({ code: 'log.unavailable' });
   expect(await start({ store: silent, onDamaged })).toBeNull();
   // Of a log that was cut it is all there is, and is waited for.
@@ -210,7 +210,7 @@ test('one of which a part is gone is damaged; one that cannot be read now may be
   expect(damaged).toEqual([]);
   const manager = await jetstreamManager(nc);
   await manager.streams.purge('OBJ_STOPGATE-SNAPSHOTS_main', { filter: '$O.STOPGATE-SNAPSHOTS_main.C.*' });
-  store = createSnapshotStore(nc, 'main', 1, { chunkMs: 50 });
+  store = createSnapshotStore(nc, 'main', { chunkMs: 50 });
   expect(await start({ onDamaged })).toBeNull();
   expect(warnings).toMatchObject([{ seq: 2, why: 'a part of it is gone' }]);
   expect(damaged).toEqual([info?.name]);
@@ -254,7 +254,7 @@ describe('how far snapshots cover the log', () => {
       await jetstream(nc).publish('stopgate.main.worker.w1.heartbeat.sent', '{}');
     return async (seq: number) => (await readPosition(manager, 'STOPGATE_main', seq)) as LogPosition;
   };
-  const openSnapshots = () => createSnapshots(nc, 'main', 1, createLogger('silent'));
+  const openSnapshots = () => createSnapshots(nc, 'main', createLogger('silent'));
 
   test('is asked again where what is known covers too little', async () => {
     const standsAt = await openLog(2);
@@ -276,7 +276,7 @@ describe('how far snapshots cover the log', () => {
         return typeof value === 'function' ? value.bind(target) : value;
       },
     });
-    const { past } = createSnapshots(halfSilent, 'main', 1, createLogger('silent'));
+    const { past } = createSnapshots(halfSilent, 'main', createLogger('silent'));
     expect(await past.seqs()).toEqual([2]);
     expect((await past.load(2))?.position.seq).toBe(2);
   });

@@ -110,7 +110,7 @@ test('a snapshot of a log that went back does not count', async () => {
   const [first = 0, second = 0] = await takeSnapshots(2);
   const nc = await openConnection({ url: server.url, name: 'test', patient: false });
   const position = { seq: second + 1, atMs: 1, subject: 'stopgate.main.worker.w1.tool.used', digest: 'another' };
-  await createSnapshotStore(nc, 'main', 1).write({ fleet: 'main', rules: 1, position }, { lines: [], host: {} });
+  await createSnapshotStore(nc, 'main').write({ fleet: 'main', rules: 1, position }, { lines: [], host: {} });
   await nc.close();
   await start({ forMs: 0, bytesMax: null, archive: null });
   await expect.poll(async () => (await stateOf()).first_seq, { timeout: 20_000 }).toBeGreaterThan(1);

@@ -21,7 +21,7 @@ beforeEach(async () => {
   server = await openNats();
   client = await openClient(server.url);
   nc = await openConnection({ url: server.url, name: 'test', patient: false });
-  store = createSnapshotStore(nc, 'main', 1);
+  store = createSnapshotStore(nc, 'main');
 });
 afterEach(async () => {
   for (const replica of open) await replica.close();

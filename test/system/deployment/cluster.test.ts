@@ -8,6 +8,8 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { readEnvironment } from '../../../src/config/environment.ts';
 import { type Client, openClient } from '../../support/client.ts';
+import { makeFolder } from '../../support/deployment.ts';
+import { endService, serveShipped } from '../../support/service.ts';
 import { type Cluster, clusterFile, noCluster, openCluster, startProgram, token, untilHealthy } from './cluster.ts';
 
 /** Undefined: not on the PATH. */
@@ -40,6 +42,18 @@ describe.skipIf(noCluster !== null)('three nodes, two replicas', () => {
     const answers = await Promise.all(Array.from({ length: 40 }, (_, index) => client.ask(`decide.w${index}`)));
     expect(new Set(answers.map(({ body }) => body.replica))).toEqual(new Set(['stopgate-1', 'stopgate-2']));
     for (const index of [0, 1]) expect((await ask(index, '/readyz')).status).toBe(200);
+  });
+
+  test('so have a log, its dead letters and its snapshots where nobody says how many', async () => {
+    const folder = await makeFolder({});
+    onTestFinished(() => folder.remove());
+    const nats = `127.0.0.1:${cluster.nats[1]?.ports['4222']}`;
+    const service = await serveShipped(['serve', '--nats', nats, '--fleet', 'other', '--http', 'off'], folder.path);
+    await endService(service); // with a last snapshot
+    for (const stream of ['STOPGATE_other', 'STOPGATE-DEAD_other', 'OBJ_STOPGATE-SNAPSHOTS_other']) {
+      const { config } = await client.manager.streams.info(stream);
+      expect(config.num_replicas, stream).toBe(3);
+    }
   });
 
   const prometheus = find('prometheus');

@@ -22,7 +22,7 @@ const other = nameServer('/home/ann/other project');
 test('the service of another folder is named', async () => {
   writeRules();
   expect(describeOtherFolder(await place(), other)).toBe(
-    'the service at nats://127.0.0.1:4222 was started in /home/ann/other project and does not follow the stopgate.yaml of this folder; start "stopgate dev" here, or name that service with --nats',
+    'nats://127.0.0.1:4222 is the NATS server of the service in /home/ann/other project, which does not follow the stopgate.yaml of this folder; start "stopgate dev" here, or name that server with --nats',
   );
 });
 
