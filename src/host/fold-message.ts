@@ -38,9 +38,12 @@ export function foldMessage(fleet: Fleet, message: LogMessage, findMade: FindMad
 
 function foldStoredDecision(fleet: Fleet, message: LogMessage, findMade: FindMade): readonly Outcome[] {
   const { subject } = message;
-  const made = findMade(message) ?? readKey(message);
+  const made = findMade(message);
   if (made !== null && !isOtherDecision(fleet, made)) return [];
-  const json = readJson(decoder.decode(message.data));
+  const text = decoder.decode(message.data);
+  const head = readHead(subject, text);
+  if (head !== null && !isOtherDecision(fleet, head)) return [];
+  const json = readJson(text);
   if (!json.ok) return [];
   const key = json.value as DecisionKey;
   // Nearly always it is the one that was made here, and needs no further validation.
@@ -49,10 +52,9 @@ function foldStoredDecision(fleet: Fleet, message: LogMessage, findMade: FindMad
   return decision.success ? foldDecision(fleet, decision.data) : [];
 }
 
-/** Read from the part before the verdicts, which are most of the text. Null: the whole must be parsed. */
-function readKey({ subject, data }: LogMessage): DecisionKey | null {
-  const bytes = Buffer.from(data.buffer, data.byteOffset, data.length);
-  const json = readJson(`${bytes.toString('utf8', 0, bytes.indexOf(',"verdicts":'))}}`);
+/** What stands before the verdicts, which are most of the text, tells it. Null: the whole must be parsed. */
+function readHead(subject: string, text: string): DecisionKey | null {
+  const json = readJson(`${text.slice(0, text.indexOf(',"verdicts":'))}}`);
   if (!json.ok) return null;
   const key = json.value as Partial<DecisionKey>;
   const isWhole = subject.endsWith(`.${key.worker}`) && key.attempt !== undefined && key.seq !== undefined;
