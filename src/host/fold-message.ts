@@ -40,23 +40,11 @@ function foldStoredDecision(fleet: Fleet, message: LogMessage, findMade: FindMad
   const { subject } = message;
   const made = findMade(message);
   if (made !== null && !isOtherDecision(fleet, made)) return [];
-  const text = decoder.decode(message.data);
-  const head = readHead(subject, text);
-  if (head !== null && !isOtherDecision(fleet, head)) return [];
-  const json = readJson(text);
+  const json = readJson(decoder.decode(message.data));
   if (!json.ok) return [];
   const key = json.value as DecisionKey;
   // Nearly always it is the one that was made here, and needs no further validation.
   if (subject !== `stopgate.${fleet.name}.decision.${key.worker}` || !isOtherDecision(fleet, key)) return [];
   const decision = decisionSchema.safeParse(json.value);
   return decision.success ? foldDecision(fleet, decision.data) : [];
-}
-
-/** What stands before the verdicts, which are most of the text, tells it. Null: the whole must be parsed. */
-function readHead(subject: string, text: string): DecisionKey | null {
-  const json = readJson(`${text.slice(0, text.indexOf(',"verdicts":'))}}`);
-  if (!json.ok) return null;
-  const key = json.value as Partial<DecisionKey>;
-  const isWhole = subject.endsWith(`.${key.worker}`) && key.attempt !== undefined && key.seq !== undefined;
-  return isWhole ? (key as DecisionKey) : null;
 }
