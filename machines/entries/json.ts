@@ -1,15 +1,18 @@
 /** Payloads as JSON. */
 import { jsonDepthMax } from '../values/limits.ts';
 
-/** An object in JSON, '' standing for `{}`. */
-export function readJson(text: string): { ok: true; value: object } | { ok: false; message: string } {
+/** An object in JSON, '' standing for `{}`. @param what what the text is, for the message */
+export function readJson(
+  text: string,
+  what = 'the payload',
+): { ok: true; value: object } | { ok: false; message: string } {
   if (text === '') return { ok: true, value: {} };
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ok: true, value };
-    return { ok: false, message: 'the payload is JSON but not an object' };
+    return { ok: false, message: `${what} is JSON but not an object` };
   } catch (error) {
-    return { ok: false, message: `the payload is not JSON: ${(error as Error).message}` };
+    return { ok: false, message: `${what} is not JSON: ${(error as Error).message}` };
   }
 }
 

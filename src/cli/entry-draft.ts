@@ -57,8 +57,8 @@ function hintFor(subject: string, message: string): string {
 
 /** One line of JSON: `{ "subject", "data"?, "id"? }`; other fields, such as those of `tail --json`, are ignored. */
 export function readDraftLine(line: string, fleet: string): EntryDraft {
-  const parsed = readJson(line);
-  if (!parsed.ok) throw new AppError('input.bad', parsed.message.replace('the payload', 'the line'));
+  const parsed = readJson(line, 'the line');
+  if (!parsed.ok) throw new AppError('input.bad', parsed.message);
   const { subject, data = {}, id } = parsed.value as Record<string, unknown>;
   if (typeof subject !== 'string') throw new AppError('input.bad', '"subject" is missing');
   if (id !== undefined && (typeof id !== 'string' || id === ''))

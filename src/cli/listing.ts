@@ -31,13 +31,17 @@ export function formatListing<View>(
   { colors, width, nowMs }: { readonly colors: Colors; readonly width: number; readonly nowMs?: number },
 ): string[] {
   const shown = width < wideMin ? narrowHeadings : headings;
-  const pick = <Item>(items: readonly Item[]) => items.filter((_, index) => shown.includes(headings[index] ?? ''));
+  const pick = <Item>(items: readonly Item[]) => itemsUnder(headings, shown, items);
   return formatTable(
     pick(headings),
     views.map((view) => pick(rowOf(view, colors, nowMs))),
     width,
   );
 }
+
+/** Those of a row that stand under one of the headings `shown`. */
+export const itemsUnder = <Item>(headings: readonly string[], shown: readonly string[], items: readonly Item[]) =>
+  items.filter((_, index) => shown.includes(headings[index] ?? ''));
 
 /** A command line to copy, with the fleet unless it is the default. */
 export const spellCommand = (fleet: string, rest: string): string =>

@@ -89,12 +89,8 @@ export async function askAttempt(verb: 'decide' | 'probe' | 'verify', context: C
 
 async function readBody({ flags, io, note }: Context<AttemptFlags>): Promise<Record<string, unknown>> {
   const text = flags.body === '-' ? await readText('-', io) : (flags.body ?? '');
-  const parsed = readJson(text.trim());
-  if (!parsed.ok)
-    throw new AppError(
-      'input.bad',
-      parsed.message.replace('the payload', flags.body === '-' ? 'the input' : 'the second argument'),
-    );
+  const parsed = readJson(text.trim(), flags.body === '-' ? 'the input' : 'the second argument');
+  if (!parsed.ok) throw new AppError('input.bad', parsed.message);
   if (flags.output !== undefined && flags['output-file'] !== undefined) {
     throw new AppError('input.bad', 'use either --output or --output-file');
   }

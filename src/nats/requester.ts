@@ -59,12 +59,12 @@ async function request(nc: NatsConnection, subject: string, body: object, timeou
   } catch (cause) {
     if (cause instanceof AppError) throw cause;
     const noOne = cause instanceof RequestError && cause.isNoResponders();
-    const asked = `the request '${subject}'`;
+    const what = `the request '${subject}'`;
     const message = noOne
       ? `no stopgate service serves fleet '${subject.split('.')[1]}' on this NATS server; start one with "stopgate serve" or "stopgate dev", or choose another with --fleet`
       : cause instanceof TimeoutError
-        ? `no answer within ${timeoutMs} ms to ${asked}`
-        : `${asked} failed: ${(cause as Error).message}`;
+        ? `no answer within ${timeoutMs} ms to ${what}`
+        : `${what} failed: ${(cause as Error).message}`;
     throw new AppError('service.unreachable', message, { cause });
   }
 }

@@ -1,12 +1,10 @@
 /** The inbox in a browser, empty for each test of a file. Tests take workers of their own: the fleet is the file's. */
-import { afterAll, afterEach, beforeAll, expect } from 'vitest';
+import { afterEach, expect } from 'vitest';
 import type { TaskView, WorkerView } from '../../machines/index.ts';
-import { type Browser, openBrowser } from './browser.ts';
-import { openStage, operatorToken, type Stage } from './stage.ts';
+import { type PageUnderTest, usePage } from './page.ts';
+import { operatorToken, type Stage } from './stage.ts';
 
-export type Inbox = {
-  readonly stage: Stage;
-  readonly browser: Browser;
+export type Inbox = Pick<PageUnderTest, 'stage' | 'browser'> & {
   /** Opens the page at this path. `as`: signed in as operator under this name. */
   open(path: string, options?: { readonly as?: string }): Promise<void>;
   /** Workers that have asked a person "<worker>?", in this order. */
@@ -30,29 +28,11 @@ export type Inbox = {
  * @param expected messages on the console that a test brings about
  */
 export function useInbox(expected?: RegExp): Inbox {
-  let stage: Stage;
-  let browser: Browser;
-  beforeAll(async () => {
-    stage = await openStage({ policies: { policies: { default: { promises: true, ask: '10m' } } } });
-    browser = await openBrowser(() => [stage.http.url], expected);
-  });
-  afterAll(async () => {
-    await browser?.close();
-    await stage?.close();
-  });
-  afterEach(async () => {
-    await browser.page.mouse.move(0, 0);
-    await settleAll(stage);
-    expect(browser.problems()).toEqual([]);
-  });
-  return {
-    get stage() {
-      return stage;
-    },
-    get browser() {
-      return browser;
-    },
-    async open(path, { as } = {}) {
+  const inbox = usePage({ default: { promises: true, ask: '10m' } }, expected);
+  afterEach(() => settleAll(inbox.stage));
+  return Object.assign(inbox, {
+    async open(path: string, { as }: { readonly as?: string } = {}) {
+      const { stage, browser } = inbox;
       const { page, context } = browser;
       if (as === undefined) await context.clearCookies();
       else {
@@ -62,22 +42,22 @@ export function useInbox(expected?: RegExp): Inbox {
       await page.goto(`${stage.http.url}${path}`);
       await page.evaluate(`localStorage.setItem('stopgate.by', '${as ?? ''}')`);
     },
-    async escalate(...workers) {
+    async escalate(...workers: string[]) {
       for (const worker of workers)
-        await stage.client.ask(`decide.${worker}`, { output: `${worker}? <promise>ESCALATE</promise>` });
+        await inbox.stage.client.ask(`decide.${worker}`, { output: `${worker}? <promise>ESCALATE</promise>` });
     },
-    async resolve(id) {
-      await stage.post('operator/resolve', { entity: 'worker', id, by: 'Bob', verdict: 'stop' }, operatorToken);
+    async resolve(id: string) {
+      await inbox.stage.post('operator/resolve', { entity: 'worker', id, by: 'Bob', verdict: 'stop' }, operatorToken);
     },
-    async press(...keys) {
-      for (const key of keys) await browser.page.keyboard.press(key);
+    async press(...keys: string[]) {
+      for (const key of keys) await inbox.page.keyboard.press(key);
     },
-    cards: () => browser.page.locator('.card').evaluateAll((all) => all.map((it) => it.getAttribute('data-id'))),
-    current: () => browser.page.locator('.card[data-current]').getAttribute('data-id'),
-    question: (text) => browser.page.locator('aside .question', { hasText: text }).waitFor(),
-    title: (text) => expect.poll(() => browser.page.title()).toBe(text),
-    stored: (subject) => stage.client.stored('STOPGATE_main', `stopgate.main.own.worker.${subject}`),
-  };
+    cards: () => inbox.page.locator('.card').evaluateAll((all) => all.map((it) => it.getAttribute('data-id'))),
+    current: () => inbox.page.locator('.card[data-current]').getAttribute('data-id'),
+    question: (text: string) => inbox.page.locator('aside .question', { hasText: text }).waitFor(),
+    title: (text: string) => expect.poll(() => inbox.page.title()).toBe(text),
+    stored: (subject: string) => inbox.stage.client.stored('STOPGATE_main', `stopgate.main.own.worker.${subject}`),
+  });
 }
 
 /** Nobody waits for a person any more. */

@@ -100,9 +100,8 @@ function readLine(line: string | null, fleet: string, place: string): ImportedEn
   if (line?.trim() === '') return null;
   if (line !== null && isTextTooDeep(line, depthMax))
     throw new AppError('input.bad', `${place}: nests deeper than ${depthMax} levels`);
-  const parsed = line === null ? null : readJson(line);
-  if (parsed === null || !parsed.ok)
-    throw new AppError('input.bad', `${place}: ${parsed?.message.replace('the payload ', '') ?? 'is too long'}`);
+  const parsed = line === null ? null : readJson(line, `${place}:`);
+  if (parsed === null || !parsed.ok) throw new AppError('input.bad', parsed?.message ?? `${place}: is too long`);
   const { seq, subject, data } = parsed.value as Record<string, unknown>;
   if (!Number.isSafeInteger(seq) || (seq as number) < 1 || typeof subject !== 'string' || data === undefined)
     throw new AppError(

@@ -5,7 +5,7 @@ import { findPolicies, isUnknownPolicy } from '../../agents/doctor/policies.ts';
 import { type Agent, agents } from '../../agents/index.ts';
 import type { Change } from '../../agents/setup/change.ts';
 import { diffTexts } from '../../agents/setup/diff.ts';
-import { findInstalled, findProgram, type Installed } from '../../agents/setup/installed.ts';
+import { findProgram } from '../../agents/setup/installed.ts';
 import {
   type Form,
   hookProgram,
@@ -21,11 +21,11 @@ import type { LineSetup, SettingsSetup, Setup } from '../../agents/setup/setup.t
 import { loadConfig } from '../../config/config.ts';
 import { isLoopback } from '../../config/values.ts';
 import { AppError } from '../../errors.ts';
-import { formatTable } from '../../terminal/table.ts';
 import type { Flags } from '../argument-types.ts';
+import { chooseAgent } from '../choose-agent.ts';
 import { type Context, defineCommand } from '../command.ts';
 import { readId } from '../option-values.ts';
-import { ask, askYes, canAsk } from '../questions.ts';
+import { askYes, canAsk } from '../questions.ts';
 
 const names = [...agents.keys()];
 
@@ -90,7 +90,7 @@ export const init = defineCommand({
   examples: ['stopgate init claude', 'stopgate init codex --policy strict --yes', 'stopgate init claude --remove'],
   run: async (context) => {
     const { flags, io } = context;
-    const name = flags.agent ?? (await choose(context));
+    const name = flags.agent ?? (await chooseAgent(context));
     if (name === null) return 2;
     const agent = agents.get(name);
     if (agent === undefined)
@@ -297,40 +297,4 @@ async function printLine(agent: Agent, setup: LineSetup, context: InitContext): 
     if (flags.worker === undefined) note('w1 is an example: name its worker with --worker W');
   }
   return 0;
-}
-
-/** Null: nobody could be asked. The list has been printed. */
-async function choose({ io, out, note, flags }: InitContext): Promise<string | null> {
-  const found = await findAll({ cwd: io.cwd, home: io.env.HOME || homedir(), env: io.env });
-  if (flags.json) {
-    await out.json(found);
-    return null;
-  }
-  const places = found.map(({ name, title, binary, hasFolder }) => ({
-    ...{ name, title },
-    where: binary ?? (hasFolder ? 'only its settings' : '-'),
-  }));
-  const others = [...agents.values()].filter(({ name }) => !found.some((one) => one.name === name));
-  const lines = others.map(({ name, title }) => ({ name, title, where: 'needs nothing: init prints a line for it' }));
-  const rows = [...places, ...lines].map(({ name, title, where }) => [
-    { text: name, paint: out.colors.bold },
-    { text: title },
-    { text: where },
-  ]);
-  await out.print(...formatTable(['AGENT', '', 'INSTALLED'], rows, out.width()));
-  if (!canAsk(io)) {
-    note('name one: stopgate init AGENT');
-    return null;
-  }
-  const name = await ask(io, 'Which one? ');
-  return name === '' ? null : name;
-}
-
-async function findAll(places: Places): Promise<Installed[]> {
-  const found: Installed[] = [];
-  for (const { name, title, setup } of agents.values()) {
-    const loaded = await setup();
-    if (loaded.kind === 'settings') found.push(findInstalled({ name, title, program: loaded.program }, places));
-  }
-  return found;
 }

@@ -5,6 +5,7 @@ import type { Colors } from '../../terminal/colors.ts';
 import { formatTable } from '../../terminal/table.ts';
 import { clean, cut, wrap } from '../../terminal/text.ts';
 import { describeInput } from '../actor-text.ts';
+import { itemsUnder } from '../listing.ts';
 import { formatAgo } from '../state-text.ts';
 import { workerListing } from '../worker-listing.ts';
 import { type Model, rankOf, selectedOf } from './model.ts';
@@ -61,7 +62,7 @@ const shown: readonly (readonly [columns: number, headings: readonly string[]])[
 /** The most important cells, where all would be cut too short to be read. */
 function fitting<Cell>(cells: readonly Cell[], columns: number): Cell[] {
   const [, headings = narrowest] = shown.find(([from]) => columns >= from) ?? [];
-  return cells.filter((_, index) => headings.includes(workerListing.headings[index] as string));
+  return itemsUnder(workerListing.headings, headings, cells);
 }
 
 /** As many rows as there is room for, with the selected one among them. */

@@ -29,6 +29,6 @@ export function reasonTaken({ transitions }: ChartEdge, { event, guard }: TakenT
   const ofEvent = transitions.filter((it) => it.event === event);
   const ofGuard = transitions.filter((it) => it.kind === 'always' && it.guard === guard);
   const found = [ofEvent, ofGuard].find(({ length }) => length > 0) ?? transitions.filter((it) => it.kind === 'always');
-  const words = found.map((it) => [it.event, it.guard === null ? '' : `[${it.guard}]`].filter(Boolean).join(' '));
-  return [...new Set(words)].filter(Boolean).join(' or ');
+  const texts = found.map((it) => [it.event, it.guard === null ? '' : `[${it.guard}]`].filter(Boolean).join(' '));
+  return [...new Set(texts)].filter(Boolean).join(' or ');
 }

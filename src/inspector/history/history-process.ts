@@ -62,7 +62,8 @@ export function createHistoryProcess(source: HistorySource, options: Options, ev
     if (running.size >= processesMax) throw new Error(`the pasts of ${processesMax} fleets are being folded`);
     running.add(self);
     const started = fork(programFile(), {
-      execArgv: argumentsFor(options),
+      // Threads that collect garbage at the same time would take the other cores from the service and from NATS.
+      execArgv: [...inheritedArguments(), `--max-old-space-size=${options.heapMiB}`, '--single-threaded-gc'],
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     });
@@ -111,13 +112,6 @@ export function createHistoryProcess(source: HistorySource, options: Options, ev
     linger: () => linger(),
   };
 }
-
-const argumentsFor = ({ heapMiB }: Options): string[] => [
-  ...inheritedArguments(),
-  `--max-old-space-size=${heapMiB}`,
-  // Threads that collect garbage at the same time would take the other cores from the service and from NATS.
-  '--single-threaded-gc',
-];
 
 /** Those that say how this process was started, such as whose certificates it trusts; not the port of its debugger. */
 const inheritedArguments = () => withoutDebugger(process.execArgv);
