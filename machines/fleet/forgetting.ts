@@ -47,9 +47,13 @@ export function rearmForgetting(fleet: Fleet): void {
 function forgetDueMs(fleet: Fleet, kind: Kind, id: string, record: WorkerRecord | TaskRecord): number | null {
   const { forgetMs } = fleet.policies;
   if (forgetMs === null || record.stoppedMs === null) return null;
-  const isKept = kind === 'forgetTask' ? fleet.dependents.has(id) : holdsTask(record as WorkerRecord);
+  const isKept = kind === 'forgetTask' ? isNeeded(fleet, id) : holdsTask(record as WorkerRecord);
   return isKept ? null : Math.max(record.namedMs, record.stoppedMs) + forgetMs;
 }
+
+/** A task comes after it, or somebody waits for what its hooks say. */
+const isNeeded = ({ dependents, evaluating }: Fleet, task: string): boolean =>
+  dependents.has(task) || evaluating.has(task);
 
 const holdsTask = ({ snapshot }: WorkerRecord): boolean => snapshot.context.worker.tasks.length > 0;
 
@@ -82,6 +86,5 @@ function forgetWorker(fleet: Fleet, id: string): void {
 
 function forgetTask(fleet: Fleet, id: string): void {
   fleet.escalated.delete(`task/${id}`);
-  fleet.evaluating.delete(id);
   fleet.tasks.delete(id);
 }

@@ -8,7 +8,12 @@ const silent = createLogger('silent');
 export type Counts = { refused: string[]; dead: string[]; conflicts: number };
 
 type Options = Pick<LinkOptions, 'nats'> &
-  Partial<LinkOptions & ReplicaOptions> & { /** Before it looks for its log. */ readonly onConnected?: () => void };
+  Partial<LinkOptions & ReplicaOptions> & {
+    /** Before it looks for its log. */
+    readonly onConnected?: () => void;
+    /** With each entry that it folds, also before the log's head. */
+    readonly onFolded?: (subject: string) => void;
+  };
 
 /** On a connection of its own, which it closes. */
 export async function startReplica({
@@ -18,6 +23,7 @@ export async function startReplica({
   name = 'r1',
   replyPrefixes = [],
   onConnected = () => {},
+  onFolded = () => {},
   ...options
 }: Options): Promise<Replica & { readonly counts: Counts }> {
   const counts: Counts = { refused: [], dead: [], conflicts: 0 };
@@ -29,7 +35,7 @@ export async function startReplica({
       policies: null,
       runCheck: async () => ({ outcome: 'error', reason: 'no runner in this test', tookMs: 0 }),
       logger: silent,
-      metrics: countInto(counts),
+      metrics: countInto(counts, onFolded),
       ...options,
     });
     const close = async () => {
@@ -43,8 +49,8 @@ export async function startReplica({
   }
 }
 
-const countInto = (counts: Counts): ReplicaOptions['metrics'] => ({
-  folded: () => {},
+const countInto = (counts: Counts, onFolded: (subject: string) => void): ReplicaOptions['metrics'] => ({
+  folded: onFolded,
   decided: () => {},
   refused: (type) => void counts.refused.push(type),
   dead: (code) => void counts.dead.push(code),

@@ -88,6 +88,34 @@ test('an attempt that was stored while nobody served is decided at the start, an
   for await (const message of answers) expect(message.json()).toMatchObject({ worker: 'w4', decision: 'allow' });
 });
 
+/** Root cause: a close made the phase `closing`, in which effects go out, also where the head was never reached. */
+test('a start that is ended while it folds answers and stores nothing of what it has folded', async () => {
+  const inbox = '_INBOX.old.attempts';
+  const answers: string[] = [];
+  client.nc.subscribe(inbox, { callback: (_error, { data }) => void answers.push(String(data)) });
+  const h = headers();
+  h.set('Stopgate-Reply', inbox);
+  const first = await start('ra', { policies: { policies: {} } });
+  await first.close();
+  open.length = 0;
+  // More than one read of the socket brings, so that much of it is still on its way when the start is ended.
+  for (let count = 0; count < 2_000; count += 1)
+    client.nc.publish(`stopgate.main.worker.old-${count}.stop.attempted`, '{"attempt":"a1"}', { headers: h });
+  await client.nc.flush();
+  let end = (_why: AppError) => {};
+  const interrupted = new Promise<never>((_done, reject) => {
+    end = reject;
+  });
+  const onFolded = (subject: string) => {
+    if (subject.includes('.old-0.')) end(new AppError('service.busy', 'the service is closing'));
+  };
+  const starting = startReplica({ nats: server.url, name: 'rb', interrupted, onFolded });
+  await expect(starting).rejects.toThrow('the service is closing');
+  await client.nc.flush();
+  expect(answers).toHaveLength(0);
+  expect(await client.stored('STOPGATE_main', 'stopgate.main.decision.old-1999')).toEqual([]);
+});
+
 test('an answer to what is no inbox is withheld; the attempt is decided all the same', async () => {
   await start('ra');
   const stolen: string[] = [];
