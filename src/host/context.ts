@@ -81,9 +81,10 @@ export type HostOptions = {
 /**
  * `behind`: the log is read up to its head, and nothing goes out; so at the start, and after each reconnect or pause.
  * `head`: decisions, answers, checks and timers go out. `closing`: what has begun is finished, nothing else begins.
- * `lost`: nothing that was folded may be used.
+ * `leaving`: it ends before it has reached the head, so nothing goes out any more. `lost`: nothing that was folded may be
+ * used.
  */
-export type Phase = 'behind' | 'head' | 'closing' | 'lost';
+export type Phase = 'behind' | 'head' | 'closing' | 'leaving' | 'lost';
 
 export type HostContext = Omit<HostOptions, 'fleet' | 'rules'> & {
   readonly fleet: Fleet;

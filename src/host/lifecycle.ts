@@ -60,7 +60,9 @@ export function createLifecycle(context: HostContext, rooms: Rooms, loop: FoldLo
       for (const room of [membership, takeover, foldNote, logWatch, snapshots, retention]) room.open();
     },
     async close() {
-      if (context.phase !== 'lost') context.phase = 'closing';
+      // An end during the start still folds for a moment: what it finds undecided or unsent is for those that stay.
+      if (context.phase === 'behind') context.phase = 'leaving';
+      else if (context.phase === 'head') context.phase = 'closing';
       context.logHealth.close();
       stopEffects(context, rooms);
       rooms.outbox.flush();
@@ -94,8 +96,7 @@ function createHead(context: HostContext, rooms: Rooms): Head {
       seen = falls;
       await reach();
     }
-    if (context.phase !== 'behind') return;
-    resume(context, rooms);
+    if (!resume(context, rooms)) return;
     void rooms.policies.open();
     context.logger.info({ seq: context.progress.seq }, 'at the head of the log again');
   };
@@ -119,7 +120,7 @@ async function untilCaughtUp(context: HostContext): Promise<void> {
     try {
       await catchUp(context);
       context.silence = null;
-      return;
+      if (isRunning(context)) return;
     } catch (error) {
       context.lost.signal.throwIfAborted();
       context.silence = error instanceof AppError ? error : null;
@@ -138,13 +139,18 @@ function reportProgress({ log, progress, logger, silence }: HostContext): void {
   logger.info({ foldedSeq: progress.seq, lastSeq, percent }, 'folding the log');
 }
 
-/** The log's head is reached: effects of the fold go out from now on, also those that are still open. */
-function resume(context: HostContext, rooms: Rooms): void {
+/**
+ * The log's head is reached: effects of the fold go out from now on, also those that are still open.
+ * @returns false: it has ended meanwhile
+ */
+function resume(context: HostContext, rooms: Rooms): boolean {
+  if (context.phase !== 'behind') return false;
   context.pauses.reset();
   context.phase = 'head';
   for (const room of [rooms.outbox, rooms.deadLetters, rooms.checks, rooms.evaluations, rooms.notices]) room.open();
   upgradeRules(context);
   rooms.timers.arm();
+  return true;
 }
 
 /** Nothing of this fold may get into another log. */
