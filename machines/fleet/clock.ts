@@ -3,9 +3,10 @@ import { resumeAttempt, resumeHeldOn } from './attempts.ts';
 import type { Deadline, Deadlines } from './deadlines.ts';
 import { type Fleet, pendingIn, placeOf } from './fleet.ts';
 import { forget, nextToForget } from './forgetting.ts';
-import { handBack, handBackDueMs } from './hand-back.ts';
-import { refreshPresence, staleAfterMs } from './presence.ts';
-import { armStaleDeadlines, escalationDueMs } from './stale-deadlines.ts';
+import { handBack } from './hand-back.ts';
+import { staleAfterMs } from './presence.ts';
+import { refreshPresence } from './presence-change.ts';
+import { armStaleDeadlines, escalationDueMs, handBackDueMs } from './stale-deadlines.ts';
 import { escalateStale } from './stale-escalation.ts';
 import { stepTask, taskSurroundings } from './tasks.ts';
 
@@ -79,7 +80,7 @@ function handle(fleet: Fleet, { kind, id, attempt }: Deadline): void {
     return;
   }
   if (kind === 'release') {
-    handBack(fleet, id, record);
+    handBack(fleet, record);
     return;
   }
   if (kind === 'stale') record.staleArmed = false;

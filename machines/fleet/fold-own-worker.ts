@@ -7,7 +7,8 @@ import { refuseAnswer } from '../worker/inputs.ts';
 import { closeSession } from './attempts.ts';
 import { surroundingsOf } from './facts.ts';
 import type { Fleet, WorkerRecord } from './fleet.ts';
-import { refreshPresence, staleAfterMs } from './presence.ts';
+import { staleAfterMs } from './presence.ts';
+import { refreshPresence } from './presence-change.ts';
 import { eventOf, refuseWorker, stepWorker, workerOf } from './workers.ts';
 
 export function foldOwnWorker(fleet: Fleet, entry: OwnWorkerEntry): void {

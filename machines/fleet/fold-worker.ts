@@ -11,7 +11,8 @@ import { closeSession, openAttempt, supersedeAttempt } from './attempts.ts';
 import { claimTask, letGoOfTask, resumeTasks } from './claims.ts';
 import type { Fleet, WorkerRecord } from './fleet.ts';
 import { changeLimit } from './limits.ts';
-import { refreshPresence, staleAfterMs } from './presence.ts';
+import { staleAfterMs } from './presence.ts';
+import { refreshPresence } from './presence-change.ts';
 import { eventOf, refuseWorker, stepWorker, workerOf } from './workers.ts';
 
 export function foldWorker(fleet: Fleet, entry: WorkerEntry, seq: number, owner: string | null): void {

@@ -1,7 +1,7 @@
 /** Usage limits: of one worker, or of all that report a scope (protocol.md §3). */
 import type { WorkerEntry } from '../entries/index.ts';
 import type { Fleet, WorkerRecord } from './fleet.ts';
-import { refreshPresence } from './presence.ts';
+import { refreshPresence } from './presence-change.ts';
 import { armStaleDeadlines } from './stale-deadlines.ts';
 
 export function changeLimit(

@@ -20,14 +20,3 @@ export function presenceAt(fleet: Fleet, record: WorkerRecord, nowMs: number): P
   if (isLimited(fleet, record.snapshot.context.worker, nowMs)) return 'limited';
   return nowMs - record.lastSeenMs >= staleAfterMs ? 'stale' : 'active';
 }
-
-export function refreshPresence(fleet: Fleet, record: WorkerRecord): void {
-  const presence = presenceAt(fleet, record, fleet.nowMs);
-  const { presence: before } = record.snapshot.value;
-  if (before === presence) return;
-  record.presenceFrom = before;
-  record.limitEndedMs = before === 'limited' && presence === 'stale' ? fleet.nowMs : null;
-  record.snapshot = fleet.workerStepper.next(record.snapshot, { type: 'presence.changed', presence });
-  const { state } = record.snapshot.value;
-  fleet.watcher?.worker(record.snapshot.context.worker.worker, state, state, 'presence.changed');
-}

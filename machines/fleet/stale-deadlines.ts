@@ -1,9 +1,8 @@
 /** What happens to a stale worker that holds tasks: the deadlines of its escalation and of returning its tasks. */
 import { parseIsoTime } from '../values/iso-time.ts';
 import type { Fleet, WorkerRecord } from './fleet.ts';
-import { handBackDueMs } from './hand-back.ts';
 import { policyInForce } from './policies.ts';
-import { staleAfterMs } from './presence.ts';
+import { activeForMs, staleAfterMs } from './presence.ts';
 
 /** To be called when one of their conditions may have become true. */
 export function armStaleDeadlines(fleet: Fleet, worker: string): void {
@@ -26,4 +25,19 @@ export function escalationDueMs(fleet: Fleet, { snapshot, lastSeenMs }: WorkerRe
   if (policyInForce(fleet, worker).policy.onStale !== 'escalate') return null;
   const answeredMs = lastDecision === null ? 0 : (parseIsoTime(lastDecision.at) ?? 0);
   return Math.max(lastSeenMs, answeredMs) + staleAfterMs;
+}
+
+/**
+ * When the worker's tasks go back, or null: never, as things stand. A usage limit is waited out, and the time begins at
+ * its end (protocol.md §8). Nothing is taken away while an attempt is open, since the worker then waits for us; it gets
+ * the whole time after the answer.
+ */
+export function handBackDueMs(fleet: Fleet, { snapshot, lastSeenMs, limitEndedMs }: WorkerRecord): number | null {
+  const { releaseAfterMs } = fleet.policies;
+  const { tasks, attempt, lastDecision } = snapshot.context.worker;
+  if (releaseAfterMs === null || tasks.length === 0 || attempt !== null || snapshot.value.presence !== 'stale')
+    return null;
+  const answeredMs = lastDecision === null ? 0 : (parseIsoTime(lastDecision.at) ?? 0);
+  const sinceMs = Math.max(limitEndedMs ?? lastSeenMs + activeForMs, answeredMs);
+  return Math.max(sinceMs + releaseAfterMs, lastSeenMs + staleAfterMs);
 }

@@ -95,6 +95,25 @@ describe('what a stale worker holds beside', () => {
   });
 });
 
+// A step that was taken by hand left it noted as stopped.
+test('a worker that was stopped with a task is idle after the release, so it and its attempts are not forgotten', () => {
+  const ask = { attempt: 'a', output: '<promise>ESCALATE</promise>' };
+  const policies = { default: { promises: true } };
+  const lines = [
+    [0, 'own.fleet.main.policy.set', { policies, releaseAfter: '5m', forget: '20m' }],
+    [0, 'worker.w1.stop.attempted', ask],
+    ...claimed,
+    [1, 'own.worker.w1.escalation.resolved', { by: 'ana', verdict: 'stop' }],
+  ] as const;
+  expect(fleetAfter(lines, 7).worker).toMatchObject({ state: 'stopped', tasks: ['T-1'] });
+  expect(fleetAfter(lines, 8).worker).toMatchObject({ state: 'idle', tasks: [] });
+  const repeated = [...lines, [40, 'own.fleet.main.policy.set', { policies: {} }], [41, 'worker.w1.stop.attempted', ask]];
+  expect(fleetAfter(repeated as typeof lines, 41).worker).toMatchObject({
+    state: 'idle',
+    lastDecision: { attempt: 'a', cause: 'escalated' },
+  });
+});
+
 test('without releaseAfter a stale worker keeps its task', () => {
   expect(fleetAfter(claimed, 59, null).task).toMatchObject({ state: 'working', worker: 'w1' });
 });
