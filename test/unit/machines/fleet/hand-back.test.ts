@@ -107,8 +107,12 @@ test('a worker that was stopped with a task is idle after the release, so it and
   ] as const;
   expect(fleetAfter(lines, 7).worker).toMatchObject({ state: 'stopped', tasks: ['T-1'] });
   expect(fleetAfter(lines, 8).worker).toMatchObject({ state: 'idle', tasks: [] });
-  const repeated = [...lines, [40, 'own.fleet.main.policy.set', { policies: {} }], [41, 'worker.w1.stop.attempted', ask]];
-  expect(fleetAfter(repeated as typeof lines, 41).worker).toMatchObject({
+  const repeated = [
+    ...lines,
+    [40, 'own.fleet.main.policy.set', { policies: {} }],
+    [41, 'worker.w1.stop.attempted', ask],
+  ] as const;
+  expect(fleetAfter(repeated, 41).worker).toMatchObject({
     state: 'idle',
     lastDecision: { attempt: 'a', cause: 'escalated' },
   });
