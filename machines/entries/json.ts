@@ -1,18 +1,27 @@
 /** Payloads as JSON. */
 import { jsonDepthMax } from '../values/limits.ts';
 
-/** An object in JSON, '' standing for `{}`. @param what what the text is, for the message */
-export function readJson(
-  text: string,
-  what = 'the payload',
-): { ok: true; value: object } | { ok: false; message: string } {
+type JsonRead =
+  | { readonly ok: true; readonly value: object }
+  | { readonly ok: false; readonly code: 'NOT_JSON' | 'BAD_SHAPE'; readonly message: string };
+
+/** A decision has a check's findings in it, so it nests deeper than the entry they came with. */
+const readDepthMax = 2 * jsonDepthMax;
+
+/**
+ * An object in JSON, '' standing for `{}`. It never nests deeper than `depthMax`: whatever is read may be walked, or
+ * made JSON again, without overflowing the stack.
+ * @param what what the text is, for the message
+ */
+export function readJson(text: string, what = 'the payload', depthMax = readDepthMax): JsonRead {
   if (text === '') return { ok: true, value: {} };
   try {
     const value: unknown = JSON.parse(text);
+    if (isTextTooDeep(text, depthMax)) return { ok: false, code: 'BAD_SHAPE', message: tooDeepMessage };
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ok: true, value };
-    return { ok: false, message: `${what} is JSON but not an object` };
+    return { ok: false, code: 'NOT_JSON', message: `${what} is JSON but not an object` };
   } catch (error) {
-    return { ok: false, message: `${what} is not JSON: ${(error as Error).message}` };
+    return { ok: false, code: 'NOT_JSON', message: `${what} is not JSON: ${(error as Error).message}` };
   }
 }
 

@@ -2,9 +2,9 @@
 
 import type { z } from 'zod';
 import { idFault } from '../values/id.ts';
-import { payloadBytesMax } from '../values/limits.ts';
+import { jsonDepthMax, payloadBytesMax } from '../values/limits.ts';
 import { type Entry, entrySchemas } from './index.ts';
-import { isTextTooDeep, isTooDeep, readJson, tooDeepMessage } from './json.ts';
+import { isTooDeep, readJson, tooDeepMessage } from './json.ts';
 import { quickRead } from './quick-read.ts';
 import { describeIssues, type Issue, type Refusal, toIssues } from './refusal.ts';
 import { sizeFault } from './size.ts';
@@ -18,9 +18,8 @@ export function readEntry(subject: string, text: string, bytes: number): Entry |
   const address = readSubjectOnce(subject);
   if (address === null || 'code' in address) return address;
   if (bytes > payloadBytesMax) return refuse(address, 'TOO_LARGE', tooLargeMessage(bytes));
-  const parsed = readJson(text);
-  if (!parsed.ok) return refuse(address, 'NOT_JSON', parsed.message);
-  if (isTextTooDeep(text)) return refuse(address, 'BAD_SHAPE', tooDeepMessage);
+  const parsed = readJson(text, undefined, jsonDepthMax);
+  if (!parsed.ok) return refuse(address, parsed.code, parsed.message);
   return readShape(address, parsed.value);
 }
 

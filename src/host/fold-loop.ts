@@ -20,15 +20,10 @@ export type FoldRooms = ActingRooms & {
   readonly snapshots: Snapshots;
 };
 
-export type FoldLoop = {
-  receive(message: LogMessage): void;
-  /** `onFolded` gets each message after it was folded; null: nothing does. */
-  observe(onFolded: ((message: LogMessage) => void) | null): void;
-};
+export type FoldLoop = { receive(message: LogMessage): void };
 
 export function createFoldLoop(context: HostContext, rooms: FoldRooms): FoldLoop {
   const decisionPrefix = subject(context, 'decision.');
-  let observer: ((message: LogMessage) => void) | null = null;
   const processMessage = (message: LogMessage) => {
     fold(context, rooms, message);
     if (message.subject.startsWith(decisionPrefix))
@@ -39,7 +34,7 @@ export function createFoldLoop(context: HostContext, rooms: FoldRooms): FoldLoop
     }
     context.progress.advance(message);
     rooms.snapshots.onFolded(message.seq);
-    observer?.(message);
+    rooms.observers.folded(message);
   };
   return {
     receive(message) {
@@ -48,9 +43,6 @@ export function createFoldLoop(context: HostContext, rooms: FoldRooms): FoldLoop
       } catch (error) {
         end(context, message, error);
       }
-    },
-    observe(onFolded) {
-      observer = onFolded;
     },
   };
 }

@@ -13,7 +13,6 @@ import {
   type WorkerContext,
 } from '../../machines/index.ts';
 import type { AppError } from '../errors.ts';
-import type { LogMessage } from '../nats/log-reader.ts';
 import type { Admitted } from './admission.ts';
 import { type AttemptRequest, isKnown, submitAttempt } from './attempts.ts';
 import { callCheck } from './check-call.ts';
@@ -27,8 +26,8 @@ import { createLogWatch } from './log-watch.ts';
 import { createMembership } from './membership.ts';
 import type { EscalationRules } from './notice.ts';
 import { createNotices } from './notices.ts';
+import { createObservers, type Observe } from './observers.ts';
 import { createOutbox } from './outbox.ts';
-import type { EscalationListener, InputListener } from './outcomes.ts';
 import { createPendingChecks } from './pending-checks.ts';
 import { createPolicyPublisher, type PolicyForm } from './policy-publisher.ts';
 import { catchUpInTime, faultOf, foldInTime, notConnected, throwUnlessStarted } from './read-barrier.ts';
@@ -76,12 +75,7 @@ export type Host = {
   readonly foldedSeq: () => number;
   /** The log's last sequence number, as far as this replica has heard of it. */
   readonly lastSeq: () => number;
-  /** `listener` gets each escalation that changes, from the log's head on. @returns a function that removes it */
-  onEscalation(listener: EscalationListener): () => void;
-  /** `listener` gets each worker that asks a person, was answered, or asks no longer. @returns as `onEscalation` */
-  onInputs(listener: InputListener): () => void;
-  /** `onFolded` gets each message after it was folded; null: nothing does. */
-  observe(onFolded: ((message: LogMessage) => void) | null): void;
+  readonly observe: Observe;
   /** Takes a snapshot of now. @throws AppError log.unavailable */
   takeSnapshot(): Promise<SnapshotTaken>;
   setRetention(rules: RetentionRules): void;
@@ -91,9 +85,7 @@ export type Host = {
 export function createHost(options: HostOptions): Host {
   const context = createHostContext(options);
   const { fleet, logClock, progress } = context;
-  const escalationListeners = new Set<EscalationListener>();
-  const inputListeners = new Set<InputListener>();
-  const rooms = createRooms(context, escalationListeners, inputListeners);
+  const rooms = createRooms(context);
   if (context.start !== null) restoreHostState(context, rooms, context.start);
   const loop = createFoldLoop(context, rooms);
   const lifecycle = createLifecycle(context, rooms, loop);
@@ -123,25 +115,13 @@ export function createHost(options: HostOptions): Host {
     setPolicies: rooms.policies.set,
     setEscalation: rooms.notices.configure,
     fault: () => faultOf(context),
-    onEscalation(listener) {
-      escalationListeners.add(listener);
-      return () => void escalationListeners.delete(listener);
-    },
-    onInputs(listener) {
-      inputListeners.add(listener);
-      return () => void inputListeners.delete(listener);
-    },
-    observe: loop.observe,
+    observe: rooms.observers.add,
     takeSnapshot: rooms.snapshots.take,
     setRetention: rooms.retention.configure,
   };
 }
 
-function createRooms(
-  context: HostContext,
-  escalationListeners: ReadonlySet<EscalationListener>,
-  inputListeners: ReadonlySet<InputListener>,
-): Rooms {
+function createRooms(context: HostContext): Rooms {
   const outbox = createOutbox(context);
   const evaluations = createEvaluations(context);
   const membership = createMembership(context);
@@ -155,7 +135,7 @@ function createRooms(
     deadLetters,
     retention,
     snapshots: createSnapshots(context, { outbox, policies, deadLetters, retention }),
-    ...{ escalationListeners, inputListeners },
+    observers: createObservers(context.fleet, context.logger),
     checks: createPendingChecks(context),
     foldNote: createFoldNote(context),
     logWatch: createLogWatch(context),

@@ -1,25 +1,21 @@
 /** Passes each outcome of the fold to the room that acts on it. */
-import type { EscalatedEntity, Outcome } from '../../machines/index.ts';
+import type { Outcome } from '../../machines/index.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
 import { type HostContext, isAtHead } from './context.ts';
 import { onDecided } from './decisions.ts';
 import type { Evaluations } from './evaluations.ts';
 import type { Notices } from './notices.ts';
+import type { Observers } from './observers.ts';
 import type { Outbox } from './outbox.ts';
 import type { PendingChecks } from './pending-checks.ts';
 import { onAttemptRepeated } from './repeated-attempts.ts';
-
-export type EscalationListener = (entity: EscalatedEntity, id: string) => void;
-
-export type InputListener = (worker: string) => void;
 
 export type ActingRooms = {
   readonly outbox: Outbox;
   readonly checks: PendingChecks;
   readonly evaluations: Evaluations;
   readonly notices: Notices;
-  readonly escalationListeners: ReadonlySet<EscalationListener>;
-  readonly inputListeners: ReadonlySet<InputListener>;
+  readonly observers: Observers;
 };
 
 /** @param startedMs when the fold of `message` began, by `performance.now()` */
@@ -51,10 +47,10 @@ export function applyOutcome(
       return;
     case 'escalation':
       rooms.notices.onChanged(outcome.entity, outcome.id);
-      for (const listener of rooms.escalationListeners) listener(outcome.entity, outcome.id);
+      rooms.observers.escalation(outcome.entity, outcome.id);
       return;
     case 'inputs':
-      for (const listener of rooms.inputListeners) listener(outcome.worker);
+      rooms.observers.inputs(outcome.worker);
       return;
     default:
       // What happened in history was reported when it was new.

@@ -10,7 +10,6 @@ import { type IncidentFile, readIncident } from './incident.ts';
 import { createLive, type Live } from './live/live.ts';
 import type { AttemptRecord, TimelineEntry, TimelinePage, Topic } from './messages.ts';
 import { readReplayLines } from './replay-lines.ts';
-import { createSharedWatcher } from './shared-watcher.ts';
 import { createFeed, type Feed } from './stately/feed.ts';
 import { readEntryAt, readTimeline } from './timeline.ts';
 
@@ -44,10 +43,9 @@ export function createInspection(
 ): Inspection {
   const { fleet } = host;
   const headSeq = async () => (await log.head()).seq;
-  const watch = createSharedWatcher(fleet);
   const { logNow, foldedSeq, observe, fault } = host;
-  const live = createLive({ fleet, watch, logNow, foldedSeq, headSeq, observe, fault });
-  const feed = createFeed(fleet, watch);
+  const live = createLive({ fleet, logNow, foldedSeq, headSeq, observe, fault, logger });
+  const feed = createFeed(fleet, observe, logger);
   const history = createHistory({ ...source, fleet: fleet.name }, logger);
   return {
     ...{ live, feed, history },

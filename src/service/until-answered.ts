@@ -29,8 +29,10 @@ export async function untilAnswered(
       signal.removeEventListener('abort', check);
       resolve(found);
     };
-    const unlisten = host.onInputs((id) => {
-      if (id === worker) check();
+    const unlisten = host.observe({
+      inputs(id) {
+        if (id === worker) check();
+      },
     });
     signal.addEventListener('abort', check);
   });

@@ -31,8 +31,10 @@ function nextChange(host: Host, worker: string, signal: AbortSignal): { happened
   let forget = () => {};
   const happened = new Promise<void>((resolve) => {
     const done = () => resolve();
-    const unlisten = host.onEscalation((entity, id) => {
-      if (entity === 'worker' && id === worker) done();
+    const unlisten = host.observe({
+      escalation(entity, id) {
+        if (entity === 'worker' && id === worker) done();
+      },
     });
     signal.addEventListener('abort', done);
     forget = () => {

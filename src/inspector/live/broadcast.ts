@@ -1,5 +1,6 @@
 /** Sends the changes of a tick to all pages: the same JSON to those that keep up, everything missed to the others. */
 import { viewTask, viewWorker } from '../../../machines/index.ts';
+import { createGuarded } from '../../guarded.ts';
 import { rowsOf, wholeOf } from '../fleet-rows.ts';
 import type { Delta, Focus, Full, Rows } from '../messages.ts';
 import { toTruncatedJson } from '../truncated-json.ts';
@@ -22,6 +23,7 @@ const topicEvery = 2;
 
 export function createBroadcast(source: LiveSource, pages: ReadonlySet<LivePage>, moves: RecentMoves): Broadcast {
   const { fleet, foldedSeq, logNow, fault } = source;
+  const guarded = createGuarded(source.logger, 'a message to a page');
   let headSeq = 0;
   const sawEntry = (seq: number) => {
     headSeq = Math.max(headSeq, seq);
@@ -52,22 +54,23 @@ export function createBroadcast(source: LiveSource, pages: ReadonlySet<LivePage>
       const seq = foldedSeq();
       const isDue = isBeat || countNames(changes.names) > 0;
       let shared: string | null = null;
-      for (const page of pages) {
-        if (!page.client.isReady()) {
-          keepForLater(page, changes.names);
-          continue;
-        }
-        if (page.missed === 'all') page.client.send('full', JSON.stringify(full()), seq);
-        else if (page.missed !== null) {
-          addNames(page.missed, changes.names);
-          page.client.send('delta', JSON.stringify(delta(page.missed, changes)), seq);
+      const sendTo = (page: LivePage) => {
+        const { client, missed } = page;
+        if (missed === 'all') client.send('full', JSON.stringify(full()), seq);
+        else if (missed !== null) {
+          addNames(missed, changes.names);
+          client.send('delta', JSON.stringify(delta(missed, changes)), seq);
         } else if (isDue) {
           shared ??= JSON.stringify(delta(changes.names, changes));
-          page.client.send('delta', shared, seq);
+          client.send('delta', shared, seq);
         }
         page.missed = null;
         if (ticks % topicEvery === 0) sendTopics(page);
-      }
+      };
+      // Each page is on its own: what fails for one goes out to the others.
+      for (const page of pages)
+        if (page.client.isReady()) guarded(() => sendTo(page));
+        else keepForLater(page, changes.names);
     },
   };
 }

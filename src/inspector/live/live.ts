@@ -4,6 +4,7 @@
  * costs more memory than the fleet has names.
  */
 import { type Fleet, type FleetWatcher, topicOf } from '../../../machines/index.ts';
+import { createGuarded } from '../../guarded.ts';
 import type { Topic } from '../messages.ts';
 import { createBroadcast } from './broadcast.ts';
 import { addNames, countNames } from './changed-names.ts';
@@ -32,7 +33,8 @@ export function createLive(source: LiveSource): Live {
   const changes = createChanges();
   const recent = createRecentChanges();
   const moves = createRecentMoves(source.logNow());
-  const unwatchMoves = source.watch(countMoves(moves, source.fleet));
+  const ignoreMoves = source.observe(countMoves(moves, source.fleet));
+  const guarded = createGuarded(source.logger, 'the feed of the pages');
   const broadcast = createBroadcast(source, pages, moves);
   let ticks = 0;
 
@@ -45,21 +47,22 @@ export function createLive(source: LiveSource): Live {
     broadcast.send(taken, { ticks, isBeat });
   };
   const activity = createActivity(() => {
-    const unwatch = source.watch(recordTransitions(pages, changes));
-    source.observe((message) => {
-      changes.entry();
-      broadcast.sawEntry(message.seq);
-      const { entity, id } = topicOf(message.subject);
-      for (const page of pages) {
-        const news = newsAbout(page, entity, id);
-        if (news !== undefined) addEntry(page.client, news, message);
-      }
+    const ignore = source.observe({
+      ...recordTransitions(pages, changes),
+      folded(message) {
+        changes.entry();
+        broadcast.sawEntry(message.seq);
+        const { entity, id } = topicOf(message.subject);
+        for (const page of pages) {
+          const news = newsAbout(page, entity, id);
+          if (news !== undefined) addEntry(page.client, news, message);
+        }
+      },
     });
-    const timer = setInterval(tick, tickMs);
+    const timer = setInterval(() => guarded(tick), tickMs);
     return () => {
       clearInterval(timer);
-      unwatch();
-      source.observe(null);
+      ignore();
       recent.clear();
       changes.take();
     };
@@ -82,7 +85,7 @@ export function createLive(source: LiveSource): Live {
     },
     close() {
       activity.stop();
-      unwatchMoves();
+      ignoreMoves();
     },
   };
 }

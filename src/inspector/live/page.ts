@@ -1,6 +1,6 @@
 /** One open page, or several that share a stream: what it has not received yet, and news about the actors that it has selected. */
 import type { LogMessage } from '../../nats/log-reader.ts';
-import type { Focus, TimelineEntry, Topic } from '../messages.ts';
+import type { Focus, Topic } from '../messages.ts';
 import { timelineEntry } from '../timeline-entry.ts';
 import { addNames, type ChangedNames, noNames } from './changed-names.ts';
 
@@ -18,7 +18,8 @@ export type LivePage = {
   missed: ChangedNames | 'all' | null;
 };
 
-type TopicNews = { readonly topic: Topic; changed: boolean; readonly entries: TimelineEntry[]; omitted: number };
+/** `messages`: as they came. They are read when they are sent, not while the log is folded. */
+type TopicNews = { readonly topic: Topic; changed: boolean; readonly messages: LogMessage[]; omitted: number };
 
 const entriesMax = 40;
 const keyOf = (entity: string, id: string): string => `${entity} ${id}`;
@@ -34,7 +35,7 @@ export const createPage = (
   topics: new Map(
     topics.map((topic) => [
       keyOf(topic.entity, topic.id),
-      { topic, changed: true, entries: [], omitted: missedEntries ? 1 : 0 },
+      { topic, changed: true, messages: [], omitted: missedEntries ? 1 : 0 },
     ]),
   ),
   missed: missed ?? 'all',
@@ -54,18 +55,18 @@ export function addEntry(client: LiveClient, news: TopicNews, message: LogMessag
   news.changed = true;
   if (!client.isReady()) {
     // Entries are large; a page that misses some reads them from the log.
-    news.omitted += 1 + news.entries.splice(0).length;
+    news.omitted += 1 + news.messages.splice(0).length;
     return;
   }
-  const entry = timelineEntry(message);
-  if (entry === null || news.entries.push(entry) <= entriesMax) return;
-  news.entries.shift();
+  if (news.messages.push(message) <= entriesMax) return;
+  news.messages.shift();
   news.omitted += 1;
 }
 
 /** The news about a selected actor since the last call. */
 export function takeNews(news: TopicNews): Omit<Focus, 'id' | 'view'> {
-  const taken = { entries: news.entries.splice(0), omitted: news.omitted };
+  const entries = news.messages.splice(0).map(timelineEntry);
+  const taken = { entries: entries.filter((it) => it !== null), omitted: news.omitted };
   news.changed = false;
   news.omitted = 0;
   return taken;

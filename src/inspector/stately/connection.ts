@@ -30,19 +30,34 @@ const actorsMax = 50;
 const stepsMax = 20;
 const definitions = { worker: definitionOf(workerMachine), task: definitionOf(taskMachine) };
 
-/** Shows an actor, its parent first. Without effect for one that is shown already, or when there are too many. */
-export function show(fleet: Fleet, connection: Connection, ref: ActorRef, path: readonly string[] = []): void {
-  const sessionId = sessionIdOf(ref);
+/** Shows an actor, its parents first. Without effect for one that is shown already, or when there are too many. */
+export function show(fleet: Fleet, connection: Connection, ref: ActorRef): void {
+  for (const it of lineTo(fleet, connection, ref)) add(fleet, connection, it);
+}
+
+/**
+ * The actor and its parents that are not shown yet, the topmost first. Agents choose their parents themselves: two may
+ * name each other, and a line may have thousands, of which the nearest count.
+ */
+function lineTo(fleet: Fleet, { shown, worker }: Connection, ref: ActorRef): readonly ActorRef[] {
+  const line = new Map<string, ActorRef>();
+  for (let at: ActorRef | null = ref; at !== null && line.size < actorsMax - shown.size; ) {
+    const sessionId = sessionIdOf(at);
+    if (shown.has(sessionId) || line.has(sessionId)) break;
+    line.set(sessionId, at);
+    const parent = parentOf(fleet, at);
+    const above: ActorRef | null = parent === null ? null : { entity: 'worker', id: parent };
+    at = above !== null && belongsTo(fleet, worker, above) ? above : null;
+  }
+  return [...line.values()].reverse();
+}
+
+function add(fleet: Fleet, { shown }: Connection, ref: ActorRef): void {
   const captured = capture(fleet, ref);
-  const { shown, worker } = connection;
-  // `path`: agents choose their parents themselves, so two may name each other.
-  if (captured === null || shown.has(sessionId) || shown.size >= actorsMax || path.includes(sessionId)) return;
+  if (captured === null) return;
+  const sessionId = sessionIdOf(ref);
   const parent = parentOf(fleet, ref);
-  const parentRef: ActorRef | null = parent === null ? null : { entity: 'worker', id: parent };
-  if (parentRef !== null && belongsTo(fleet, worker, parentRef))
-    show(fleet, connection, parentRef, [...path, sessionId]);
-  if (shown.size >= actorsMax) return;
-  const above = parentRef === null ? undefined : shown.get(sessionIdOf(parentRef))?.actor;
+  const above = parent === null ? undefined : shown.get(sessionIdOf({ entity: 'worker', id: parent }))?.actor;
   const actor = { ...ref, sessionId, rootId: above?.rootId ?? sessionId, parentId: above?.sessionId };
   shown.set(sessionId, { actor, captured, steps: [], isSent: false });
 }

@@ -4,7 +4,9 @@
  * fifty. For a client that does not read, only the latest step of each actor is kept.
  */
 import type { Fleet } from '../../../machines/index.ts';
-import type { Watch } from '../shared-watcher.ts';
+import { createGuarded } from '../../guarded.ts';
+import type { Observe } from '../../host/observers.ts';
+import type { Logger } from '../../log.ts';
 import { addStep, type Connection, type FeedClient, flush, show } from './connection.ts';
 import { type ActorRef, actorsOf, capture } from './fleet-actors.ts';
 
@@ -16,7 +18,8 @@ export type Feed = {
 
 const tickMs = 100;
 
-export function createFeed(fleet: Fleet, watch: Watch): Feed {
+export function createFeed(fleet: Fleet, observe: Observe, logger: Logger): Feed {
+  const guarded = createGuarded(logger, 'a message to the inspectors');
   const connections = new Set<Connection>();
   let stop: (() => void) | null = null;
 
@@ -27,16 +30,15 @@ export function createFeed(fleet: Fleet, watch: Watch): Feed {
   };
   const start = () => {
     if (stop !== null) return;
-    const unwatch = watch({
+    const ignore = observe({
       worker: (id, _from, _to, event) => onStep({ entity: 'worker', id }, event),
       task: (id, _from, _to, event) => onStep({ entity: 'task', id }, event),
-      queue: () => {},
     });
     const timer = setInterval(() => {
-      for (const it of connections) flush(it, fleet.nowMs);
+      for (const it of connections) guarded(() => flush(it, fleet.nowMs));
     }, tickMs);
     stop = () => {
-      unwatch();
+      ignore();
       clearInterval(timer);
       stop = null;
     };

@@ -58,6 +58,19 @@ test('then sends what changed, with the transitions taken', async () => {
   expect(transitions).toContainEqual(['w', working, blocked, 'stop.attempted', 1]);
 });
 
+// Its JSON was walked by a recursion, in the tick that sends to the pages: the service ended.
+test('what nests without end is shown as refused, and the service goes on', async () => {
+  const stream = await stage.stream('stream?worker=deep');
+  const subject = 'worker.deep.tool.used';
+  await stage.client.publish(subject, { tool: 'Bash' });
+  await stage.client.publish(subject, `{"tool":${'['.repeat(8_000)}${']'.repeat(8_000)}}`);
+  const refused = { text: 'refused, so nothing changed: objects and arrays may nest 100 deep' };
+  const news = await stream.until('worker', ({ entries }) => entries.length > 0 && entries.at(-1)?.text !== 'Bash');
+  expect(news.data.entries.at(-1)).toMatchObject(refused);
+  expect((await stage.get('timeline/worker/deep')).body.entries.at(-1)).toMatchObject(refused);
+  expect((await stage.client.ask('decide.deep')).body).toMatchObject({ decision: 'allow' });
+});
+
 test('sends the selected worker in full, with its entries', async () => {
   const stream = await stage.stream('stream?worker=s1');
   await stage.client.publish('worker.s1.tool.used', { tool: 'Bash', ok: true });

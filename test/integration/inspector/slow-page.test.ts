@@ -1,13 +1,14 @@
 /** A page that does not read costs the service at most one message of the whole fleet, and catches up when it reads again. */
+import { pino } from 'pino';
 import { afterEach, expect, test, vi } from 'vitest';
 import { createFleet, foldEntry, readEntry } from '../../../machines/index.ts';
+import { createObservers } from '../../../src/host/observers.ts';
 import { createLive } from '../../../src/inspector/live/live.ts';
 import type { LiveClient } from '../../../src/inspector/live/page.ts';
-import type { LiveSource } from '../../../src/inspector/live/source.ts';
 import type { Focus } from '../../../src/inspector/messages.ts';
-import { createSharedWatcher } from '../../../src/inspector/shared-watcher.ts';
 import type { LogMessage } from '../../../src/nats/log-reader.ts';
 
+const logger = pino({ level: 'silent' });
 afterEach(() => vi.useRealTimers());
 
 test('gets nothing while it does not read, then one message with all changes', async () => {
@@ -21,9 +22,8 @@ test('gets nothing while it does not read, then one message with all changes', a
     foldEntry(fleet, { seq, atMs: seq, entry });
   };
   const live = createLive({
-    ...{ fleet, watch: createSharedWatcher(fleet), logNow: () => seq, foldedSeq: () => seq, headSeq: async () => seq },
-    fault: () => null,
-    observe: () => {},
+    ...{ fleet, logNow: () => seq, foldedSeq: () => seq, headSeq: async () => seq },
+    ...{ fault: () => null, observe: createObservers(fleet, logger).add, logger },
   });
   const page = (isReady: () => boolean) => {
     const sent: { event: string; data: { workers?: unknown[] }; bytes: number }[] = [];
@@ -58,19 +58,16 @@ test('gets nothing while it does not read, then one message with all changes', a
 test('entries are not kept for a page that does not read, only counted', async () => {
   vi.useFakeTimers();
   const fleet = createFleet('main');
-  let onFolded: Parameters<LiveSource['observe']>[0] = null;
+  const observers = createObservers(fleet, logger);
   let seq = 0;
   const live = createLive({
-    ...{ fleet, watch: createSharedWatcher(fleet), logNow: () => seq, foldedSeq: () => seq, headSeq: async () => seq },
-    fault: () => null,
-    observe: (it) => {
-      onFolded = it;
-    },
+    ...{ fleet, logNow: () => seq, foldedSeq: () => seq, headSeq: async () => seq },
+    ...{ fault: () => null, observe: observers.add, logger },
   });
   const prompt = () => {
     seq += 1;
     const data = new TextEncoder().encode(JSON.stringify({ text: 'x'.repeat(60_000) }));
-    onFolded?.({ seq, atMs: seq, subject: 'stopgate.main.worker.ana.prompt.submitted', data } as LogMessage);
+    observers.folded({ seq, atMs: seq, subject: 'stopgate.main.worker.ana.prompt.submitted', data } as LogMessage);
   };
   let reads = true;
   const sent: { event: string; data: Focus }[] = [];

@@ -7,9 +7,9 @@ import { WebSocket } from 'ws';
 import { createMachine } from 'xstate';
 import { createFleet, foldEntry } from '../../../machines/index.ts';
 import { type AccessToken, hashOfToken } from '../../../src/config/access-tokens.ts';
+import { createObservers } from '../../../src/host/observers.ts';
 import { directoryOf } from '../../../src/http/fleet-directory.ts';
 import { openHttpServer } from '../../../src/http/server.ts';
-import { createSharedWatcher } from '../../../src/inspector/shared-watcher.ts';
 import { createFeed } from '../../../src/inspector/stately/feed.ts';
 import { createLogger } from '../../../src/log.ts';
 import { createMetrics } from '../../../src/metrics.ts';
@@ -19,6 +19,7 @@ import { findFreePort, openProxy } from './ports.ts';
 // biome-ignore lint/suspicious/noExplicitAny: the tests say what is in a frame
 type Frame = any;
 
+const logger = createLogger('silent');
 let stage: Stage;
 beforeAll(async () => {
   stage = await openStage({ policies: { policies: { default: { checks: [{ plan: {} }] } } } });
@@ -209,9 +210,25 @@ test('for an inspector that does not read, only the latest step of each actor is
   leave();
 });
 
+// Its parents were shown by a recursion, which overflowed the stack of the service.
+test('of a line of thousands of parents the nearest are shown, the topmost first', () => {
+  const fleet = createFleet('main');
+  const feed = createFeed(fleet, createObservers(fleet, logger).add, logger);
+  for (let worker = 0; worker < 20_000; worker += 1) {
+    const data = { parent: `w${worker + 1}` };
+    const entry = { area: 'worker', fleet: 'main', id: `w${worker}`, type: 'worker.registered', data } as const;
+    foldEntry(fleet, { seq: worker + 1, atMs: 1_000, entry });
+  }
+  const names: string[] = [];
+  const { leave } = feed.join({ send: (frame) => void names.push(JSON.parse(frame).name), isReady: () => true }, null);
+  leave();
+  expect(names).toHaveLength(50);
+  expect([names[0], names.at(-1)]).toEqual(['worker w49', 'worker w0']);
+});
+
 test('one round fills a socket only slightly beyond its limit', async () => {
   const fleet = createFleet('main');
-  const feed = createFeed(fleet, createSharedWatcher(fleet));
+  const feed = createFeed(fleet, createObservers(fleet, logger).add, logger);
   const act = (worker: number) => {
     const entry = { area: 'worker', fleet: 'main', id: `w${worker}`, type: 'input.requested', data: {} } as const;
     foldEntry(fleet, { seq: fleet.seq + 1, atMs: 1_000 + fleet.seq, entry });

@@ -15,9 +15,9 @@ function createScene(open: readonly string[]) {
   const host = {
     foldedTo: async () => {},
     fleet,
-    onInputs(listener: (id: string) => void) {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
+    observe({ inputs }: { inputs(id: string): void }) {
+      listeners.add(inputs);
+      return () => void listeners.delete(inputs);
     },
   } as unknown as Host;
   return {

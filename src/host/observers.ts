@@ -1,0 +1,50 @@
+/**
+ * Observers: whoever looks on while the log is folded, such as pages, inspectors and callers that wait for a change.
+ * This is the only place that calls them. One that throws is logged, and affects neither the fold nor its answers.
+ */
+import type { EscalatedEntity, Fleet, FleetWatcher } from '../../machines/index.ts';
+import { createGuarded, type Guarded } from '../guarded.ts';
+import type { Logger } from '../log.ts';
+import type { LogMessage } from '../nats/log-reader.ts';
+
+/** What each is called with, synchronously, so it should only note it. The first three come from within the fold. */
+export type Observer = Partial<FleetWatcher> & {
+  /** Each message of the log, after it was folded. */
+  folded?(message: LogMessage): void;
+  /** Each escalation that changes, from the log's head on. */
+  escalation?(entity: EscalatedEntity, id: string): void;
+  /** Each worker that asks a person, was answered, or asks no longer. */
+  inputs?(worker: string): void;
+};
+
+/** @returns a function that removes it */
+export type Observe = (observer: Observer) => () => void;
+
+export type Observers = Required<Observer> & { readonly add: Observe };
+
+export function createObservers(fleet: Fleet, logger: Logger): Observers {
+  const observers = new Map<Observer, Guarded>();
+  const tell = (call: (observer: Observer) => void) => {
+    for (const [observer, guarded] of observers) guarded(() => call(observer));
+  };
+  const watcher: FleetWatcher = {
+    worker: (...move) => tell((it) => it.worker?.(...move)),
+    task: (...move) => tell((it) => it.task?.(...move)),
+    queue: (queue) => tell((it) => it.queue?.(queue)),
+  };
+  return {
+    ...watcher,
+    folded: (message) => tell((it) => it.folded?.(message)),
+    escalation: (entity, id) => tell((it) => it.escalation?.(entity, id)),
+    inputs: (worker) => tell((it) => it.inputs?.(worker)),
+    add(observer) {
+      observers.set(observer, createGuarded(logger, 'an observer of the fold'));
+      // While nobody looks on, the fold reports to nobody.
+      fleet.watcher = watcher;
+      return () => {
+        observers.delete(observer);
+        if (observers.size === 0) fleet.watcher = null;
+      };
+    },
+  };
+}

@@ -1,0 +1,54 @@
+/** Who looks on while the log is folded is never a part of the fold. */
+import { pino } from 'pino';
+import { expect, test } from 'vitest';
+import { createFleet, foldEntry, readEntry } from '../../../machines/index.ts';
+import { createObservers, type Observer } from '../../../src/host/observers.ts';
+import type { LogMessage } from '../../../src/nats/log-reader.ts';
+
+const message = { seq: 1, atMs: 1, subject: 'stopgate.main.worker.w1.tool.used' } as LogMessage;
+
+function createScene() {
+  const fleet = createFleet('main');
+  const lines: { level: number; msg: string }[] = [];
+  const observers = createObservers(
+    fleet,
+    pino({ level: 'info' }, { write: (line) => void lines.push(JSON.parse(line)) }),
+  );
+  return { fleet, observers, lines };
+}
+
+const fail = () => {
+  throw new RangeError('Maximum call stack size exceeded');
+};
+const failing: Required<Observer> = {
+  ...{ worker: fail, task: fail, queue: fail },
+  ...{ folded: fail, escalation: fail, inputs: fail },
+};
+
+test('one that throws is logged once, and neither the fold nor the others notice', () => {
+  const { fleet, observers, lines } = createScene();
+  const seen: string[] = [];
+  observers.add(failing);
+  observers.add({
+    ...{ worker: (id) => seen.push(id), folded: ({ subject }) => seen.push(subject) },
+    ...{ escalation: (_entity, id) => seen.push(id), inputs: (id) => seen.push(id) },
+  });
+  const entry = readEntry(message.subject, '{"tool":"Bash"}', 15);
+  if (entry === null || !('data' in entry)) throw new Error('no entry');
+  foldEntry(fleet, { seq: 1, atMs: 1, entry });
+  observers.folded(message);
+  observers.escalation('task', 'T-1');
+  observers.inputs('w2');
+  expect(fleet.workers.read('w1')?.snapshot.value.state).toBe('working');
+  expect(seen).toEqual(['w1', 'w1', message.subject, 'T-1', 'w2']);
+  expect(lines).toMatchObject([{ level: 50, msg: 'an observer of the fold failed: a bug' }]);
+});
+
+test('while nobody looks on, the fold reports to nobody', () => {
+  const { fleet, observers } = createScene();
+  const removals = [observers.add(failing), observers.add({ folded: fail })];
+  expect(fleet.watcher).not.toBeNull();
+  for (const remove of removals) remove();
+  expect(fleet.watcher).toBeNull();
+  observers.folded(message);
+});
