@@ -1,50 +1,72 @@
 /**
- * `npm run pack`: makes the npm packages in dist/packages from the build in dist, and prints what each weighs.
+ * `npm run packages`: makes the npm packages in dist/packages from the build in dist, and prints what each weighs. A run
+ * that fails leaves an earlier one's as they are, and says so.
  *
  * With `--nats-server FILE` also that of the nats-server for this platform, from a program that is here; with
- * `--nats-releases [URL]` those of all platforms, from NATS's releases.
+ * `--nats-releases URL` those of all platforms, from NATS's releases.
  */
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { bundleClient, bundleProgram } from './pack/bundle.js';
 import { licencesOf } from './pack/licences.js';
-import { natsVersion, packageNames, stageProgram, stageRelease } from './pack/nats-server.js';
+import { readProgram, stageProgram, stageRelease } from './pack/nats-server.js';
 import { rollMachineTypes, rollPlainTypes } from './pack/types.js';
 
 const root = resolve(import.meta.dirname, '..');
 const dist = join(root, 'dist');
 const about = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 
-/**
- * The types of the machines show theirs; the code has its own copy, so nobody needs them to run it. npm refuses an install
- * beside a version that is out of range, so these take what a project may have for itself. What the types need is in
- * docs/client.md, "Install".
- *
- * The peer dependencies of package.json are run, so their ranges end where the interface does. Version 3 of OpenTelemetry's
- * SDK, to which the exporters from 0.300 on belong, has no `sdk-trace-node`.
- */
-const shownTypes = { xstate: '>=4', zod: '>=3' };
-const optionalAll = (packages) => Object.fromEntries(Object.keys(packages).map((name) => [name, { optional: true }]));
+const { out, program, releases } = readOptions();
+const making = `${out}.making-${process.pid}`; // beside it, so that it takes its place in one step
+try {
+  if (!existsSync(join(dist, '.built'))) throw new Error('there is no build to pack: run "npm run build"');
+  if (existsSync(out) && readdirSync(out).length > 0 && !existsSync(join(out, 'stopgate/package.json')))
+    throw new Error(`${out} has other files: name a folder that may be replaced`);
+  const server = program === null ? null : readProgram(program); // at once: bundling takes some seconds
+  const made = await makePackages(server);
+  rmSync(out, { recursive: true, force: true });
+  renameSync(making, out);
+  for (const { name, version, filename, size, unpackedSize, entryCount } of made)
+    process.stdout.write(`${JSON.stringify({ name, version, filename, size, unpackedSize, entryCount })}\n`);
+  const here = made.filter(({ name }) => name === 'stopgate' || name.endsWith(`-${process.platform}-${process.arch}`));
+  const files = here.map(({ filename }) => join(out, filename)).sort();
+  process.stderr.write(`To install them, in the folder of a project: npm install ${files.join(' ')}\n`);
+} catch (error) {
+  const old = existsSync(join(out, 'stopgate')) ? `; what is in ${out} is from an earlier run` : '';
+  process.stderr.write(`packages: ${error.message}; nothing was packed${old}\n`);
+  process.exitCode = 1;
+} finally {
+  rmSync(making, { recursive: true, force: true });
+}
 
-const { values } = parseArgs({
-  options: { out: { type: 'string' }, 'nats-server': { type: 'string' }, 'nats-releases': { type: 'string' } },
-});
-const out = resolve(values.out ?? join(dist, 'packages'));
-if (!existsSync(join(dist, '.built'))) throw new Error('there is no build to pack: run "npm run build"');
-rmSync(out, { recursive: true, force: true });
+function readOptions() {
+  const options = { out: { type: 'string' }, 'nats-server': { type: 'string' }, 'nats-releases': { type: 'string' } };
+  try {
+    const { values } = parseArgs({ options });
+    return {
+      out: resolve(values.out ?? join(dist, 'packages')),
+      program: values['nats-server'] === undefined ? null : resolve(values['nats-server']),
+      releases: values['nats-releases'] ?? null,
+    };
+  } catch (error) {
+    const usage = 'npm run packages -- [--out FOLDER] [--nats-server FILE] [--nats-releases URL]';
+    process.stderr.write(`packages: ${error.message}\nusage: ${usage}\n`);
+    process.exit(1);
+  }
+}
 
-await stageClient(join(out, 'client'));
-await stageProgramPackage(join(out, 'stopgate'));
-if (values['nats-server'] !== undefined)
-  stageProgram(out, resolve(values['nats-server']), join(root, 'node_modules/@nats-io/nats-core/LICENSE'));
-if (values['nats-releases'] !== undefined) await stageRelease(out, values['nats-releases']);
-for (const folder of readdirSync(out)) {
-  const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', out, join(out, folder)];
-  const [packed] = JSON.parse(execFileSync('npm', args, { stdio: ['ignore', 'pipe', 'ignore'] }).toString());
-  const { name, version, filename, size, unpackedSize, entryCount } = packed;
-  process.stdout.write(`${JSON.stringify({ name, version, filename, size, unpackedSize, entryCount })}\n`);
+/** @returns what npm says of each */
+async function makePackages(server) {
+  await stageClient(join(making, 'client'));
+  await stageProgramPackage(join(making, 'stopgate'));
+  if (server !== null) stageProgram(making, server, join(root, 'node_modules/@nats-io/nats-core/LICENSE'));
+  if (releases !== null) await stageRelease(making, releases);
+  return readdirSync(making).map((folder) => {
+    const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', making, join(making, folder)];
+    return JSON.parse(execFileSync('npm', args, { stdio: ['ignore', 'pipe', 'ignore'] }).toString())[0];
+  });
 }
 
 /** The client alone: no dependencies, and types that need none. */
@@ -66,22 +88,29 @@ async function stageClient(folder) {
   });
 }
 
-/** The service, the command line, the machines, and the client as `stopgate/client`, with the types of its own package. */
+/**
+ * The service, the command line, the machines, the documentation, and the client as `stopgate/client`, with the types of
+ * its own package. It asks for no other package, not even for optional ones and peers: npm would ask a registry for them,
+ * where anyone may publish under a name that is not taken. What may be added is in the documentation, and looked for when
+ * it is used.
+ */
 async function stageProgramPackage(folder) {
   const bundled = await bundleProgram(dist, join(folder, 'dist'));
   for (const part of ['inspector', 'inspect', 'incident', 'schema', 'machines.json', 'src/hook-command/post.pl'])
     cpSync(join(dist, part), join(folder, 'dist', part), { recursive: true, filter: (file) => !file.endsWith('.map') });
   const types = (name) => join(folder, 'dist', name);
   await rollMachineTypes(join(dist, 'machines/index.d.ts'), types('machines/index.d.ts'));
-  cpSync(join(out, 'client/index.d.ts'), types('src/client/index.d.ts'));
-  cpSync(join(out, 'client/claude-agent-sdk.d.ts'), types('src/agents/claude/agent-sdk.d.ts'));
-  const { files, scripts, dependencies, devDependencies, overrides, peerDependencies, ...rest } = about;
+  cpSync(join(making, 'client/index.d.ts'), types('src/client/index.d.ts'));
+  cpSync(join(making, 'client/claude-agent-sdk.d.ts'), types('src/agents/claude/agent-sdk.d.ts'));
+  for (const page of ['CHANGELOG.md', 'SECURITY.md']) cpSync(join(root, page), join(folder, page));
+  // The pages alone: pictures, decisions and examples would double the size, and are a tenth of the files.
+  const isPage = (file) => !file.startsWith(join(root, 'docs/')) || /^docs.[^/]+\.md$/.test(relative(root, file));
+  cpSync(join(root, 'docs'), join(folder, 'docs'), { recursive: true, filter: isPage });
+  const { files, scripts, dependencies, devDependencies, overrides, peerDependencies, peerDependenciesMeta, ...rest } =
+    about;
   describe(folder, bundled, join(root, 'README.md'), {
     ...rest,
     bin: { stopgate: 'dist/src/main.js' },
-    peerDependencies: { ...peerDependencies, ...shownTypes },
-    peerDependenciesMeta: optionalAll({ ...peerDependencies, ...shownTypes }),
-    optionalDependencies: Object.fromEntries(packageNames.map((name) => [name, natsVersion])),
   });
 }
 

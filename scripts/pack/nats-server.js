@@ -1,12 +1,23 @@
-/** nats-server as npm packages, one a platform, of which npm installs the one that fits: made of NATS's own releases. */
-import { execFileSync } from 'node:child_process';
+/** nats-server as npm packages, one a platform, made of NATS's own releases or of a program that is here. */
+import { execFileSync, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** The release that the packages carry, and their own version. */
-export const natsVersion = '2.15.2';
+/** The release that is packed, unless a program is given; the version of a package is that of its program. */
+const natsVersion = '2.15.2';
 
 /** By npm's names for system and processor: NATS's names. */
 const platforms = {
@@ -15,7 +26,10 @@ const platforms = {
   'darwin-x64': 'darwin-amd64',
   'darwin-arm64': 'darwin-arm64',
 };
-export const packageNames = Object.keys(platforms).map((platform) => `@stopgate/nats-server-${platform}`);
+/** The first with all that we use. */
+const oldest = [2, 9];
+/** To print its version, a program takes some milliseconds. */
+const patienceMs = 10_000;
 
 /**
  * All platforms, from NATS's release.
@@ -34,21 +48,56 @@ export async function stageRelease(into, from) {
     const folder = mkdtempSync(join(tmpdir(), 'stopgate-nats-server-'));
     try {
       execFileSync('tar', ['-xzf', '-', '-C', folder, '--strip-components=1'], { input: archive });
-      stage(into, platform, join(folder, 'nats-server'), join(folder, 'LICENSE'));
+      stage(into, platform, natsVersion, join(folder, 'nats-server'), join(folder, 'LICENSE'));
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
   }
 }
 
-/** This platform alone, from a program that is here. @throws Error it is of another version */
-export function stageProgram(into, program, licence) {
-  const said = execFileSync(program, ['--version'], { encoding: 'utf8' }).trim();
-  if (!said.endsWith(` v${natsVersion}`)) throw new Error(`${program} is '${said}', and v${natsVersion} is packed`);
-  stage(into, `${process.platform}-${process.arch}`, program, licence);
+/** This platform alone, from a program that is here. */
+export function stageProgram(into, { program, version }, licence) {
+  stage(into, `${process.platform}-${process.arch}`, version, program, licence);
 }
 
-function stage(into, platform, program, licence) {
+/** @throws Error it is no nats-server of 2.9 or later that runs here */
+export function readProgram(program) {
+  const refuse = (why) => {
+    throw new Error(`--nats-server '${program}' ${why}`);
+  };
+  const found = statSync(program, { throwIfNoEntry: false });
+  if (found === undefined) refuse('does not exist');
+  if (!found.isFile()) refuse(found.isDirectory() ? 'is a folder: name the program in it' : 'is not a file');
+  if ((found.mode & 0o111) === 0) refuse('is not executable: run "chmod +x" on it');
+  const [here, theirs] = [`${process.platform}-${process.arch}`, platformOf(program)];
+  if (theirs !== null && theirs !== here) refuse(`is a program for ${theirs}, and this is ${here}`);
+  const said = spawnSync(program, ['--version'], { encoding: 'utf8', timeout: patienceMs, killSignal: 'SIGKILL' });
+  if (said.error?.code === 'ETIMEDOUT') refuse('does not print its version: it is not a nats-server');
+  if (said.error?.code === 'EACCES') refuse('may not be run by this user');
+  if (said.error !== undefined) refuse(`does not run on ${here}`);
+  const [line = ''] = said.stdout.trim().split('\n');
+  const [, version, major, minor] = /^nats-server: v((\d+)\.(\d+)\.\d+(?:-[0-9A-Za-z.-]+)?)$/.exec(line) ?? [];
+  if (version === undefined) refuse(`is not a nats-server: "--version" prints '${line.slice(0, 80)}'`);
+  const isOld = Number(major) < oldest[0] || (Number(major) === oldest[0] && Number(minor) < oldest[1]);
+  if (isOld) refuse(`is nats-server ${version}, and ${oldest.join('.')} or later is needed`);
+  return { program, version };
+}
+
+/** For which platform a program is. Null: its format does not say, as of a script. @throws Error it is none */
+function platformOf(program) {
+  const head = Buffer.alloc(20);
+  const file = openSync(program, 'r');
+  readSync(file, head);
+  closeSync(file);
+  const magic = head.toString('latin1', 0, 4);
+  if (magic === '\x7fELF') return `linux-${{ 62: 'x64', 183: 'arm64' }[head.readUInt16LE(18)] ?? 'other'}`;
+  if (magic === '\xcf\xfa\xed\xfe') return `darwin-${{ 7: 'x64', 12: 'arm64' }[head[4]] ?? 'other'}`;
+  if (magic === '\xca\xfe\xba\xbe' || magic.startsWith('#!')) return null; // for several, and a script
+  if (magic.startsWith('MZ')) return 'win32';
+  throw new Error(`--nats-server '${program}' is not a program; is it an archive that has to be unpacked?`);
+}
+
+function stage(into, platform, version, program, licence) {
   const [os, cpu] = platform.split('-');
   const folder = join(into, `nats-server-${platform}`);
   mkdirSync(join(folder, 'bin'), { recursive: true });
@@ -57,8 +106,8 @@ function stage(into, platform, program, licence) {
   copyFileSync(licence, join(folder, 'LICENSE'));
   const about = {
     name: `@stopgate/nats-server-${platform}`,
-    version: natsVersion,
-    description: `nats-server ${natsVersion} for ${platform}, as NATS released it. stopgate starts it.`,
+    version,
+    description: `nats-server ${version} for ${platform}, as NATS released it. stopgate starts it.`,
     homepage: 'https://github.com/nats-io/nats-server',
     license: 'Apache-2.0',
     type: 'module',
@@ -69,7 +118,9 @@ function stage(into, platform, program, licence) {
 }
 
 async function download(url) {
-  const response = await fetch(url);
+  const response = await fetch(url).catch((cause) => {
+    throw new Error(`cannot download ${url}: ${cause.cause?.message ?? cause.message}`, { cause });
+  });
   if (!response.ok) throw new Error(`${url} answers ${response.status}`);
   return Buffer.from(await response.arrayBuffer());
 }

@@ -9,6 +9,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { cleanEnv } from '../support/command.ts';
 import { deploy, type Folder, makeFolder } from '../support/deployment.ts';
+import { type LoopbackServer, openLoopbackServer } from '../support/loopback-server.ts';
 import { endService, serveBuild } from '../support/service.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -28,25 +29,20 @@ let packages: readonly Packed[];
 const installed = (...names: string[]) => join(home.path, 'node_modules', ...names);
 const env = () => ({ PATH: [dirname(process.execPath), '/usr/bin', '/bin'].join(delimiter), HOME: home.path });
 
-/** Stands for the program of the package: says the version that is packed until it is, notes that it ran, and is the one found here. */
+/** Stands for the program of the package: notes that it ran, and is the one found here. */
 async function putServer(): Promise<string> {
-  const [, version] =
-    /natsVersion = '(.+)'/.exec(await readFile(join(root, 'scripts/pack/nats-server.js'), 'utf8')) ?? [];
-  const lines = [
-    '#!/bin/sh',
-    // Once it is installed it says its own version, by which the service writes its configuration.
-    `case "$0" in */bin/nats-server) ;; *) [ "$1" = --version ] && exec echo 'nats-server: v${version}' ;; esac`,
-    'touch "$0.ran"',
-    `PATH='${cleanEnv('').PATH}' exec nats-server "$@"`,
-  ];
+  const lines = ['#!/bin/sh', 'touch "$0.ran"', `PATH='${cleanEnv('').PATH}' exec nats-server "$@"`];
   const file = await home.write('nats-server', `${lines.join('\n')}\n`);
   await chmod(file, 0o755);
   return file;
 }
 
 const serverPackage = `@stopgate/nats-server-${process.platform}-${process.arch}`;
+/** What npm has asked of a registry that has nothing. */
+const asked: string[] = [];
+let registry: LoopbackServer;
 const install = (cwd: string, ...what: readonly string[]) =>
-  run('npm', ['install', '--offline', '--no-audit', '--no-fund', ...what], { cwd, env: env() });
+  run('npm', ['install', '--registry', registry.origin, '--no-audit', '--no-fund', ...what], { cwd, env: env() });
 
 beforeAll(async () => {
   home = await makeFolder({ 'package.json': '{ "private": true }' });
@@ -55,6 +51,10 @@ beforeAll(async () => {
   const { stdout } = await run(process.execPath, [
     ...[join(root, 'scripts/pack.js'), '--out', out, '--nats-server', server],
   ]);
+  registry = await openLoopbackServer((request, response) => {
+    asked.push(request.url ?? '');
+    response.writeHead(404).end('{}');
+  });
   packages = stdout
     .trim()
     .split('\n')
@@ -65,6 +65,7 @@ beforeAll(async () => {
   await install(alone.path, tarball('@stopgate/client'));
 }, timeout);
 afterAll(async () => {
+  await registry?.close();
   for (const folder of [home, alone]) await folder?.remove();
 });
 
@@ -107,6 +108,28 @@ test('the packages are small: the client without anything, the service with all 
   const licences = await readFile(installed('stopgate/THIRD-PARTY-LICENSES'), 'utf8');
   for (const name of ['xstate', 'zod'])
     expect(licences).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\(MIT\\)$`, 'm'));
+});
+
+test('an install asks no registry for another package, where anyone may publish one', async () => {
+  expect(asked.filter((path) => path !== '/npm')).toEqual([]); // npm looks for a newer npm
+  const manifest = JSON.parse(await readFile(installed('stopgate/package.json'), 'utf8')) as object;
+  expect(Object.keys(manifest).filter((key) => /dependencies/i.test(key))).toEqual([]);
+});
+
+test('the pages of the documentation come with the service, and link to each other', async () => {
+  const folder = installed('stopgate');
+  const pages = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.md'));
+  expect(pages).toEqual(expect.arrayContaining(['README.md', 'docs/agents.md', 'docs/configuration.md']));
+  const dead: string[] = [];
+  for (const page of pages) {
+    const text = (await readFile(join(folder, page), 'utf8')).replaceAll(/```.*?```|`[^`]*`/gs, '');
+    for (const [, target = ''] of text.matchAll(/\]\(([^)#:\s]+)(?:#[^)]*)?\)/g)) {
+      if (/(^|\/)(pictures|decisions|examples|test|machines)\/|CONTRIBUTING/.test(target)) continue; // of the repository alone
+      const file = join(folder, dirname(page), target);
+      await stat(file).catch(() => dead.push(`${page}: ${target}`));
+    }
+  }
+  expect(dead).toEqual([]);
 });
 
 test('the machines run without XState and zod, and explain what they refuse', async () => {

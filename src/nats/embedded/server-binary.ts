@@ -13,11 +13,11 @@ const folders = [
   '/opt/homebrew/bin',
   '/home/linuxbrew/.linuxbrew/bin',
 ];
-/** As npm installs it with the published package, where there is one for this platform. */
+/** Of `npm run packages -- --nats-server FILE`: installed beside stopgate by whoever wants it. */
 const packageName = `@stopgate/nats-server-${process.platform}-${process.arch}`;
 const howToGetIt =
-  'install 2.9 or later by "bash docker/install-nats.sh", "apt-get install nats-server", "brew install nats-server" ' +
-  'or from https://nats.io/download, or use a server that runs elsewhere with --nats';
+  'install 2.9 or later by "apt-get install nats-server", "brew install nats-server" or from https://nats.io/download, ' +
+  'or start the service on a server that runs elsewhere: "stopgate serve --nats URL"';
 
 /** `version`: major and minor. */
 export type ServerBinary = { readonly path: string; readonly version: readonly [number, number] };

@@ -287,7 +287,7 @@ describe('the end', () => {
 });
 
 describe('the program', () => {
-  const howToGetIt = /install-nats\.sh.*apt-get install.*brew install.*nats\.io\/download/;
+  const howToGetIt = /apt-get install.*brew install.*nats\.io\/download.*stopgate serve --nats URL/;
   const refusal = (message: RegExp) => ({ code: 'server.missing', message: expect.stringMatching(message) });
 
   test('that is missing is explained', async () => {
