@@ -1,7 +1,7 @@
 /** The HTTP tokens of a running service: those of stopgate.yaml, reloaded when it or one of the token files changes. */
 import { type AccessToken, readTokens, type TokenConfig } from '../config/access-tokens.ts';
 import type { Config } from '../config/config.ts';
-import { watchConfigFile } from '../config/watch.ts';
+import { watchFile } from '../config/watch.ts';
 import type { Logger } from '../log.ts';
 import type { Io } from '../terminal/process-io.ts';
 
@@ -40,7 +40,7 @@ export function createAccessTokens({ file, fileIntervalMs }: Config, env: Io['en
       const onChange = () => {
         if (read()) logger.info({ file: path }, 'a file of tokens has changed');
       };
-      return watchConfigFile(path, onChange, fileIntervalMs);
+      return watchFile({ path, onChange, logger, intervalMs: fileIntervalMs });
     });
     read(); // after the watches have begun, which would miss a change before
   };

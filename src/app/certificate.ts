@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import type { Config } from '../config/config.ts';
-import { watchConfigFile } from '../config/watch.ts';
+import { watchFile } from '../config/watch.ts';
 import { AppError } from '../errors.ts';
 import type { Certificate } from '../http/server.ts';
 import type { Logger } from '../log.ts';
@@ -61,7 +61,7 @@ export function followCertificate(
     }
   };
   const watch = (path: string | null, text: string | undefined) =>
-    path === null ? [] : [watchConfigFile(path, onChange, config.fileIntervalMs, text)];
+    path === null ? [] : [watchFile({ path, onChange, logger, intervalMs: config.fileIntervalMs, known: text })];
   const watches = [...watch(config.tlsCert, known?.cert), ...watch(config.tlsKey, known?.key)];
   return {
     close() {

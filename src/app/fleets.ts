@@ -123,9 +123,12 @@ function createSupervisor(options: FleetsOptions): Supervisor {
     await Promise.all(dropped.map(closeSlot));
   };
   const refresh = () => {
-    refreshing ??= refreshOnce().finally(() => {
-      refreshing = null;
-    });
+    refreshing ??= refreshOnce()
+      // Nobody waits for most of these: a fleet that does not close well must not end the others.
+      .catch((error: unknown) => logger.error({ err: error }, 'the fleets could not be changed; trying again'))
+      .finally(() => {
+        refreshing = null;
+      });
     return refreshing;
   };
   return {

@@ -48,15 +48,16 @@ export function createRules({ config, checks, access, metrics, env, logger }: Ru
   let file = config.file;
   let current: Current = { policies: file.policyForm, ...readNotices(file), retention: file.retention };
   const apply = (changed: ConfigFile, { replicas }: Fleets) => {
-    checks.configure(changed);
-    access.configure(changed.tokens);
     // A file that never had policies does not change them; one that drops its policies withdraws them.
     const hadPolicies = file.policyForm !== null;
     const policies = changed.policyForm ?? (hadPolicies ? { policies: {} } : null);
-    if (policies !== null) for (const replica of replicas()) replica.setPolicies(policies);
     // A delivery in progress is not restarted because of a change elsewhere.
     const sameEscalation = JSON.stringify(file.escalation) === JSON.stringify(changed.escalation);
     const { escalation, answerLinks } = sameEscalation ? current : readNotices(changed);
+    // What may go wrong was made above, and is not in force until all of it is.
+    checks.configure(changed);
+    access.configure(changed.tokens);
+    if (policies !== null) for (const replica of replicas()) replica.setPolicies(policies);
     if (!sameEscalation) for (const replica of replicas()) replica.setEscalation(escalation);
     for (const replica of replicas()) replica.setRetention(changed.retention);
     current = { policies, escalation, answerLinks, retention: changed.retention };

@@ -3,7 +3,7 @@
  * stopgate.yaml, else the running `stopgate dev` of this folder, else the built-in default (docs/protocol.md §11).
  */
 import { readFileSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
+import { basename, dirname, resolve } from 'node:path';
 import { AppError, type ErrorIssue } from '../errors.ts';
 import { describeSystemError } from '../system-error.ts';
 import { readTokens } from './access-tokens.ts';
@@ -45,7 +45,7 @@ export type Config = Omit<Options, 'fleets'> & {
   readonly file: ConfigFile;
   /** Where it is, or would be: a file that appears there later is ours. */
   readonly filePath: string;
-  /** Null: there is no file. For `watchConfigFile`, so that no edit is missed. */
+  /** Null: there is no file. For `watchFile`, so that no edit is missed. */
   readonly fileText: string | null;
   /** How often a long-running process polls the file. Default: 500 ms. */
   readonly fileIntervalMs?: number;
@@ -109,6 +109,7 @@ export async function loadConfig(surroundings: Surroundings = {}): Promise<Confi
     warnings: Object.freeze([
       ...opened.problems.map(({ path, message }) => `${path}: ${message}`),
       ...deadNames,
+      ...(opened.isEmpty ? [`${basename(opened.path)} is empty: the rules of the log stay in force`] : []),
       ...(serving ? shortToken(options) : []),
     ]),
     store,
@@ -181,6 +182,8 @@ function valuesOfService(store: Store | null): Written {
 type OpenedFile = {
   readonly path: string;
   readonly text: string | null;
+  /** There is a file, and nothing is written in it. */
+  readonly isEmpty: boolean;
   readonly file: ConfigFile;
   readonly locate: Locate;
   readonly unknownNames: readonly string[];
@@ -193,7 +196,7 @@ async function openFile(flags: Flags, cwd: string, env: Environment): Promise<Op
   const path = resolve(cwd, flags.config ?? variable ?? 'stopgate.yaml');
   const origin = flags.config !== undefined ? '--config' : variable !== undefined ? variables.config : null;
   const start = { line: 1, column: 1 };
-  const empty = { path, file: emptyConfigFile(path), locate: () => start, unknownNames: [] };
+  const empty = { path, isEmpty: false, file: emptyConfigFile(path), locate: () => start, unknownNames: [] };
   let text: string;
   try {
     text = readFileSync(path, 'utf8');

@@ -21,20 +21,27 @@ import { problemsMax, readYaml } from './yaml.ts';
 
 /** `path` is joined by dots; '' is the whole file. */
 export type Problem = Position & { readonly path: string; readonly message: string };
+/** `isEmpty`: nothing is written in it, but perhaps comments. */
 export type ReadConfigFile =
-  | { readonly ok: true; readonly file: ConfigFile; readonly unknownNames: readonly string[]; readonly locate: Locate }
+  | {
+      readonly ok: true;
+      readonly file: ConfigFile;
+      readonly isEmpty: boolean;
+      readonly unknownNames: readonly string[];
+      readonly locate: Locate;
+    }
   | { readonly ok: false; readonly problems: readonly Problem[] };
 
 const commandTimeoutMs = 120_000;
 
 /**
  * @param path of the file: what stands in it is relative to its folder, and messages begin with its name
- * `problems` come in the order of the file, 50 at most. An empty text is the default configuration.
+ * `problems` come in the order of the file, 50 at most. An empty text gives the defaults.
  */
 export function readConfigFile(text: string, path: string): ReadConfigFile {
   const yaml = readYaml(text);
   if (!yaml.ok) return { ok: false, problems: inOrder(yaml.problems.map((it) => ({ ...it, path: '' }))) };
-  const { value, locate } = yaml;
+  const { value, isEmpty, locate } = yaml;
   const result = fileForm.safeParse(value, { reportInput: true });
   const faults = result.success
     ? oversizeOf(blockOnErrors(value as RawForm))
@@ -52,7 +59,7 @@ export function readConfigFile(text: string, path: string): ReadConfigFile {
   const unknownNames = findUnknownNames(raw, form).map(
     (it) => `${describePosition(locate(it.path), path)}: ${it.message}`,
   );
-  return { ok: true, file: toConfigFile(form, raw, dirname(resolve(path))), unknownNames, locate };
+  return { ok: true, file: toConfigFile(form, raw, dirname(resolve(path))), isEmpty, unknownNames, locate };
 }
 
 /** An alias gives the same problem at each of its uses: it is told once. */

@@ -4,7 +4,15 @@ import { operatorNameLengthMax, strictAssignSchema, strictPoliciesSchema } from 
 import { durationSchema, idSchema } from '../../machines/values/schemas.ts';
 import { fleetSelectionFault, readFleetSelection } from './fleet-selection.ts';
 import { tokensSchema } from './token-schema.ts';
-import { httpFault, isNatsUrl, isOriginUrl, natsFault, originFault, readHttpAddress } from './values.ts';
+import {
+  hasDecodableUser,
+  httpFault,
+  isNatsUrl,
+  isOriginUrl,
+  natsFault,
+  originFault,
+  readHttpAddress,
+} from './values.ts';
 
 const natsSchema = z.string().refine(isNatsUrl, natsFault);
 
@@ -47,11 +55,17 @@ const bytesSchema = z
 
 const httpUrl = z.url({ protocol: /^https?$/, error: 'is not an http(s) URL' });
 
+/** Its user and password are sent decoded (RFC 7617). */
+const postUrl = httpUrl.refine(
+  hasDecodableUser,
+  'the user or the password of this URL has a "%" that begins no escape: write it as %25',
+);
+
 const escalationSchema = z.strictObject({
   remind: timerSchema.nullable().optional().describe('repeat the notification after this long; null (default): never'),
   webhook: z
     .strictObject({
-      url: httpUrl,
+      url: postUrl,
       secretEnv: word.optional().describe('the variable with the secret that signs each call'),
       links: z
         .strictObject({

@@ -13,7 +13,19 @@ function isServer(text: string): boolean {
   const url = text.includes('://') ? text : `nats://${text}`;
   if (/\s/.test(text) || !URL.canParse(url)) return false;
   const { protocol, hostname } = new URL(url);
-  return (protocol === 'nats:' || protocol === 'tls:') && hostname !== '';
+  return (protocol === 'nats:' || protocol === 'tls:') && hostname !== '' && hasDecodableUser(url);
+}
+
+/** Whoever connects decodes them, and a "%" that begins no escape ends that with an error. True: it is no URL at all. */
+export function hasDecodableUser(text: string): boolean {
+  if (!URL.canParse(text)) return true;
+  const { username, password } = new URL(text);
+  try {
+    decodeURIComponent(`${username}:${password}`);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** `host` has no brackets, `port` 0 is any free one; `url` has no slash at its end. */

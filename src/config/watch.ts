@@ -4,34 +4,60 @@
  */
 import { readFileSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
+import type { Logger } from '../log.ts';
+import { describeSystemError } from '../system-error.ts';
+
+export type WatchOptions = {
+  readonly path: string;
+  /** Gets the whole text when it has changed, and null when the file is gone. What it throws is logged. */
+  readonly onChange: (text: string | null) => void;
+  readonly logger: Logger;
+  /** Default: 500 ms. */
+  readonly intervalMs?: number | undefined;
+  /** The text that the caller has read already (null: no file); default: what the file contains now. */
+  readonly known?: string | null | undefined;
+};
 
 /** Ends the watch; `onChange` is not called after that. */
 export type ConfigWatch = { close(): void };
 
 /**
- * Calls `onChange` with the whole text when it has changed, and with null when the file is gone. A file that is still
- * being written is left alone until two polls in a row find the same state, so a change takes one to two intervals. A
- * file that cannot be read is polled again. Never keeps the process alive.
- * @param known the text that the caller has read already (null: no file); default: what the file contains now
+ * A file that is still being written is left alone until two polls in a row find the same state, so a change takes one
+ * to two intervals. A file that cannot be read is polled again, and told of once. Never keeps the process alive. This is
+ * the one place from which a change of a file reaches a running process: nothing that goes wrong there may end it.
  */
-export function watchConfigFile(
-  path: string,
-  onChange: (text: string | null) => void,
-  intervalMs = 500,
-  known: string | null = readNow(path),
-): ConfigWatch {
+export function watchFile({ path, onChange, logger, intervalMs = 500, known }: WatchOptions): ConfigWatch {
   const poll = createPoll(path);
-  let reported = known;
+  let reported = known === undefined ? readNow(path) : known;
+  let unreadable: string | null = null;
   let closed = false;
   let timer: NodeJS.Timeout;
+  const onUnreadable = (error: unknown) => {
+    if (closed || isMissing(error)) return; // it has just gone, and may be about to come back
+    const reason = describeSystemError(error);
+    if (reason !== unreadable)
+      logger.error({ file: path, reason }, 'a file cannot be read: what it said stays in force');
+    unreadable = reason;
+  };
   const turn = async () => {
-    const found = await poll().catch(() => undefined);
+    const found = await poll().catch(onUnreadable);
     if (closed) return;
-    if (found !== undefined && found !== reported) {
-      reported = found;
-      onChange(found);
+    if (found !== undefined) {
+      unreadable = null;
+      if (found !== reported) report(found);
     }
     next();
+  };
+  const report = (found: string | null) => {
+    reported = found;
+    try {
+      onChange(found);
+    } catch (error) {
+      logger.error(
+        { err: error, file: path },
+        'a changed file could not be applied: restart to have all of it in force',
+      );
+    }
   };
   const next = () => {
     timer = setTimeout(() => void turn(), intervalMs).unref();
@@ -78,12 +104,12 @@ async function describeState(path: string): Promise<string> {
   }
 }
 
-function readNow(path: string): string | null {
+/** Undefined: it cannot be read, so whatever it turns out to be is a change. */
+function readNow(path: string): string | null | undefined {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    if (isMissing(error)) return null;
-    throw error;
+    return isMissing(error) ? null : undefined;
   }
 }
 

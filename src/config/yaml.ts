@@ -16,8 +16,9 @@ import {
 } from 'yaml';
 import type { Locate, Path, Position } from './position.ts';
 
+/** `isEmpty`: nothing is written in it, but perhaps comments. */
 export type Yaml =
-  | { readonly ok: true; readonly value: unknown; readonly locate: Locate }
+  | { readonly ok: true; readonly value: unknown; readonly isEmpty: boolean; readonly locate: Locate }
   | { readonly ok: false; readonly problems: readonly (Position & { readonly message: string })[] };
 
 /** The log takes entries of 64 KiB; the rest is room for comments and commands. */
@@ -42,6 +43,9 @@ export function readYaml(text: string): Yaml {
     const message = `the file has ${text.length} characters; the limit is ${charactersMax}`;
     return { ok: false, problems: [{ line: 1, column: 1, message }] };
   }
+  const foreign = findForeignEncoding(text);
+  if (foreign !== null)
+    return { ok: false, problems: [{ ...positionIn(text, foreign.offset), message: foreign.message }] };
   if (isNestedTooDeep(text)) return { ok: false, problems: [{ ...at(0), message: tooDeep }] };
   const document = parseDocument(text, {
     lineCounter: lines,
@@ -63,7 +67,21 @@ export function readYaml(text: string): Yaml {
   if (faults.length > 0) return { ok: false, problems: faults };
   const locate: Locate = (path, part = 'value') => at(offsetOf(document, path, part));
   const expanded = expandAliases(document, at);
-  return expanded.ok ? { ...expanded, locate } : expanded;
+  if (!expanded.ok) return expanded;
+  return { ok: true, value: expanded.value ?? {}, isEmpty: expanded.value == null, locate };
+}
+
+/** Of a text that was read as UTF-8: what is no UTF-8 came as U+FFFD, a byte order mark of UTF-16 as two. Null: none. */
+function findForeignEncoding(text: string): { offset: number; message: string } | null {
+  if (text.startsWith('\uFFFD\uFFFD') || text.includes('\0'))
+    return { offset: 0, message: 'the file is not UTF-8 but UTF-16, or no text at all: save it as UTF-8' };
+  const offset = text.indexOf('\uFFFD');
+  return offset < 0 ? null : { offset, message: 'this is not UTF-8: save the file as UTF-8' };
+}
+
+function positionIn(text: string, offset: number): Position {
+  const before = text.slice(0, offset).split('\n');
+  return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
 }
 
 const tooDeep = `nested deeper than ${depthMax} levels, or an alias within itself`;
@@ -107,7 +125,7 @@ function expandAliases(document: Document, at: (offset: number) => Position): Ex
   });
   if (faults.length > 0) return { ok: false, problems: faults.slice(0, problemsMax) };
   try {
-    const value: unknown = document.toJS({ maxAliasCount: aliasesMax }) ?? {};
+    const value: unknown = document.toJS({ maxAliasCount: aliasesMax });
     if (!isDeeper(value, depthMax)) return { ok: true, value };
     return { ok: false, problems: [{ ...at(first), message: tooDeep }] };
   } catch (error) {

@@ -1,5 +1,5 @@
 /** stopgate.yaml under a running service: a change is in force at once, a broken file changes nothing and is told. */
-import { rm } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { runCommand } from '../../support/command.ts';
@@ -85,6 +85,16 @@ test.each([
     'policies: { default: { persistence: { idle: 3 weeks } } }\n',
     /^stopgate\.yaml:1:45: .*"3 weeks"/,
   ],
+  // Root cause: the URL was decoded where the webhook is made, outside of everything that reads the file.
+  [
+    'a webhook with a broken escape in its password',
+    'escalation: { webhook: { url: "http://us%er:pw@127.0.0.1:1/" } }\n',
+    /^stopgate\.yaml:1:31: the user or the password .*%25$/,
+  ],
+  // Root cause: an empty text was read as a file without policies, and an editor may empty a file before it writes it.
+  ['empty', '', /^stopgate\.yaml is empty; .*"policies: \{\}"/],
+  ['nothing but comments', '# soon\n', /^stopgate\.yaml is empty/],
+  ['UTF-16', '\u0000p\u0000o', /^stopgate\.yaml:1:1: the file is not UTF-8 but UTF-16/],
 ])('a file that is %s is told with its place, and the old policy stays', async (_what, text, words) => {
   const at = await start({ config: lenient });
   await at.folder.write('stopgate.yaml', text);
@@ -93,6 +103,27 @@ test.each([
     .toContain('the configuration is broken: the old one stays in force');
   expect(at.log().find((line) => 'problems' in line)?.problems).toEqual([expect.stringMatching(words)]);
   expect(await retriesOf(at, 'w1')).toBe(7);
+});
+
+test('a file that becomes unreadable is told by name, and the old policy stays', async () => {
+  const at = await start({ config: lenient });
+  await rm(join(at.folder.path, 'stopgate.yaml'));
+  await mkdir(join(at.folder.path, 'stopgate.yaml'));
+  const told = () => at.log().filter(({ msg }) => msg === 'a file cannot be read: what it said stays in force');
+  await expect.poll(told, { timeout: 10_000 }).toMatchObject([{ level: 'error', reason: 'it is a folder' }]);
+  expect(await retriesOf(at, 'w1')).toBe(7);
+});
+
+test('only a file that says so withdraws the policies', async () => {
+  const at = await start({ config: strict });
+  await at.folder.write('stopgate.yaml', 'policies: {}\n');
+  await expect.poll(() => retriesOf(at, 'w1'), { timeout: 10_000 }).toBe(3);
+});
+
+test('a service that starts on an empty file has the policies of its log, and warns', async () => {
+  const at = await start({ config: '' });
+  expect(await policyEntries(at)).toEqual([]);
+  expect(messages(at).join()).toContain('stopgate.yaml is empty: the rules of the log stay in force');
 });
 
 test('a file that goes away leaves its policies in force; one that comes to be is read', async () => {

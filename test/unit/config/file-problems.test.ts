@@ -116,6 +116,18 @@ describe('a wrong value', () => {
     ],
     ['a bad http address', 'http: localhost', '1:7 "localhost" is not HOST:PORT, such as 127.0.0.1:4280 (or "off")'],
     ['a bad NATS url', 'nats: http://u:secret@h', '1:7 "***@h" is not a NATS URL, such as nats://127.0.0.1:4222'],
+    [
+      'a webhook with a broken escape in its password',
+      'escalation: { webhook: { url: "http://u:100%@h/" } }',
+      '1:31 the user or the password of this URL has a "%" that begins no escape: write it as %25',
+    ],
+    [
+      'a NATS url with such a one',
+      'nats: nats://u:100%@h',
+      '1:7 "***@h" is not a NATS URL, such as nats://127.0.0.1:4222',
+    ],
+    ['UTF-16', '\uFFFD\uFFFDf\0l\0', '1:1 the file is not UTF-8 but UTF-16, or no text at all: save it as UTF-8'],
+    ['Latin-1', 'fleet: a # caf\uFFFD', '1:15 this is not UTF-8: save the file as UTF-8'],
     ['a bad webhook', 'escalation: { webhook: { url: "ftp://h/" } }', '1:31 "ftp://h/" is not an http(s) URL'],
     ['a wildcard for a prefix', 'replyPrefixes: [">"]', '1:17 ">" is not the prefix of a subject, such as _INBOX_app.'],
     [

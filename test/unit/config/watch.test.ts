@@ -3,16 +3,20 @@ import { mkdirSync, mkdtempSync, renameSync, rmdirSync, rmSync, utimesSync, writ
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type ConfigWatch, watchConfigFile } from '../../../src/config/watch.ts';
+import { type ConfigWatch, watchFile } from '../../../src/config/watch.ts';
+import { createLogger } from '../../../src/log.ts';
 
 let folder: string;
 let path: string;
 let told: (string | null)[];
 let watch: ConfigWatch | undefined;
+let logged: string[];
+const logger = createLogger('info', { write: (line) => void logged.push(line) });
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'stopgate-watch-'));
   path = join(folder, 'stopgate.yaml');
   told = [];
+  logged = [];
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
 });
 afterEach(() => {
@@ -21,8 +25,8 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const start = (...more: [known?: string | null]) => {
-  watch = watchConfigFile(path, (text) => told.push(text), 500, ...more);
+const start = (known?: string | null, onChange = (text: string | null) => void told.push(text)) => {
+  watch = watchFile({ path, onChange, logger, known });
 };
 
 /** Lets one interval pass and waits until the look is over, which is when the next one is due. */
@@ -131,6 +135,37 @@ describe('a watched file', () => {
   });
 });
 
+test('that it cannot be read is logged once, and again when it was readable meanwhile', async () => {
+  mkdirSync(path);
+  start();
+  await look(4);
+  expect(logged.map((line) => JSON.parse(line))).toMatchObject([
+    { level: 'error', file: path, reason: 'it is a folder' },
+  ]);
+  rmdirSync(path);
+  writeFileSync(path, 'a');
+  await look(3);
+  expect(told).toEqual(['a']);
+  rmSync(path);
+  mkdirSync(path);
+  await look(3);
+  expect(logged).toHaveLength(2);
+});
+
+test('a listener that throws is logged, and hears of the next change', async () => {
+  writeFileSync(path, 'a');
+  start(undefined, (text) => {
+    told.push(text);
+    if (text === 'b') throw new Error('no such setting');
+  });
+  for (const text of ['b', 'c']) {
+    writeFileSync(path, text);
+    await look(3);
+  }
+  expect(told).toEqual(['b', 'c']);
+  expect(logged).toEqual([expect.stringContaining('no such setting')]);
+});
+
 test('an edit between the first reading and the watch is not missed', async () => {
   writeFileSync(path, 'edited meanwhile');
   start('read before');
@@ -154,7 +189,7 @@ test('a closed watch reports nothing more, even of a poll in progress', async ()
   watch?.close();
   vi.useRealTimers();
   const more: (string | null)[] = [];
-  watch = watchConfigFile(path, (text) => more.push(text), 1, null);
+  watch = watchFile({ path, onChange: (text) => more.push(text), logger, intervalMs: 1, known: null });
   await expect.poll(() => more).toEqual(['b']); // a second watch has looked twice since
   expect(told).toEqual([]);
 });
