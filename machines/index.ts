@@ -70,9 +70,19 @@ export { isDone, type Plan, planStepsMax, type Step } from './policy/plan.ts';
 export { builtInPolicy, type Policy } from './policy/policy.ts';
 export * from './policy/policy-set.ts';
 export { type PromiseName, promiseNames, promisesOf, readPromises } from './policy/promise.ts';
-export { explainDecision, missingFor } from './replay/explain.ts';
+export { checksNotRun, explainDecision } from './replay/explain.ts';
 export { type Probe, type ProbeScope, probe } from './replay/probe.ts';
 export { createReplay, type Replay, type ReplayLine } from './replay/replay.ts';
+export {
+  describeOutcome,
+  failuresIn,
+  isForPerson,
+  missingIn,
+  type PersonKind,
+  personKinds,
+  type Standing,
+  type Wait,
+} from './replay/standing.ts';
 export * from './replay/views.ts';
 export { createWhatIf, type Difference, decidingGuard, type WhatIf, type WhatIfCounts } from './replay/what-if.ts';
 export { describeUnknownRules, type Rules, releasedRules, rulesRange } from './rules/rules.ts';

@@ -41,8 +41,12 @@ function claimFault(fleet: Fleet, { worker, ended, tasks }: WorkerContext, task:
   return waitsFor(fleet, after);
 }
 
+/** Of the tasks that one comes after, those that are not completed. */
+export const openAmong = (fleet: Fleet, after: readonly string[]): string[] =>
+  after.filter((task) => fleet.tasks.get(task)?.snapshot.context.outcome !== 'completed');
+
 function waitsFor(fleet: Fleet, after: readonly string[]): string | null {
-  const open = after.filter((task) => fleet.tasks.get(task)?.snapshot.context.outcome !== 'completed');
+  const open = openAmong(fleet, after);
   return open.length === 0 ? null : `it waits for ${open.slice(0, 3).join(', ')}`;
 }
 

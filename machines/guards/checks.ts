@@ -1,6 +1,6 @@
 /** Guard 8: every check of the policy passes. Checks with effects are pending until an entry answers them. */
 import { checkTimeoutMs } from '../policy/checks/check.ts';
-import { evaluateChecks } from '../policy/checks/evaluate.ts';
+import { evaluateChecks, unreached } from '../policy/checks/evaluate.ts';
 import { circumstancesOf, pendingSince } from './circumstances.ts';
 import { allow, block, type Guard, pass } from './guard.ts';
 import { promptFor } from './prompt.ts';
@@ -13,6 +13,10 @@ export const checks: Guard = (scope) => {
   const facts = { plan: worker.plan, validation: attempt.fields.validation ?? [], ...circumstancesOf(scope) };
   const { outcome, findings, feedback } = evaluateChecks(ofPolicy, facts, attempt.findings);
   const kept = { findings, feedback };
+  const withNotRun = () => {
+    const notRun = unreached(ofPolicy, findings);
+    return notRun.length === 0 ? input : { ...input, notRun };
+  };
   switch (outcome.kind) {
     case 'pass':
       return { kind: 'pass', detail: 'all hold', input, kept };
@@ -20,11 +24,11 @@ export const checks: Guard = (scope) => {
       return { kind: 'pass', detail: outcome.message, input, kept, isError: true };
     case 'escalate': {
       const ruling = allow('escalate', 'escalated', outcome.message);
-      return { kind: 'decides', detail: outcome.message, input, kept, isError: true, ruling };
+      return { kind: 'decides', detail: outcome.message, input: withNotRun(), kept, isError: true, ruling };
     }
     case 'fail': {
       const ruling = block('incomplete', outcome.message, promptFor(outcome.message, feedback));
-      return { kind: 'decides', detail: outcome.message, input, kept, ruling };
+      return { kind: 'decides', detail: outcome.message, input: withNotRun(), kept, ruling };
     }
     case 'pending': {
       const { check } = outcome;

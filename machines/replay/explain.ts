@@ -1,50 +1,89 @@
-/** A decision as text: what was decided, why, and what would let the worker stop. */
+/** A decision as text: what was decided, why, what would let the worker stop, and what has come of it since. */
 import type { Decision } from '../guards/decision.ts';
+import { describeOutcome, isForPerson, missingIn, sentence, withoutStop } from './standing.ts';
+import type { WorkerView } from './views.ts';
+
+/** The worker as it is now. */
+type Now = Pick<WorkerView, 'state' | 'lastSeen' | 'lastDecision' | 'resolution' | 'standing'>;
 
 /**
- * Five sentences at most, each whole.
- * @param lastSeen when the worker was last heard of, if that is known: after the decision, it may no longer hold
+ * A few sentences, each whole.
+ * @param now null: nothing is known of it since; what the decision asks for still holds
  */
-export function explainDecision(decision: Decision, lastSeen = ''): string[] {
+export function explainDecision(decision: Decision, now: Now | null = null): string[] {
   const { worker, attempt, at, verdicts, reason, retry, state } = decision;
   const last = verdicts.at(-1);
-  const passed = verdicts.slice(0, -1).map(({ guard }) => guard);
+  const before = verdicts.slice(0, -1);
+  const passed = before.filter(({ verdict }) => verdict === 'pass').map(({ guard }) => guard);
+  const notRun = checksNotRun(decision);
   const tried = decision.dryRun
     ? `If ${worker} tried to stop at ${at}`
     : `${worker} tried to stop at ${at} (attempt ${attempt})`;
-  const missing = missingFor(decision);
   return [
     `${tried}: ${decision.decision} · ${decision.action} · ${decision.cause}.`,
     last === undefined
       ? `No guard was asked: ${reason}.`
       : `The guard "${last.guard}" decided: ${sentence(reason || last.detail)}`,
+    ...before
+      .filter(({ verdict }) => verdict !== 'pass')
+      .map(({ guard, verdict, detail }) => `Before it, "${guard}" found (${verdict}): ${sentence(detail)}`),
     ...(passed.length === 0 ? [] : [`These passed before it: ${passed.join(', ')}.`]),
+    ...(notRun.length === 0 ? [] : [`Checks that were not run: ${notRun.join(', ')}.`]),
     `It left the worker ${state}, with ${retry.count} of ${retry.max ?? 'any number of'} blocked stops.`,
-    missing.length === 0 || decision.decision === 'allow'
-      ? whyNothing(decision, lastSeen > at)
-      : `It may stop once this is settled: ${missing.map(withoutStop).join('; ')}.`,
+    ...(now === null || isCurrent(decision, now) ? whatHolds(decision) : whatHeld(decision, now)),
   ];
 }
 
-/** What would let it stop: one line for each check that failed, else the reason. Empty: it may stop. */
-export function missingFor({ decision, action, feedback, reason }: Decision): string[] {
-  if (decision === 'allow') return action === 'escalate' ? ['a person resumes it, or lets it stop'] : [];
-  const lines = feedback.map(({ check, message }) => {
-    const first = message.split('\n').find((line) => line.trim() !== '') ?? 'no message';
-    return `${check}: ${first}`;
-  });
-  return lines.length > 0 ? lines : [reason];
+/** Checks of the policy that the judgement did not get to, so that nothing is known of them. */
+export function checksNotRun({ verdicts }: Pick<Decision, 'verdicts'>): string[] {
+  const names = verdicts.find(({ guard }) => guard === 'checks')?.input?.notRun;
+  return Array.isArray(names) ? names.map(String) : [];
 }
 
-function whyNothing({ worker, cause, action }: Decision, hasMovedOn: boolean): string {
-  if (action === 'escalate') return 'It may stop; a person still has to answer: resume it, or let it stop.';
-  if (cause === 'unjudged')
-    return 'It may stop, but nobody knows whether its work is complete: a check could not be judged.';
-  return hasMovedOn
-    ? `Nothing stood in its way then. Since then it has sent more entries; "stopgate probe ${worker}" asks again.`
-    : 'Nothing stands in its way.';
+/** Nothing has happened since that it would have seen. */
+const isCurrent = (decision: Decision, { state, lastSeen, lastDecision }: Now): boolean =>
+  lastDecision?.seq === decision.seq && state === decision.state && lastSeen <= decision.at;
+
+function whatHolds(decision: Decision): string[] {
+  if (decision.action === 'escalate') return ['It may stop; a person still has to answer: resume it, or let it stop.'];
+  const missing = missingIn(decision);
+  if (missing.length > 0) return [`It may stop once this is settled: ${missing.map(withoutStop).join('; ')}.`];
+  return isClean(decision) ? ['Nothing stands in its way.', ...whyClean(decision)] : [describeOutcome(decision)];
 }
 
-const sentence = (text: string): string => (/[?!]\s*$/.test(text) ? text.trimEnd() : `${withoutStop(text)}.`);
+/** What it asked for then, and what has come of it. */
+function whatHeld(decision: Decision, now: Now): string[] {
+  const missing = missingIn(decision);
+  const then =
+    missing.length > 0
+      ? `It might have stopped once this was settled: ${missing.map(withoutStop).join('; ')}.`
+      : isClean(decision)
+        ? 'Nothing stood in its way then.'
+        : describeOutcome(decision);
+  const persons = now.standing.waits
+    .filter(isForPerson)
+    .map(({ text }) => `Now it waits for a person: ${sentence(text)}`);
+  const since = [...laterDecision(decision, now), ...answer(decision, now), ...persons];
+  return [[then, ...since, ...(persons.length > 0 ? [] : [asItIsNow(decision, now)])].join(' ')];
+}
 
-const withoutStop = (text: string): string => text.trimEnd().replace(/[.]$/, '');
+const isClean = ({ cause }: Decision): boolean => cause === 'complete' || cause === 'no-policy';
+
+const whyClean = (decision: Decision): string[] => (decision.cause === 'complete' ? [] : [describeOutcome(decision)]);
+
+function laterDecision({ seq }: Decision, { lastDecision }: Now): string[] {
+  if (lastDecision === null || lastDecision.seq === seq) return [];
+  const { attempt, decision, action, cause } = lastDecision;
+  return [`It has tried again since (attempt ${attempt}): ${decision} · ${action} · ${cause}.`];
+}
+
+function answer({ action, at }: Decision, { resolution }: Now): string[] {
+  if (action !== 'escalate' || resolution === null || resolution.at < at) return [];
+  return [`${resolution.by} ${resolution.verdict === 'resume' ? 'resumed it' : 'let it stop'} at ${resolution.at}.`];
+}
+
+function asItIsNow({ worker, at }: Decision, { state, lastSeen }: Now): string {
+  if (state === 'stopped') return 'Now it is stopped.';
+  const since = lastSeen > at ? 'Since then it has sent more entries' : `Now it is ${state}`;
+  return `${since}; "stopgate probe ${worker}" asks again.`;
+}

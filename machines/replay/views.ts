@@ -1,6 +1,7 @@
 /** What `get`, `list`, `replay --at` and the inspector show of an actor (protocol.md §10), at a moment of the log's time. */
 
 import type { RefusedEntry } from '../entries/refusal.ts';
+import { openAmong } from '../fleet/claims.ts';
 import { type Fleet, pendingIn, type StateMove, type WorkerRecord } from '../fleet/fleet.ts';
 import { policyInForce, queueOfWorker } from '../fleet/policies.ts';
 import { presenceAt } from '../fleet/presence.ts';
@@ -15,6 +16,7 @@ import type { InputAnswer, InputRequest } from '../values/input.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
 import { fromJsonText } from '../values/json-text.ts';
 import type { Presence, State } from '../values/states.ts';
+import { type Standing, standingOfTask, standingOfWorker } from './standing.ts';
 
 /** A transition of the actor's machine, and when. */
 export type TransitionView = { from: State; to: State; event: string; at: string };
@@ -72,6 +74,8 @@ export type WorkerView = {
   /** How an operator resolved the last escalation, until the next prompt or registration. */
   resolution: Resolution | null;
   refused: readonly RefusedEntry[];
+  /** Who waits for whom, and what would let it go. */
+  standing: Standing;
 };
 export type TaskView = {
   task: string;
@@ -95,6 +99,8 @@ export type TaskView = {
   /** While it is escalated. */
   escalation: TaskEscalation | null;
   refused: readonly RefusedEntry[];
+  /** Who waits for whom, and what would let it go. */
+  standing: Standing;
 };
 export type Checkpoint = Omit<SavedCheckpoint, 'context'> & { readonly context: unknown };
 /** The reply of `get` for one task, with the data of the checkpoint to resume from. */
@@ -111,7 +117,7 @@ export function viewWorker(fleet: Fleet, worker: string, nowMs: number): WorkerV
   const inForce = context.attempt?.inForce ?? policyInForce(fleet, context);
   const { policy } = inForce;
   const idleLimitMs = context.attempt?.idleLimitMs ?? idleLimitOf(policy, context.profile);
-  return {
+  const view = {
     worker,
     state: value.state,
     ...viewPresence(fleet, record, nowMs),
@@ -136,6 +142,7 @@ export function viewWorker(fleet: Fleet, worker: string, nowMs: number): WorkerV
     ...{ escalation: context.escalation, resolution: context.resolution },
     refused: context.refused,
   };
+  return { ...view, standing: standingOfWorker(view) };
 }
 
 /** A deadline that is due may not have been handled yet. */
@@ -164,7 +171,7 @@ export function viewTask(fleet: Fleet, task: string): TaskView | null {
   const record = fleet.tasks.get(task);
   if (record === undefined) return null;
   const { value, context } = record.snapshot;
-  return {
+  const view = {
     task,
     state: value,
     lastTransition: viewTransition(record.lastMove),
@@ -185,6 +192,18 @@ export function viewTask(fleet: Fleet, task: string): TaskView | null {
       refused: context.refused,
     },
   };
+  return {
+    ...view,
+    standing: standingOfTask(view, openAmong(fleet, context.after), partnerOf(fleet, context.escalation)),
+  };
+}
+
+/** The worker that the task was escalated with; null: none, or it is unknown. */
+function partnerOf(fleet: Fleet, escalation: TaskEscalation | null) {
+  const found = escalation?.withWorker ? fleet.workers.read(escalation.worker)?.snapshot : undefined;
+  if (found === undefined) return null;
+  const { escalation: its, resolution } = found.context.worker;
+  return { state: found.value.state, escalation: its, resolution };
 }
 
 /** @param checkpoint which one; the last where none is named. Null: it is not there */

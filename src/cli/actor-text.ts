@@ -1,8 +1,9 @@
 /** One worker or task in full, for people. */
-import type { Escalation, InputRequest, TaskView, WorkerView } from '../../machines/index.ts';
+import type { Escalation, InputRequest, Standing, TaskView, Wait, WorkerView } from '../../machines/index.ts';
 import { isDone, type Plan } from '../../machines/policy/plan.ts';
+import { isForPerson } from '../../machines/replay/standing.ts';
+import { describeQuestions, readQuestions } from '../../machines/values/asked-questions.ts';
 import type { LogLine } from '../nats/log-line.ts';
-import { describeQuestions, readQuestions } from '../service/questions.ts';
 import type { Colors } from '../terminal/colors.ts';
 import { formatTable, type Row } from '../terminal/table.ts';
 import { clean, cut } from '../terminal/text.ts';
@@ -18,6 +19,19 @@ export function describeInput({ kind, tool, message, detail, request }: InputReq
   const asked = questions === null ? [tool, message, detail] : [describeQuestions(questions)];
   const what = [kind, ...asked].filter((part) => part !== null).join(' ') || "a person's answer";
   return request === null ? `${what} (at its own terminal)` : `${what} (request ${request})`;
+}
+
+/** What it waits for, a line each. Of what it asks all is shown, since it may be answered there. */
+export const describeWaits = ({ standing, inputs }: WorkerView, nowMs: number): string[] => [
+  ...standing.waits.filter(({ kind }) => kind === 'escalation').map((wait) => describeWait(wait, nowMs)),
+  ...inputs.map((input) => `asks: ${describeInput(input)}`),
+  ...standing.waits.filter((wait) => !isForPerson(wait)).map((wait) => describeWait(wait, nowMs)),
+];
+
+function describeWait({ kind, whom, text, since }: Wait, nowMs: number): string {
+  const ago = since === null ? '' : formatAgo(since, nowMs);
+  if (kind === 'escalation') return `escalated ${ago}: ${text}`;
+  return `waits for ${whom}${ago === '' ? '' : ` (${ago})`}: ${text}`;
 }
 
 export function formatWorker(view: WorkerView, timeline: readonly LogLine[], colors: Colors, width: number): string[] {
@@ -41,6 +55,7 @@ export function formatWorker(view: WorkerView, timeline: readonly LogLine[], col
     ...escalationFacts(view.escalation),
     ['resolved', view.resolution === null ? null : formatResolution(view.resolution)],
     ...view.inputs.map((input): Fact => ['asks', describeInput(input)]),
+    ...standingFacts(view.standing),
   ];
   return [
     formatHead(view.worker, view.state, colors) +
@@ -70,6 +85,7 @@ export function formatTask(view: TaskView, timeline: readonly LogLine[], colors:
     ['after', view.after.join(', ') || null],
     ['outcome', view.outcome],
     ...escalationFacts(view.escalation),
+    ...standingFacts(view.standing),
     ['iteration', iteration === null ? null : `${iteration} of ${maxIterations ?? 'any number'}`],
     ['phase', view.phase],
   ];
@@ -121,6 +137,12 @@ function escalationFacts(escalation: Escalation | null): Fact[] {
     ],
   ];
 }
+
+/** What would let it go, or how it came to be let go. */
+const standingFacts = ({ missing, note }: Standing): Fact[] => [
+  ...missing.map((text): Fact => ['needs', text]),
+  ['note', note],
+];
 
 const formatResolution = ({ at, by, verdict, prompt }: NonNullable<WorkerView['resolution']>): string =>
   `${verdict} by ${by}, ${formatAgo(at)}${prompt === null ? '' : `: ${prompt}`}`;

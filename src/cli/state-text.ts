@@ -4,6 +4,7 @@ import { isDone, type Plan } from '../../machines/policy/plan.ts';
 import { formatDuration } from '../../machines/values/duration.ts';
 import { parseIsoTime } from '../../machines/values/iso-time.ts';
 import type { Colors } from '../terminal/colors.ts';
+import { clean, cut } from '../terminal/text.ts';
 
 type Paint = (text: string) => string;
 
@@ -27,6 +28,13 @@ export function formatAgo(at: string, nowMs = Date.now()): string {
   if (atMs === null) return at;
   const ms = Math.max(0, nowMs - atMs);
   return ms < 1_000 ? 'now' : `${formatDuration(Math.floor(ms / 1_000) * 1_000)} ago`;
+}
+
+/** Why what is shown is outdated, and of when it is. @param readMs by this machine's clock */
+export function formatOutdated(readMs: number, fault: string, width: number): string {
+  const at = new Date(readMs).toISOString();
+  const since = ` (as of ${formatClock(at).slice(0, 8)} UTC, ${formatAgo(at)})`;
+  return cut(`outdated: ${cut(clean(fault), Math.max(1, width - since.length - 10))}${since}`, width);
 }
 
 /** `12:00:03.250`, in UTC as the log has it. */

@@ -1,13 +1,15 @@
 /** A list that is updated: a redrawn screen, or a line per change. Ctrl-C ends it and restores the terminal. */
 import { setTimeout as pause } from 'node:timers/promises';
+import { stripVTControlCharacters } from 'node:util';
 import { AppError } from '../errors.ts';
 import type { Requester } from '../nats/requester.ts';
 import type { Output } from '../terminal/output.ts';
 import type { Io } from '../terminal/process-io.ts';
 import { enterScreen, leaveScreen } from '../terminal/screen.ts';
-import { clean, cut } from '../terminal/text.ts';
+import { cut } from '../terminal/text.ts';
 import { connect, type Place, resolvePlace } from './connection.ts';
 import type { Listing } from './listing.ts';
+import { formatOutdated } from './state-text.ts';
 
 const everyMs = 1_000;
 
@@ -73,15 +75,25 @@ type Show<View> = {
 
 function screen<View>({ listing, format, io, out }: Watch<View>, fleet: string): Show<View> {
   let entered = false;
+  // As it was read last: without the service, ages stand still.
+  let body: readonly string[] = [];
+  let readMs = Date.now();
   return {
     async draw(views, fault) {
       const { columns, rows } = io.size();
+      if (fault === null) {
+        body = format(views, fleet, columns);
+        readMs = Date.now();
+      }
       const title = `${listing.entity}s of ${fleet}: ${views.length}  (every second; Ctrl-C ends)`;
       const head =
         fault === null
           ? out.colors.dim(cut(title, columns))
-          : out.colors.yellow(cut(`outdated: ${clean(fault)}`, columns));
-      const lines = [head, ...format(views, fleet, columns)];
+          : out.colors.yellow(formatOutdated(readMs, fault, columns));
+      const lines = [
+        head,
+        ...(fault === null ? body : body.map((line) => out.colors.dim(stripVTControlCharacters(line)))),
+      ];
       const hidden = lines.length - (rows - 1);
       const shown =
         hidden > 0

@@ -4,9 +4,9 @@
  */
 import { createHash } from 'node:crypto';
 import type { InputAnswer, WorkerView } from '../../machines/index.ts';
+import { type Question, readFields, readQuestions } from '../../machines/values/asked-questions.ts';
 import { visible } from '../inspector/visible-text.ts';
 import type { Answerable } from '../notify/answer-links.ts';
-import { type Question, readFields, readQuestions } from '../service/questions.ts';
 
 const style = `
 :root { color-scheme: light dark; --text: #1b1f24; --muted: #57606a; --page: #fff; --box: #f3f5f7; --line: #8c959f; --allow: #1a6334; --deny: #a31f2b; }

@@ -6,11 +6,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { type InputAnswer, parseIsoTime, type WorkerView } from '../../machines/index.ts';
+import { readQuestions, toMessage } from '../../machines/values/asked-questions.ts';
 import type { HeldRequest } from '../agents/index.ts';
 import { AppError, errorCodes } from '../errors.ts';
 import { type Answerable, type AnswerLinks, answerPath } from '../notify/answer-links.ts';
 import { parseInput } from '../parse-input.ts';
-import { readQuestions, toMessage } from '../service/questions.ts';
 import type { Service } from '../service/service.ts';
 import { answerPageHeaders, renderAnswered, renderRefusal, renderRequest } from './answer-page.ts';
 import type { FleetDirectory } from './fleet-directory.ts';

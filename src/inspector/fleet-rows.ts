@@ -13,7 +13,7 @@ import {
   type WorkerRecord,
   workerStates,
 } from '../../machines/index.ts';
-import { readQuestions } from '../service/questions.ts';
+import { describeRequest } from '../../machines/values/asked-questions.ts';
 import type { LastMoves, QueueRow, Rows, TaskRow, Transition, WorkerRow } from './messages.ts';
 
 const stateIndex = new Map(workerStates.map((state, index) => [state, index]));
@@ -108,19 +108,10 @@ function workerRow(fleet: Fleet, worker: string): WorkerRow | null {
 /** Only where somebody may have to do something: a row is sent with each change. */
 function reasonOf(state: State, { escalation, lastDecision, inputs: [asked] }: WorkerContext): string | null {
   if (state === 'escalated') return escalation?.reason ?? null;
-  if (asked !== undefined && state !== 'stopped')
-    return (
-      readQuestions(asked.detail)
-        ?.map(({ question }) => question)
-        .join(' ') ??
-      (requestOf(asked) || null)
-    );
+  if (asked !== undefined && state !== 'stopped') return describeRequest(asked);
   const isUnjudged = state === 'idle' && lastDecision?.cause === 'unjudged';
   return state === 'blocked' || isUnjudged ? (lastDecision?.reason ?? null) : null;
 }
-
-const requestOf = ({ tool, message, kind }: WorkerContext['inputs'][number]): string =>
-  [tool, message ?? kind].filter((it) => it !== null).join(': ');
 
 function waitsFor({ snapshot }: WorkerRecord): string | null {
   const { attempt } = snapshot.context.worker;

@@ -1,7 +1,7 @@
 /** Which request of an agent an operator answers. */
 import type { WorkerView } from '../../machines/index.ts';
+import { areDistinct, describeQuestions, readAnswers, readQuestions } from '../../machines/values/asked-questions.ts';
 import { AppError } from '../errors.ts';
-import { areDistinct, describeQuestions, readAnswers, readQuestions } from './questions.ts';
 
 type Asking = Pick<WorkerView, 'worker' | 'inputs' | 'lastAnswer'>;
 

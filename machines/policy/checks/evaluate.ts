@@ -37,6 +37,13 @@ export function evaluateChecks(checks: readonly Check[], facts: CheckFacts, know
   return { outcome, findings: scope.findings, feedback: scope.feedback };
 }
 
+/** The names of those that were not evaluated, since one before them had decided: nothing is known of them. */
+export const unreached = (checks: readonly Check[], findings: Readonly<Findings>): string[] =>
+  checks.flatMap((check) => {
+    if (!Object.hasOwn(findings, check.name)) return [check.name];
+    return check.kind === 'all' ? unreached(check.of, findings) : [];
+  });
+
 function evaluate(check: Check, scope: CheckScope): CheckOutcome {
   const { facts, findings, feedback } = scope;
   // By its own key: a check may be named `constructor`.

@@ -1,5 +1,12 @@
 /** explain: one decision of a worker, as text and guard by guard, each with its input. */
-import { createReplay, type Decision, explainDecision, missingFor, type ReplayLine } from '../../../machines/index.ts';
+import {
+  checksNotRun,
+  createReplay,
+  type Decision,
+  explainDecision,
+  missingIn,
+  type ReplayLine,
+} from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import { formatTable } from '../../terminal/table.ts';
 import { clean, wrap } from '../../terminal/text.ts';
@@ -25,8 +32,8 @@ export const explain = defineCommand({
     ...clientArgs,
   },
   details: [
-    'Folds the log up to the decision and says in a few sentences what was answered, why, and what would let the worker ' +
-      'stop; then each guard with what it looked at, also those that passed, of which a decision itself keeps no input.',
+    'Folds the log and says in a few sentences what was answered, why, what would let the worker stop, and what has come ' +
+      'of it since; then each guard with what it looked at, also those that passed, of which a decision itself keeps no input.',
     'Reading the log needs operator credentials. Those of "stopgate dev" are found automatically.',
   ],
   examples: ['stopgate explain w1', 'stopgate explain w1 --attempt a1 --file log.jsonl --json'],
@@ -42,20 +49,29 @@ export const explain = defineCommand({
     const code = await feedFold(folded, context, undefined, take);
     if (found === null) throw new AppError('actor.unknown', describeMissing(worker, flags.attempt));
     const decision: Decision = found;
-    const sentences = explainDecision(decision, folded.view().fleets[decision.fleet]?.workers[worker]?.lastSeen);
-    if (flags.json) await out.json({ decision, sentences, missing: missingFor(decision) });
-    else {
-      const rows = decision.verdicts.map(({ guard, verdict, detail, input }) => [
+    const now = folded.view().fleets[decision.fleet]?.workers[worker] ?? null;
+    const sentences = explainDecision(decision, now);
+    const notRun = checksNotRun(decision);
+    if (flags.json) {
+      await out.json({ decision, sentences, missing: missingIn(decision), notRun, standing: now?.standing ?? null });
+    } else {
+      const verdicts = decision.verdicts.map(({ guard, verdict, detail, input }) => [
         { text: verdict },
         { text: guard },
         { text: detail },
         { text: describeEvidence(input) },
       ]);
+      const unreached = notRun.map((check) => [
+        { text: 'not run' },
+        { text: 'checks' },
+        { text: `${check}: another had decided before it` },
+        { text: '' },
+      ]);
       const columns = ['', 'guard', 'found', 'looked at'];
       await out.print(
         ...sentences.flatMap((text) => wrap(clean(text), out.width())),
         '',
-        ...formatTable(columns, rows, out.width()),
+        ...formatTable(columns, [...verdicts, ...unreached], out.width()),
       );
     }
     return code;

@@ -14,7 +14,7 @@ import { loginName } from '../operator-entry.ts';
 import { readDuration } from '../option-values.ts';
 import { canAsk } from '../questions.ts';
 import { draw } from '../top/draw.ts';
-import { type Action, emptyModel, type Key, type Model, pressKey, withWorkers } from '../top/model.ts';
+import { type Action, emptyModel, type Key, type Model, pressKey, type Reading, withWorkers } from '../top/model.ts';
 
 const everyMsDefault = 1_000;
 const everyMsMin = 200;
@@ -50,7 +50,7 @@ export const top = defineCommand({
     const quit = new AbortController();
     const end = AbortSignal.any([io.interrupt(), out.closed, quit.signal]);
     const link = createLink(() => connect(place));
-    let model: Model = withWorkers(emptyModel, ...(await link.use(readWorkers)));
+    let model: Model = withWorkers(emptyModel, await link.use(readWorkers));
     const show = async () => {
       if (end.aborted) return;
       const size = io.size();
@@ -59,7 +59,7 @@ export const top = defineCommand({
     };
     const refresh = async () => {
       model = await link.use(readWorkers).then(
-        (found) => withWorkers(model, ...found),
+        (found) => withWorkers(model, found),
         (error: Error) => ({ ...model, fault: error.message }),
       );
     };
@@ -111,15 +111,16 @@ function createLink(open: () => Promise<Requester>) {
   };
 }
 
-async function readWorkers(requester: Requester): Promise<[workers: WorkerView[], isCut: boolean]> {
+async function readWorkers(requester: Requester): Promise<Reading> {
   const read = (wanted: object, most: number) => readAll<WorkerView>(requester, 'worker', { wanted, most, timeoutMs });
   const found = await read({}, workersMax + 1);
-  if (found.length <= workersMax) return [found, false];
+  const readMs = Date.now();
+  if (found.length <= workersMax) return { workers: found, isCut: false, readMs };
   const workers = found.slice(0, workersMax);
   // Those who wait for a person are shown, however many others there are.
   const items = await read({ state: 'escalated' }, waitingMax);
   const known = new Set(workers.map(({ worker }) => worker));
-  return [[...workers, ...items.filter(({ worker }) => !known.has(worker))], true];
+  return { workers: [...workers, ...items.filter(({ worker }) => !known.has(worker))], isCut: true, readMs };
 }
 
 async function publish(requester: Requester, { worker, type, data }: Action, by: string): Promise<string> {

@@ -1,12 +1,11 @@
 /** The screen of `stopgate top`: lines that fit, from what the model says. */
 import { type Decision, explainDecision } from '../../../machines/index.ts';
-import { questionIn } from '../../../machines/values/question.ts';
-import type { Colors } from '../../terminal/colors.ts';
+import { type Colors, createColors } from '../../terminal/colors.ts';
 import { formatTable } from '../../terminal/table.ts';
 import { clean, cut, wrap } from '../../terminal/text.ts';
-import { describeInput } from '../actor-text.ts';
+import { describeWaits } from '../actor-text.ts';
 import { itemsUnder } from '../listing.ts';
-import { formatAgo } from '../state-text.ts';
+import { formatOutdated } from '../state-text.ts';
 import { workerListing } from '../worker-listing.ts';
 import { type Model, rankOf, selectedOf } from './model.ts';
 
@@ -26,18 +25,22 @@ const help = [
 /** The list keeps at least so many lines. */
 const listMin = 4;
 
+/** Ages are those of the last reading: without a connection they stand still, and are dimmed. */
 export function draw(model: Model, fleet: string, colors: Colors, { columns, rows }: Size): string[] {
   const head = [headLine(model, fleet, colors, columns), countsLine(model, colors, columns), ''];
   const foot = [footLine(model, colors, columns)];
   if (model.mode.kind === 'help') return [...head, ...help.map((line) => cut(line, columns)), '', ...foot];
   const room = rows - 1 - head.length - foot.length;
-  const detail = detailLines(model, colors, columns).slice(0, Math.max(0, room - listMin));
-  const list = listLines(model, colors, columns, room - detail.length);
-  return [...head, ...list, ...detail, ...foot];
+  const isOutdated = model.fault !== null;
+  const paints = isOutdated ? createColors(false) : colors;
+  const detail = detailLines(model, paints, columns).slice(0, Math.max(0, room - listMin));
+  const list = listLines(model, paints, columns, room - detail.length);
+  const body = [...list, ...detail];
+  return [...head, ...(isOutdated ? body.map(colors.dim) : body), ...foot];
 }
 
-function headLine({ workers, isCut, fault }: Model, fleet: string, colors: Colors, columns: number): string {
-  if (fault !== null) return colors.yellow(cut(`outdated: ${clean(fault)}`, columns));
+function headLine({ workers, isCut, fault, readMs }: Model, fleet: string, colors: Colors, columns: number): string {
+  if (fault !== null) return colors.yellow(formatOutdated(readMs, fault, columns));
   const waiting = workers.filter((view) => ['escalated', 'asks'].includes(rankOf(view))).length;
   const text = `stopgate · fleet ${fleet} · ${workers.length}${isCut ? '+' : ''} workers · ${waiting} wait for a person`;
   return colors.bold(cut(text, columns));
@@ -75,7 +78,7 @@ function listLines(model: Model, colors: Colors, columns: number, room: number):
     .slice(from, from + count)
     .map((view) => [
       { text: view.worker === selected ? '▸' : ' ' },
-      ...fitting(workerListing.rowOf(view, colors), columns),
+      ...fitting(workerListing.rowOf(view, colors, model.readMs), columns),
     ]);
   return formatTable(['', ...fitting(workerListing.headings, columns)], rows, columns).slice(0, room);
 }
@@ -83,11 +86,12 @@ function listLines(model: Model, colors: Colors, columns: number, room: number):
 function detailLines(model: Model, colors: Colors, columns: number): string[] {
   const view = selectedOf(model);
   if (view === undefined) return [];
-  const { escalation, inputs, lastDecision, lastSeen } = view;
+  const { escalation, lastDecision, standing } = view;
   const texts = [
-    ...(escalation === null ? [] : [`escalated ${formatAgo(escalation.since)}: ${questionIn(escalation.reason)}`]),
-    ...inputs.map((input) => `asks: ${describeInput(input)}`),
-    ...(lastDecision === null ? [] : explainDecision(withoutReason(lastDecision, escalation?.reason), lastSeen)),
+    ...describeWaits(view, model.readMs),
+    ...(lastDecision === null
+      ? [standing.note ?? '']
+      : explainDecision(withoutReason(lastDecision, escalation?.reason), view)),
   ];
   return ['', colors.bold(cut(view.worker, columns)), ...texts.flatMap((text) => wrap(clean(text), columns))];
 }

@@ -1,6 +1,6 @@
 /** What `stopgate top` shows, and what a key changes of it. */
 import type { WorkerView } from '../../../machines/index.ts';
-import { readQuestions } from '../../service/questions.ts';
+import { readQuestions } from '../../../machines/values/asked-questions.ts';
 
 export type Mode =
   | { readonly kind: 'list' }
@@ -17,10 +17,13 @@ export type Model = {
   readonly mode: Mode;
   /** What an action did; null: nothing to say. */
   readonly news: string | null;
+  /** When `workers` were read, by this machine's clock. */
+  readonly readMs: number;
   /** Why `workers` are outdated. */
   readonly fault: string | null;
 };
 
+export type Reading = Pick<Model, 'workers' | 'isCut' | 'readMs'>;
 export type Key = { readonly name: string; readonly ctrl: boolean; readonly text: string };
 export type Action = {
   readonly worker: string;
@@ -30,7 +33,7 @@ export type Action = {
 export type Step = { readonly model: Model; readonly action?: Action; readonly ends?: true };
 
 export const emptyModel: Model = {
-  ...{ workers: [], isCut: false, selected: null, mode: { kind: 'list' }, news: null, fault: null },
+  ...{ workers: [], isCut: false, selected: null, mode: { kind: 'list' }, news: null, readMs: 0, fault: null },
 };
 
 /** A word to an agent has no use for more. */
@@ -57,13 +60,14 @@ function byUrgency(a: WorkerView, b: WorkerView): number {
 }
 
 /** The one that is selected stays so, wherever it moves. */
-export function withWorkers(model: Model, workers: readonly WorkerView[], isCut: boolean): Model {
+export function withWorkers(model: Model, { workers, isCut, readMs }: Reading): Model {
   const sorted = workers.toSorted(byUrgency);
   const stays = sorted.some(({ worker }) => worker === model.selected);
   return {
     ...model,
     workers: sorted,
     isCut,
+    readMs,
     fault: null,
     selected: stays ? model.selected : (sorted[0]?.worker ?? null),
   };

@@ -38,8 +38,15 @@ describe('explain', () => {
       'The guard "checks" decided: 1 of 1 plan steps remain: Write tests.',
       'These passed before it: retired, escalated, bypass, limited, waiting, retries, promise.',
       'It left the worker blocked, with 1 of 3 blocked stops.',
-      'It may stop once this is settled: plan: 1 of 1 plan steps remain: Write tests.',
+      'It might have stopped once this was settled: plan: 1 of 1 plan steps remain: Write tests. It has tried again since (attempt a2): block · continue · idle. Since then it has sent more entries; "stopgate probe w1" asks again.',
     ]);
+  });
+
+  test('asks for what is missing where nothing has happened since', async () => {
+    const { stdout } = await explainLog(entries.slice(0, 3), 'w1');
+    expect(stdout.split('\n')[4]).toBe(
+      'It may stop once this is settled: plan: 1 of 1 plan steps remain: Write tests.',
+    );
   });
 
   test('shows what each guard looked at, also those that passed; the last decided attempt is the default', async () => {

@@ -1,5 +1,6 @@
 /** Questions that are too long for the log: what an operator is shown of them can still be answered, each of them. */
 import { expect, test, vi } from 'vitest';
+import { readQuestions } from '../../../machines/values/asked-questions.ts';
 import {
   answersTo,
   describeQuestion,
@@ -7,7 +8,6 @@ import {
   request,
 } from '../../../src/agents/shared/permission-requests.ts';
 import { createAnswer } from '../../../src/service/open-request.ts';
-import { readQuestions } from '../../../src/service/questions.ts';
 
 const charsMax = 4_000;
 const ask = (texts: readonly string[], descriptionLength: number, choices = 3) => ({

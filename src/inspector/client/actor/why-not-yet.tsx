@@ -1,7 +1,7 @@
-/** What would let a worker stop: the shortest list, as of its last attempt, or as of now when it is tried. */
+/** What would let a worker go: the shortest list, as it stands, or as of now when it is tried. */
 import { useEffect, useState } from 'preact/hooks';
 import type { Decision, WorkerView } from '../../../../machines/index.ts';
-import { missingFor } from '../../../../machines/replay/explain.ts';
+import { describeOutcome, missingIn } from '../../../../machines/replay/standing.ts';
 import { post } from '../data/api.ts';
 import { isPast } from '../data/past.ts';
 import { DecisionMark } from '../ui/state-mark.tsx';
@@ -10,8 +10,10 @@ import { Text } from '../ui/text.tsx';
 export function WhyNotYet({ view }: { view: WorkerView }) {
   const { tried, problem, busy, tryNow } = useProbe(view);
   if (view.state === 'stopped') return null;
-  const shown = tried ?? view.lastDecision;
-  const missing = shown === null ? [] : missingFor(shown);
+  const { missing, note } =
+    tried === null
+      ? view.standing
+      : { missing: missingIn(tried), note: missingIn(tried).length > 0 ? null : describeOutcome(tried) };
   return (
     <section class="not-yet" aria-label="Why not yet">
       <h3>
@@ -38,16 +40,14 @@ export function WhyNotYet({ view }: { view: WorkerView }) {
             ))}
           </ul>
         )}
-        {missing.length === 0 && tried === null && <p class="muted">{describeLastTry(shown)}</p>}
+        {note !== null && (
+          <p class="muted">
+            <Text value={note} max={400} />
+          </p>
+        )}
       </div>
     </section>
   );
-}
-
-function describeLastTry(decision: Decision | null): string {
-  if (decision === null) return 'It has not tried to stop yet.';
-  if (decision.cause === 'unjudged') return 'A check could not be run when it last tried to stop.';
-  return 'Nothing was missing when it last tried to stop.';
 }
 
 /** Asks how a stop would be answered now. Forgotten when the worker moves on. */

@@ -1,6 +1,6 @@
 /** What an agent asks of a person: a permission with its tool and input, or a question. Answered here where the policy holds it. */
 import type { WorkerView } from '../../../../machines/index.ts';
-import { type Question, readFields, readQuestions } from '../../../service/questions.ts';
+import { type Question, readFields, readQuestions } from '../../../../machines/values/asked-questions.ts';
 import { isPast, shownMs } from '../data/past.ts';
 import { ago } from '../ui/format.ts';
 import { Text } from '../ui/text.tsx';

@@ -1,5 +1,5 @@
 /** An agent's questions with their choices, and words of one's own, to be answered at once. */
-import { type Choice, type Question, toMessage } from '../../../service/questions.ts';
+import { type Choice, type Question, toMessage } from '../../../../machines/values/asked-questions.ts';
 import { Text } from '../ui/text.tsx';
 
 type Props = {

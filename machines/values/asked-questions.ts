@@ -1,5 +1,5 @@
-/** The questions of an agent with their choices, as they stand in the input of its tool, and the answers to them. Pure. */
-import { tryJson } from '../try-json.ts';
+/** What an agent asks of a person: questions with their choices, as they stand in the input of its tool, and the answers. */
+import type { InputRequest } from './input.ts';
 
 export type Choice = { readonly label: string; readonly description: string };
 export type Question = { readonly question: string; readonly isMultiple: boolean; readonly choices: readonly Choice[] };
@@ -61,6 +61,28 @@ export const describeQuestions = (questions: readonly Question[]): string =>
     )
     .join(' ');
 
+/** Any request in one line, for lists: `Bash: make deploy`, or its questions. */
+export function describeRequest({
+  kind,
+  tool,
+  message,
+  detail,
+}: Pick<InputRequest, 'kind' | 'tool' | 'message' | 'detail'>): string {
+  const questions = readQuestions(detail);
+  if (questions !== null) return describeQuestions(questions);
+  const parts = [tool, message, detail].filter((it) => it !== null);
+  return parts.length > 0 ? parts.join(': ') : (kind ?? 'something');
+}
+
 type Fields = Readonly<Record<string, unknown>>;
 const objectOf = (value: unknown): Fields => (typeof value === 'object' && value !== null ? (value as Fields) : {});
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+/** Null: it is not JSON. */
+function tryJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

@@ -1,7 +1,12 @@
 /** Questions of agents, as people see them, and what answers them. */
 import { expect, test } from 'vitest';
-import { createAnswer } from '../../../src/service/open-request.ts';
-import { describeQuestions, readAnswers, readQuestions, toMessage } from '../../../src/service/questions.ts';
+import {
+  describeQuestions,
+  readAnswers,
+  readQuestions,
+  toMessage,
+} from '../../../../machines/values/asked-questions.ts';
+import { createAnswer } from '../../../../src/service/open-request.ts';
 
 const which = {
   question: 'Which key?',

@@ -1,0 +1,227 @@
+/**
+ * How a worker or a task stands: who waits for whom, and what would let it go. Derived from its view at this one place,
+ * for the page, the command line, MCP and notices. What a person has settled since is not asked for again.
+ */
+import type { Decision } from '../guards/decision.ts';
+import { describeRequest } from '../values/asked-questions.ts';
+import type { Escalation, Resolution, TaskEscalation } from '../values/escalation.ts';
+import type { InputRequest } from '../values/input.ts';
+import { questionIn } from '../values/question.ts';
+import type { Presence, State } from '../values/states.ts';
+import { cutMiddle } from '../values/text.ts';
+
+/** For a person: `escalation`, and what an agent asks, `permission`, `question` or else `input`. */
+export const personKinds = ['escalation', 'permission', 'question', 'input'] as const;
+export type PersonKind = (typeof personKinds)[number];
+
+export type Wait = {
+  readonly kind: PersonKind | 'check' | 'hold' | 'background' | 'limit' | 'work' | 'task' | 'claim' | 'worker';
+  /** Who has to act, or what has to come: `a person`, `check tests`, `worker w1`. */
+  readonly whom: string;
+  /** What for, in one line. */
+  readonly text: string;
+  /** Null: it is not known. */
+  readonly since: string | null;
+};
+export type Standing = {
+  readonly waits: readonly Wait[];
+  /** What would let it go, a line each. Empty: nothing is known to stand in its way. */
+  readonly missing: readonly string[];
+  /** What is to be said where nothing is missing, in one sentence. */
+  readonly note: string | null;
+};
+
+/** Of a `WorkerView`. */
+type StandingWorker = Partner & {
+  readonly presence: Presence;
+  readonly ended: 'ended' | 'retired' | null;
+  readonly inputs: readonly InputRequest[];
+  readonly background: readonly string[];
+  readonly attempt: { readonly waitsFor: string; readonly since: string } | null;
+  readonly lastDecision: Decision | null;
+};
+/** The worker that a task was escalated with. */
+type Partner = {
+  readonly state: State;
+  readonly escalation: Escalation | null;
+  readonly resolution: Resolution | null;
+};
+/** Of a `TaskView`. */
+type StandingTask = {
+  readonly state: State;
+  readonly worker: string | null;
+  readonly queue: string | null;
+  readonly escalation: TaskEscalation | null;
+  readonly outcome: string | null;
+  readonly lastTransition: { readonly at: string } | null;
+};
+
+export function standingOfWorker(view: StandingWorker): Standing {
+  const waits = waitsOfWorker(view);
+  const missing =
+    view.state === 'stopped' ? [] : [...waits.filter(isForPerson).map(missingFrom), ...missingOfWork(view)];
+  return { waits, missing, note: missing.length > 0 ? null : noteOf(view) };
+}
+
+/**
+ * @param openAfter the tasks that it comes after and that are not completed
+ * @param partner the worker that its escalation names; null: it is unknown
+ */
+export function standingOfTask(view: StandingTask, openAfter: readonly string[], partner: Partner | null): Standing {
+  const wait = waitOfTask(view, openAfter);
+  if (wait === null) return { waits: [], missing: [], note: view.outcome === null ? null : `It is ${view.outcome}.` };
+  const missing = [wait.kind === 'escalation' ? missingFrom(wait) : `${wait.whom}: ${wait.text}`];
+  return { waits: [wait], missing, note: view.escalation === null ? null : whatBecameOf(view.escalation, partner) };
+}
+
+export const isForPerson = ({ kind }: Pick<Wait, 'kind'>): boolean => (personKinds as readonly string[]).includes(kind);
+
+/** What stood in the way of a stop: one line for each check that failed, else the reason. Empty: it was allowed. */
+export function missingIn({
+  decision,
+  cause,
+  feedback,
+  reason,
+}: Pick<Decision, 'decision' | 'cause' | 'feedback' | 'reason'>): string[] {
+  if (decision === 'allow' || cause === 'superseded') return [];
+  const lines = failuresIn({ feedback });
+  return lines.length > 0 ? lines : [reason];
+}
+
+/** What checks and hooks found that did not pass, one line each. A stop may have been allowed all the same. */
+export const failuresIn = ({ feedback }: Pick<Decision, 'feedback'>): string[] =>
+  feedback.map(({ check, message }) => {
+    const first = message.split('\n').find((line) => line.trim() !== '') ?? 'no message';
+    return `${check}: ${first}`;
+  });
+
+/** What a stop that was not blocked says of the work. */
+export function describeOutcome({ cause, reason, action, feedback }: Decision): string {
+  if (action === 'escalate') return 'A person was asked.';
+  const failures = failuresIn({ feedback }).map(withoutStop).join('; ');
+  switch (cause) {
+    case 'complete':
+      return 'Nothing was missing.';
+    case 'no-policy':
+      return 'Nothing was judged: no check or hook was set.';
+    case 'unjudged':
+      return 'Nobody knows whether its work is complete: a check could not be judged.';
+    case 'idle-timeout':
+      return 'Nothing was missing, and no task came in time.';
+    case 'capped':
+      return failures === ''
+        ? `It was let go at the cap: ${sentence(reason)}`
+        : `It was let go at the cap, and its work is not complete: ${failures}.`;
+    case 'superseded':
+      return 'A newer attempt or prompt took its place.';
+    default:
+      return `It was let go without being judged: ${sentence(reason)}`;
+  }
+}
+
+/** The tasks and workers of one escalation are one thing to look at, until the worker is resolved. */
+const isEscalatedWith = (escalation: Pick<Escalation, 'since'>, partner: Partner | null): boolean =>
+  // One that was resolved and is escalated again waits for something else.
+  partner?.state === 'escalated' && (partner.escalation?.since ?? '') <= escalation.since;
+
+/** Of what an agent asks, whose input may be 4,000 characters: a list or a screen shows no more. */
+const textMax = 500;
+
+function waitsOfWorker({
+  state,
+  presence,
+  escalation,
+  inputs,
+  background,
+  attempt,
+  lastDecision,
+}: StandingWorker): Wait[] {
+  if (state === 'stopped') return [];
+  const asked = inputs.map((input) => ({
+    kind: kindOf(input),
+    whom: 'a person',
+    text: cutMiddle(describeRequest(input), textMax),
+    since: input.since,
+  }));
+  const pending = attempt === null ? [] : [waitOfAttempt(attempt)];
+  const outside: Wait[] = [
+    ...background.map(
+      (id): Wait => ({ kind: 'background', whom: `background work ${id}`, text: 'it ends', since: null }),
+    ),
+    ...(presence === 'limited'
+      ? [{ kind: 'limit', whom: 'its usage limit', text: 'it ends', since: null } as const]
+      : []),
+  ];
+  const work = state === 'blocked' && lastDecision !== null ? [waitOfBlock(lastDecision)] : [];
+  return [...(escalation === null ? [] : [waitOfEscalation(escalation)]), ...asked, ...pending, ...outside, ...work];
+}
+
+const waitOfEscalation = ({ reason, since }: Escalation): Wait => ({
+  kind: 'escalation',
+  whom: 'a person',
+  text: questionIn(reason) ?? reason,
+  since,
+});
+
+const waitOfAttempt = ({ waitsFor, since }: NonNullable<StandingWorker['attempt']>): Wait =>
+  waitsFor === 'hold'
+    ? { kind: 'hold', whom: 'a task', text: 'one comes into its queue', since }
+    : { kind: 'check', whom: waitsFor, text: 'it answers', since };
+
+const waitOfBlock = (decision: Decision): Wait => ({
+  kind: 'work',
+  whom: 'its agent',
+  text: missingIn(decision).join('; '),
+  since: decision.at,
+});
+
+/** What an agent calls otherwise is of no use to a filter. */
+const kindOf = ({ kind }: InputRequest): PersonKind => (kind === 'permission' || kind === 'question' ? kind : 'input');
+
+const missingFrom = ({ kind, text }: Wait): string =>
+  kind === 'escalation' ? 'a person resumes it, or lets it stop' : `a person answers: ${text}`;
+
+const missingOfWork = ({ lastDecision }: StandingWorker): string[] =>
+  lastDecision === null ? [] : missingIn(lastDecision);
+
+function noteOf({ state, ended, resolution, lastDecision }: StandingWorker): string {
+  if (lastDecision === null) return state === 'stopped' ? whyEnded(ended) : 'It has not tried to stop yet.';
+  if (lastDecision.action !== 'escalate') return describeOutcome(lastDecision);
+  if (resolution !== null) return describeResolution(resolution);
+  return state === 'stopped' ? whyEnded(ended) : 'It asked for a person, and goes on.';
+}
+
+const whyEnded = (ended: StandingWorker['ended']): string =>
+  ended === 'retired' ? 'It was retired.' : 'Its session has ended.';
+
+const describeResolution = ({ by, verdict }: Resolution): string =>
+  `It asked for a person: ${by} ${verdict === 'resume' ? 'resumed it' : 'let it stop'}.`;
+
+function waitOfTask(view: StandingTask, openAfter: readonly string[]): Wait | null {
+  const { state, worker, queue, escalation, lastTransition } = view;
+  const since = lastTransition?.at ?? null;
+  if (state === 'stopped') return null;
+  if (escalation !== null) return waitOfEscalation(escalation);
+  if (worker !== null) return { kind: 'worker', whom: `worker ${worker}`, text: 'it holds the task', since };
+  if (openAfter.length > 0)
+    return { kind: 'task', whom: openAfter.map((id) => `task ${id}`).join(', '), text: 'to be completed first', since };
+  const text = queue === null ? 'it is in no queue, so nobody is told of it' : `one of queue ${queue} claims it`;
+  return { kind: 'claim', whom: 'a worker', text, since };
+}
+
+/** Null: the escalation is the task's own, or its worker still waits with it. */
+function whatBecameOf(escalation: TaskEscalation, partner: Partner | null): string | null {
+  if (!escalation.withWorker || isEscalatedWith(escalation, partner)) return null;
+  const { worker } = escalation;
+  const { resolution = null } = partner ?? {};
+  const answered = resolution === null || resolution.at < escalation.since ? null : resolution;
+  const what =
+    answered === null
+      ? 'is no longer escalated'
+      : `was ${answered.verdict === 'resume' ? 'resumed' : 'stopped'} by ${answered.by}`;
+  return `Worker ${worker} ${what}; the task still waits.`;
+}
+
+export const sentence = (text: string): string => (/[?!]\s*$/.test(text) ? text.trimEnd() : `${withoutStop(text)}.`);
+
+export const withoutStop = (text: string): string => text.trimEnd().replace(/[.]$/, '');

@@ -1,0 +1,165 @@
+/** Who waits for whom, and what would let it go: derived from the state, so that nothing is said that is no longer so. */
+import { describe, expect, test } from 'vitest';
+import { explainDecision } from '../../../../machines/index.ts';
+import { createReplay } from '../../../../machines/replay/replay.ts';
+
+type Entry = readonly [tail: string, data: object];
+
+/** Each entry a second after the one before. */
+function fold(...entries: readonly Entry[]) {
+  const replay = createReplay();
+  for (const [index, [tail, data]] of entries.entries()) {
+    const at = new Date(Date.UTC(2026, 2, 2, 12, 0, index)).toISOString();
+    expect(replay.fold(JSON.stringify({ at, subject: `stopgate.main.${tail}`, data }))).toBeNull();
+  }
+  const { main } = replay.view().fleets;
+  return main ?? expect.unreachable();
+}
+const worker = (...entries: readonly Entry[]) => fold(...entries).workers.w1 ?? expect.unreachable();
+
+const policy = (fields: object): Entry => ['own.fleet.main.policy.set', { policies: { default: fields } }];
+const plan = (status: string): Entry => ['worker.w1.plan.updated', { steps: [{ title: 'Write tests', status }] }];
+const stop = (attempt: string, fields: object = {}): Entry => ['worker.w1.stop.attempted', { attempt, ...fields }];
+const asks: Entry = [
+  'worker.w1.input.requested',
+  { kind: 'permission', request: 'r1', tool: 'Bash', detail: 'make deploy' },
+];
+const escalates = [policy({ promises: true }), stop('a1', { output: 'Which key? <promise>ESCALATE</promise>' })];
+const resolve: Entry = ['own.worker.w1.escalation.resolved', { by: 'ann', verdict: 'resume' }];
+
+describe('a worker', () => {
+  test('that was blocked needs what failed, and waits for its agent', () => {
+    const { standing } = worker(policy({ checks: [{ plan: {} }] }), plan('pending'), stop('a1'));
+    expect(standing).toMatchObject({
+      waits: [{ kind: 'work', whom: 'its agent', since: '2026-03-02T12:00:02.000Z' }],
+      missing: ['plan: 1 of 1 plan steps remain: Write tests'],
+      note: null,
+    });
+  });
+
+  test('that was let go at the cap was not complete', () => {
+    const { standing } = worker(
+      policy({ checks: [{ plan: {} }], retries: 1 }),
+      ...[plan('pending'), stop('a1'), stop('a2')],
+    );
+    expect(standing).toMatchObject({ waits: [], missing: [] });
+    expect(standing.note).toMatch(/^It was let go at the cap/);
+    expect(standing.note).not.toMatch(/Nothing was missing/);
+  });
+
+  test.each<[string, readonly Entry[], string]>([
+    ['was complete', [policy({ checks: [{ plan: {} }] }), plan('done'), stop('a1')], 'Nothing was missing.'],
+    ['was not judged', [policy({}), stop('a1')], 'Nothing was judged: no check or hook was set.'],
+    [
+      'used its budget up',
+      [policy({}), ['worker.w1.budget.exhausted', {}], stop('a1')],
+      'It was let go without being judged:',
+    ],
+    ['has not tried', [policy({}), plan('done')], 'It has not tried to stop yet.'],
+    ['has ended', [['worker.w1.session.ended', {}]], 'Its session has ended.'],
+  ])('that %s', (_, entries, note) => {
+    expect(worker(...entries).standing.note).toContain(note);
+    expect(worker(...entries).standing.missing).toEqual([]);
+  });
+
+  test('that asks waits for a person, until it is answered', () => {
+    expect(worker(asks).standing).toMatchObject({
+      waits: [{ kind: 'permission', whom: 'a person', text: 'Bash: make deploy', since: '2026-03-02T12:00:00.000Z' }],
+      missing: ['a person answers: Bash: make deploy'],
+    });
+    const answered: Entry = ['own.worker.w1.input.answered', { by: 'ann', request: 'r1', verdict: 'allow' }];
+    expect(worker(asks, answered).standing).toMatchObject({ waits: [], missing: [] });
+  });
+
+  test('that is escalated waits for a person, until it is resolved', () => {
+    expect(worker(...escalates).standing).toMatchObject({
+      waits: [{ kind: 'escalation', whom: 'a person', text: 'Which key?' }],
+      missing: ['a person resumes it, or lets it stop'],
+    });
+    expect(worker(...escalates, resolve).standing).toEqual({
+      ...{ waits: [], missing: [], note: 'It asked for a person: ann resumed it.' },
+    });
+  });
+
+  test('whose stop is open waits for its check', () => {
+    const tests = policy({ checks: [{ command: 'tests' }] });
+    expect(worker(tests, ['worker.w1.worker.registered', {}], stop('a1')).standing.waits).toMatchObject([
+      { kind: 'check', whom: 'check tests', since: '2026-03-02T12:00:02.000Z' },
+    ]);
+  });
+
+  test('that has stopped waits for nothing', () => {
+    const checks = policy({ checks: [{ plan: {} }] });
+    const ended: Entry = ['worker.w1.session.ended', {}];
+    expect(worker(checks, plan('pending'), stop('a1'), asks, ended).standing).toMatchObject({ waits: [], missing: [] });
+  });
+});
+
+describe('a task', () => {
+  const created = (task: string, fields: object = {}): Entry => [`task.${task}.task.created`, fields];
+  const claim: Entry = ['worker.w1.task.claimed', { task: 'T-1' }];
+  const standingOf = (...entries: readonly Entry[]) => fold(...entries).tasks['T-1']?.standing;
+
+  test.each<[string, readonly Entry[], object]>([
+    ['in a queue', [created('T-1', { queue: 'q' })], { kind: 'claim', text: 'one of queue q claims it' }],
+    [
+      'in none',
+      [['task.T-1.hook.registered', { hook: 'h1', type: 'tdd' }]],
+      { kind: 'claim', text: 'it is in no queue, so nobody is told of it' },
+    ],
+    [
+      'after another',
+      [created('T-0'), created('T-1', { queue: 'q', after: ['T-0'] })],
+      { kind: 'task', whom: 'task T-0' },
+    ],
+    ['that is held', [created('T-1'), claim], { kind: 'worker', whom: 'worker w1' }],
+  ])('%s says what it waits for', (_, entries, wait) => {
+    expect(standingOf(...entries)?.waits).toMatchObject([wait]);
+  });
+
+  test('after one that is completed waits for a worker', () => {
+    const first = [created('T-0'), created('T-1', { after: ['T-0'], queue: 'q' })];
+    const done: Entry[] = [
+      ['worker.w0.task.claimed', { task: 'T-0' }],
+      ['worker.w0.task.completed', { task: 'T-0' }],
+    ];
+    expect(standingOf(...first, ...done)?.waits).toMatchObject([{ kind: 'claim' }]);
+  });
+
+  test('whose worker was answered says so: it still waits', () => {
+    const held = [created('T-1'), claim, ...escalates];
+    expect(standingOf(...held)).toMatchObject({ waits: [{ kind: 'escalation' }], note: null });
+    expect(standingOf(...held, resolve)).toMatchObject({
+      waits: [{ kind: 'escalation' }],
+      note: 'Worker w1 was resumed by ann; the task still waits.',
+    });
+    expect(standingOf(...held, ['worker.w1.prompt.submitted', { text: 'Use A' }])?.note).toBe(
+      'Worker w1 is no longer escalated; the task still waits.',
+    );
+    expect(standingOf(...held, ['own.task.T-1.escalation.resolved', { by: 'ann', verdict: 'stop' }])).toEqual({
+      ...{ waits: [], missing: [], note: 'It is cancelled.' },
+    });
+  });
+});
+
+describe('a decision, explained', () => {
+  const explained = (...entries: readonly Entry[]) => {
+    const view = worker(...entries);
+    return explainDecision(view.lastDecision ?? expect.unreachable(), view).join(' ');
+  };
+
+  test('asks for an answer only while nobody has given it', () => {
+    expect(explained(...escalates)).toMatch(/a person still has to answer/);
+    expect(explained(...escalates, resolve)).not.toMatch(/has to answer/);
+    expect(explained(...escalates, resolve)).toMatch(/ann resumed it at 2026-03-02T12:00:02.000Z\./);
+  });
+
+  test('names the checks that were not run, and no guard that blocked as passed', () => {
+    const checks = policy({ checks: [{ plan: {} }, { command: 'lint' }], stuckAfter: 1 });
+    const text = explained(checks, plan('pending'), stop('a1'));
+    expect(text).toMatch(/Checks that were not run: lint\./);
+    expect(text).toMatch(/The guard "stuck" decided/);
+    expect(text).toMatch(/Before it, "checks" found \(block\): /);
+    expect(text).not.toMatch(/passed before it: [^.]*checks/);
+  });
+});
