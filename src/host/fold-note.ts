@@ -9,7 +9,8 @@ const noteEveryMs = 60_000;
 const lastNoteTimeoutMs = 1_000;
 
 export type FoldNote = {
-  open(): void;
+  /** Resolves when a log that was never noted is, if NATS takes the note: from then on a start recognises it. */
+  open(): Promise<void>;
   /** Notes once more, if NATS takes it soon enough. */
   close(): Promise<void>;
 };
@@ -29,8 +30,9 @@ export function createFoldNote(context: HostContext): FoldNote {
     }
   };
   return {
-    open() {
+    async open() {
       timer ??= setInterval(() => void note(), noteEveryMs).unref();
+      if (!log.isNoted) await note();
     },
     async close() {
       if (timer !== null) clearInterval(timer);

@@ -57,7 +57,8 @@ export function createLifecycle(context: HostContext, rooms: Rooms, loop: FoldLo
       context.hasStarted = true;
       context.pauses.open(() => context.fallBehind('this process did not run for a while'));
       const { membership, takeover, foldNote, logWatch, snapshots, retention } = rooms;
-      for (const room of [membership, takeover, foldNote, logWatch, snapshots, retention]) room.open();
+      for (const room of [membership, takeover, logWatch, snapshots, retention]) room.open();
+      await foldNote.open();
     },
     async close() {
       // An end during the start still folds for a moment: what it finds undecided or unsent is for those that stay.

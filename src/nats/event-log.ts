@@ -13,12 +13,15 @@ import { type HistoryRange, readHistory } from './log-history.ts';
 import type { LogPosition } from './log-position.ts';
 import { readNewest } from './log-range.ts';
 import { type LogMessage, type LogReader, openLogReader } from './log-reader.ts';
-import { type LogStreamOptions, lastDeadSeq, noteFolded, type OpenedLog, openLogStreams } from './log-streams.ts';
+import { noteFolded } from './log-recognition.ts';
+import { type LogStreamOptions, lastDeadSeq, type OpenedLog, openLogStreams } from './log-streams.ts';
 import { type EntryHeaders, type Stored, type Submit, submitterOf, toHeaders } from './log-submitter.ts';
 
 export type EventLog = {
   /** The last refused entry that has its dead letter. */
   readonly deadSeq: number;
+  /** Whether a later start can recognise the log: false before its first `note`. */
+  readonly isNoted: boolean;
   /** Stores one entry. @throws AppError log.unavailable, log.lost: not stored, or not known to be */
   append(subject: string, payload: string, headers: EntryHeaders): Promise<Stored>;
   /** Sends an entry. `onAnswer` gets its place in the log, or a refusal; its delivery by `read` is the proof. */
@@ -83,7 +86,7 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
   const { nc, fleet, findCoveredTo } = options;
   const version = nc.info?.version ?? 'unknown';
   refuseUntestedCluster(version, options.replicas ?? 1);
-  const { info, accepted, deadSeq, tookMs } = await openStreams(options);
+  const { info, accepted, deadSeq, isNoted, tookMs } = await openStreams(options);
   refuseUntestedCluster(version, info.config.num_replicas);
   const timeout = Math.min(Math.max(timeoutMsMin, 2 * tookMs), timeoutMsMax);
   const manager = await jetstreamManager(nc, { timeout, checkAPI: false });
@@ -98,7 +101,7 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
   const inspect = confirmLoss(() => inspectLog(manager, identity, folded()), replicas);
   const prove = confirmLoss(() => proveLog(manager, identity, folded()), replicas);
   return {
-    deadSeq,
+    ...{ deadSeq, isNoted },
     ...createWriter(options, inspect),
     read(reading) {
       folded = reading.folded;
@@ -127,7 +130,7 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
       return { seq: state.last_seq, atMs: Date.parse(state.last_ts) };
     },
     lastSeq: () => Math.max(headSeq, reader?.lastSeq() ?? 0),
-    note: (position) => noteFolded(manager, fleet, created, position),
+    note: (position) => noteFolded(manager, fleet, position),
   };
 }
 

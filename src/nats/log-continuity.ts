@@ -1,6 +1,6 @@
 /**
  * Proves that a log is still the one that was folded (protocol.md §2): JetStream may lose an unsynced tail, be restored
- * from a backup or be trimmed, and keeps the stream's name and time of creation in each case.
+ * from a backup or be trimmed, and keeps the stream's name in each case.
  */
 import type { JetStreamManager, StreamInfo } from '@nats-io/jetstream';
 import { AppError } from '../errors.ts';
@@ -17,8 +17,11 @@ export type FindCoveredTo = (wanted: number) => Promise<number>;
 /** The log as it was opened. */
 export type LogIdentity = {
   readonly stream: string;
-  /** When it was created, in the server's format. */
-  readonly created: string;
+  /**
+   * When it was created, in the server's format. Another time tells of a restored backup or of another log, so what was
+   * folded is compared again, and the new time replaces this one.
+   */
+  created: string;
   readonly accepted: AcceptedGaps;
   /** The last entry that the newest snapshot covers; 0: there is none. Asked where the log begins later than at 1. */
   readonly findCoveredTo: FindCoveredTo;
@@ -30,31 +33,41 @@ export async function inspectLog(
   identity: LogIdentity,
   folded: LogPosition | null,
 ): Promise<StreamInfo | AppError> {
-  const { stream, created } = identity;
+  const { stream } = identity;
   try {
     const info = await manager.streams.info(stream);
-    if (info.created !== created) return lost(`the log ${stream} was created again at ${info.created}`);
-    return findBreak(info, identity, folded) ?? (await findCut(info, identity)) ?? info;
+    const isSameStream = info.created === identity.created;
+    const why = findBreak(info, identity, folded) ?? (await findCut(info, identity));
+    const found = why ?? (isSameStream ? null : await findOther(manager, info, folded));
+    if (found !== null) return isSameStream ? found : createdAgain(info, found);
+    identity.created = info.created;
+    return info;
   } catch (cause) {
     return toAppError(cause, stream);
   }
 }
 
-/** Like `inspectLog`, and also reads back and compares the entry that was folded last. */
+/** Like `inspectLog`, and always reads back and compares the entry that was folded last. */
 export async function proveLog(
   manager: JetStreamManager,
   identity: LogIdentity,
   folded: LogPosition | null,
 ): Promise<StreamInfo | AppError> {
   const info = await inspectLog(manager, identity, folded);
-  if (info instanceof AppError || folded === null) return info;
+  if (info instanceof AppError) return info;
+  return (await findOther(manager, info, folded).catch((cause: unknown) => toAppError(cause, identity.stream))) ?? info;
+}
+
+async function findOther(
+  manager: JetStreamManager,
+  { config: { name }, state }: StreamInfo,
+  folded: LogPosition | null,
+): Promise<AppError | null> {
+  if (folded === null) return null;
   // It cannot be compared, and whoever cut the log may have folded another one.
-  if (folded.seq < info.state.first_seq) return cutBehind(identity.stream, folded.seq);
-  const found = await readPosition(manager, identity.stream, folded.seq).catch((cause) =>
-    toAppError(cause, identity.stream),
-  );
-  if (found instanceof AppError) return found;
-  return found !== null && isSame(found, folded) ? info : replaced(identity.stream, folded);
+  if (folded.seq < state.first_seq) return cutBehind(name, folded.seq);
+  const found = await readPosition(manager, name, folded.seq);
+  return found !== null && isSame(found, folded) ? null : replaced(name, folded);
 }
 
 /** What stands at `seq`, or null. */
@@ -143,6 +156,13 @@ const wentBack = (what: string) =>
   new AppError(
     'log.lost',
     `${what}: it went back. Restore it, or restart, which folds the remaining log from the beginning`,
+  );
+
+/** @param why it is not the log that was folded */
+const createdAgain = ({ config, created }: StreamInfo, why: AppError): AppError =>
+  new AppError(
+    'log.lost',
+    `the log ${config.name} was created again at ${created}, and is not the one that was folded: ${why.message}`,
   );
 
 export const lost = (what: string): AppError =>

@@ -4,35 +4,46 @@
  */
 import { formatIsoTime, parseIsoTime } from '../../machines/index.ts';
 import { type AcceptedGaps, nothingAccepted } from './accepted-gaps.ts';
+import type { LogPosition } from './log-position.ts';
+
+/** An entry, with enough about it to recognise its log. */
+export type LogMark = Omit<LogPosition, 'subject'>;
 
 export type LogNote = {
-  readonly created: string;
+  /** The first entry of the log when it was noted for the first time: any backup of the log has it, too. Null: no note yet. */
+  readonly begun: LogMark | null;
   readonly accepted: AcceptedGaps;
   /** The last entry that a replica had folded when it last noted it. Null: none. */
-  readonly folded: { readonly seq: number; readonly atMs: number } | null;
+  readonly folded: LogMark | null;
 };
 
-export function formatLogNote(fleet: string, { created, accepted, folded }: LogNote): string {
+export const nothingNoted: LogNote = { begun: null, accepted: nothingAccepted, folded: null };
+
+export function formatLogNote(fleet: string, { begun, accepted, folded }: LogNote): string {
   const { toSeq, beginSeq } = accepted;
+  const begin = begun === null ? '' : `; its log began with ${formatMark(begun)}`;
   const gaps = toSeq === 0 ? '' : `; gaps accepted up to entry ${toSeq}, and a beginning at entry ${beginSeq}`;
-  const end = folded === null ? '' : `; folded up to entry ${folded.seq} of ${formatIsoTime(folded.atMs)}`;
-  return `stopgate: refused entries of fleet ${fleet}; its log was created at ${created}${gaps}${end}`;
+  const end = folded === null ? '' : `; folded up to ${formatMark(folded)}`;
+  return `stopgate: refused entries of fleet ${fleet}${begin}${gaps}${end}`;
 }
 
-/** A description that is not ours gives a note with an empty `created`, which no log has. */
-export function parseLogNote(description: string): LogNote {
-  const created = /log was created at ([^;\s]+)/.exec(description)?.[1] ?? '';
-  const [, seq, at] = /folded up to entry (\d+) of ([^;\s]+)/.exec(description) ?? [];
-  const atMs = at === undefined ? null : parseIsoTime(at);
-  return {
-    ...{ created, accepted: parseAccepted(description) },
-    folded: seq === undefined || atMs === null ? null : { seq: Number(seq), atMs },
-  };
+const formatMark = ({ seq, atMs, digest }: LogMark): string =>
+  `entry ${seq} of ${formatIsoTime(atMs)} (sha256 ${digest})`;
+
+/** A description that is not ours notes nothing. */
+export const parseLogNote = (description: string): LogNote => ({
+  begun: parseMark(description, 'began with'),
+  accepted: parseAccepted(description),
+  folded: parseMark(description, 'folded up to'),
+});
+
+function parseMark(description: string, what: string): LogMark | null {
+  const mark = new RegExp(`${what} entry (\\d+) of (\\S+) \\(sha256 ([0-9a-f]{64})\\)`).exec(description);
+  const atMs = parseIsoTime(mark?.[2] ?? '');
+  return mark === null || atMs === null ? null : { seq: Number(mark[1]), atMs, digest: mark[3] as string };
 }
 
 function parseAccepted(description: string): AcceptedGaps {
-  const [, to, begin] = /gaps accepted up to entry (\d+)(?:, and a beginning at entry (\d+))?/.exec(description) ?? [];
-  if (to === undefined) return nothingAccepted;
-  // A release that did not tell them apart accepted any beginning among these entries.
-  return { toSeq: Number(to), beginSeq: Number(begin ?? Number(to) + 1) };
+  const [, to, begin] = /gaps accepted up to entry (\d+), and a beginning at entry (\d+)/.exec(description) ?? [];
+  return to === undefined ? nothingAccepted : { toSeq: Number(to), beginSeq: Number(begin) };
 }

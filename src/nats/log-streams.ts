@@ -1,7 +1,7 @@
 /**
  * The two streams of a fleet: `STOPGATE_<fleet>`, its log, and `STOPGATE-DEAD_<fleet>` for refused entries (protocol.md
- * §2). The dead stream records which log it belongs to, so a start notices a log that was lost or replaced. Nothing
- * here recreates a lost log unless it is told to.
+ * §2). The dead stream records which log it belongs to (`log-note.ts`), so a start notices a log that was lost or
+ * replaced. Nothing here recreates a lost log unless it is told to.
  */
 import {
   JetStreamApiError,
@@ -11,15 +11,16 @@ import {
   type StreamInfo,
 } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
-import { formatIsoTime, isId, logHeads } from '../../machines/index.ts';
+import { isId, logHeads } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
-import { type AcceptedGaps, nothingAccepted } from './accepted-gaps.ts';
+import type { AcceptedGaps } from './accepted-gaps.ts';
 import { defaultReplicas } from './cluster-version.ts';
-import { lost, readPosition } from './log-continuity.ts';
-import { formatLogNote, type LogNote, parseLogNote } from './log-note.ts';
-import type { LogPosition } from './log-position.ts';
-import { isStreamNotFound, isWithoutPeers } from './stream-error.ts';
+import { lost } from './log-continuity.ts';
+import { formatLogNote, nothingNoted, parseLogNote } from './log-note.ts';
+import { recogniseLog, warnOfLoss } from './log-recognition.ts';
+import { isWithoutPeers } from './stream-error.ts';
+import { deadName, infoOf, logName, logPrefix } from './stream-info.ts';
 import { deadLimits, hasDeadLimits, limitMessages, messageBytesMax } from './stream-limits.ts';
 
 export type LogStreamOptions = {
@@ -34,7 +35,12 @@ export type LogStreamOptions = {
   readonly log: Logger;
 };
 
-export type OpenedLog = { readonly info: StreamInfo; readonly accepted: AcceptedGaps };
+export type OpenedLog = {
+  readonly info: StreamInfo;
+  readonly accepted: AcceptedGaps;
+  /** Whether its note says by which entries a start recognises it. */
+  readonly isNoted: boolean;
+};
 
 /** Finds both streams, or creates them. @throws AppError log.lost, stream.foreign, log.unavailable */
 export async function openLogStreams(manager: JetStreamManager, options: LogStreamOptions): Promise<OpenedLog> {
@@ -50,20 +56,22 @@ export async function openLogStreams(manager: JetStreamManager, options: LogStre
   }
   info = await limitMessages(manager, info, log);
   refuseForeign(info.config, wanted);
-  const note = dead === null ? null : parseLogNote(dead.config.description ?? '');
-  if (note !== null && note.created !== info.created && !acceptEmptyLog)
-    throw lost(`the log ${wanted.name} was created again at ${info.created}`);
-  const folded = acceptEmptyLog ? null : await findFolded(manager, info, note?.folded ?? null, log);
-  const known = note?.created === info.created ? note.accepted : nothingAccepted;
-  const accepted = acceptEmptyLog ? accept(info, known, await hasStart()) : known;
-  const description = formatLogNote(fleet, { created: info.created, accepted, folded });
+  const note = parseLogNote(dead?.config.description ?? '');
+  const found = await recogniseLog(manager, info, note);
+  if (found === 'other' && !acceptEmptyLog)
+    throw lost(`the log ${wanted.name}, created at ${info.created}, has none of the entries that were folded`);
+  if (found === 'wentBack') warnOfLoss(info, note, log);
+  const known = found === 'other' ? nothingNoted : note;
+  const accepted = acceptEmptyLog ? accept(info, known.accepted, await hasStart()) : known.accepted;
+  const noted = { begun: known.begun, accepted, folded: found === 'same' ? note.folded : null };
+  const description = formatLogNote(fleet, noted);
   if (dead === null) {
     const { num_replicas } = info.config;
     await add(manager, { ...deadConfig(wanted, fleet), description, num_replicas });
   } else if (dead.config.description !== description || !hasDeadLimits(dead.config)) {
     await manager.streams.update(deadName(fleet), { ...dead.config, ...deadLimits, description });
   }
-  return { info, accepted };
+  return { info, accepted, isNoted: noted.folded !== null };
 }
 
 /** @throws AppError stream.foreign, log.unavailable */
@@ -84,40 +92,6 @@ function accept({ state }: StreamInfo, known: AcceptedGaps, hasStart: boolean): 
   return { toSeq: state.last_seq, beginSeq: hasStart ? known.beginSeq : Math.max(known.beginSeq, state.first_seq) };
 }
 
-/** The entry that was noted as folded, if it still stands there; else null, and a warning says what is known of the gap. */
-async function findFolded(
-  manager: JetStreamManager,
-  { config: { name: stream }, state }: StreamInfo,
-  folded: LogNote['folded'],
-  log: Logger,
-): Promise<LogNote['folded']> {
-  if (folded === null || folded.seq < state.first_seq) return folded;
-  const known = { stream, foldedSeq: folded.seq, foldedAt: formatIsoTime(folded.atMs) };
-  const hint = 'acknowledged entries are gone; the remaining log is folded from the beginning';
-  if (state.last_seq < folded.seq) {
-    log.warn({ ...known, lastSeq: state.last_seq, lastAt: state.last_ts }, `the log went back: ${hint}`);
-    return null;
-  }
-  const found = await readPosition(manager, stream, folded.seq);
-  if (found?.atMs === folded.atMs) return folded;
-  log.warn({ ...known, lastSeq: state.last_seq }, `the log went back, and was written to since: ${hint}`);
-  return null;
-}
-
-/** Remembers how far the log was folded, for `openLogStreams` of the next start. */
-export async function noteFolded(
-  manager: JetStreamManager,
-  fleet: string,
-  created: string,
-  { seq, atMs }: LogPosition,
-): Promise<void> {
-  const dead = await infoOf(manager, deadName(fleet));
-  const note = parseLogNote(dead?.config.description ?? '');
-  if (dead === null || note.created !== created || (note.folded?.seq ?? 0) >= seq) return;
-  const description = formatLogNote(fleet, { ...note, folded: { seq, atMs } });
-  await manager.streams.update(deadName(fleet), { ...dead.config, description });
-}
-
 /** The last entry that has its dead letter: they are published in the log's order, so the newest one tells. 0: none. */
 export async function lastDeadSeq(manager: JetStreamManager, fleet: string): Promise<number> {
   const info = await infoOf(manager, deadName(fleet));
@@ -129,10 +103,8 @@ export async function lastDeadSeq(manager: JetStreamManager, fleet: string): Pro
 
 type NamedConfig = Partial<StreamConfig> & { readonly name: string };
 
-const logPrefix = 'STOPGATE_';
-
 const logConfig = (fleet: string): NamedConfig => ({
-  name: `${logPrefix}${fleet}`,
+  name: logName(fleet),
   description: `stopgate: the log of fleet ${fleet}`,
   subjects: logHeads.map((head) => `stopgate.${fleet}.${head}.>`),
   storage: 'file',
@@ -157,18 +129,6 @@ const deadConfig = (log: NamedConfig, fleet: string): NamedConfig => ({
   name: deadName(fleet),
   subjects: [`stopgate.${fleet}.dead.>`],
 });
-
-export const deadName = (fleet: string) => `STOPGATE-DEAD_${fleet}`;
-
-async function infoOf(manager: JetStreamManager, stream: string): Promise<StreamInfo | null> {
-  try {
-    return await manager.streams.info(stream);
-  } catch (cause) {
-    if (isStreamNotFound(cause)) return null;
-    const message = `the stream ${stream} does not answer: ${(cause as Error).message}`;
-    throw new AppError('log.unavailable', message, { cause });
-  }
-}
 
 async function add(manager: JetStreamManager, config: NamedConfig): Promise<StreamInfo> {
   try {

@@ -4,11 +4,12 @@ import type { NatsConnection } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
 import { type AcceptedGaps, nothingAccepted } from './accepted-gaps.ts';
 import type { EventLog } from './event-log.ts';
-import { inspectLog, type LogIdentity } from './log-continuity.ts';
+import { inspectLog, type LogIdentity, readPosition } from './log-continuity.ts';
 import { readHistory } from './log-history.ts';
-import { parseLogNote } from './log-note.ts';
+import { nothingNoted, parseLogNote } from './log-note.ts';
 import { readNewest } from './log-range.ts';
-import { deadName } from './log-streams.ts';
+import { recogniseLog } from './log-recognition.ts';
+import { deadName, infoOf, logName } from './stream-info.ts';
 
 export type StoredLog = Pick<EventLog, 'range' | 'history' | 'newest'> & {
   /** The service folds what is left. */
@@ -17,24 +18,29 @@ export type StoredLog = Pick<EventLog, 'range' | 'history' | 'newest'> & {
 
 /** @throws AppError log.unavailable, log.lost */
 export async function openStoredLog(nc: NatsConnection, fleet: string): Promise<StoredLog> {
-  const stream = `STOPGATE_${fleet}`;
+  const stream = logName(fleet);
   const manager = await jetstreamManager(nc, { checkAPI: false });
-  const { created } = await manager.streams.info(stream).catch((cause: Error) => {
+  const unavailable = (cause: Error) => {
     throw new AppError('log.unavailable', `the log ${stream} does not answer: ${cause.message}`, { cause });
-  });
-  const note = await manager.streams.info(deadName(fleet)).then(
-    ({ config }) => parseLogNote(config.description ?? ''),
-    () => null,
+  };
+  const info = await manager.streams.info(stream).catch(unavailable);
+  const note = await infoOf(manager, deadName(fleet)).then(
+    (dead) => parseLogNote(dead?.config.description ?? ''),
+    () => nothingNoted,
   );
+  const isNoted = (await recogniseLog(manager, info, note).catch(unavailable)) !== 'other';
+  // By its newest entry, a log that is restored meanwhile is told from one that is created again.
+  const { last_seq: newestSeq } = info.state;
+  const newest = newestSeq === 0 ? null : await readPosition(manager, stream, newestSeq).catch(unavailable);
   // What is missing at its beginning is for its readers to see.
   const any: AcceptedGaps = { toSeq: Number.POSITIVE_INFINITY, beginSeq: Number.POSITIVE_INFINITY };
-  const identity: LogIdentity = { stream, created, accepted: any, findCoveredTo: async () => 0 };
+  const identity: LogIdentity = { stream, created: info.created, accepted: any, findCoveredTo: async () => 0 };
   return {
-    accepted: note?.created === created ? note.accepted : nothingAccepted,
+    accepted: isNoted ? note.accepted : nothingAccepted,
     async range() {
-      const info = await inspectLog(manager, identity, null);
-      if (info instanceof AppError) throw info;
-      const { first_seq: firstSeq, last_seq: lastSeq, first_ts, last_ts } = info.state;
+      const found = await inspectLog(manager, identity, newest);
+      if (found instanceof AppError) throw found;
+      const { first_seq: firstSeq, last_seq: lastSeq, first_ts, last_ts } = found.state;
       return { firstSeq, lastSeq, firstMs: Date.parse(first_ts), lastMs: Date.parse(last_ts) };
     },
     history: (of, onMessage) => readHistory(nc, stream, of, onMessage),

@@ -14,9 +14,9 @@ import { startReplica } from '../../support/replica.ts';
 import { endService, type Service, startService } from '../../support/service.ts';
 import { openNats } from '../../support/shared-server.ts';
 import { snapshotText } from '../../support/snapshot-text.ts';
+import { backUpStream, restoreStream } from '../../support/stream-backup.ts';
 import { runNats } from './nats-command.ts';
 import { type Call, openShell } from './shell.ts';
-import { backUpStream, restoreStream } from './stream-backup.ts';
 
 const reason = 'test/integration/docs/backup.test.ts';
 const [backUp = [], copy = [], restore = [], copyBack = []] = readPage('docs/operations.md')

@@ -10,6 +10,7 @@ import { readEnvironment } from '../../../src/config/environment.ts';
 import { type Client, openClient } from '../../support/client.ts';
 import { makeFolder } from '../../support/deployment.ts';
 import { endService, serveShipped } from '../../support/service.ts';
+import { backUpStream, restoreStream } from '../../support/stream-backup.ts';
 import { type Cluster, clusterFile, noCluster, openCluster, startProgram, token, untilHealthy } from './cluster.ts';
 
 /** Undefined: not on the PATH. */
@@ -54,6 +55,43 @@ describe.skipIf(noCluster !== null)('three nodes, two replicas', () => {
       const { config } = await client.manager.streams.info(stream);
       expect(config.num_replicas, stream).toBe(3);
     }
+  });
+
+  // docs/operations.md, "Back up and restore"; its commands are typed on one node by test/integration/docs/backup.test.ts.
+  test('a backup is restored to all nodes, and the service goes on, started again or running', async () => {
+    const folder = await makeFolder({});
+    const { nc, manager } = client;
+    const nats = `127.0.0.1:${cluster.nats[2]?.ports['4222']}`;
+    const serve = () => serveShipped(['serve', '--nats', nats, '--fleet', 'restored', '--http', 'off'], folder.path);
+    const ask = async (attempt: string) =>
+      (await nc.request('stopgate.restored.decide.w1', JSON.stringify({ attempt }), { timeout: 5_000 })).json();
+    let service = await serve();
+    onTestFinished(async () => {
+      await endService(service);
+      await folder.remove();
+    });
+    const decided = await ask('a1');
+    await endService(service);
+    const streams = ['OBJ_STOPGATE-SNAPSHOTS_restored', 'STOPGATE-DEAD_restored', 'STOPGATE_restored'];
+    for (const stream of streams) await backUpStream(nc, stream, join(folder.path, stream));
+    for (const stream of streams) await manager.streams.delete(stream);
+    for (const stream of streams) await restoreStream(nc, join(folder.path, stream));
+    for (const stream of streams) expect((await manager.streams.info(stream)).config.num_replicas).toBe(3);
+    service = await serve();
+    expect(service.stderr()).toContain('the fold continues from a snapshot');
+    expect(service.stderr()).not.toMatch(/lost|went back/);
+    expect(await ask('a1')).toEqual(decided);
+    expect(await ask('a2')).toMatchObject({ attempt: 'a2', decision: 'allow' });
+
+    const log = 'STOPGATE_restored';
+    // The decision is stored after the reply, and belongs to what was folded.
+    await expect.poll(() => client.stored(log, 'stopgate.restored.decision.w1')).toHaveLength(2);
+    await backUpStream(nc, log, join(folder.path, 'again'));
+    await manager.streams.delete(log);
+    await restoreStream(nc, join(folder.path, 'again'));
+    // Under a running service, whose reader was deleted with the stream.
+    await expect.poll(() => ask('a3'), { timeout: 30_000 }).toMatchObject({ attempt: 'a3', decision: 'allow' });
+    expect(service.stderr()).not.toContain('the log is lost');
   });
 
   const prometheus = find('prometheus');

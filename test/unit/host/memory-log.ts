@@ -48,7 +48,7 @@ export function createMemoryLog(): MemoryLog {
     },
     isRead: () => deliver !== null,
     subjectAt: async (seq) => at(seq)?.subject ?? null,
-    deadSeq: 0,
+    ...{ deadSeq: 0, isNoted: true },
     append: async (...entry) => store(...entry),
     submit: (subject, payload, headers, onAnswer) => onAnswer(store(subject, payload, headers)),
     send: (...entry) => void store(...entry),

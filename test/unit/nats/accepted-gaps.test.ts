@@ -1,7 +1,7 @@
 /** What may be missing in a log, once a person has accepted it (protocol.md §2). */
 import { expect, test } from 'vitest';
 import { isGapAccepted, nothingAccepted } from '../../../src/nats/accepted-gaps.ts';
-import { formatLogNote, parseLogNote } from '../../../src/nats/log-note.ts';
+import { formatLogNote, nothingNoted, parseLogNote } from '../../../src/nats/log-note.ts';
 
 const withinTo50 = { toSeq: 50, beginSeq: 1 };
 const all = { toSeq: 50, beginSeq: 36 };
@@ -19,10 +19,14 @@ test.each([
   expect(isGapAccepted(accepted, from, next, first)).toBe(expected);
 });
 
-test('what was accepted is noted beside the log', () => {
-  const created = '2026-01-01T00:00:00.017Z';
+test('what was accepted, and by which entries the log is recognised, is noted beside the log', () => {
+  const mark = (seq: number) => ({ seq, atMs: Date.parse('2026-01-01T00:00:00.017Z') + seq, digest: 'ab'.repeat(32) });
   for (const accepted of [nothingAccepted, withinTo50, all])
-    expect(parseLogNote(formatLogNote('main', { created, accepted, folded: null })).accepted).toEqual(accepted);
-  const earlier = `stopgate: refused entries of fleet main; its log was created at ${created}; gaps accepted up to entry 50`;
-  expect(parseLogNote(earlier).accepted).toEqual({ toSeq: 50, beginSeq: 51 });
+    for (const [begun, folded] of [
+      [null, null],
+      [mark(1), null],
+      [mark(36), mark(90)],
+    ] as const)
+      expect(parseLogNote(formatLogNote('main', { begun, accepted, folded }))).toEqual({ begun, accepted, folded });
+  expect(parseLogNote('a description of somebody else')).toEqual(nothingNoted);
 });
