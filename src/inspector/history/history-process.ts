@@ -123,7 +123,7 @@ export function withoutDebugger(args: readonly string[]): string[] {
 }
 
 function describeEnd(code: number | null, signal: NodeJS.Signals | null, lastWords: string): string {
-  if (lastWords.includes('heap out of memory')) return 'it ran out of memory';
+  if (lastWords.includes('out of memory')) return 'it ran out of memory';
   const why = lastWords.split('\n').find((line) => /Error\b/.test(line));
   return `it ended with ${signal ?? code}${why === undefined ? '' : `: ${why.trim()}`}`;
 }

@@ -102,7 +102,8 @@ describe('a start that cannot be', () => {
     async (subject) => {
       const server = await openServer();
       const { manager } = await connect(server.url);
-      await manager.streams.add({ name: 'NOSY', subjects: [subject] });
+      // Newer servers let a stream capture all requests only if it acknowledges nothing.
+      await manager.streams.add({ name: 'NOSY', subjects: [subject], no_ack: true });
       expect(await failing(server.url)).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(/NOSY/) });
     },
   );
