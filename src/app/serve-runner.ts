@@ -66,7 +66,7 @@ export async function serveRunner({ config, name, logger, io }: ServeRunnerOptio
 const graceMs = 2_000;
 const timerMsMax = 2 ** 31 - 1;
 
-function createAnswering(name: string, runner: Runner, first: ConfigFile) {
+function createAnswering(name: string, runner: Pick<Runner, 'run'>, first: ConfigFile) {
   let { commands } = first;
   let closed = false;
   return {

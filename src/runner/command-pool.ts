@@ -7,32 +7,29 @@ import { createInterruption } from './interruption.ts';
 import { type Group, signalGroup } from './process-group.ts';
 import { cancelled, type Finding, type RunResult, timed } from './request.ts';
 
-export type CommandPoolOptions = {
+/** What the configuration says, which may change while checks run. Paths are absolute. */
+export type PoolSettings = {
   readonly roots: readonly string[];
   readonly baseDir: string;
   readonly commands: Readonly<Record<string, CommandConfig>>;
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly log: Logger;
   readonly processesMax: number;
-  readonly waitingMax: number;
 };
+type CommandPoolOptions = PoolSettings & { readonly log: Logger; readonly waitingMax: number };
 type PoolRequest = CommandRequest | GitRequest;
 export type CommandPool = {
   /** `onStarted`: the check has a place, and its time runs. */
   run(request: PoolRequest, signal: AbortSignal, onStarted: () => void): Promise<RunResult>;
   readonly waiting: () => number;
+  /** For checks that come from now on; all share the new number of places. */
+  configure(settings: PoolSettings): void;
   /** Waits for the processes of runs that were answered. The caller must abort those that were not. */
   close(): Promise<void>;
 };
 
-export function createCommandPool({
-  commands,
-  log,
-  processesMax,
-  waitingMax,
-  ...place
-}: CommandPoolOptions): CommandPool {
-  const slots = createSemaphore(processesMax);
+export function createCommandPool({ log, waitingMax, ...first }: CommandPoolOptions): CommandPool {
+  let settings: PoolSettings = first;
+  const slots = createSemaphore(first.processesMax);
   const groups = new Map<number, Promise<boolean>>();
   /** For a crash, where there is no time for SIGTERM: a process group of its own would outlive us. */
   const onExit = () => {
@@ -46,7 +43,13 @@ export function createCommandPool({
     if (id !== null) groups.delete(id);
   }
 
-  async function runInSlot(request: PoolRequest, config: CommandConfig | null, signal: AbortSignal): Promise<Finding> {
+  /** `config` null: it is no command. */
+  async function runInSlot(
+    request: PoolRequest,
+    config: CommandConfig | null,
+    place: PoolSettings,
+    signal: AbortSignal,
+  ): Promise<Finding> {
     const timeoutMs = request.timeoutMs ?? config?.timeoutMs ?? gitTimeoutMs;
     const stop = createInterruption(timeoutMs, signal);
     const tracked: Promise<void>[] = [];
@@ -61,16 +64,20 @@ export function createCommandPool({
     }
   }
 
-  const configOf = (name: string) => (Object.hasOwn(commands, name) ? commands[name] : undefined);
   return {
     waiting: slots.waiting,
     async run(request, signal, onStarted) {
-      const config = request.kind === 'git' ? null : configOf(request.name);
+      const place = settings;
+      const config = request.kind === 'git' ? null : findCommand(place, request.name);
       if (config === undefined) return { ...unknownCommand((request as CommandRequest).name), tookMs: 0 };
       if (slots.waiting() >= waitingMax) return { ...tooMany(waitingMax), tookMs: 0 };
       if (!(await slots.acquire(signal))) return { ...cancelled, tookMs: 0 };
       onStarted();
-      return timed(runInSlot(request, config, signal));
+      return timed(runInSlot(request, config, place, signal));
+    },
+    configure(changed) {
+      settings = changed;
+      slots.resize(changed.processesMax);
     },
     async close() {
       await Promise.all(groups.values());
@@ -78,6 +85,9 @@ export function createCommandPool({
     },
   };
 }
+
+const findCommand = ({ commands }: PoolSettings, name: string) =>
+  Object.hasOwn(commands, name) ? commands[name] : undefined;
 
 const tooMany = (waitingMax: number): Finding => ({
   outcome: 'error',

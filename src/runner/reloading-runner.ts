@@ -4,28 +4,22 @@ import type { Config } from '../config/config.ts';
 import type { ConfigFile } from '../config/file.ts';
 import type { Logger } from '../log.ts';
 import type { Io } from '../terminal/process-io.ts';
-import { createRunner, type Runner } from './index.ts';
+import { createRunner, type Runner, type RunnerSettings } from './index.ts';
 
-export type ReloadingRunner = Runner & { configure(file: ConfigFile): void };
+export type ReloadingRunner = Omit<Runner, 'configure'> & { configure(file: ConfigFile): void };
 
-/** A new configuration makes a new runner; the old one finishes. */
-export function createReloadingRunner(config: Config, env: Io['env'], logger: Logger): ReloadingRunner {
-  const create = ({ roots, commands, concurrency, escalation }: ConfigFile): Runner => {
+/** One runner, whatever the file says: its places are shared by the checks of the old file and of the new. */
+export function createReloadingRunner(
+  config: Pick<Config, 'file' | 'filePath'>,
+  env: Io['env'],
+  logger: Logger,
+): ReloadingRunner {
+  const settingsOf = ({ roots, commands, concurrency, escalation }: ConfigFile): RunnerSettings => {
     // The agent often wrote what a command runs, and must not be able to sign webhooks.
     const secretEnv = escalation?.webhook?.secretEnv ?? null;
     const commandEnv = secretEnv === null ? env : { ...env, [secretEnv]: undefined };
-    const place = { roots, commands, baseDir: dirname(config.filePath), env: commandEnv };
-    return createRunner({ ...place, processesMax: concurrency, log: logger });
+    return { roots, commands, baseDir: dirname(config.filePath), env: commandEnv, processesMax: concurrency };
   };
-  let runner = create(config.file);
-  const old = new Set<Runner>();
-  return {
-    run: (request, signal, onStarted) => runner.run(request, signal, onStarted),
-    waiting: () => [runner, ...old].reduce((sum, each) => sum + each.waiting(), 0),
-    configure(file) {
-      old.add(runner);
-      runner = create(file);
-    },
-    close: async () => void (await Promise.all([runner, ...old].map((each) => each.close()))),
-  };
+  const runner = createRunner({ ...settingsOf(config.file), log: logger });
+  return { ...runner, configure: (file) => runner.configure(settingsOf(file)) };
 }

@@ -2,11 +2,12 @@
 import { resolve } from 'node:path';
 import type { Logger } from '../log.ts';
 import type { CommandConfig } from './command.ts';
-import { createCommandPool } from './command-pool.ts';
+import { createCommandPool, type PoolSettings } from './command-pool.ts';
 import { checkFiles } from './files.ts';
 import { cancelled, type RunRequest, type RunResult, timed } from './request.ts';
 
-export type RunnerOptions = {
+/** What the configuration says, which may change while checks run. */
+export type RunnerSettings = {
   /** Where workers' folders may be; relative ones to `baseDir`. Empty: no worker's folder counts. */
   readonly roots: readonly string[];
   /** The folder of the configuration, absolute. */
@@ -14,9 +15,11 @@ export type RunnerOptions = {
   readonly commands: Readonly<Record<string, CommandConfig>>;
   /** What commands inherit, except what begins with STOPGATE_. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly log: Logger;
   /** Default 8. More of them wait, and their clocks start later. */
   readonly processesMax?: number | undefined;
+};
+export type RunnerOptions = RunnerSettings & {
+  readonly log: Logger;
   /** Default 10,000. A check beyond them is an error at once. */
   readonly waitingMax?: number | undefined;
 };
@@ -31,6 +34,8 @@ export type Runner = {
   run(request: RunRequest, signal: AbortSignal, onStarted?: () => void): Promise<RunResult>;
   /** Checks that wait for a free place. */
   readonly waiting: () => number;
+  /** Holds for checks that come from now on. Those that run count among the new number of processes. */
+  configure(settings: RunnerSettings): void;
   /** Cancels all runs, and returns when no process is left; every later run is `cancelled`. May be called again. */
   close(): Promise<void>;
 };
@@ -41,10 +46,14 @@ export type Runner = {
  */
 const waitingMaxDefault = 10_000;
 
-export function createRunner(given: RunnerOptions): Runner {
-  const { processesMax = 8, waitingMax = waitingMaxDefault, log, ...options } = given;
-  const roots = options.roots.map((root) => resolve(options.baseDir, root));
-  const pool = createCommandPool({ ...options, roots, processesMax, waitingMax, log });
+const toPoolSettings = ({ processesMax = 8, roots, ...settings }: RunnerSettings): PoolSettings => ({
+  ...{ ...settings, processesMax },
+  roots: roots.map((root) => resolve(settings.baseDir, root)),
+});
+
+export function createRunner({ log, waitingMax = waitingMaxDefault, ...first }: RunnerOptions): Runner {
+  let settings = toPoolSettings(first);
+  const pool = createCommandPool({ ...settings, waitingMax, log });
   const running = new Map<() => void, Promise<RunResult>>(); // by what aborts them
   let closed = false;
 
@@ -52,11 +61,15 @@ export function createRunner(given: RunnerOptions): Runner {
     if (signal.aborted) return { ...cancelled, tookMs: 0 };
     if (request.kind !== 'files') return pool.run(request, signal, onStarted);
     onStarted();
-    return timed(checkFiles(request, { roots, baseDir: options.baseDir }, signal));
+    return timed(checkFiles(request, settings, signal));
   }
 
   return {
     waiting: pool.waiting,
+    configure(changed) {
+      settings = toPoolSettings(changed);
+      pool.configure(settings);
+    },
     async run(request, signal, onStarted = () => {}) {
       const controller = new AbortController();
       const abort = () => controller.abort();
