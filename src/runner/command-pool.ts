@@ -2,7 +2,7 @@
 import type { Logger } from '../log.ts';
 import { createSemaphore } from '../semaphore.ts';
 import { type CommandConfig, type CommandRequest, runCommand, unknownCommand } from './command.ts';
-import { checkGit, type GitRequest, gitTimeoutMs } from './git.ts';
+import { checkGit, type GitRequest, gitTimeoutMs } from './git/check.ts';
 import { createInterruption } from './interruption.ts';
 import { type Group, signalGroup } from './process-group.ts';
 import { cancelled, type Finding, type RunResult, timed } from './request.ts';

@@ -1,37 +1,8 @@
 /** The `git` check against real repositories: what is uncommitted, what is not pushed, and when nobody can tell. */
-import { execFile } from 'node:child_process';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, rename, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { readEnvironment } from '../../../src/config/environment.ts';
-import { createWorkspace } from './workspace.ts';
-
-const exec = promisify(execFile);
-const identity = ['-c', 'user.name=a', '-c', 'user.email=a@example.com', '-c', 'init.defaultBranch=main'];
-const env = { PATH: readEnvironment().PATH ?? '', HOME: '/nonexistent', GIT_CONFIG_NOSYSTEM: '1' };
-
-/** A repository in the worker's folder, with one commit; `pushed` to a bare one beside it. */
-async function createRepository({ pushed = false } = {}) {
-  const workspace = await createWorkspace({}, { env });
-  const { cwd, root } = workspace;
-  const git = (...args: string[]) => exec('git', [...identity, ...args], { cwd, env });
-  await git('init', '-q');
-  await writeFile(join(cwd, 'kept.txt'), 'kept\n');
-  await git('add', '.');
-  await git('commit', '-qm', 'first');
-  if (pushed) {
-    await git('init', '-q', '--bare', join(root, 'remote.git'));
-    await git('remote', 'add', 'origin', join(root, 'remote.git'));
-    await git('push', '-q', '-u', 'origin', 'HEAD');
-  }
-  const ask = (what: { clean?: boolean; pushed?: boolean }, more: { cwd?: string | null; timeoutMs?: number } = {}) =>
-    workspace.runner.run(
-      { kind: 'git', clean: false, pushed: false, cwd, timeoutMs: null, ...what, ...more },
-      new AbortController().signal,
-    );
-  return { ...workspace, git, ask };
-}
+import { createRepository, createSubmodule, sha256 } from './repository.ts';
 
 describe('clean', () => {
   test('passes where everything is committed', async () => {
@@ -50,13 +21,88 @@ describe('clean', () => {
     });
   });
 
-  test('runs nothing that the repository names', async () => {
+  test('a rename is one name, in the index and in the work tree', async () => {
     const { ask, cwd, git } = await createRepository();
-    await writeFile(join(cwd, 'evil.sh'), `#!/bin/sh\ntouch ${cwd}/ran\n`, { mode: 0o755 });
-    await git('add', '.');
-    await git('commit', '-qm', 'evil');
-    await git('config', 'core.fsmonitor', join(cwd, 'evil.sh'));
+    await rename(join(cwd, 'kept.txt'), join(cwd, 'moved.txt'));
+    await git('add', '--intent-to-add', 'moved.txt');
+    expect(await ask({ clean: true })).toMatchObject({ outcome: 'fail', reason: 'Uncommitted changes: moved.txt' });
+  });
+
+  test('the settings of the repository count that say what is ignored, and how lines end', async () => {
+    const { ask, cwd, git } = await createRepository();
+    await writeFile(join(cwd, '.git', 'info', 'exclude'), '*.log\n');
+    await writeFile(join(cwd, 'debug.log'), 'ignored');
     expect(await ask({ clean: true })).toMatchObject({ outcome: 'pass' });
+    await writeFile(join(cwd, 'kept.txt'), 'kept\r\n');
+    await git('-c', 'core.autocrlf=true', 'add', 'kept.txt');
+    await utimes(join(cwd, 'kept.txt'), 1, 1);
+    expect(await ask({ clean: true })).toMatchObject({ outcome: 'fail', reason: 'Uncommitted changes: kept.txt' });
+    await git('config', 'core.autocrlf', 'true');
+    expect(await ask({ clean: true })).toMatchObject({ outcome: 'pass' });
+  });
+
+  test('a linked worktree is a repository too', async () => {
+    const { ask, cwd, root, git } = await createRepository();
+    const linked = join(root, 'linked');
+    await git('worktree', 'add', '-q', linked, '-b', 'other');
+    expect(await ask({ clean: true }, { cwd: linked })).toMatchObject({ outcome: 'pass' });
+    await writeFile(join(linked, 'new.txt'), '');
+    expect(await ask({ clean: true, pushed: true }, { cwd: linked })).toMatchObject({
+      outcome: 'fail',
+      reason: 'Uncommitted changes: new.txt; Branch other has no upstream',
+    });
+    expect(await ask({ clean: true }, { cwd })).toMatchObject({ outcome: 'pass' });
+  });
+
+  test('before the first commit everything is uncommitted', async () => {
+    const { ask, cwd } = await createRepository({ commit: false });
+    expect(await ask({ clean: true })).toMatchObject({ outcome: 'fail', reason: 'Uncommitted changes: kept.txt' });
+    expect(await ask({ clean: true }, { cwd: join(cwd, '.git') })).toMatchObject({ outcome: 'error' });
+  });
+
+  test('names a submodule with uncommitted work, and one that has moved on', async () => {
+    const { ask, cwd, git, root } = await createRepository();
+    const inside = await createSubmodule({ root, cwd, git });
+    expect(await ask({ clean: true })).toMatchObject({ outcome: 'pass' });
+    await writeFile(join(cwd, 'sub', 'new.txt'), '');
+    expect(await ask({ clean: true })).toMatchObject({ outcome: 'fail', reason: 'Uncommitted changes: sub' });
+    await inside('add', '.');
+    await inside('commit', '-qm', 'in the submodule');
+    expect(await ask({ clean: true })).toMatchObject({ outcome: 'fail', reason: 'Uncommitted changes: sub' });
+    await git('commit', '-qam', 'the submodule has moved on');
+    expect(await ask({ clean: true })).toMatchObject({ outcome: 'pass' });
+  });
+
+  /** The filter is not run: a file of git-lfs is compared with the hash in its pointer. */
+  describe('a file under git-lfs', () => {
+    async function createLfs() {
+      const repository = await createRepository();
+      const { cwd, git } = repository;
+      const big = join(cwd, 'big.bin');
+      const text = 'large file\n';
+      const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${sha256(text)}\nsize ${text.length}\n`;
+      await writeFile(join(cwd, '.gitattributes'), '*.bin filter=lfs -text\n');
+      await writeFile(big, pointer);
+      await git('-c', 'filter.lfs.clean=cat', 'add', '.');
+      await git('commit', '-qm', 'large');
+      // The work tree has the file itself, and its times are not those of the index: git cannot tell without the filter.
+      await writeFile(big, text);
+      await utimes(big, 1, 1);
+      return { ...repository, big };
+    }
+
+    test('is unchanged while its hash is the one in the index', async () => {
+      const { ask } = await createLfs();
+      expect(await ask({ clean: true })).toMatchObject({ outcome: 'pass' });
+    });
+
+    test('is changed as soon as its content is', async () => {
+      const { ask, big } = await createLfs();
+      await writeFile(big, 'LARGE file\n');
+      expect(await ask({ clean: true })).toMatchObject({ outcome: 'fail', reason: 'Uncommitted changes: big.bin' });
+      await appendFile(big, 'longer');
+      expect(await ask({ clean: true })).toMatchObject({ outcome: 'fail', reason: 'Uncommitted changes: big.bin' });
+    });
   });
 });
 
@@ -83,14 +129,56 @@ describe('pushed', () => {
       reason: 'Uncommitted changes: new.txt; 1 commit not pushed',
     });
   });
+
+  test('a branch without an upstream is not pushed', async () => {
+    const { ask, cwd, git } = await createRepository({ pushed: true });
+    await git('switch', '-qc', 'feature/x');
+    expect(await ask({ pushed: true })).toMatchObject({
+      outcome: 'fail',
+      reason: 'Branch feature/x has no upstream',
+    });
+    await writeFile(join(cwd, 'new.txt'), '');
+    expect(await ask({ clean: true, pushed: true })).toMatchObject({
+      outcome: 'fail',
+      reason: 'Uncommitted changes: new.txt; Branch feature/x has no upstream',
+    });
+  });
+
+  test('nor is one whose upstream is gone, or one without a commit', async () => {
+    const { ask, git } = await createRepository({ pushed: true });
+    await git('update-ref', '-d', 'refs/remotes/origin/main');
+    expect(await ask({ pushed: true })).toMatchObject({ outcome: 'fail', reason: 'Branch main has no upstream' });
+    await git('switch', '-q', '--orphan', 'empty');
+    expect(await ask({ pushed: true })).toMatchObject({ outcome: 'fail', reason: 'Branch empty has no upstream' });
+  });
+
+  test('without a branch it is enough that a remote has the commit', async () => {
+    const { ask, git } = await createRepository({ pushed: true });
+    await git('checkout', '-q', '--detach');
+    expect(await ask({ pushed: true })).toMatchObject({ outcome: 'pass' });
+    await git('commit', '-q', '--allow-empty', '-m', 'second');
+    expect(await ask({ pushed: true })).toMatchObject({ outcome: 'fail', reason: '1 commit not pushed' });
+  });
 });
 
 describe('nobody can tell', () => {
-  test('without an upstream', async () => {
-    const { ask } = await createRepository();
-    const { outcome, reason } = await ask({ pushed: true });
+  test('without a branch and without a remote; what is known counts all the same', async () => {
+    const { ask, cwd, git } = await createRepository();
+    await git('checkout', '-q', '--detach');
+    expect(await ask({ pushed: true })).toMatchObject({ outcome: 'error' });
+    expect(await ask({ clean: true, pushed: true })).toMatchObject({ outcome: 'error' });
+    await writeFile(join(cwd, 'new.txt'), '');
+    expect(await ask({ clean: true, pushed: true })).toMatchObject({
+      outcome: 'fail',
+      reason: 'Uncommitted changes: new.txt',
+    });
+  });
+
+  test('in a bare repository', async () => {
+    const { ask, root } = await createRepository({ pushed: true });
+    const { outcome, reason } = await ask({ clean: true }, { cwd: join(root, 'remote.git') });
     expect(outcome).toBe('error');
-    expect(reason).toContain('no upstream');
+    expect(reason).toContain('bare repository');
   });
 
   test('without a repository', async () => {
@@ -109,8 +197,8 @@ describe('nobody can tell', () => {
 });
 
 test('a worker without a folder is looked at in the folder of the configuration', async () => {
-  const { ask, root } = await createRepository();
-  await exec('git', [...identity, 'init', '-q'], { cwd: root, env });
+  const { ask, root, gitIn } = await createRepository();
+  await gitIn(root)('init', '-q');
   expect(await ask({ clean: true }, { cwd: null })).toMatchObject({
     outcome: 'fail',
     reason: 'Uncommitted changes: work/',

@@ -1,0 +1,184 @@
+/**
+ * The `git` check: is everything in the worker's repository committed, and pushed? (protocol.md §8) It fails with what
+ * it knows: a failure that was found counts even if something else could not be looked at. It writes nothing into the
+ * repository and runs nothing that the repository names (sealed-repository.ts).
+ */
+import { lstat, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+import { checkTimeoutMs, formatDuration } from '../../../machines/index.ts';
+import { findWorkerFolder } from '../folder.ts';
+import type { Interruption, InterruptionCause } from '../interruption.ts';
+import { cancelled, type Finding, quote, type RunRequest } from '../request.ts';
+import { findRepository, openRepository, type Repository } from './find-repository.ts';
+import { unchangedLfs } from './lfs-pointer.ts';
+import { createRunGit, type GitAnswer, type GitNoAnswer, type GitPlace } from './run-git.ts';
+import { type SealedRepository, sealRepository } from './sealed-repository.ts';
+
+export type GitRequest = Extract<RunRequest, { kind: 'git' }>;
+
+export const gitTimeoutMs = checkTimeoutMs;
+const namesMax = 3; // as many as a plan's titles
+
+type Context = { readonly place: GitPlace; readonly stop: Interruption; readonly timeoutMs: number };
+/** A sentence against it, or why nobody can tell. Null: there is nothing against it. */
+type Answer = string | Finding | null;
+
+/** @param timeoutMs for the message; the clock is `stop`'s */
+export async function checkGit(
+  request: GitRequest,
+  place: GitPlace,
+  { stop, timeoutMs }: Pick<Context, 'stop' | 'timeoutMs'>,
+): Promise<Finding> {
+  const context = { place, stop, timeoutMs };
+  const repository = await Promise.race([locate(request, place), stop.happened]);
+  if (typeof repository === 'string') return interrupted(repository, timeoutMs);
+  if ('reason' in repository) return { outcome: 'error', reason: repository.reason };
+  const answers = await inspect(repository, request, context);
+  const failures = answers.filter((answer) => typeof answer === 'string');
+  const unknown = answers.filter((answer) => answer !== null && typeof answer === 'object');
+  const abandoned = unknown.find((finding) => finding === cancelled);
+  if (abandoned !== undefined) return abandoned;
+  return failures.length === 0 ? (unknown[0] ?? { outcome: 'pass' }) : { outcome: 'fail', reason: failures.join('; ') };
+}
+
+async function locate({ cwd }: GitRequest, place: GitPlace): Promise<Repository | { readonly reason: string }> {
+  const folder = await findWorkerFolder(cwd, place);
+  return 'reason' in folder ? folder : findRepository(folder.path, place.roots);
+}
+
+/** One answer for each aspect that is asked for. */
+async function inspect(
+  repository: Repository,
+  { clean, pushed }: Pick<GitRequest, 'clean' | 'pushed'>,
+  context: Context,
+): Promise<Answer[]> {
+  const run = createRunGit(context.place, repository.workTree, context.stop);
+  const sealed = await sealRepository(repository, run);
+  if (!('git' in sealed)) return [findingOf(sealed, context)];
+  try {
+    const uncommitted = clean ? await findUncommitted(repository, sealed, context) : null;
+    return [uncommitted, pushed ? await findUnpushed(sealed, context) : null];
+  } finally {
+    await sealed.close();
+  }
+}
+
+// --- clean ----------------------------------------------------------------------------------------------------
+
+async function findUncommitted(repository: Repository, sealed: SealedRepository, context: Context): Promise<Answer> {
+  const own = await changedNames(repository, sealed, context);
+  if (!Array.isArray(own)) return own;
+  const inside = await changedSubmodules(repository, sealed, context);
+  const names = [...new Set([...own, ...inside.names])];
+  if (names.length === 0) return inside.unknown;
+  const listed = names.slice(0, namesMax).join(', ');
+  return `Uncommitted changes: ${listed}${names.length > namesMax ? ', …' : ''}`;
+}
+
+/** Without looking into submodules: git would start a program there that reads their configuration. */
+const statusArguments = [
+  ...['status', '--porcelain=v1', '-z', '--untracked-files=normal', '--ignore-submodules=dirty'],
+  // Of equal contents only: a partial clone lacks the contents that others would be compared with.
+  '--find-renames=100%',
+];
+
+async function changedNames(
+  { workTree }: Repository,
+  sealed: SealedRepository,
+  context: Context,
+): Promise<string[] | Finding> {
+  const status = await sealed.git(statusArguments);
+  if (!('stdout' in status)) return findingOf(status, context);
+  const changes = readStatus(status.stdout);
+  const touched = changes.filter(({ code }) => code === ' M').map(({ name }) => name);
+  const unchanged = await unchangedLfs(touched, workTree, sealed, context.stop);
+  const names = changes.map(({ name }) => name).filter((name) => !unchanged.has(name));
+  if (names.length > 0 || !status.isCut) return names;
+  return {
+    outcome: 'error',
+    reason: 'git: there are more files under git-lfs to compare than fit into 16 MiB of names',
+  };
+}
+
+/** `XY name` by NUL; a rename is followed by the old name, which is no change of its own. Git may see it in either column. */
+function readStatus(status: string): { readonly code: string; readonly name: string }[] {
+  const parts = status.split('\0');
+  const changes: { code: string; name: string }[] = [];
+  for (let at = 0; at < parts.length; at += 1) {
+    const part = parts[at] ?? '';
+    if (part.length < 4) continue;
+    const code = part.slice(0, 2);
+    changes.push({ code, name: part.slice(3) });
+    if (/[RC]/.test(code)) at += 1;
+  }
+  return changes;
+}
+
+/** Each is a repository of its own. One that nobody has checked out has no `.git`, and nothing that could be lost. */
+async function changedSubmodules(
+  { workTree }: Repository,
+  { git }: SealedRepository,
+  context: Context,
+): Promise<{ readonly names: readonly string[]; readonly unknown: Finding | null }> {
+  const listed = await git(['ls-files', '--stage', '-z'], { only: submoduleLine });
+  if (!('stdout' in listed)) return { names: [], unknown: findingOf(listed, context) };
+  const names: string[] = [];
+  let unknown: Finding | null = null;
+  for (const name of listed.stdout.split('\0').flatMap((line) => submoduleLine.exec(line)?.[1] ?? [])) {
+    const path = join(workTree, name);
+    if ((await lstat(join(path, '.git')).catch(() => null)) === null) continue;
+    const answer = await inspectSubmodule(path, workTree, context);
+    if (typeof answer === 'string') names.push(name);
+    else unknown ??= answer;
+    if (context.stop.cause !== null) break;
+  }
+  return { names, unknown };
+}
+
+/** `mode object stage TAB name`: the mode of a submodule is 160000. */
+const submoduleLine = /^160000 [0-9a-f]+ \d\t(.+)$/s;
+
+async function inspectSubmodule(path: string, around: string, context: Context): Promise<Answer> {
+  const repository = (await realpath(path)) === path ? await openRepository(path, [around]) : null;
+  if (repository === null) return { outcome: 'error', reason: `git: the submodule ${quote(path)} is a symlink` };
+  if ('reason' in repository) return { outcome: 'error', reason: repository.reason };
+  const [answer = null] = await inspect(repository, { clean: true, pushed: false }, context);
+  return answer;
+}
+
+// --- pushed ---------------------------------------------------------------------------------------------------
+
+async function findUnpushed({ git, branch }: SealedRepository, context: Context): Promise<Answer> {
+  if (branch === null) return findUnpushedDetached(git, context);
+  const upstream = await git(['rev-parse', '--verify', '--quiet', '@{upstream}']);
+  if ('interrupted' in upstream) return findingOf(upstream, context);
+  if ('reason' in upstream)
+    return upstream.exitCode === null ? findingOf(upstream, context) : `Branch ${branch} has no upstream`;
+  return countAhead(await git(['rev-list', '--count', '@{upstream}..HEAD', '--']), context);
+}
+
+/** A commit on no branch is pushed if a branch of a remote has it. Without any remote nobody can say where it should be. */
+async function findUnpushedDetached(git: SealedRepository['git'], context: Context): Promise<Answer> {
+  const remotes = await git(['for-each-ref', '--count=1', '--format=1', 'refs/remotes/']);
+  if (!('stdout' in remotes)) return findingOf(remotes, context);
+  if (remotes.stdout === '')
+    return {
+      outcome: 'error',
+      reason: 'git: HEAD is on no branch, and there is no remote that could have its commits',
+    };
+  return countAhead(await git(['rev-list', '--count', 'HEAD', '--not', '--remotes', '--']), context);
+}
+
+function countAhead(answer: GitAnswer, context: Context): Answer {
+  if (!('stdout' in answer)) return findingOf(answer, context);
+  const count = Number(answer.stdout.trim());
+  return count === 0 ? null : `${count} ${count === 1 ? 'commit' : 'commits'} not pushed`;
+}
+
+// --- nobody can tell ------------------------------------------------------------------------------------------
+
+const findingOf = (answer: GitNoAnswer, { timeoutMs }: Context): Finding =>
+  'interrupted' in answer ? interrupted(answer.interrupted, timeoutMs) : { outcome: 'error', reason: answer.reason };
+
+const interrupted = (by: InterruptionCause, timeoutMs: number): Finding =>
+  by === 'cancelled' ? cancelled : { outcome: 'timeout', reason: `git took longer than ${formatDuration(timeoutMs)}` };

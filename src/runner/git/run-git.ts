@@ -1,0 +1,110 @@
+/** One git program, in an environment that names nothing to run and holds nothing secret. */
+import { delimiter, isAbsolute } from 'node:path';
+import { StringDecoder } from 'node:string_decoder';
+import { isInside, type WorkerPlace } from '../folder.ts';
+import type { Interruption, InterruptionCause } from '../interruption.ts';
+import { type Group, type GroupEnd, startGroup } from '../process-group.ts';
+import { quote } from '../request.ts';
+
+export type GitPlace = WorkerPlace & {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  onStart(group: Group): void;
+};
+
+/** `isCut`: there was more output than is kept. */
+export type GitOutput = { readonly stdout: string; readonly isCut: boolean };
+/** `exitCode`: null if it did not exit by itself. */
+export type GitFailure = { readonly reason: string; readonly exitCode: number | null };
+export type GitNoAnswer = GitFailure | { readonly interrupted: InterruptionCause };
+export type GitAnswer = GitOutput | GitNoAnswer;
+export type RunOptions = {
+  /** GIT_DIR and the like. */
+  readonly env?: Env;
+  readonly input?: string;
+  /** Of an output whose parts end with NUL, only these are kept. */
+  readonly only?: RegExp;
+};
+export type RunGit = (args: readonly string[], options?: RunOptions) => Promise<GitAnswer>;
+type Env = Readonly<Record<string, string>>;
+
+/** The names of a hundred thousand changed files. */
+const outputCharsMax = 16 * 1024 * 1024;
+const stderrCharsMax = 1_000;
+
+/** Where git finds the user's own settings, of which a few are read (sealed-repository.ts). */
+const keptVariables = ['HOME', 'XDG_CONFIG_HOME', 'TMPDIR'] as const;
+
+const fixed: Env = {
+  LC_ALL: 'C',
+  GIT_OPTIONAL_LOCKS: '0',
+  GIT_TERMINAL_PROMPT: '0',
+  GIT_NO_LAZY_FETCH: '1',
+  // Git's name for "no transport at all": nothing is fetched, so neither ssh nor an upload-pack is run.
+  GIT_ALLOW_PROTOCOL: 'none',
+  GIT_PAGER: 'cat',
+};
+
+/** `workTree`: git is started there, and no program in it or in the roots is taken for git. */
+export function createRunGit(place: GitPlace, workTree: string, stop: Interruption): RunGit {
+  const base = environmentOf(place, workTree);
+  return async (args, { env, input, only } = {}) => {
+    if (stop.cause !== null) return { interrupted: stop.cause };
+    const output = createOutput(only);
+    let stderr = '';
+    const group = startGroup(
+      {
+        run: ['git', ...args],
+        cwd: workTree,
+        env: { ...base, ...env },
+        ...(input === undefined ? {} : { input }),
+        onOutput(stream, chunk) {
+          if (stream === 'stdout') output.add(chunk);
+          else stderr = (stderr + chunk.toString('utf8')).slice(0, stderrCharsMax);
+        },
+      },
+      stop,
+    );
+    place.onStart(group);
+    const end = await group.ended;
+    if (end.by === 'timeout' || end.by === 'cancelled') return { interrupted: end.by };
+    if (end.by === 'exit' && end.code === 0) return output.end();
+    return { reason: failureText(end, stderr), exitCode: end.by === 'exit' ? end.code : null };
+  };
+}
+
+function createOutput(only: RegExp | undefined) {
+  const decoder = new StringDecoder('utf8');
+  const kept: string[] = [];
+  let size = 0;
+  let rest = '';
+  const keep = (text: string) => {
+    if (size <= outputCharsMax) kept.push(text);
+    size += text.length;
+  };
+  return {
+    add(chunk: Buffer): void {
+      const text = decoder.write(chunk);
+      const parts = only === undefined ? [] : (rest + text).split('\0');
+      if (only === undefined) keep(text);
+      rest = parts.pop() ?? '';
+      for (const part of parts) if (only?.test(part)) keep(`${part}\0`);
+    },
+    end: (): GitOutput => ({ stdout: kept.join(''), isCut: size > outputCharsMax }),
+  };
+}
+
+/** An agent may put a `git` of its own where PATH would find it first: `node_modules/.bin` is in the PATH of `npx`. */
+function environmentOf({ env, roots }: GitPlace, workTree: string): Env {
+  const folders = (env.PATH ?? '/usr/local/bin:/usr/bin:/bin').split(delimiter);
+  const isForeign = (folder: string) => ![workTree, ...roots].some((root) => isInside(root, folder));
+  const path = folders.filter((folder) => isAbsolute(folder) && isForeign(folder)).join(delimiter);
+  const kept = keptVariables.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]] as const]));
+  return { ...Object.fromEntries(kept), PATH: path, ...fixed };
+}
+
+function failureText(end: GroupEnd, stderr: string): string {
+  if (end.by === 'refused') return `cannot run git: ${end.code === 'ENOENT' ? 'not found' : end.code}`;
+  const message = stderr.trim().split('\n')[0] ?? '';
+  const how = end.by === 'exit' ? `exit ${end.code}` : `killed by ${end.by === 'signal' ? end.signal : end.by}`;
+  return message === '' ? `git failed (${how})` : `git: ${quote(message)}`;
+}
