@@ -48,28 +48,31 @@ export function createPolicyPublisher(context: HostContext): PolicyPublisher {
     lastOf.set(replica, form);
     if (lastOf.size > replicasMax) lastOf.delete(lastOf.keys().next().value as string);
   };
-  /** What was last appended, or found to be in the log. */
-  let offered: PolicyForm | null = null;
+  /** What was last appended here, or found to be in the log. */
+  let offered: string | null = null;
+  /** What was given to the log and has not come back. Only what is stored is noted in `lastOf`, which snapshots keep. */
+  let sent: string | null = null;
 
   const append = async () => {
-    if (wanted === null || wanted === offered) return;
-    offered = wanted;
+    if (wanted === null) return;
     const form = canonical(wanted);
-    if (form === (lastOf.get(context.replica) ?? inLog)) {
+    if (form === offered) return;
+    offered = form;
+    if (form === (sent ?? lastOf.get(context.replica) ?? inLog)) {
       if (form !== inLog) warn();
       return;
     }
     if (lastBy !== undefined && lastBy !== context.replica && context.fleet.replicas.has(lastBy)) warn();
-    noteLast(context.replica, form);
+    sent = form;
     const appended = wanted;
-    await appendUntilStored(context, {
+    const stored = await appendUntilStored(context, {
       tail: `own.fleet.${context.fleet.name}.policy.set`,
       data: appended,
       messageId: policyMessageId(context.replica, context.newId()),
       // A configuration that has changed meanwhile is appended by its own call.
-      isNeeded: () => isRunning(context) && wanted === appended,
+      isNeeded: () => isRunning(context) && offered === form,
     });
-    context.logger.info({ policies: Object.keys(appended.policies) }, 'policies set');
+    if (stored !== null) context.logger.info({ policies: Object.keys(appended.policies) }, 'policies set');
   };
   const warn = () => {
     context.metrics.policyConflict();
@@ -83,7 +86,10 @@ export function createPolicyPublisher(context: HostContext): PolicyPublisher {
       inLog = canonical(form as PolicyForm);
       lastBy = replica;
       if (replica !== undefined) noteLast(replica, inLog);
-      if (replica === context.replica) return;
+      if (replica === context.replica) {
+        if (sent === inLog) sent = null;
+        return;
+      }
       if (isAtHead(context) && wanted !== null && canonical(wanted) !== inLog) warn();
     },
     set(form) {

@@ -1,0 +1,47 @@
+/** Which policies a replica appends, over a log that may not take them. */
+import { pino } from 'pino';
+import { expect, test } from 'vitest';
+import { createFleet } from '../../../machines/index.ts';
+import type { HostContext } from '../../../src/host/context.ts';
+import { createPolicyPublisher, type PolicyForm, type PublishedPolicies } from '../../../src/host/policy-publisher.ts';
+
+const form = (retries: number): PolicyForm => ({ policies: { default: { retries } } });
+
+/** `deliver` brings back from the log what was given to it. */
+function createScene(published: PublishedPolicies | null = null) {
+  const appended: PolicyForm[] = [];
+  const append = (_subject: string, payload: string) => {
+    appended.push(JSON.parse(payload));
+    return new Promise(() => {});
+  };
+  const publisher = createPolicyPublisher({
+    ...{ fleet: createFleet('main'), replica: 'r1', phase: 'head', log: { append }, newId: () => 'id' },
+    pauses: { hasPaused: () => false },
+    ...{ logger: pino({ level: 'silent' }), metrics: { policyConflict: () => {} } },
+  } as unknown as HostContext);
+  if (published !== null) publisher.restore(published);
+  return { publisher, appended, deliver: () => publisher.onStored(appended.at(-1), 'r1') };
+}
+
+// It was noted before it was stored: a start from a snapshot of that moment took it for published.
+test('what the log has not stored is appended again after a restart, what it has stored is not', () => {
+  const before = createScene();
+  before.publisher.set(form(1));
+  const unstored = createScene(before.publisher.capture());
+  unstored.publisher.set(form(1));
+  expect(unstored.appended).toEqual([form(1)]);
+  unstored.deliver();
+  const stored = createScene(unstored.publisher.capture());
+  stored.publisher.set(form(1));
+  expect(stored.appended).toEqual([]);
+});
+
+test('equal policies are appended once, and those that were changed back before the log had the change once more', () => {
+  const { publisher, appended, deliver } = createScene();
+  publisher.set(form(1));
+  publisher.set(form(1));
+  deliver();
+  publisher.set(form(2));
+  publisher.set(form(1));
+  expect(appended).toEqual([form(1), form(2), form(1)]);
+});
