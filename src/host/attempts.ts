@@ -50,7 +50,7 @@ export function onAttemptStored(context: HostContext, message: LogMessage, worke
   decisionWaiters.onStored(key, key);
   traces.onStored(message, worker, attempt, fleet.workers.get(worker)?.owner === replica);
   const inbox = message.header('Stopgate-Reply');
-  if (inbox !== undefined) replyInboxes.set(key, inbox);
+  if (inbox !== undefined) replyInboxes.add(key, inbox);
 }
 
 /**

@@ -21,6 +21,7 @@ import { createFoldProgress, type FoldProgress } from './fold-progress.ts';
 import { createLogClock, type LogClock } from './log-clock.ts';
 import { createLogHealth, type LogHealth } from './log-health.ts';
 import { createPauseWatch, type PauseWatch } from './pause-watch.ts';
+import { createReplyInboxes, type ReplyInboxes } from './reply-inboxes.ts';
 import type { RunCheck } from './run-request.ts';
 import { createWaiters, type Waiters } from './waiters.ts';
 
@@ -108,8 +109,7 @@ export type HostContext = Omit<HostOptions, 'fleet' | 'rules'> & {
   readonly decisionWaiters: Waiters<Decision>;
   /** Callers of `evaluate`: by message id until the entry is folded, then by task and attempt. */
   readonly evaluationWaiters: Waiters<HookResult>;
-  /** The inbox that an undecided attempt named (header `Stopgate-Reply`), by `attemptMessageId`. */
-  readonly replyInboxes: Map<string, string>;
+  readonly replyInboxes: ReplyInboxes;
   readonly traces: AttemptTraces;
 };
 
@@ -142,7 +142,7 @@ export function createHostContext(options: HostOptions): HostContext {
     },
     decisionWaiters: createWaiters(),
     evaluationWaiters: createWaiters(),
-    replyInboxes: new Map(),
+    replyInboxes: createReplyInboxes(),
     traces: createAttemptTraces(options),
   };
 }

@@ -24,11 +24,10 @@ export function onDecided(
   const record = fleet.workers.get(worker);
   const tookMs = Math.round((fleet.nowMs - openedMs + performance.now() - startedMs) * 1_000) / 1_000;
   const decision: Decision = { ...bare, replica, tookMs };
-  const inbox = replyInboxes.get(key) ?? null;
-  replyInboxes.delete(key);
+  const inboxes = replyInboxes.take(key);
   context.decisionWaiters.settle(key, decision);
   // Decided by the attempt's own entry: no check came between.
-  outbox.put(decision, record?.owner ?? null, inbox, decision.seq === message.seq);
+  outbox.put(decision, record?.owner ?? null, inboxes, decision.seq === message.seq);
   const traceId = context.traces.onDecided(decision);
   if (isAtHead(context)) report(context, decision, traceId);
 }

@@ -1,5 +1,5 @@
 /**
- * Outbox: decisions on their way out, to the log as a `decision` entry and to the inbox that the attempt named. A
+ * Outbox: decisions on their way out, to the log as a `decision` entry and to the inboxes that the attempt named. A
  * message stays here until its decision entry comes back from the log. The owner of the attempt sends it. A replica
  * that finds the owner gone sends it instead, and the message id makes a repeat one entry. If an agent has used that id
  * for an entry of its own, the decision goes out under another one. A worker that was forgotten may come again with an
@@ -21,7 +21,7 @@ import { encodeDecision } from './decision-json.ts';
 type OutboxMessage = {
   readonly decision: Decision;
   readonly owner: string | null;
-  readonly inbox: string | null;
+  readonly inboxes: readonly string[];
   sinceMs: number;
   /** The message of a later attempt with the same id. */
   next: OutboxMessage | null;
@@ -32,11 +32,11 @@ type OutboxMessage = {
   storedSeq: number;
 };
 
-export type OutboxState = readonly Pick<OutboxMessage, 'decision' | 'owner' | 'inbox' | 'messageId'>[];
+export type OutboxState = readonly Pick<OutboxMessage, 'decision' | 'owner' | 'inboxes' | 'messageId'>[];
 
 export type Outbox = {
-  /** `everyone`: no check was needed, so every replica may answer the inbox; the answers are equal. */
-  put(decision: Decision, owner: string | null, inbox: string | null, everyone: boolean): void;
+  /** `everyone`: no check was needed, so every replica may answer the inboxes; the answers are equal. */
+  put(decision: Decision, owner: string | null, inboxes: readonly string[], everyone: boolean): void;
   /** The decision entry came back from the log. */
   onPublished(worker: string, attempt: string): void;
   find(worker: string, attempt: string): Decision | null;
@@ -114,17 +114,17 @@ export function createOutbox(context: HostContext): Outbox {
   };
   const sendAll = (isMeant: (message: OutboxMessage) => boolean) => {
     for (const message of [...messages.values()].flatMap(withLater).filter(isMeant)) {
-      answerInbox(context, message);
+      answerInboxes(context, message);
       send(message);
     }
   };
 
   return {
-    put(decision, owner, inbox, everyone) {
-      const message = unsent(context, { decision, owner, inbox, messageId: messageIdOf(decision) });
+    put(decision, owner, inboxes, everyone) {
+      const message = unsent(context, { decision, owner, inboxes, messageId: messageIdOf(decision) });
       add(messages, message);
       if (!isAtHead(context)) return;
-      if (everyone || isOurs(message)) answerInbox(context, message);
+      if (everyone || isOurs(message)) answerInboxes(context, message);
       if (isOurs(message)) send(message);
     },
     onPublished(worker, attempt) {
@@ -162,7 +162,7 @@ const unsent = ({ clock }: HostContext, state: OutboxState[number]): OutboxMessa
   ...{ sinceMs: clock(), next: null, sentMs: 0, storedSeq: 0 },
 });
 
-const stateOf = ({ decision, owner, inbox, messageId }: OutboxMessage) => ({ decision, owner, inbox, messageId });
+const stateOf = ({ decision, owner, inboxes, messageId }: OutboxMessage) => ({ decision, owner, inboxes, messageId });
 
 /** By attempt: the message that is sent first; later ones follow in `next`. */
 type Messages = Map<string, OutboxMessage>;
@@ -210,9 +210,10 @@ function aboutDecision({ subject: at, header }: LogMessage) {
 const messageIdOf = ({ worker, attempt }: Decision) => decisionMessageId(worker, attempt);
 const keyOf = ({ worker, attempt }: Decision) => attemptMessageId(worker, attempt as string);
 
-function answerInbox({ bus, logger }: HostContext, { decision, inbox }: OutboxMessage): void {
-  if (inbox === null || bus.answer(inbox, encodeDecision(decision))) return;
-  logger.warn({ workerId: decision.worker, inbox }, 'answer withheld: the reply subject is not an inbox');
+function answerInboxes({ bus, logger }: HostContext, { decision, inboxes }: OutboxMessage): void {
+  for (const inbox of inboxes)
+    if (!bus.answer(inbox, encodeDecision(decision)))
+      logger.warn({ workerId: decision.worker, inbox }, 'answer withheld: the reply subject is not an inbox');
 }
 
 const entryOf = (context: HostContext, { decision, messageId }: OutboxMessage) =>

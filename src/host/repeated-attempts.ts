@@ -20,7 +20,7 @@ export async function repeatAttempt(
   throw new AppError('log.unavailable', `the decision of attempt ${attempt} cannot be read from the log now`);
 }
 
-/** By a second entry in the log: answers its inbox, and the callers here. */
+/** By another entry in the log: answers its inbox, and the callers here. */
 export async function onAttemptRepeated(
   context: HostContext,
   outbox: Outbox,
@@ -31,9 +31,8 @@ export async function onAttemptRepeated(
   if (isOpenAttempt(context.fleet, worker, attempt)) return;
   const { decisionWaiters, replyInboxes } = context;
   const key = attemptMessageId(worker, attempt);
-  const inbox = replyInboxes.get(key);
-  replyInboxes.delete(key);
-  const isAsked = inbox !== undefined && isAtHead(context);
+  const inboxes = replyInboxes.take(key);
+  const isAsked = inboxes.length > 0 && isAtHead(context);
   if (!isAsked && !decisionWaiters.has(key)) return;
   const unreadable = new AppError('log.unavailable', `the decision of attempt ${attempt} cannot be read now`);
   const decision = await findDecision(context, outbox, worker, attempt).catch((error: Error) => error);
@@ -42,7 +41,7 @@ export async function onAttemptRepeated(
     return;
   }
   decisionWaiters.settle(key, decision);
-  if (isAsked) context.bus.answer(inbox, JSON.stringify(decision));
+  if (isAsked) for (const inbox of inboxes) context.bus.answer(inbox, JSON.stringify(decision));
 }
 
 /** The decision of an attempt that is known and no longer open. Null: it cannot be read now. @throws AppError */

@@ -11,6 +11,7 @@ import type { HostContext, SnapshotSchedule } from './context.ts';
 import type { DeadLetters } from './dead-letters.ts';
 import type { Outbox, OutboxState } from './outbox.ts';
 import type { PolicyPublisher, PublishedPolicies } from './policy-publisher.ts';
+import type { ReplyInboxes } from './reply-inboxes.ts';
 import type { Retention } from './retention.ts';
 
 /** `seq`: the last entry in it; `bytes`: as it is stored, compressed. */
@@ -50,7 +51,7 @@ const sliceMs = 5;
 /** What of the host is not in the fold. */
 type HostState = {
   readonly outbox: OutboxState;
-  readonly inboxes: readonly (readonly [key: string, inbox: string])[];
+  readonly inboxes: ReturnType<ReplyInboxes['capture']>;
   readonly policies: PublishedPolicies;
   /** What has no dead letter yet begins here. Snapshots of earlier releases do not say. */
   readonly deadFrom?: number | null;
@@ -69,7 +70,7 @@ export function restoreHostState({ replyInboxes }: HostContext, rooms: SnapshotR
   rooms.outbox.restore(state.outbox);
   rooms.policies.restore(state.policies);
   rooms.deadLetters.restore(state.deadFrom ?? null);
-  for (const [key, inbox] of state.inboxes) replyInboxes.set(key, inbox);
+  replyInboxes.restore(state.inboxes);
 }
 
 type Place = Pick<LogPosition, 'seq' | 'atMs'>;
@@ -153,7 +154,7 @@ async function write(context: HostContext, { outbox, policies, deadLetters }: Sn
     throw new AppError('log.unavailable', 'nothing is folded yet: there is nothing to take a snapshot of');
   const startedMs = performance.now();
   const host: HostState = {
-    ...{ outbox: outbox.capture(), inboxes: [...replyInboxes], policies: policies.capture() },
+    ...{ outbox: outbox.capture(), inboxes: replyInboxes.capture(), policies: policies.capture() },
     deadFrom: deadLetters.owedFrom(),
   };
   const { size: workers } = fleet.workers;

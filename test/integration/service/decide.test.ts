@@ -103,6 +103,20 @@ describe('decide', () => {
     for await (const message of answers) expect(message.json()).toMatchObject({ attempt: 'a1', seq: body.seq });
   });
 
+  // The later inbox replaced the first, so anyone who repeated an attempt got its answer in place of its agent.
+  test('one that is published again while it is open is answered at both inboxes', async () => {
+    await publish('worker.w11.worker.registered', { policy: 'held' });
+    const inboxes = ['_INBOX.test.agent', '_INBOX.test.other'];
+    const answers = inboxes.map((inbox) => nc.subscribe(inbox, { max: 1 }));
+    for (const inbox of inboxes) {
+      const h = headers();
+      h.set('Stopgate-Reply', inbox);
+      nc.publish('stopgate.main.worker.w11.stop.attempted', '{"attempt":"a1"}', { headers: h });
+    }
+    for (const answer of answers)
+      for await (const message of answer) expect(message.json()).toMatchObject({ attempt: 'a1', cause: 'idle' });
+  });
+
   test('a hold ends by its own time where no entry comes', async () => {
     await publish('worker.w3.worker.registered', { policy: 'held' });
     const { body } = await ask('decide.w3', { attempt: 'a1' });
@@ -126,7 +140,7 @@ test('get and list show what was stored before', async () => {
   expect((await ask('get.task.T-1')).body).toMatchObject({ task: 'T-1', state: 'idle', queue: 'main' });
   expect((await ask('get.worker.nobody')).code).toBe('404');
   expect((await ask('list.workers', { state: 'blocked' })).body).toMatchObject({
-    items: [{ worker: 'w1' }, { worker: 'w3' }],
+    items: [{ worker: 'w1' }, { worker: 'w11' }, { worker: 'w3' }],
     next: null,
   });
 });

@@ -32,7 +32,7 @@ beforeEach(() => {
   } as unknown as HostContext);
 });
 
-const put = (attempt: string, owner = 'r1') => outbox.put({ worker: 'w1', attempt } as Decision, owner, null, false);
+const put = (attempt: string, owner = 'r1') => outbox.put({ worker: 'w1', attempt } as Decision, owner, [], false);
 function resendFor(turns: number): void {
   for (let turn = 0; turn < turns; turn += 1) {
     nowMs += 500;
@@ -83,7 +83,7 @@ test('what a replica that is gone has left is not sent twice in two seconds eith
 });
 
 test('an attempt of that name, by a worker that was forgotten meanwhile, does not take the place of the first', () => {
-  const putAt = (seq: number) => outbox.put({ worker: 'w1', attempt: 'a1', seq } as Decision, 'r1', null, false);
+  const putAt = (seq: number) => outbox.put({ worker: 'w1', attempt: 'a1', seq } as Decision, 'r1', [], false);
   putAt(30);
   putAt(37);
   outbox.flush();
@@ -99,7 +99,7 @@ test('an attempt of that name, by a worker that was forgotten meanwhile, does no
 
 test('a start sends both from a snapshot, one after the other', () => {
   const stateOf = (seq: number) => ({ decision: { worker: 'w1', attempt: 'a1', seq } as Decision, messageId: 'id' });
-  outbox.restore([30, 37].map((seq) => ({ ...stateOf(seq), owner: 'r1', inbox: null })));
+  outbox.restore([30, 37].map((seq) => ({ ...stateOf(seq), owner: 'r1', inboxes: [] })));
   outbox.open();
   outbox.flush();
   outbox.onPublished('w1', 'a1');
