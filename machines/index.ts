@@ -39,7 +39,7 @@ export {
   type WorkerRecord,
 } from './fleet/fleet.ts';
 export { advanceClock, foldDecision, foldEntry } from './fleet/fold.ts';
-export { decisionSeqOf, isKnownAttempt, noteDecision } from './fleet/known-attempts.ts';
+export { decisionSeqOf, isKnownAttempt } from './fleet/known-attempts.ts';
 export type { Outcome } from './fleet/outcome.ts';
 export { ownerFor, rulesOfMembers } from './fleet/owner.ts';
 export { policyInForce, queueOfWorker } from './fleet/policies.ts';
@@ -51,7 +51,7 @@ export {
   snapshotFormat,
   takeSnapshot,
 } from './fleet/snapshot/snapshot.ts';
-export { type DecisionKey, isOtherDecision } from './fleet/stored-decisions.ts';
+export { type DecisionKey, isOtherDecision, noteDecision } from './fleet/stored-decisions.ts';
 export type { Attempt, Facts, PendingCheck, PolicyInForce } from './guards/attempt.ts';
 export { placeTimeoutMs } from './guards/circumstances.ts';
 export * from './guards/decision.ts';

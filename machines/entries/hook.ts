@@ -60,4 +60,5 @@ export const hookRegistered = z
   .superRefine(checkForm);
 export const hookEnabled = z.object({ hook: idSchema });
 export const hookDisabled = z.object({ hook: idSchema });
+export const hookUnregistered = z.object({ hook: idSchema });
 export const hooksCleared = noFields;

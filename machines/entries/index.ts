@@ -12,7 +12,7 @@ import { checkpointSaved } from './checkpoint.ts';
 import { depthReported } from './depth.ts';
 import { escalationAcknowledged, escalationNotified, escalationResolved } from './escalation.ts';
 import { heartbeatSent } from './heartbeat.ts';
-import { hookDisabled, hookEnabled, hookRegistered, hooksCleared } from './hook.ts';
+import { hookDisabled, hookEnabled, hookRegistered, hooksCleared, hookUnregistered } from './hook.ts';
 import { inputAnswered, inputReceived, inputRequested } from './input.ts';
 import { iterationAdvanced, iterationCompleted, iterationStarted, iterationValidated } from './iteration.ts';
 import { limitCleared, limitReached } from './limit.ts';
@@ -23,7 +23,7 @@ import { replicaJoined, replicaLeft, rulesSet } from './replica.ts';
 import { sessionEnded } from './session.ts';
 import { taskCancelled, taskClaimed, taskCompleted, taskCreated, taskFailed, taskReleased } from './task.ts';
 import { timerFired } from './timer.ts';
-import { toolUsed } from './tool.ts';
+import { toolStarted, toolUsed } from './tool.ts';
 import { workerRegistered, workerRetired } from './worker.ts';
 
 /** By area, the part of a subject that decides who may publish it; `own…`: replicas and operators only. */
@@ -32,6 +32,7 @@ export const entrySchemas = {
     'worker.registered': workerRegistered,
     'heartbeat.sent': heartbeatSent,
     'prompt.submitted': promptSubmitted,
+    'tool.started': toolStarted,
     'tool.used': toolUsed,
     'plan.updated': planUpdated,
     'step.updated': stepUpdated,
@@ -55,6 +56,7 @@ export const entrySchemas = {
     'hook.registered': hookRegistered,
     'hook.enabled': hookEnabled,
     'hook.disabled': hookDisabled,
+    'hook.unregistered': hookUnregistered,
     'hooks.cleared': hooksCleared,
     'iteration.started': iterationStarted,
     'iteration.validated': iterationValidated,
@@ -77,7 +79,6 @@ export const entrySchemas = {
     'worker.retired': workerRetired,
   },
   ownTask: {
-    'attempt.accepted': attemptAccepted,
     'check.finished': checkFinished,
     'timer.fired': timerFired,
     'escalation.acknowledged': escalationAcknowledged,

@@ -3,8 +3,8 @@
  * with the same fields. Everything else is left to the schema, which says what is wrong with it
  * (test/unit/machines/entries/quick-read.test.ts compares them).
  */
-import { isId } from '../values/id.ts';
-import { titleLengthMax } from '../values/limits.ts';
+import { isId, isStepId } from '../values/id.ts';
+import { nameLengthMax, titleLengthMax } from '../values/limits.ts';
 import { isLonger } from '../values/text.ts';
 import { filesFault } from './fields.ts';
 
@@ -20,6 +20,8 @@ export function quickRead(type: string, fields: unknown): object | null {
       return noData;
     case 'tool.used':
       return readTool(given);
+    case 'tool.started':
+      return readStart(given);
     case 'step.updated':
       return readStep(given);
     case 'stop.attempted':
@@ -38,8 +40,14 @@ function readTool({ tool, ok, files, call }: Given): object | null {
   return withoutUndefined({ tool, ok, files, call });
 }
 
+function readStart({ tool, call }: Given): object | null {
+  if (typeof tool !== 'string' || tool === '' || isLonger(tool, nameLengthMax)) return null;
+  if (!isText(call) || (call !== undefined && isLonger(call, nameLengthMax))) return null;
+  return withoutUndefined({ tool, call });
+}
+
 function readStep({ step, title, status }: Given): object | null {
-  if (typeof step !== 'string' || !isId(step) || !isText(title) || !isText(status)) return null;
+  if (typeof step !== 'string' || !isStepId(step) || !isText(title) || !isText(status)) return null;
   if (title !== undefined && isLonger(title, titleLengthMax)) return null;
   return withoutUndefined({ step, title, status });
 }

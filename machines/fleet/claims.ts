@@ -1,5 +1,6 @@
 /** Claims: a worker takes tasks and releases them (protocol.md §3 and §4). */
 import type { WorkerEntry } from '../entries/index.ts';
+import { noPlan, type Plan, planStepsMax, stepsOf } from '../policy/plan.ts';
 import type { TaskEvent } from '../task/events.ts';
 import { heldTasksMax } from '../values/limits.ts';
 import type { WorkerContext } from '../worker/context.ts';
@@ -23,13 +24,14 @@ export function claimTask(fleet: Fleet, record: WorkerRecord, task: string): voi
     facts: { worker: context.worker },
   });
   if (context.attempt !== null) stepTask(fleet, task, { type: 'attempt.opened', ...placeOf(fleet) });
-  const plan = fleet.tasks.get(task)?.snapshot.context.plan ?? null;
+  const plan = planOf(fleet, task);
   stepWorker(fleet, record, { type: 'task.claimed', data: { task }, ...placeOf(fleet), facts: { plan } });
   resumeTasks(fleet, record);
 }
 
 /** Why this worker may not claim the task, or null. */
-function claimFault(fleet: Fleet, { worker, ended, tasks }: WorkerContext, task: string): string | null {
+function claimFault(fleet: Fleet, context: WorkerContext, task: string): string | null {
+  const { worker, ended, tasks } = context;
   if (ended !== null) return `worker ${worker} is ${ended}`;
   if (tasks.length >= heldTasksMax && !tasks.includes(task))
     return `worker ${worker} holds ${heldTasksMax} tasks, the most there may be`;
@@ -38,7 +40,15 @@ function claimFault(fleet: Fleet, { worker, ended, tasks }: WorkerContext, task:
   const { worker: holder, outcome, after } = found.context;
   if (found.value === 'stopped') return `task ${task} is ${outcome ?? 'stopped'}`;
   if (holder !== null && holder !== worker) return `task ${task} is held by ${holder}`;
-  return waitsFor(fleet, after);
+  return waitsFor(fleet, after) ?? (tasks.includes(task) ? null : planFault(context, task, planOf(fleet, task)));
+}
+
+const planOf = (fleet: Fleet, task: string): Plan => fleet.tasks.get(task)?.snapshot.context.plan ?? noPlan;
+
+/** Why the steps of a task do not fit into its worker's plan, or null. Those that it has there already give way. */
+export function planFault({ plan }: WorkerContext, task: string, steps: Plan): string | null {
+  const count = plan.length - stepsOf(plan, task).length + steps.length;
+  return count <= planStepsMax ? null : `the plan would have ${count} steps; ${planStepsMax} is the most there may be`;
 }
 
 /** Of the tasks that one comes after, those that are not completed. */
@@ -73,6 +83,13 @@ export function letGoOfTask(
 export function loseTask(fleet: Fleet, worker: string, task: string): void {
   const record = fleet.workers.get(worker);
   if (record !== undefined) stepWorker(fleet, record, { type: 'task.lost', data: { task }, ...placeOf(fleet) });
+}
+
+/** A held task was given another plan. */
+export function planTask(fleet: Fleet, worker: string, task: string, plan: Plan): void {
+  const record = fleet.workers.get(worker);
+  if (record === undefined) return;
+  stepWorker(fleet, record, { type: 'task.planned', data: { task }, ...placeOf(fleet), facts: { plan } });
 }
 
 export function clearFilesOf(fleet: Fleet, worker: string): void {

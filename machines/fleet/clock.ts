@@ -4,9 +4,8 @@ import type { Deadline, Deadlines } from './deadlines.ts';
 import { type Fleet, pendingIn, placeOf } from './fleet.ts';
 import { forget, nextToForget } from './forgetting.ts';
 import { handBack } from './hand-back.ts';
-import { staleAfterMs } from './presence.ts';
 import { refreshPresence } from './presence-change.ts';
-import { armStaleDeadlines, escalationDueMs, handBackDueMs } from './stale-deadlines.ts';
+import { armStaleDeadlines, escalationDueMs, handBackDueMs, noteStaleDeadline, staleDueMs } from './stale-deadlines.ts';
 import { escalateStale } from './stale-escalation.ts';
 import { stepTask, taskSurroundings } from './tasks.ts';
 
@@ -38,7 +37,9 @@ export function nextDeadline(fleet: Fleet): Deadline | null {
     const movedTo = holdsStill(fleet, next);
     if (movedTo === next.atMs) return next;
     fleet.deadlines.pop();
-    if (movedTo !== null) fleet.deadlines.push({ ...next, atMs: movedTo });
+    if (movedTo === null) continue;
+    fleet.deadlines.push({ ...next, atMs: movedTo });
+    if (next.kind === 'stale') noteStaleDeadline(fleet, next.id, movedTo);
   }
 }
 
@@ -52,7 +53,7 @@ function holdsStill(fleet: Fleet, deadline: Deadline): number | null {
   if (kind === 'limit') return atMs;
   const record = fleet.workers.get(id);
   if (record === undefined) return null;
-  if (kind === 'stale') return Math.max(atMs, record.lastSeenMs + staleAfterMs);
+  if (kind === 'stale') return staleDueMs(record, atMs);
   if (kind === 'escalate') return escalationDueMs(fleet, record);
   if (kind === 'release') return handBackDueMs(fleet, record);
   const open = record.snapshot.context.worker.attempt;
@@ -83,7 +84,7 @@ function handle(fleet: Fleet, { kind, id, attempt }: Deadline): void {
     handBack(fleet, record);
     return;
   }
-  if (kind === 'stale') record.staleArmed = false;
+  if (kind === 'stale') record.staleDueMs = null;
   refreshPresenceOf(fleet, id);
 }
 

@@ -1,8 +1,10 @@
 /** What a worker's machine learns about the fleet around it: policy, usage limits, queue, task. */
 import type { PolicyInForce, TaskFacts } from '../guards/attempt.ts';
+import { noPlan, type Plan, stepsOf } from '../policy/plan.ts';
 import { phaseOf } from '../task/checkpoint.ts';
 import type { WorkerContext } from '../worker/context.ts';
 import type { Surroundings } from '../worker/events.ts';
+import { bareTask } from '../worker/surroundings.ts';
 import { type Fleet, pendingIn } from './fleet.ts';
 import { queueOfWorker } from './policies.ts';
 import { isLimited } from './presence.ts';
@@ -19,12 +21,22 @@ export function surroundingsOf(
     limited: isLimited(fleet, worker, nowMs),
     queue,
     pendingTasks: pendingIn(fleet, queue),
-    task: taskFacts(fleet, worker.tasks.at(-1)),
+    tasks: worker.tasks.length === 0 ? noTasks : worker.tasks.map((task) => taskFacts(fleet, task)),
   };
 }
 
-function taskFacts(fleet: Fleet, task: string | undefined): TaskFacts | null {
-  const context = task === undefined ? undefined : fleet.tasks.get(task)?.snapshot.context;
-  if (context === undefined) return null;
-  return { task: context.task, hooks: context.hooks, iteration: context.iteration, phase: phaseOf(context) };
+const noTasks: readonly TaskFacts[] = Object.freeze([]);
+
+function taskFacts(fleet: Fleet, task: string): TaskFacts {
+  const context = fleet.tasks.get(task)?.snapshot.context;
+  if (context === undefined) return bareTask(task);
+  return { task, hooks: context.hooks, iteration: context.iteration, phase: phaseOf(context) };
+}
+
+/** The steps of a task: as its worker has them, where it is held and the worker has any; else as they are kept with it. */
+export function planOfTask(fleet: Fleet, task: string): Plan {
+  const context = fleet.tasks.get(task)?.snapshot.context;
+  const holder = context?.worker == null ? undefined : fleet.workers.read(context.worker)?.snapshot.context.worker;
+  const held = holder === undefined ? noPlan : stepsOf(holder.plan, task);
+  return held.length > 0 ? held : (context?.plan ?? noPlan);
 }

@@ -9,6 +9,7 @@ import { surroundingsOf } from './facts.ts';
 import type { Fleet, WorkerRecord } from './fleet.ts';
 import { staleAfterMs } from './presence.ts';
 import { refreshPresence } from './presence-change.ts';
+import { armStaleness } from './stale-deadlines.ts';
 import { eventOf, refuseWorker, stepWorker, workerOf } from './workers.ts';
 
 export function foldOwnWorker(fleet: Fleet, entry: OwnWorkerEntry): void {
@@ -28,9 +29,14 @@ export function foldOwnWorker(fleet: Fleet, entry: OwnWorkerEntry): void {
     case 'attempt.accepted':
       if (known !== undefined) accept(fleet, known, entry);
       return;
-    case 'worker.retired':
-      closeSession(fleet, recordFor(fleet, entry.id), entry);
+    case 'worker.retired': {
+      const record = recordFor(fleet, entry.id);
+      closeSession(fleet, record, entry);
+      // No tool of its own keeps it from being stale any more.
+      refreshPresence(fleet, record);
+      armStaleness(fleet, record);
       return;
+    }
     case 'escalation.acknowledged':
     case 'escalation.resolved': {
       const record = recordFor(fleet, entry.id);

@@ -4,7 +4,7 @@
 import type { TaskEntry } from '../entries/index.ts';
 import type { TaskEvent, TaskSurroundings } from '../task/events.ts';
 import { dependentsMax } from '../values/limits.ts';
-import { clearFilesOf, loseTask } from './claims.ts';
+import { clearFilesOf, loseTask, planFault, planTask } from './claims.ts';
 import { type Fleet, placeOf, type TaskRecord } from './fleet.ts';
 import { ownerFor } from './owner.ts';
 import { armStaleDeadlines } from './stale-deadlines.ts';
@@ -29,7 +29,7 @@ export function foldTask(fleet: Fleet, entry: TaskEntry, owner: string | null): 
   }
   const record = fleet.tasks.get(id) as TaskRecord;
   record.namedMs = fleet.nowMs;
-  const fault = dependentsFault(fleet, entry);
+  const fault = dependentsFault(fleet, entry) ?? holderFault(fleet, record, entry);
   if (fault !== null) {
     refuseTask(fleet, id, type, fault);
     return;
@@ -37,7 +37,10 @@ export function foldTask(fleet: Fleet, entry: TaskEntry, owner: string | null): 
   const { worker, refused } = record.snapshot.context;
   stepTask(fleet, id, { type, data: entry.data, ...placeOf(fleet), facts: factsOf(fleet, entry, owner) } as TaskEvent);
   if (worker === null || record.snapshot.context.refused !== refused) return;
-  if (type === 'task.created') armStaleDeadlines(fleet, worker);
+  if (type === 'task.created') {
+    if (entry.data.plan !== undefined) planTask(fleet, worker, id, entry.data.plan);
+    armStaleDeadlines(fleet, worker);
+  }
   if (type === 'task.cancelled') loseTask(fleet, worker, id);
   if (type === 'iteration.started' || type === 'iteration.advanced') clearFilesOf(fleet, worker);
 }
@@ -50,6 +53,13 @@ function dependentsFault({ dependents }: Fleet, entry: TaskEntry): string | null
     return known !== undefined && known.size >= dependentsMax && !known.has(entry.id);
   });
   return full === undefined ? null : `task ${full} has ${dependentsMax} dependents, the most there may be`;
+}
+
+/** Why the new plan of a held task is refused: it becomes a part of its worker's. Null: it is not. */
+function holderFault(fleet: Fleet, { snapshot }: TaskRecord, entry: TaskEntry): string | null {
+  if (entry.type !== 'task.created' || entry.data.plan === undefined) return null;
+  const holder = fleet.workers.get(snapshot.context.worker ?? '');
+  return holder === undefined ? null : planFault(holder.snapshot.context.worker, entry.id, entry.data.plan);
 }
 
 /** Only hooks read the worker that holds it. */

@@ -6,13 +6,15 @@ import type { WorkerEntry } from '../entries/index.ts';
 import { planStepsMax } from '../policy/plan.ts';
 import { backgroundMax, scopesMax } from '../values/limits.ts';
 import type { WorkerContext } from '../worker/context.ts';
+import type { WorkerEvent } from '../worker/events.ts';
 import { refuseRequest } from '../worker/inputs.ts';
 import { closeSession, openAttempt, supersedeAttempt } from './attempts.ts';
 import { claimTask, letGoOfTask, resumeTasks } from './claims.ts';
 import type { Fleet, WorkerRecord } from './fleet.ts';
 import { changeLimit } from './limits.ts';
-import { staleAfterMs } from './presence.ts';
+import { policyInForce } from './policies.ts';
 import { refreshPresence } from './presence-change.ts';
+import { armStaleness } from './stale-deadlines.ts';
 import { eventOf, refuseWorker, stepWorker, workerOf } from './workers.ts';
 
 export function foldWorker(fleet: Fleet, entry: WorkerEntry, seq: number, owner: string | null): void {
@@ -21,18 +23,21 @@ export function foldWorker(fleet: Fleet, entry: WorkerEntry, seq: number, owner:
   record.namedMs = fleet.nowMs;
   const named = 'task' in entry.data ? fleet.tasks.get(entry.data.task) : undefined;
   if (named !== undefined) named.namedMs = fleet.nowMs;
-  if (!record.staleArmed) {
-    record.staleArmed = true;
-    const { worker: id } = record.snapshot.context.worker;
-    fleet.deadlines.push({ atMs: fleet.nowMs + staleAfterMs, kind: 'stale', id, attempt: '' });
-  }
   apply(fleet, record, entry, seq, owner);
+  armStaleness(fleet, record);
   if (record.snapshot.value.presence !== 'active') refreshPresence(fleet, record);
 }
 
 function apply(fleet: Fleet, record: WorkerRecord, entry: WorkerEntry, seq: number, owner: string | null): void {
   const { worker: context } = record.snapshot.context;
   switch (entry.type) {
+    case 'tool.started':
+      stepWorker(fleet, record, {
+        ...eventOf(fleet, entry),
+        facts: { inForce: policyInForce(fleet, context) },
+      } as WorkerEvent);
+      resumeTasks(fleet, record);
+      return;
     case 'stop.attempted':
       openAttempt(fleet, record, entry, seq, owner);
       return;

@@ -25,7 +25,7 @@ export function addAttempt(known: KnownAttempts | null, attempt: string): KnownA
 }
 
 /** Its decision stands in the log. Without effect for an attempt that is not known. */
-export function noteDecision(known: KnownAttempts | null, attempt: string, seq: number): void {
+export function noteDecisionSeq(known: KnownAttempts | null, attempt: string, seq: number): void {
   const index = indexOf(known, attempt);
   if (known !== null && index >= 0) known[index + 1] = seq;
 }

@@ -1,5 +1,6 @@
 /** Which policy applies to a worker, and therefore which queue (protocol.md §5 and §8). */
 import type { PolicyInForce } from '../guards/attempt.ts';
+import { joinChecks } from '../policy/checks/form.ts';
 import { isProfile } from '../policy/persistence.ts';
 import { builtInPolicy } from '../policy/policy.ts';
 import type { Assignment } from '../policy/policy-set.ts';
@@ -11,33 +12,55 @@ const notesMax = 16;
 
 /**
  * The first policy that the set has: of the rows of `assign` that fit, of the held task (the one claimed last), of the
- * worker, `default` (protocol.md §5). A name that the set does not have is passed over, and noted.
+ * worker, `default`. Unless a row binds them all, the checks are those of the policies of all held tasks (protocol.md
+ * §5). A name that the set does not have is passed over, and noted.
  */
 export function policyInForce(fleet: Fleet, worker: WorkerContext): PolicyInForce {
   const notes: string[] = [];
   if (worker.profile !== null && !isProfile(worker.profile))
     notes.push(`profile ${worker.profile} is unknown and ignored`);
-  for (const { name, of } of policyNames(fleet, worker)) {
-    const found = policyNamed(fleet, name);
-    if (found !== null) return withNotes(found, notes);
-    if (notes.length < notesMax) notes.push(`policy ${name} ${of} is unknown and passed over`);
-  }
-  return withNotes(policyNamed(fleet, 'default') as Named, notes);
+  const assigned = firstOf(fleet, assignedNames(fleet, worker), notes);
+  if (assigned !== null) return withNotes(assigned, notes);
+  const own = ownNames(worker);
+  const ofTasks = worker.tasks.map((task) => firstOf(fleet, [...taskNames(fleet, task), ...own], notes));
+  const last = ofTasks.at(-1) ?? firstOf(fleet, own, notes) ?? defaultOf(fleet);
+  const others = new Set(ofTasks.map((it) => (it ?? defaultOf(fleet)).policy));
+  if (others.size < 2) return withNotes(last, notes);
+  const checks = joinChecks([...others].map((it) => it.checks));
+  return withNotes({ ...last, policy: { ...last.policy, checks } }, notes);
 }
 
 type Named = Omit<PolicyInForce, 'notes'>;
 const withNotes = ({ name, seq, policy }: Named, notes: readonly string[]) => ({ name, seq, policy, notes });
 
-function policyNames(fleet: Fleet, worker: WorkerContext): { readonly name: string; readonly of: string }[] {
-  const names = fleet.policies.assign
+/** A policy's name, and whose it is. */
+type Name = { readonly name: string; readonly of: string };
+
+/** The first that the set has, or null. */
+function firstOf(fleet: Fleet, names: readonly Name[], notes: string[]): Named | null {
+  for (const { name, of } of names) {
+    const found = policyNamed(fleet, name);
+    if (found !== null) return found;
+    const note = `policy ${name} ${of} is unknown and passed over`;
+    if (notes.length < notesMax && !notes.includes(note)) notes.push(note);
+  }
+  return null;
+}
+
+const assignedNames = ({ policies }: Fleet, worker: WorkerContext): Name[] =>
+  policies.assign
     .filter((row) => isFor(row, worker))
     .map((row) => ({ name: row.policy, of: `assigned to worker ${worker.worker}` }));
-  const task = worker.tasks.at(-1);
-  const ofTask = task === undefined ? null : (fleet.tasks.get(task)?.snapshot.context.policy ?? null);
-  if (ofTask !== null) names.push({ name: ofTask, of: `of task ${task}` });
-  if (worker.policy !== null) names.push({ name: worker.policy, of: `of worker ${worker.worker}` });
-  return names;
+
+function taskNames(fleet: Fleet, task: string): Name[] {
+  const name = fleet.tasks.get(task)?.snapshot.context.policy ?? null;
+  return name === null ? [] : [{ name, of: `of task ${task}` }];
 }
+
+const ownNames = ({ policy, worker }: WorkerContext): Name[] =>
+  policy === null ? [] : [{ name: policy, of: `of worker ${worker}` }];
+
+const defaultOf = (fleet: Fleet): Named => policyNamed(fleet, 'default') as Named;
 
 function isFor(row: Assignment, worker: WorkerContext): boolean {
   if (row.agent !== undefined && row.agent !== worker.agent) return false;

@@ -4,7 +4,7 @@ import type { WorkerContext } from '../worker/context.ts';
 import type { Fleet, WorkerRecord } from './fleet.ts';
 
 /** A worker is stale this long after its last entry. */
-export const activeForMs = 120_000;
+const activeForMs = 120_000;
 
 /** Active within two minutes, stale from the first millisecond after (seed 004, Rate Limit Considerations). */
 export const staleAfterMs = activeForMs + 1;
@@ -16,7 +16,14 @@ export function isLimited(fleet: Fleet, worker: WorkerContext, nowMs: number): b
   return holds(worker.limit) || worker.scopes.some((scope) => holds(fleet.scopes.get(scope)?.limit));
 }
 
+/** From when on the worker is stale, unless something of its own comes before. A tool that runs keeps it active. */
+export function staleFromMs({ snapshot, lastSeenMs }: WorkerRecord): number {
+  let fromMs = lastSeenMs + staleAfterMs;
+  for (const { untilMs } of snapshot.context.worker.calls) fromMs = Math.max(fromMs, untilMs + 1);
+  return fromMs;
+}
+
 export function presenceAt(fleet: Fleet, record: WorkerRecord, nowMs: number): Presence {
   if (isLimited(fleet, record.snapshot.context.worker, nowMs)) return 'limited';
-  return nowMs - record.lastSeenMs >= staleAfterMs ? 'stale' : 'active';
+  return nowMs >= staleFromMs(record) ? 'stale' : 'active';
 }

@@ -20,7 +20,8 @@ export type WorkerRecord = Forgettable & {
   snapshot: WorkerSnapshot;
   /** Time of the last entry that the worker itself published. */
   lastSeenMs: number;
-  staleArmed: boolean;
+  /** When it is next looked at whether it is stale: the time of its deadline; null: it has none. */
+  staleDueMs: number | null;
   /** When its open attempt is next evaluated; null: no deadline. */
   wakeMs: number | null;
   owner: string | null;
@@ -38,7 +39,7 @@ export type WorkerRecord = Forgettable & {
 export const createRecord = (snapshot: WorkerSnapshot, nowMs: number): WorkerRecord => ({
   snapshot,
   lastSeenMs: nowMs,
-  staleArmed: false,
+  staleDueMs: null,
   wakeMs: null,
   owner: null,
   accepted: false,
@@ -54,6 +55,8 @@ export const createRecord = (snapshot: WorkerSnapshot, nowMs: number): WorkerRec
 export type TaskRecord = Forgettable & {
   snapshot: TaskSnapshot;
   lastMove: StateMove | null;
+  /** The attempt that completed it, and where its decision stands in the log, if that is stored by now. */
+  judged: { readonly worker: string; readonly attempt: string; readonly seq: number | null } | null;
   /** How many of the tasks in its `after` are not completed. */
   openAfter: number;
 };

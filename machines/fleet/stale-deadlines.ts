@@ -2,7 +2,28 @@
 import { parseIsoTime } from '../values/iso-time.ts';
 import type { Fleet, WorkerRecord } from './fleet.ts';
 import { policyInForce } from './policies.ts';
-import { activeForMs, staleAfterMs } from './presence.ts';
+import { staleAfterMs, staleFromMs } from './presence.ts';
+
+/**
+ * Sets the deadline at which a worker is looked at: a new one where it has none, or where a tool that has ended makes it
+ * stale sooner than its deadline. The later one is dropped when its time comes.
+ */
+export function armStaleness(fleet: Fleet, record: WorkerRecord): void {
+  if (record.staleDueMs !== null && record.staleDueMs <= fleet.nowMs + staleAfterMs) return;
+  const atMs = staleFromMs(record);
+  if (record.staleDueMs !== null && record.staleDueMs <= atMs) return;
+  record.staleDueMs = atMs;
+  fleet.deadlines.push({ atMs, kind: 'stale', id: record.snapshot.context.worker.worker, attempt: '' });
+}
+
+/** When a deadline of a worker's staleness is due; null: another took its place. */
+export const staleDueMs = (record: WorkerRecord, atMs: number): number | null =>
+  record.staleDueMs === atMs ? Math.max(atMs, staleFromMs(record)) : null;
+
+export function noteStaleDeadline(fleet: Fleet, worker: string, atMs: number): void {
+  const record = fleet.workers.get(worker);
+  if (record !== undefined) record.staleDueMs = atMs;
+}
 
 /** To be called when one of their conditions may have become true. */
 export function armStaleDeadlines(fleet: Fleet, worker: string): void {
@@ -18,13 +39,14 @@ export function armStaleDeadlines(fleet: Fleet, worker: string): void {
  * When the worker is escalated; null: not in its current state. A usage limit is waited out. While an attempt is open
  * the worker waits for us; after the answer it has the time again after which it is stale.
  */
-export function escalationDueMs(fleet: Fleet, { snapshot, lastSeenMs }: WorkerRecord): number | null {
+export function escalationDueMs(fleet: Fleet, record: WorkerRecord): number | null {
+  const { snapshot } = record;
   const { worker } = snapshot.context;
   const { tasks, attempt, lastDecision } = worker;
   if (tasks.length === 0 || attempt !== null || snapshot.value.presence !== 'stale') return null;
   if (policyInForce(fleet, worker).policy.onStale !== 'escalate') return null;
   const answeredMs = lastDecision === null ? 0 : (parseIsoTime(lastDecision.at) ?? 0);
-  return Math.max(lastSeenMs, answeredMs) + staleAfterMs;
+  return Math.max(staleFromMs(record), answeredMs + staleAfterMs);
 }
 
 /**
@@ -32,12 +54,14 @@ export function escalationDueMs(fleet: Fleet, { snapshot, lastSeenMs }: WorkerRe
  * its end (protocol.md §8). Nothing is taken away while an attempt is open, since the worker then waits for us; it gets
  * the whole time after the answer.
  */
-export function handBackDueMs(fleet: Fleet, { snapshot, lastSeenMs, limitEndedMs }: WorkerRecord): number | null {
+export function handBackDueMs(fleet: Fleet, record: WorkerRecord): number | null {
+  const { snapshot, limitEndedMs } = record;
   const { releaseAfterMs } = fleet.policies;
   const { tasks, attempt, lastDecision } = snapshot.context.worker;
   if (releaseAfterMs === null || tasks.length === 0 || attempt !== null || snapshot.value.presence !== 'stale')
     return null;
   const answeredMs = lastDecision === null ? 0 : (parseIsoTime(lastDecision.at) ?? 0);
-  const sinceMs = Math.max(limitEndedMs ?? lastSeenMs + activeForMs, answeredMs);
-  return Math.max(sinceMs + releaseAfterMs, lastSeenMs + staleAfterMs);
+  const staleMs = staleFromMs(record);
+  const sinceMs = Math.max(limitEndedMs ?? staleMs - 1, answeredMs);
+  return Math.max(sinceMs + releaseAfterMs, staleMs);
 }

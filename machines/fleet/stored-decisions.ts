@@ -4,10 +4,11 @@
  * their counts are based on it.
  */
 import type { Decision } from '../guards/decision.ts';
-import { resetCounts } from '../worker/changes.ts';
+import { resetCounts, withoutTasks } from '../worker/changes.ts';
 import { changeContext, empty, type WorkerContext } from '../worker/context.ts';
 import { dispositionOf, escalationOf } from '../worker/decide.ts';
 import type { Fleet } from './fleet.ts';
+import { noteDecisionSeq } from './known-attempts.ts';
 import { moveWorker } from './workers.ts';
 
 /** The fields by which two decisions of an attempt are compared. */
@@ -37,6 +38,19 @@ export function takeDecision(fleet: Fleet, stored: Decision): boolean {
   return true;
 }
 
+/** A decision entry stands in the log at `seq`: whoever asks for the decision again is answered from there. */
+export function noteDecision(fleet: Fleet, worker: string, attempt: string, seq: number): void {
+  const record = fleet.workers.get(worker);
+  if (record === undefined) return;
+  noteDecisionSeq(record.known, attempt, seq);
+  const { lastDecision } = record.snapshot.context.worker;
+  if (lastDecision?.attempt !== attempt) return;
+  for (const id of lastDecision.tasks) {
+    const task = fleet.tasks.get(id);
+    if (task?.judged?.worker === worker && task.judged.attempt === attempt) task.judged = { worker, attempt, seq };
+  }
+}
+
 function isAnother({ attempt, lastDecision }: WorkerContext, stored: DecisionKey): boolean {
   const isOf = (it: { readonly attempt: string | null; readonly seq: number | null } | null) =>
     it !== null && it.attempt === stored.attempt && it.seq === stored.seq;
@@ -59,9 +73,9 @@ function changeBy(worker: WorkerContext, stored: Decision): Partial<WorkerContex
   const lastDisposition = dispositionOf(stored);
   const isFreed = lastDisposition === 'completed' || lastDisposition === 'escalated' || lastDisposition === 'released';
   return {
-    ...{ attempt: null, lastDecision, lastDisposition, lastCheckpoint: null, lastHookRuns: empty },
+    ...{ attempt: null, lastDecision, lastDisposition, lastJudgedTasks: empty },
     ...(isReset ? resetCounts : counts),
     escalation: stored.action === 'escalate' ? (worker.escalation ?? escalationOf(lastDecision)) : null,
-    ...(isFreed ? { tasks: empty } : {}),
+    ...(isFreed ? withoutTasks(worker, worker.tasks) : {}),
   };
 }

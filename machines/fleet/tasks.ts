@@ -15,6 +15,7 @@ export function createTask(fleet: Fleet, task: string, queue: string | null): vo
     snapshot: fleet.taskStepper.start({ fleet: fleet.name, task, queue }),
     ...newlyNamed(fleet.nowMs),
     lastMove: null,
+    judged: null,
     openAfter: 0,
   });
   fleet.watcher?.task(task, 'idle', 'idle', 'task.created');

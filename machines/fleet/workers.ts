@@ -1,6 +1,7 @@
 /** Workers: steps their machines, and carries what follows to tasks, deadlines and outcomes. */
 import type { OwnWorkerEntry, WorkerEntry } from '../entries/index.ts';
 import { checkpointOfHooks } from '../guards/task-hooks/checkpoint.ts';
+import { stepsOf } from '../policy/plan.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
 import type { WorkerContext } from '../worker/context.ts';
 import { escalationOf } from '../worker/decide.ts';
@@ -44,8 +45,19 @@ export function moveWorker(fleet: Fleet, record: WorkerRecord, next: WorkerRecor
     trackEscalation(fleet, 'worker', after.worker, after.escalation !== null, record.owner);
   if (after.attempt !== null || before.attempt !== null) trackAttempt(fleet, record, before, after);
   if (after.inputs !== before.inputs) fleet.outcomes.push({ kind: 'inputs', worker: after.worker });
+  if (after.tasks === before.tasks) return;
+  returnPlans(fleet, before, after);
   // The held tasks say which policy holds.
-  if (after.tasks !== before.tasks) armStaleDeadlines(fleet, after.worker);
+  armStaleDeadlines(fleet, after.worker);
+}
+
+/** What was done of a task that the worker let go of is kept with it, for the next worker. */
+function returnPlans(fleet: Fleet, before: WorkerContext, after: WorkerContext): void {
+  for (const task of before.tasks) {
+    if (after.tasks.includes(task)) continue;
+    const steps = stepsOf(before.plan, task);
+    if (steps.length > 0) stepTask(fleet, task, { type: 'steps.returned', steps, ...placeOf(fleet) });
+  }
 }
 
 /** To be called after each step of its machine. */
@@ -66,16 +78,21 @@ export const eventOf = (fleet: Fleet, { type, data }: WorkerEntry | OwnWorkerEnt
 function carryDecision(fleet: Fleet, before: WorkerContext, after: WorkerContext): void {
   const decision = after.lastDecision as NonNullable<WorkerContext['lastDecision']>;
   fleet.outcomes.push({ kind: 'decided', decision, openedMs: before.attempt?.atMs ?? fleet.nowMs });
-  if (decision.task !== null) recordHookRuns(fleet, decision.task, decision.attempt, after.lastHookRuns);
-  if (after.lastCheckpoint !== null && decision.task !== null) {
-    const data = checkpointOfHooks(decision.attempt ?? '', after.lastCheckpoint.data);
-    stepTask(fleet, decision.task, { type: 'checkpoint.saved', data, ...placeOf(fleet) });
+  for (const { task, runs, checkpoint } of after.lastJudgedTasks) {
+    recordHookRuns(fleet, task, decision.attempt, runs);
+    if (checkpoint === null) continue;
+    const data = checkpointOfHooks(decision.attempt ?? '', checkpoint.data);
+    stepTask(fleet, task, { type: 'checkpoint.saved', data, ...placeOf(fleet) });
   }
   const escalation =
     after.lastDisposition === 'escalated'
       ? { ...escalationOf(decision), withWorker: decision.action === 'escalate' }
       : null;
+  const { worker } = after;
   for (const task of before.tasks) {
+    const record = fleet.tasks.get(task);
+    if (record !== undefined && after.lastDisposition === 'completed')
+      record.judged = { worker, attempt: decision.attempt ?? '', seq: null };
     // An attempt that was decided at once never opened for its task.
     if (before.attempt === null) stepTask(fleet, task, { type: 'attempt.opened', ...placeOf(fleet) });
     stepTask(fleet, task, {

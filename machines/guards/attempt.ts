@@ -6,10 +6,9 @@ import type { Feedback } from '../policy/checks/check-result.ts';
 import type { Plan } from '../policy/plan.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { Escalation } from '../values/escalation.ts';
-import type { JsonText } from '../values/json-text.ts';
 import type { Verdict } from './decision.ts';
 import type { GuardName } from './names.ts';
-import type { Hook, HookResults, HookRun, Iteration } from './task-hooks/hook.ts';
+import type { Hook, HookResults, Iteration, JudgedTask } from './task-hooks/hook.ts';
 
 /** The policy that an attempt began with. `notes`: names that were unknown, so that `default` is in force instead. */
 export type PolicyInForce = {
@@ -59,9 +58,8 @@ export type Attempt = {
   /** How long the attempt has waited for answers from outside: milliseconds of the log's time. */
   readonly waitedMs: { readonly checks: number; readonly hooks: number };
   readonly isHeld: boolean;
-  /** What the hooks want saved with the task. */
-  readonly checkpoint: { readonly data: JsonText | null } | null;
-  readonly hookRuns: readonly HookRun[];
+  /** What the hooks of the held tasks gave, in the order of the claims. */
+  readonly judgedTasks: readonly JudgedTask[];
 };
 
 /** What the guards see beside the worker and its attempt: the fleet around it, at `nowMs` of the log's time. */
@@ -70,9 +68,10 @@ export type Facts = {
   readonly limited: boolean;
   readonly queue: string;
   readonly pendingTasks: number;
-  /** The held task that was claimed last. */
-  readonly task: TaskFacts | null;
+  /** The held tasks, in the order of the claims. */
+  readonly tasks: readonly TaskFacts[];
 };
+/** A held task as the guards see it: its hooks, its current iteration, and the phase of its last checkpoint. */
 export type TaskFacts = {
   readonly task: string;
   readonly hooks: readonly Hook[];

@@ -1,4 +1,4 @@
-/** Guard 3: stops for a used-up budget, or for a reason that the policy lists, are not judged. */
+/** Guard `bypass`: stops for a used-up budget, or for a reason that the policy lists, are not judged. */
 import { allow, constantPass, decide, type Guard, pass } from './guard.ts';
 
 export const bypass: Guard = ({ worker: { budgetExhausted }, attempt: { fields, inForce } }) => {

@@ -1,4 +1,4 @@
-/** Guard 8: every check of the policy passes. Checks with effects are pending until an entry answers them. */
+/** Guard `checks`: every check of the policy passes. Checks with effects are pending until an entry answers them. */
 import { checkTimeoutMs } from '../policy/checks/check.ts';
 import { evaluateChecks, unreached } from '../policy/checks/evaluate.ts';
 import { circumstancesOf, pendingSince } from './circumstances.ts';
@@ -10,7 +10,11 @@ export const checks: Guard = (scope) => {
   const { checks: ofPolicy } = attempt.inForce.policy;
   const input = { checks: ofPolicy.map((check) => check.name) };
   if (ofPolicy.length === 0) return pass('none', input);
-  const facts = { plan: worker.plan, validation: attempt.fields.validation ?? [], ...circumstancesOf(scope) };
+  const facts = {
+    plan: worker.plan,
+    validation: attempt.fields.validation ?? [],
+    ...circumstancesOf(scope, attempt.facts.tasks.at(-1)),
+  };
   const { outcome, findings, feedback } = evaluateChecks(ofPolicy, facts, attempt.findings);
   const kept = { findings, feedback };
   const withNotRun = () => {

@@ -3,16 +3,21 @@ import type { CheckResult } from '../policy/checks/check-result.ts';
 import type { Circumstances } from '../policy/condition.ts';
 import { createWork } from '../policy/work.ts';
 import { formatDuration } from '../values/duration.ts';
-import type { Attempt, PendingCheck } from './attempt.ts';
+import type { Attempt, PendingCheck, TaskFacts } from './attempt.ts';
 import type { GuardScope } from './guard.ts';
 
-export function circumstancesOf({ worker, attempt: { facts, fields } }: GuardScope): Circumstances {
+/** @param task the held task that the conditions see; undefined: none is held */
+export function circumstancesOf(
+  { worker, attempt: { fields } }: GuardScope,
+  task: TaskFacts | undefined,
+  work = createWork(),
+): Circumstances {
   return {
-    iteration: facts.task?.iteration?.iteration ?? 0,
-    phase: facts.task?.phase ?? null,
+    iteration: task?.iteration?.iteration ?? 0,
+    phase: task?.phase ?? null,
     files: fields.files === undefined ? [worker.files] : [worker.files, fields.files],
     labels: worker.labels,
-    work: createWork(),
+    work,
   };
 }
 

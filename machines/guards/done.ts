@@ -1,10 +1,10 @@
-/** Guard 13: nothing prevents the stop. Always decides. */
+/** Guard `done`: nothing prevents the stop. Always decides. */
 import { allow, decide, type Guard, type GuardScope } from './guard.ts';
 
 export const done: Guard = (scope) => {
   const { inForce, facts } = scope.attempt;
   const { checks } = inForce.policy;
-  const hooks = facts.task?.hooks.some((it) => it.enabled) ?? false;
+  const hooks = facts.tasks.some((task) => task.hooks.some((it) => it.enabled));
   const input = { checks: checks.length, hooks };
   if (checks.length === 0 && !hooks) {
     const ruling = allow('complete', 'no-policy', 'No check or hook was set for this stop');

@@ -1,4 +1,4 @@
-/** Guard 2: an escalated worker stops until a person has resolved it. */
+/** Guard `escalated`: an escalated worker stops until a person has resolved it. */
 import { allow, constantPass, decide, type Guard } from './guard.ts';
 
 export const escalated: Guard = ({ worker }) => {

@@ -67,7 +67,7 @@ export const isBehind = (guard: GuardName, { guard: at }: Attempt): boolean =>
 export function advanceTo(until: GuardName, worker: JudgedAttempt): Attempt {
   const attempt: Progress = { ...worker.attempt, verdicts: worker.attempt.verdicts.slice() };
   for (const guard of guardNames.slice(guardNames.indexOf(attempt.guard), guardNames.indexOf(until))) {
-    if (guard === 'stuck') continue;
+    if (guard === 'retries' || guard === 'stuck') continue;
     const result = resultOf(guard, worker);
     keep(attempt, guard, result);
     attempt.verdicts.push(result.isError ? errorVerdict(result, attempt, guard) : passVerdict(result, guard));
@@ -93,8 +93,7 @@ export function stopAt(guard: GuardName, result: GuardResult, from: Attempt, ver
 function keep(attempt: Progress, guard: GuardName, { kept }: GuardResult): void {
   if (kept === undefined) return;
   if (kept.findings !== undefined) attempt.findings = kept.findings;
-  if (kept.checkpoint !== undefined) attempt.checkpoint = kept.checkpoint;
-  if (kept.hookRuns !== undefined) attempt.hookRuns = kept.hookRuns;
+  if (kept.judgedTasks !== undefined) attempt.judgedTasks = kept.judgedTasks;
   // Checks give all their feedback each time; hooks come after them.
   if (kept.feedback !== undefined)
     attempt.feedback = guard === 'checks' ? kept.feedback : [...attempt.feedback, ...kept.feedback];
@@ -136,7 +135,7 @@ export const isFailure = ({
 }: Pick<Ruling, 'decision'> & { readonly guard: GuardName | null }): boolean =>
   decision === 'block' && (guard === 'checks' || guard === 'hooks');
 
-/** Guards 8 and 9 are behind: a streak of equal failures ends, unless one of them could not be judged. */
+/** `checks` and `hooks` are behind: a streak of equal failures ends, unless one of them could not be judged. */
 export const streakAfter = (streak: FailureStreak | null, attempt: Attempt): FailureStreak | null =>
   isBehind('hooks', attempt) && !isUnjudged(attempt) ? null : streak;
 

@@ -4,11 +4,10 @@
  */
 import type { Findings } from '../policy/checks/check.ts';
 import type { Feedback } from '../policy/checks/check-result.ts';
-import type { JsonText } from '../values/json-text.ts';
 import type { Attempt, JudgedWorker, PendingCheck } from './attempt.ts';
 import type { Decision } from './decision.ts';
 import type { GuardName } from './names.ts';
-import type { HookRun } from './task-hooks/hook.ts';
+import type { JudgedTask } from './task-hooks/hook.ts';
 
 export type GuardScope = {
   readonly worker: JudgedWorker;
@@ -42,8 +41,7 @@ export type Kept = {
   readonly findings?: Findings;
   /** All that is known of checks, or what hooks add to it. */
   readonly feedback?: readonly Feedback[];
-  readonly checkpoint?: { readonly data: JsonText | null };
-  readonly hookRuns?: readonly HookRun[];
+  readonly judgedTasks?: readonly JudgedTask[];
 };
 
 export const pass = (detail: string, input: Record<string, unknown> = {}): GuardResult => ({

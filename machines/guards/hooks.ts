@@ -1,60 +1,86 @@
-/** Guard 9: the hooks that were registered on the held task (protocol.md §7). */
+/** Guard `hooks`: the hooks that were registered on the held tasks, task by task in the order of the claims (protocol.md §7). */
 import { checkTimeoutMs } from '../policy/checks/check.ts';
 import type { Feedback } from '../policy/checks/check-result.ts';
 import { promisesOf } from '../policy/promise.ts';
+import { createWork, type Work } from '../policy/work.ts';
 import { cutMiddle } from '../values/text.ts';
+import type { TaskFacts } from './attempt.ts';
 import { circumstancesOf, pendingSince } from './circumstances.ts';
-import { allow, block, constantPass, type Guard, type GuardScope } from './guard.ts';
+import { allow, block, constantPass, type Guard, type GuardResult, type GuardScope } from './guard.ts';
 import { promptFor } from './prompt.ts';
 import { evaluateHooks } from './task-hooks/evaluate.ts';
-import type { HookFacts, HookResults, HookRun } from './task-hooks/hook.ts';
+import type { HookFacts, HookResults, HookRun, JudgedTask } from './task-hooks/hook.ts';
 
+/** The first task whose hooks do not complete decides, and what could not be judged of any is an error. */
 export const hooks: Guard = (scope) => {
-  const { attempt } = scope;
-  const { task } = attempt.facts;
-  if (task === null || task.hooks.length === 0) return none;
-  const place = { task: task.task, hooks: task.hooks.filter((it) => it.enabled).map((it) => it.hook) };
-  const outcome = evaluateHooks(task.hooks, hookFactsOf(scope), resultsOf(scope));
-  if (outcome.kind === 'pending') {
-    const { key, name } = outcome;
-    const pending = pendingSince(attempt, { name, timeoutMs: checkTimeoutMs, onRunner: false });
-    const check = { by: 'hooks', key: `${task.task}:${key}`, remote: name, ...pending } as const;
-    return { kind: 'pending', detail: `asked ${name}`, input: place, check };
+  const { tasks } = scope.attempt.facts;
+  const work = createWork();
+  const judgedTasks: JudgedTask[] = [];
+  let result = none;
+  let error: string | null = null;
+  for (const task of tasks) {
+    if (task.hooks.length === 0) continue;
+    const judged = judgeTask(scope, task, work);
+    if (judged.kind === 'pending') return judged;
+    judgedTasks.push(...(judged.kept?.judgedTasks ?? []));
+    if (judged.isError) error ??= judged.detail;
+    result = { ...judged, kept: { ...judged.kept, judgedTasks } };
+    if (result.kind === 'decides') return result;
   }
-  const { runs } = outcome;
-  const input = { ...place, said: runs.map(shownOf) };
-  const failed = runs.find((run) => run.action === 'skip' && run.failed);
-  const error = failed === undefined ? {} : ({ isError: true, detail: `${failed.hook}: ${failed.reason}` } as const);
-  if (outcome.kind === 'none')
-    return { kind: 'pass', detail: 'none has a say', input, kept: { hookRuns: runs }, ...error };
-  const { hookId, action, reason, metadata } = outcome;
-  const kept = { hookRuns: runs, ...(outcome.checkpoint ? { checkpoint: { data: outcome.checkpointData } } : {}) };
-  const result = { detail: `${hookId}: ${action} (${reason})`, input };
-  if (action === 'complete') return { ...result, kind: 'pass', kept, ...error };
-  if (action === 'escalate')
-    return { ...result, kind: 'decides', kept, ruling: allow('escalate', 'escalated', reason) };
-  const feedback: Feedback[] = [{ check: hookId, outcome: 'fail', message: reason, details: metadata() }];
-  const ruling = block('incomplete', reason, outcome.nextPrompt ?? promptFor(reason, feedback));
-  return { ...result, kind: 'decides', kept: { ...kept, feedback }, ruling, reasons: outcome.reasons };
+  return error === null ? result : { ...result, isError: true, detail: error };
 };
 
 const none = constantPass('none');
 
+function judgeTask(scope: GuardScope, task: TaskFacts, work: Work): GuardResult {
+  const { attempt } = scope;
+  // Beside another task a text says which one it is about.
+  const of = attempt.facts.tasks.length > 1 ? `${task.task}: ` : '';
+  const place = { task: task.task, hooks: task.hooks.filter((it) => it.enabled).map((it) => it.hook) };
+  const outcome = evaluateHooks(task.hooks, hookFactsOf(scope, task, work), resultsOf(scope, task.task));
+  if (outcome.kind === 'pending') {
+    const { key, name } = outcome;
+    const pending = pendingSince(attempt, { name, timeoutMs: checkTimeoutMs, onRunner: false });
+    const check = { by: 'hooks', key: `${task.task}:${key}`, remote: name, ...pending } as const;
+    return { kind: 'pending', detail: `${of}asked ${name}`, input: place, check };
+  }
+  const { runs } = outcome;
+  const input = { ...place, said: runs.map(shownOf) };
+  const failed = runs.find((run) => run.action === 'skip' && run.failed);
+  const error =
+    failed === undefined ? {} : ({ isError: true, detail: `${of}${failed.hook}: ${failed.reason}` } as const);
+  const judged = { task: task.task, runs, checkpoint: null };
+  if (outcome.kind === 'none')
+    return { kind: 'pass', detail: `${of}none has a say`, input, kept: { judgedTasks: [judged] }, ...error };
+  const { hookId, action, metadata } = outcome;
+  const checkpoint = outcome.checkpoint ? { data: outcome.checkpointData } : null;
+  const kept = { judgedTasks: [{ ...judged, checkpoint }] };
+  const result = { detail: `${of}${hookId}: ${action} (${outcome.reason})`, input };
+  if (action === 'complete') return { ...result, kind: 'pass', kept, ...error };
+  const reason = `${of}${outcome.reason}`;
+  if (action === 'escalate')
+    return { ...result, kind: 'decides', kept, ruling: allow('escalate', 'escalated', reason) };
+  const feedback: Feedback[] = [{ check: hookId, outcome: 'fail', message: reason, details: metadata() }];
+  const ruling = block('incomplete', reason, outcome.nextPrompt ?? promptFor(reason, feedback));
+  const [first = '', ...others] = outcome.reasons;
+  return { ...result, kind: 'decides', kept: { ...kept, feedback }, ruling, reasons: [`${of}${first}`, ...others] };
+}
+
 const shownOf = ({ hook, action, reason }: HookRun) => ({ hook, action, reason: cutMiddle(reason, 200) });
 
-function hookFactsOf(scope: GuardScope): HookFacts {
-  const { fields, facts } = scope.attempt;
+function hookFactsOf(scope: GuardScope, task: TaskFacts, work: Work): HookFacts {
+  const { fields } = scope.attempt;
   return {
-    ...circumstancesOf(scope),
+    ...circumstancesOf(scope, task, work),
     promises: promisesOf(fields),
     validation: fields.validation ?? [],
-    current: facts.task?.iteration ?? null,
+    current: task.iteration,
   };
 }
 
 /** A worker may claim another task while a hook is pending, and hooks are named within their task. */
-function resultsOf({ attempt: { facts, hookResults } }: GuardScope): HookResults {
-  const prefix = `${facts.task?.task ?? null}:`;
+function resultsOf({ attempt: { hookResults } }: GuardScope, task: string): HookResults {
+  const prefix = `${task}:`;
   return Object.fromEntries(
     Object.entries(hookResults)
       .filter(([key]) => key.startsWith(prefix))

@@ -1,4 +1,4 @@
-/** Guard 12: with persistence on, a worker without a task is kept alive until its idle timeout. */
+/** Guard `idle`: with persistence on, a worker without a task is kept alive until its idle timeout. */
 import { formatDuration } from '../values/duration.ts';
 import type { JudgedWorker } from './attempt.ts';
 import type { Idle } from './decision.ts';

@@ -1,4 +1,4 @@
-/** Guard 4: while a usage limit applies, the session pauses. */
+/** Guard `limited`: while a usage limit applies, the session pauses. */
 import { allow, constantPass, decide, type Guard } from './guard.ts';
 
 export const limited: Guard = ({ attempt: { facts } }) => {

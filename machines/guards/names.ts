@@ -5,13 +5,18 @@ export const guardNames = [
   'bypass',
   'limited',
   'waiting',
-  'retries',
   'promise',
   'checks',
   'hooks',
+  'retries',
   'stuck',
   'pending',
   'idle',
   'done',
 ] as const;
 export type GuardName = (typeof guardNames)[number];
+
+/** Asked only if `checks` or `hooks` would block, before the block is given; listed only if they decide, and then last. */
+export type FailureGuard = 'retries' | 'stuck';
+/** The guards whose block says that the work is not done. */
+export type WorkGuard = 'checks' | 'hooks';

@@ -1,4 +1,4 @@
-/** Guard 11: with persistence on, a worker continues while tasks wait in its queue. */
+/** Guard `pending`: with persistence on, a worker continues while tasks wait in its queue. */
 import { block, decide, type Guard, pass } from './guard.ts';
 import { keepAlive } from './keep-alive.ts';
 

@@ -1,4 +1,4 @@
-/** Guard 7: if an agent promises ESCALATE or BLOCKED, a person is asked, provided that the policy reads promises. */
+/** Guard `promise`: if an agent promises ESCALATE or BLOCKED, a person is asked, provided that the policy reads promises. */
 import { type PromiseName, promisesOf } from '../policy/promise.ts';
 import { allow, constantPass, decide, type Guard, pass } from './guard.ts';
 

@@ -1,25 +1,24 @@
 /**
- * Guard 10: if an agent is blocked for the same reason again and again, a person is asked (policy `stuckAfter`).
- * Evaluated before a block of guards 8 or 9 is given, and listed only when it decides.
+ * Guard `stuck`: if an agent is blocked for the same reason again and again, a person is asked (policy `stuckAfter`).
+ * Evaluated before a block of `checks` or `hooks` is given, and listed only when it decides.
  */
 import type { StuckAfter } from '../policy/policy.ts';
 import { digestOf } from '../values/digest.ts';
 import type { FailureStreak } from './attempt.ts';
-import { allow, constantPass, decide, type Guard, type GuardResult, type GuardScope, pass } from './guard.ts';
+import { failureOf, nothingFailed, reasonsOf } from './failure.ts';
+import { allow, decide, type Guard, pass } from './guard.ts';
 import { maskDetails } from './mask.ts';
 
 export const stuck: Guard = (scope) => {
   const { stuckAfter } = scope.attempt.inForce.policy;
-  const reasons = stuckAfter === null ? null : failureOf(scope);
-  if (stuckAfter === null || reasons === null) return nothingFailed;
+  const failure = stuckAfter === null ? null : failureOf(scope);
+  if (stuckAfter === null || failure === null) return nothingFailed;
   const { times: max } = stuckAfter;
-  const { count } = extendStreak(scope.worker.failureStreak, reasons, stuckAfter);
+  const { count } = extendStreak(scope.worker.failureStreak, reasonsOf(failure), stuckAfter);
   const input = { count, max };
   if (count < max) return pass(`blocked ${count} times in the same words`, input);
   return decide(allow('escalate', 'stuck', `Stuck: blocked ${count} times in the same words`), input);
 };
-
-const nothingFailed = constantPass('nothing failed');
 
 /** @param reasons why the stop is blocked, not cut as in the decision */
 export function extendStreak(
@@ -48,17 +47,3 @@ function keyOf(reasons: readonly string[], mask: boolean): string {
 }
 
 const short = (text: string): string => (text.length > keptMax ? `#${digestOf([text])}` : text);
-
-/** Why a guard decides, not cut. */
-export const reasonsOf = ({ reasons, ruling }: Extract<GuardResult, { kind: 'decides' }>): readonly string[] =>
-  reasons ?? [ruling.reason];
-
-/** Why guard 8 or 9 would block; null: neither does. */
-function failureOf(scope: GuardScope): readonly string[] | null {
-  for (const guard of ['checks', 'hooks'] as const) {
-    const result = scope.resultOf(guard);
-    if (result.kind === 'decides') return result.ruling.decision === 'block' ? reasonsOf(result) : null;
-    if (result.kind !== 'pass') return null;
-  }
-  return null;
-}

@@ -1,4 +1,4 @@
-/** Guard 5: while background work or a person's input is outstanding, the agent may stop: it will be woken. */
+/** Guard `waiting`: while background work or a person's input is outstanding, the agent may stop: it will be woken. */
 import { allow, constantPass, decide, type Guard } from './guard.ts';
 
 // An agent may name any number of things at any length; a decision must fit into one message.

@@ -2,7 +2,13 @@
 
 export const planStepsMax = 500;
 
-export type Step = { readonly title: string; readonly status: string; readonly step?: string | undefined };
+/** `step`: its id. `task`: the held task that it belongs to. */
+export type Step = {
+  readonly title: string;
+  readonly status: string;
+  readonly step?: string | undefined;
+  readonly task?: string | undefined;
+};
 export type Plan = readonly Step[];
 
 export const noPlan: Plan = [];
@@ -23,6 +29,53 @@ export function updateStep(
     title: change.title ?? old?.title ?? change.step,
     status: change.status ?? old?.status ?? 'pending',
     step: change.step,
+    ...(old?.task === undefined ? {} : { task: old.task }),
   };
   return old === undefined ? [...plan, step] : plan.with(index, step);
+}
+
+/**
+ * The plan with the steps of a task that is claimed, at the end. A step id that the plan already has gets the task in
+ * front (protocol.md §3); a step for which that is taken as well has no id.
+ */
+export function addSteps(plan: Plan, task: string, steps: Plan): Plan {
+  const taken = new Set(plan.map((it) => it.step));
+  const added = steps.map(({ title, status, step }): Step => {
+    const free = step === undefined ? undefined : [step, `${task}/${step}`].find((id) => !taken.has(id));
+    taken.add(free);
+    return free === undefined ? { title, status, task } : { title, status, step: free, task };
+  });
+  return [...plan, ...added];
+}
+
+/** The plan with other steps of a held task, where its first one was. */
+export function replaceSteps(plan: Plan, task: string, steps: Plan): Plan {
+  const index = plan.findIndex((it) => it.task === task);
+  const others = plan.filter((it) => it.task !== task);
+  if (index < 0) return addSteps(others, task, steps);
+  const added = addSteps(others, task, steps).slice(others.length);
+  return others.toSpliced(index, 0, ...added);
+}
+
+/** The plan without the steps of these tasks. */
+export function removeSteps(plan: Plan, tasks: readonly string[]): Plan {
+  const isOf = ({ task }: Step) => task !== undefined && tasks.includes(task);
+  return plan.some(isOf) ? plan.filter((it) => !isOf(it)) : plan;
+}
+
+/** The steps of a held task as its worker has them. */
+export const stepsOf = (plan: Plan, task: string): Plan => plan.filter((it) => it.task === task);
+
+/**
+ * The steps of a task that is let go of, under the ids that they had before the claim.
+ * @param before the task's plan at the claim
+ */
+export function returnSteps(before: Plan, task: string, steps: Plan): Plan {
+  const own = new Set(before.map((it) => it.step));
+  const prefix = `${task}/`;
+  return steps.map(({ title, status, step }): Step => {
+    if (step === undefined) return { title, status };
+    const isRenamed = !own.has(step) && step.startsWith(prefix) && own.has(step.slice(prefix.length));
+    return { title, status, step: isRenamed ? step.slice(prefix.length) : step };
+  });
 }

@@ -22,6 +22,8 @@ export type Policy = {
   readonly bypass: readonly string[];
   /** How long a request for permission is held for an operator's answer. Null: not at all. */
   readonly askMs: number | null;
+  /** How long a tool that runs keeps its worker from being stale. */
+  readonly toolTimeMs: number;
   readonly onStale: 'wait' | 'escalate';
   readonly stopWhenComplete: boolean;
   readonly steps: 'free' | 'gate';
@@ -58,6 +60,7 @@ export function createPolicyForm(object: ObjectMaker) {
       .union([z.literal('off'), durationSchema])
       .optional()
       .describe("how long an agent's request for permission is held for an operator's answer"),
+    toolTime: durationSchema.optional().describe('how long a tool that runs keeps its worker from being stale'),
     onStale: z.enum(['wait', 'escalate']).optional().describe('of a worker that holds a task and is stale'),
     stopWhenComplete: z.boolean().optional(),
     steps: z.enum(['free', 'gate']).optional(),
@@ -77,6 +80,8 @@ export function createPolicyForm(object: ObjectMaker) {
 
 type PolicyForm = z.infer<ReturnType<typeof createPolicyForm>>;
 
+/** Builds and test suites take less than half an hour. */
+const toolTimeMsDefault = 1_800_000;
 const none: readonly never[] = Object.freeze([]);
 const bypassDefault = Object.freeze(['budget_exhausted', 'deadline_exceeded', 'user_interrupt']);
 
@@ -90,6 +95,7 @@ export function normalizePolicy(form: PolicyForm): Policy {
     persistence: normalizePersistence(form.persistence),
     bypass: form.bypass ?? bypassDefault,
     askMs: form.ask === undefined || form.ask === 'off' || form.ask === 0 ? null : form.ask,
+    toolTimeMs: form.toolTime ?? toolTimeMsDefault,
     onStale: form.onStale ?? 'wait',
     stopWhenComplete: form.stopWhenComplete ?? false,
     steps: form.steps ?? 'free',

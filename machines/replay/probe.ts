@@ -4,12 +4,14 @@
  */
 
 import type { AttemptFields } from '../entries/attempt.ts';
-import { surroundingsOf } from '../fleet/facts.ts';
+import { planOfTask, surroundingsOf } from '../fleet/facts.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import { policyInForce } from '../fleet/policies.ts';
-import type { PendingCheck, PolicyInForce, TaskFacts } from '../guards/attempt.ts';
+import type { PendingCheck, PolicyInForce } from '../guards/attempt.ts';
 import type { Decision } from '../guards/decision.ts';
+import { idleOf } from '../guards/idle.ts';
 import type { CheckResult } from '../policy/checks/check-result.ts';
+import { idleLimitOf } from '../policy/persistence.ts';
 import type { Plan } from '../policy/plan.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
 import type { WorkerContext } from '../worker/context.ts';
@@ -22,10 +24,14 @@ export type Probe =
   | { readonly pending: PendingCheck; readonly worker: WorkerContext; readonly next: (result: CheckResult) => Probe };
 
 /**
- * `stop`: the whole judgement. `step`: may a step of the plan be marked as done (policy `steps: gate`)? The policy's
- * checks alone, each `plan` among them taken as fulfilled: no cap, no task's hooks, no persistence.
+ * What is asked. `stop`: the whole judgement. The others ask `checks` and `hooks` alone, whatever the worker's state,
+ * counts, limits and queue are:
+ * - `work`: is the work complete, of the plan and the held tasks, after the end of the session of those it held then?
+ * - `{ task }`: is this task complete, which the worker holds?
+ * - `step`: may a step be marked as done (policy `steps: gate`)? The policy's checks, each `plan` among them taken as
+ *   fulfilled, without the hooks of tasks.
  */
-export type ProbeScope = 'stop' | 'step';
+export type ProbeScope = 'stop' | 'work' | 'step' | { readonly task: string };
 
 export function probe(
   fleet: Fleet,
@@ -36,32 +42,41 @@ export function probe(
 ): Probe {
   const known =
     fleet.workers.read(worker)?.snapshot ?? fleet.workerStepper.start({ fleet: fleet.name, worker, atMs: nowMs });
-  const context: WorkerContext = { ...known.context.worker, attempt: null };
+  const context = askedAbout(fleet, { ...known.context.worker, attempt: null }, scope);
   const found = policyInForce(fleet, context);
   const atMs = Math.max(nowMs, fleet.nowMs);
   const surroundings = (): Surroundings => {
     const around = surroundingsOf(fleet, context, found, atMs);
     if (scope === 'stop') return around;
-    return { ...around, inForce: checksOnly(found), task: withoutHooks(around.task ?? null), from: 'checks' };
+    const tasks = scope === 'step' ? around.tasks?.map((task) => ({ ...task, hooks: [] })) : around.tasks;
+    return { ...around, inForce: workOnly(found), tasks, from: 'checks' };
   };
   const step = (snapshot: WorkerSnapshot): Probe => {
     const { worker: at } = snapshot.context;
     const pending = at.attempt?.pending ?? null;
-    if (pending === null) return { decision: dryRun(at.lastDecision as Decision, atMs) };
+    if (pending === null) return { decision: dryRun(at.lastDecision as Decision, context, found, atMs) };
     const next = (result: CheckResult) => {
       const data = { ...result, attempt: probeId, check: pending.name };
       const event = { type: 'check.finished', data, seq: 0, atMs, facts: surroundings() } as const;
       return step(fleet.workerStepper.next(snapshot, event));
     };
-    return { pending, worker: { ...at, plan: context.plan }, next };
+    return { pending, worker: { ...at, plan: known.context.worker.plan }, next };
   };
   // An open attempt is left alone: the probe starts as if there were none.
-  const from = {
-    value: { ...known.value, state: 'working' },
-    context: { worker: scope === 'step' ? { ...context, plan: fulfilled } : context },
-  } as WorkerSnapshot;
+  const from = { value: { ...known.value, state: 'working' }, context: { worker: context } } as WorkerSnapshot;
   const data = { ...fields, attempt: probeId, holdMs: 0 };
   return step(fleet.workerStepper.next(from, { type: 'stop.attempted', data, seq: 0, atMs, facts: surroundings() }));
+}
+
+/** The worker with the plan and the tasks that are asked about. */
+function askedAbout(fleet: Fleet, worker: WorkerContext, scope: ProbeScope): WorkerContext {
+  if (scope === 'step') return { ...worker, plan: fulfilled };
+  if (scope === 'work' && worker.heldAtEnd.length > 0) {
+    const plans = worker.heldAtEnd.map((task) => planOfTask(fleet, task));
+    return { ...worker, tasks: worker.heldAtEnd, plan: [...worker.plan, ...plans.flat()] };
+  }
+  if (typeof scope === 'string') return worker;
+  return { ...worker, tasks: [scope.task], plan: planOfTask(fleet, scope.task) };
 }
 
 /** Every step is done, and there is at least one. */
@@ -70,17 +85,15 @@ const fulfilled: Plan = [{ title: '', status: 'done' }];
 /** No id, so no attempt has it. */
 const probeId = '~probe';
 
-const checksOnly = (inForce: PolicyInForce): PolicyInForce => ({
+/** Without what only a stop is asked: the cap, equal failures, persistence. */
+const workOnly = (inForce: PolicyInForce): PolicyInForce => ({
   ...inForce,
-  policy: { ...inForce.policy, persistence: null, stuckAfter: null },
+  policy: { ...inForce.policy, retries: null, stuckAfter: null, persistence: null },
 });
 
-const withoutHooks = (task: TaskFacts | null): TaskFacts | null => (task === null ? null : { ...task, hooks: [] });
-
-const dryRun = (decision: Decision, nowMs: number): Decision => ({
-  ...decision,
-  attempt: null,
-  seq: null,
-  at: formatIsoTime(nowMs),
-  dryRun: true,
-});
+/** Its counts and clocks are those of the policy, asked or not. */
+function dryRun(decision: Decision, worker: WorkerContext, { policy }: PolicyInForce, nowMs: number): Decision {
+  const idle = idleOf(worker, idleLimitOf(policy, worker.profile), nowMs);
+  const retry = { ...decision.retry, max: policy.retries };
+  return { ...decision, attempt: null, seq: null, at: formatIsoTime(nowMs), retry, idle, dryRun: true };
+}

@@ -2,6 +2,7 @@
 
 import type { RefusedEntry } from '../entries/refusal.ts';
 import { openAmong } from '../fleet/claims.ts';
+import { planOfTask } from '../fleet/facts.ts';
 import { type Fleet, pendingIn, type StateMove, type WorkerRecord } from '../fleet/fleet.ts';
 import { policyInForce, queueOfWorker } from '../fleet/policies.ts';
 import { presenceAt } from '../fleet/presence.ts';
@@ -44,6 +45,8 @@ export type WorkerView = {
    */
   rules: { stopWhenComplete: boolean; steps: 'free' | 'gate'; checks: number; askMs: number | null };
   plan: Plan;
+  /** Tools that run, in the order in which they started; until `until` they keep it from becoming stale. */
+  calls: readonly { tool: string; call: string | null; since: string; until: string }[];
   toolCount: number;
   filesModified: number;
   /** How many older ones the full list has dropped. */
@@ -93,7 +96,10 @@ export type TaskView = {
   hooks: readonly { hook: string; type: string; enabled: boolean; metadata?: Readonly<Record<string, unknown>> }[];
   /** Statistics of each hook that was ever evaluated. */
   hookStats: readonly HookStats[];
+  /** While it is held, its steps as its worker has them. Null: it has no plan. */
   plan: Plan | null;
+  /** The attempt whose decision completed it; null: it is not completed, or only its worker said so. */
+  judged: { worker: string; attempt: string } | null;
   /** Without their data, which may be large. */
   checkpoints: readonly Omit<SavedCheckpoint, 'context'>[];
   /** While it is escalated. */
@@ -131,6 +137,9 @@ export function viewWorker(fleet: Fleet, worker: string, nowMs: number): WorkerV
       askMs: policy.askMs,
     },
     plan: context.plan,
+    calls: context.calls.map(({ tool, call, atMs, untilMs }) => ({
+      ...{ tool, call, since: formatIsoTime(atMs), until: formatIsoTime(untilMs) },
+    })),
     ...{ toolCount: context.toolCount, filesModified: context.files.length, filesDropped: context.filesDropped },
     ...{ background: context.background, awaitsInput: context.awaitsInput },
     ...{ inputs: context.inputs, lastAnswer: context.lastAnswer },
@@ -186,7 +195,8 @@ export function viewTask(fleet: Fleet, task: string): TaskView | null {
     })),
     hookStats: context.hookStats,
     ...{
-      plan: context.plan,
+      plan: context.worker === null || context.plan === null ? context.plan : planOfTask(fleet, task),
+      judged: record.judged === null ? null : { worker: record.judged.worker, attempt: record.judged.attempt },
       checkpoints: context.checkpoints.map(({ context: _, ...saved }) => saved),
       escalation: context.escalation,
       refused: context.refused,

@@ -5,6 +5,7 @@
 import type { EventOf, OwnTaskEntry, TaskEntry, WorkerEntry } from '../entries/index.ts';
 import type { RefusedEntry } from '../entries/refusal.ts';
 import type { HookRun } from '../guards/task-hooks/hook.ts';
+import type { Plan } from '../policy/plan.ts';
 import type { TaskEscalation } from '../values/escalation.ts';
 import type { TaskDisposition } from '../values/task-disposition.ts';
 
@@ -37,6 +38,8 @@ export type TaskEvent =
     } & Place)
   /** Its worker is stale, and the policy escalates that. */
   | ({ readonly type: 'stale.escalated'; readonly escalation: TaskEscalation } & Place)
+  /** Its worker has let go of it: its steps as the worker had them. */
+  | ({ readonly type: 'steps.returned'; readonly steps: Plan } & Place)
   /** Its hooks judged a stop. */
   | ({ readonly type: 'hooks.evaluated'; readonly runs: readonly HookRun[]; readonly attempt: string | null } & Place)
   | { readonly type: 'entry.refused'; readonly refused: RefusedEntry };

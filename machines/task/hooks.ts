@@ -45,4 +45,12 @@ export const enableHook = (context: TaskContext, event: On<'hook.enabled' | 'hoo
     event,
   );
 
+/** The id of the hook is free again. */
+export const removeHook = (context: TaskContext, event: On<'hook.unregistered'>): TaskContext =>
+  rehook(
+    context,
+    context.hooks.filter((it) => it.hook !== event.data.hook),
+    event,
+  );
+
 export const removeHooks = (context: TaskContext, event: Place): TaskContext => rehook(context, empty, event);

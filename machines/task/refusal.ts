@@ -22,6 +22,7 @@ export function refusalOf(context: TaskContext, event: TaskEvent): string | null
         : null;
     case 'hook.enabled':
     case 'hook.disabled':
+    case 'hook.unregistered':
       return hooks.some((it) => it.hook === event.data.hook) ? null : `hook ${event.data.hook} is unknown`;
     case 'iteration.validated':
     case 'iteration.completed':

@@ -4,6 +4,7 @@
  * worker that holds it arrive with the events.
  */
 import { assign, setup } from 'xstate';
+import { returnSteps } from '../policy/plan.ts';
 import type { Stepped } from '../step.ts';
 import { acknowledge, escalate, noteNotice, type TaskEscalation } from '../values/escalation.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
@@ -12,7 +13,7 @@ import { addCheckpoint } from './checkpoint.ts';
 import { createTaskContext, type TaskContext, type TaskInput } from './context.ts';
 import type { On, TaskEvent } from './events.ts';
 import { countHookRuns } from './hook-stats.ts';
-import { enableHook, registerHook, removeHooks } from './hooks.ts';
+import { enableHook, registerHook, removeHook, removeHooks } from './hooks.ts';
 import { advanceIteration, completeIteration, startIteration } from './iteration.ts';
 import { answerHook, expireHooks, validate } from './judgement.ts';
 import { refusalOf } from './refusal.ts';
@@ -100,7 +101,11 @@ export const taskMachine = setup({
     resume: assign({ escalation: null }),
     registerHook: change(registerHook),
     enableHook: change(enableHook),
+    removeHook: change(removeHook),
     clearHooks: change((it, event: On<'hooks.cleared'>) => removeHooks(it, event)),
+    keepSteps: change((it, { steps }: On<'steps.returned'>) => ({
+      plan: returnSteps(it.plan ?? [], it.task, steps),
+    })),
     startIteration: change((_it, event: On<'iteration.started'>) => startIteration(event)),
     advanceIteration: change((it) => advanceIteration(it)),
     completeIteration: change((it, event: On<'iteration.completed'>) => ({
@@ -127,7 +132,9 @@ export const taskMachine = setup({
     'hook.registered': [{ guard: 'isRefused', ...refused }, { actions: 'registerHook' }],
     'hook.enabled': [{ guard: 'isRefused', ...refused }, { actions: 'enableHook' }],
     'hook.disabled': [{ guard: 'isRefused', ...refused }, { actions: 'enableHook' }],
+    'hook.unregistered': [{ guard: 'isRefused', ...refused }, { actions: 'removeHook' }],
     'hooks.cleared': { actions: 'clearHooks' },
+    'steps.returned': { actions: 'keepSteps' },
     'iteration.started': { actions: 'startIteration' },
     'iteration.advanced': [{ guard: 'isRefused', ...refused }, { actions: 'advanceIteration' }],
     'iteration.validated': [{ guard: 'isRefused', ...refused }, { actions: 'validate' }],

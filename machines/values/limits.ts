@@ -28,6 +28,8 @@ export const backgroundMax = 1_000;
 export const scopesMax = 64;
 export const labelsMax = 64;
 export const heldTasksMax = 1_000;
+/** Calls of tools that run at once: agents start a dozen in parallel. */
+export const callsMax = 64;
 
 /** The name of an operator who acknowledges, answers, resolves or retires. */
 export const operatorNameLengthMax = 200;

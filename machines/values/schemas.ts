@@ -1,11 +1,12 @@
 /** Ids, durations and times as schemas. Their plain forms are in separate files, because not all code needs zod. */
 import { z } from 'zod';
 import { durationPattern, parseDuration } from './duration.ts';
-import { idFault, idPattern } from './id.ts';
+import { idFault, idPattern, stepIdPattern } from './id.ts';
 import { parseIsoTime } from './iso-time.ts';
 import { isLonger } from './text.ts';
 
 export const idSchema = z.string().regex(idPattern, idFault);
+export const stepIdSchema = z.string().regex(stepIdPattern, idFault);
 
 /** A text of so many code points at most. */
 export const textSchema = (lengthMax: number) =>

@@ -13,16 +13,17 @@ import {
   stopAt,
   streakAfter,
 } from '../guards/evaluate.ts';
+import { reasonsOf } from '../guards/failure.ts';
 import type { GuardResult, Ruling } from '../guards/guard.ts';
-import type { GuardName } from '../guards/names.ts';
-import { extendStreak, reasonsOf } from '../guards/stuck.ts';
+import type { GuardName, WorkGuard } from '../guards/names.ts';
+import { extendStreak } from '../guards/stuck.ts';
 import { keptAnswer } from '../guards/task-hooks/remote.ts';
 import type { CheckResult } from '../policy/checks/check-result.ts';
 import { findingOf } from '../policy/checks/evaluate.ts';
 import { idleLimitOf } from '../policy/persistence.ts';
 import type { Cause } from '../values/causes.ts';
 import { noInputs } from '../values/input.ts';
-import { type Change, resetCounts } from './changes.ts';
+import { type Change, resetCounts, withoutTasks } from './changes.ts';
 import { empty, type WorkerContext } from './context.ts';
 import { decide, stateAfter } from './decide.ts';
 import type { On } from './events.ts';
@@ -35,7 +36,7 @@ export function openAttempt(context: WorkerContext, event: On<'stop.attempted'>)
   const inForce = policyFor(event.facts);
   const facts = factsFor(context, inForce, event);
   const opening = { attempt: fields.attempt ?? `seq-${seq}`, seq, fields, inForce, facts };
-  return { attempt: createAttempt(context, opening, event.facts?.from) };
+  return { attempt: createAttempt(context, opening, event.facts?.from), calls: empty };
 }
 
 type Opening = Pick<Attempt, 'attempt' | 'seq' | 'fields' | 'inForce' | 'facts'>;
@@ -65,8 +66,7 @@ export function createAttempt(
     pendingCount: 0,
     waitedMs: noWait,
     isHeld: false,
-    checkpoint: null,
-    hookRuns: empty,
+    judgedTasks: empty,
   };
 }
 
@@ -144,13 +144,13 @@ export function wait(worker: WorkerContext, guard: GuardName): Change {
 
 /**
  * Makes the decision of the transition that was taken: its target state gives decision and action, its guard the cause.
- * @param failure guard 8 or 9, whose block `stuck` turns into an escalation
+ * @param failure `checks` or `hooks`, if `guard` decides in place of its block
  */
 export function decideBy(
   worker: WorkerContext,
   guard: GuardName,
   to: Verdict,
-  failure: 'checks' | 'hooks' | null = null,
+  failure: WorkGuard | null = null,
 ): Change {
   if (!isOpen(worker)) return {};
   const result = resultOf(guard, worker);
@@ -252,7 +252,9 @@ export function closeSession(context: WorkerContext, event: On<'session.ended' |
     escalation: null,
     ...noInputs,
     background: empty,
-    tasks: empty,
+    calls: empty,
+    heldAtEnd: context.tasks.length > 0 ? context.tasks : context.heldAtEnd,
+    ...withoutTasks(context, context.tasks),
     attempt: null,
   } as const;
   const freed = context.tasks.length > 0 ? { ...resetCounts, activeMs: event.atMs } : {};

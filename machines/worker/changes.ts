@@ -1,9 +1,11 @@
 /** What entries change in a worker's context (protocol.md §3 and §4). */
 
+import { addSteps, removeSteps, replaceSteps } from '../policy/plan.ts';
 import { noInputs } from '../values/input.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
 import { filesBytesMax, filesMax } from '../values/limits.ts';
 import { utf8Length } from '../values/text.ts';
+import { endCall } from './calls.ts';
 import { empty, noFiles, type WorkerContext } from './context.ts';
 import type { On } from './events.ts';
 
@@ -14,24 +16,26 @@ const notEscalated = { escalation: null, resolution: null } as const;
 
 export function register({ data, atMs }: On<'worker.registered'>): Change {
   const given = Object.fromEntries(Object.entries(data).filter(([, value]) => value !== undefined));
-  const reset = { ended: null, ...noInputs, background: empty, budgetExhausted: false };
+  const reset = { ended: null, heldAtEnd: empty, calls: empty, ...noInputs, background: empty, budgetExhausted: false };
   return { ...given, ...reset, ...notEscalated, ...resetCounts, activeMs: atMs };
 }
 
 export function beginTurn(context: WorkerContext): Change {
   // Nothing but a registration brings a retired worker back.
   const ended = context.ended === 'retired' ? context.ended : null;
-  const reset = { ended, ...noInputs, budgetExhausted: false, ...noFiles };
+  const heldAtEnd = ended === null ? empty : context.heldAtEnd;
+  const reset = { ended, heldAtEnd, calls: empty, ...noInputs, budgetExhausted: false, ...noFiles };
   return { ...reset, ...notEscalated, ...resetCounts };
 }
 
 export function useTool(context: WorkerContext, { data }: On<'tool.used'>): Change {
   const toolCount = context.toolCount + 1;
+  const calls = context.calls.length === 0 ? context.calls : endCall(context.calls, data);
   const given = data.files ?? empty;
   const added = given.length === 0 ? empty : newFiles(context, given);
-  if (added.length === 0) return { toolCount };
+  if (added.length === 0) return { toolCount, calls };
   const { files, filesBytes, filesDropped } = keepNewest(context, added);
-  return { toolCount, files, filesBytes, filesDropped };
+  return { toolCount, calls, files, filesBytes, filesDropped };
 }
 
 function newFiles({ files }: WorkerContext, given: readonly string[]): readonly string[] {
@@ -60,15 +64,27 @@ function keepNewest({ files, filesBytes, filesDropped }: WorkerContext, added: r
 
 type Modified = Pick<WorkerContext, 'files' | 'filesBytes' | 'filesDropped'>;
 
+/** A task that is held already moves to the end of the order, and adds no steps again. */
 export function takeTask(context: WorkerContext, { data: { task }, facts, atMs }: On<'task.claimed'>): Change {
-  const plan = facts?.plan ?? null;
+  const isNew = !context.tasks.includes(task);
   const tasks = [...context.tasks.filter((held) => held !== task), task];
-  return { ...resetCounts, tasks, activeMs: atMs, ...noFiles, ...(plan === null ? {} : { plan }) };
+  const plan = isNew ? addSteps(context.plan, task, facts?.plan ?? empty) : context.plan;
+  return { ...resetCounts, tasks, plan, heldAtEnd: empty, activeMs: atMs, ...noFiles };
 }
+
+/** A held task was given another plan. */
+export const planTask = ({ plan, tasks }: WorkerContext, { data: { task }, facts }: On<'task.planned'>): Change =>
+  tasks.includes(task) ? { plan: replaceSteps(plan, task, facts?.plan ?? empty) } : {};
+
+/** Without these tasks and their steps. */
+export const withoutTasks = ({ tasks, plan }: WorkerContext, lost: readonly string[]) => ({
+  tasks: tasks.filter((held) => !lost.includes(held)),
+  plan: removeSteps(plan, lost),
+});
 
 export const letGoOfTask = (context: WorkerContext, { data: { task }, atMs }: On<'task.lost'>): Change => ({
   ...resetCounts,
-  tasks: context.tasks.filter((held) => held !== task),
+  ...withoutTasks(context, [task]),
   activeMs: atMs,
 });
 
@@ -92,7 +108,7 @@ export function reachLimit(context: WorkerContext, { data }: On<'limit.reached'>
 export const escalateStale = (context: WorkerContext, { escalation, atMs }: On<'stale.escalated'>): Change => ({
   ...resetCounts,
   escalation: context.escalation ?? escalation,
-  tasks: empty,
+  ...withoutTasks(context, context.tasks),
   activeMs: atMs,
 });
 

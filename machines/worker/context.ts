@@ -26,9 +26,12 @@ export type WorkerContext = JudgedWorker & {
   readonly attempt: Attempt | null;
   readonly lastDecision: Decision | null;
   readonly lastDisposition: TaskDisposition;
-  /** The checkpoint that the hooks of the last decision wanted saved with the task. */
-  readonly lastCheckpoint: Attempt['checkpoint'];
-  readonly lastHookRuns: Attempt['hookRuns'];
+  /** What the hooks of the held tasks gave in the last decision. */
+  readonly lastJudgedTasks: Attempt['judgedTasks'];
+  /** Tools that run, in the order in which they started. */
+  readonly calls: readonly ToolCall[];
+  /** The tasks that it held when its session ended, for `verify`; empty while it is in service. */
+  readonly heldAtEnd: readonly string[];
   /** Its open input requests: not empty while `awaitsInput`. */
   readonly inputs: readonly InputRequest[];
   /** An operator's last answer to an input request. */
@@ -36,6 +39,14 @@ export type WorkerContext = JudgedWorker & {
   readonly refused: readonly RefusedEntry[];
   /** How an operator resolved the last escalation, until the next prompt or registration. */
   readonly resolution: Resolution | null;
+};
+
+/** A tool that runs. `call`: the agent's id of it; null: it gave none. Up to `untilMs` its worker is not stale. */
+export type ToolCall = {
+  readonly tool: string;
+  readonly call: string | null;
+  readonly atMs: number;
+  readonly untilMs: number;
 };
 
 export type WorkerInput = { readonly fleet: string; readonly worker: string; readonly atMs: number };
@@ -76,8 +87,9 @@ export const createWorkerContext = ({ fleet, worker, atMs }: WorkerInput): Worke
   attempt: null,
   lastDecision: null,
   lastDisposition: 'held',
-  lastCheckpoint: null,
-  lastHookRuns: empty,
+  lastJudgedTasks: empty,
+  calls: empty,
+  heldAtEnd: empty,
   lastAnswer: null,
   refused: empty,
   resolution: null,
@@ -119,8 +131,9 @@ export function changeContext(it: WorkerContext, change: Partial<WorkerContext>)
     attempt: it.attempt,
     lastDecision: it.lastDecision,
     lastDisposition: it.lastDisposition,
-    lastCheckpoint: it.lastCheckpoint,
-    lastHookRuns: it.lastHookRuns,
+    lastJudgedTasks: it.lastJudgedTasks,
+    calls: it.calls,
+    heldAtEnd: it.heldAtEnd,
     lastAnswer: it.lastAnswer,
     refused: it.refused,
     resolution: it.resolution,

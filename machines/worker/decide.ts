@@ -9,8 +9,8 @@ import { type Escalation, escalate } from '../values/escalation.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
 import type { State } from '../values/states.ts';
 import type { TaskDisposition } from '../values/task-disposition.ts';
-import { type Change, resetCounts } from './changes.ts';
-import { empty, type WorkerContext } from './context.ts';
+import { type Change, resetCounts, withoutTasks } from './changes.ts';
+import type { WorkerContext } from './context.ts';
 import { fitDecision } from './fit-decision.ts';
 
 /** `guard` null: no guard decided. */
@@ -35,14 +35,13 @@ export function decide(
     attempt: null,
     lastDecision,
     lastDisposition,
-    lastCheckpoint: attempt.checkpoint,
-    lastHookRuns: attempt.hookRuns,
+    lastJudgedTasks: attempt.judgedTasks,
     retryCount: counts.retryCount,
     keepAlives: counts.keepAlives,
     failureStreak: counts.failureStreak,
     // A worker that is escalated already stays in the same escalation.
     escalation: ruling.action === 'escalate' ? (context.escalation ?? escalationOf(lastDecision)) : null,
-    tasks: freed ? empty : context.tasks,
+    ...(freed ? withoutTasks(context, context.tasks) : { tasks: context.tasks, plan: context.plan }),
     activeMs: freed ? attempt.facts.nowMs : context.activeMs,
   };
 }
@@ -59,7 +58,8 @@ function decisionOf(context: WorkerContext, attempt: Attempt, ruling: Decided): 
     v: 1,
     fleet: context.fleet,
     worker: context.worker,
-    task: facts.task?.task ?? null,
+    task: facts.tasks.at(-1)?.task ?? null,
+    tasks: facts.tasks.map(({ task }) => task),
     attempt: attempt.attempt,
     seq: attempt.seq,
     at: formatIsoTime(facts.nowMs),
@@ -89,7 +89,7 @@ export function stateAfter({ decision, action, cause }: Pick<Ruling, 'decision' 
   return action === 'complete' ? 'stopped' : action === 'escalate' ? 'escalated' : 'idle';
 }
 
-/** Blocks by guards 11 and 12 keep a worker alive, and are counted separately. */
+/** Blocks by `pending` and `idle` keep a worker alive, and are counted separately. */
 const isKeepAlive = ({ decision, guard }: Decided): boolean =>
   decision === 'block' && (guard === 'pending' || guard === 'idle');
 

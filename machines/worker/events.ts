@@ -19,15 +19,20 @@ export type Surroundings = {
   readonly policy?: object | undefined;
   readonly pendingTasks?: number | undefined;
   readonly limited?: boolean | undefined;
-  /** The fold's own: the policy as it was found, the worker's queue, and the held task that was claimed last. */
+  /** The held tasks, in any order: what a task's machine has as its context fits. `task`: the only one. */
+  readonly tasks?: readonly GivenTask[] | undefined;
+  readonly task?: GivenTask | undefined;
+  /** Of a claim, and of a task that is planned anew: the task's own plan. */
+  readonly plan?: Plan | null | undefined;
+  /** The fold's own: the policy as it was found, and the worker's queue. `tasks` are complete and in order then. */
   readonly inForce?: PolicyInForce | undefined;
   readonly queue?: string | undefined;
-  readonly task?: TaskFacts | null | undefined;
-  /** Of a claim: the task's own plan. */
-  readonly plan?: Plan | null | undefined;
   /** Of an attempt: the guard at which it begins. */
   readonly from?: GuardName | undefined;
 };
+
+/** What is known of a held task: its hooks, its iteration, and the phase of its last checkpoint that named one. */
+export type GivenTask = Pick<TaskFacts, 'task'> & Partial<TaskFacts>;
 
 /** `seq` and `atMs`: the entry's place and time in the log. */
 type Place = { readonly seq: number; readonly atMs: number; readonly facts?: Surroundings | undefined };
@@ -37,6 +42,8 @@ export type WorkerEvent =
   | EventOf<OwnWorkerEntry, Place>
   /** A held task is no longer this worker's: it was cancelled, or handed back. */
   | ({ readonly type: 'task.lost'; readonly data: { readonly task: string } } & Place)
+  /** A held task was given another plan, in its facts. */
+  | ({ readonly type: 'task.planned'; readonly data: { readonly task: string } } & Place)
   /** Another attempt, or a prompt, is about to take the place of the open one. */
   | ({ readonly type: 'attempt.superseded' } & Place)
   /** The worker is stale and holds a task, and its policy escalates that. */

@@ -28,9 +28,21 @@ const fits = (decision: Decision): boolean => {
 };
 
 /** An upper bound of its bytes as JSON: adding up the lengths of its texts is much faster than making the JSON. */
-function lengthMax({ fleet, worker, task, attempt, policy, reason, nextPrompt, feedback, verdicts }: Decision): number {
+function lengthMax({
+  fleet,
+  worker,
+  task,
+  tasks,
+  attempt,
+  policy,
+  reason,
+  nextPrompt,
+  feedback,
+  verdicts,
+}: Decision): number {
   let units = fleet.length + worker.length + policy.name.length + reason.length;
   units += (task?.length ?? 0) + (attempt?.length ?? 0) + (nextPrompt?.length ?? 0);
+  for (const held of tasks) units += held.length + 1;
   let inputs = 0;
   for (const { detail, input } of verdicts) {
     units += detail.length;
@@ -68,6 +80,7 @@ const shrinks: readonly ((decision: Decision) => Decision)[] = [
     ...it,
     feedback: cutList(it.feedback, { check: '…', outcome: 'fail', message: '…', details: {} }),
     verdicts: cutList(it.verdicts, { guard: 'policy', verdict: 'error', detail: '…' }),
+    tasks: cutList(it.tasks, '…'),
   }),
   (it) => ({
     ...it,

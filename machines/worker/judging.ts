@@ -1,22 +1,22 @@
 /** The transitions of `validating`, by which the chart decides a stop (protocol.md §4 and §5). */
-import type { GuardName } from '../guards/names.ts';
+import type { FailureGuard, GuardName, WorkGuard } from '../guards/names.ts';
 import type { Verdict } from './attempt.ts';
 
-const row = (guard: Exclude<GuardName, 'stuck'>, to: Verdict) =>
+const row = (guard: Exclude<GuardName, FailureGuard>, to: Verdict) =>
   ({ guard: { type: guard, params: { to } }, target: to, actions: { type: 'decide', params: { guard, to } } }) as const;
 const waitAt = (guard: GuardName) =>
   ({ guard: { type: 'mustWait', params: { guard } }, actions: { type: 'wait', params: { guard } } }) as const;
-const stuckBy = (by: 'checks' | 'hooks') =>
+const insteadOf = (by: WorkGuard, guard: FailureGuard, to: Verdict) =>
   ({
-    guard: { type: 'stuck', params: { by } },
-    target: 'escalated',
-    actions: { type: 'decideStuck', params: { by } },
+    guard: { type: guard, params: { by, to } },
+    target: to,
+    actions: { type: 'decideInstead', params: { by, guard, to } },
   }) as const;
 
 /**
  * A stop is judged here: the guards of protocol.md §5 in their order, a row for each state that one of them may lead
- * to. The action of the row that is taken makes the decision. If `checks` or `hooks` would block, `stuck` is evaluated
- * first. An attempt that waits for an answer, or is held, stays as it is until an event brings news.
+ * to. The action of the row that is taken makes the decision. If `checks` or `hooks` would block, `retries` and `stuck`
+ * are evaluated first. An attempt that waits for an answer, or is held, stays as it is until an event brings news.
  */
 export const judging = [
   { guard: 'waits' },
@@ -25,15 +25,17 @@ export const judging = [
   row('bypass', 'stopped'),
   row('limited', 'idle'),
   row('waiting', 'idle'),
-  row('retries', 'stopped'),
-  row('retries', 'escalated'),
   row('promise', 'escalated'),
   waitAt('checks'),
-  stuckBy('checks'),
+  insteadOf('checks', 'retries', 'stopped'),
+  insteadOf('checks', 'retries', 'escalated'),
+  insteadOf('checks', 'stuck', 'escalated'),
   row('checks', 'blocked'),
   row('checks', 'escalated'),
   waitAt('hooks'),
-  stuckBy('hooks'),
+  insteadOf('hooks', 'retries', 'stopped'),
+  insteadOf('hooks', 'retries', 'escalated'),
+  insteadOf('hooks', 'stuck', 'escalated'),
   row('hooks', 'blocked'),
   row('hooks', 'escalated'),
   row('pending', 'blocked'),

@@ -1,5 +1,5 @@
 /** The facts and the policy of an attempt, from what an event says of the fleet around the worker. */
-import type { Facts, PolicyInForce } from '../guards/attempt.ts';
+import type { Facts, PolicyInForce, TaskFacts } from '../guards/attempt.ts';
 import { builtInPolicy, type Policy } from '../policy/policy.ts';
 import { policySchema } from '../policy/policy-set.ts';
 import type { WorkerContext } from './context.ts';
@@ -28,13 +28,22 @@ export function factsFor(
   { policy }: PolicyInForce,
   { atMs, facts }: { readonly atMs: number; readonly facts?: Surroundings | undefined },
 ): Facts {
-  const task = tasks.at(-1);
-  const bare = task === undefined ? null : { task, hooks: [], iteration: null, phase: null };
   return {
     nowMs: atMs,
     limited: facts?.limited ?? (limit !== null && (limit.untilMs === null || atMs < limit.untilMs)),
     queue: facts?.queue ?? queue ?? policy.persistence?.queue ?? 'main',
     pendingTasks: facts?.pendingTasks ?? 0,
-    task: facts?.task === undefined ? bare : facts.task,
+    tasks: facts?.inForce === undefined ? heldTasks(tasks, facts) : (facts.tasks as readonly TaskFacts[]),
   };
 }
+
+function heldTasks(held: readonly string[], { task: only, tasks = [] }: Surroundings = {}): readonly TaskFacts[] {
+  const given = only === undefined ? tasks : [...tasks, only];
+  return held.map((task) => {
+    const { hooks = [], iteration = null, phase = null } = given.find((it) => it.task === task) ?? {};
+    return { task, hooks, iteration, phase };
+  });
+}
+
+/** A task of which nothing else is known. */
+export const bareTask = (task: string): TaskFacts => ({ task, hooks: [], iteration: null, phase: null });

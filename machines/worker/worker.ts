@@ -4,7 +4,7 @@
  * Pure: clocks, ids and the fleet around it arrive with the events.
  */
 import { assign, setup } from 'xstate';
-import type { GuardName } from '../guards/names.ts';
+import type { FailureGuard, GuardName, WorkGuard } from '../guards/names.ts';
 import { updateStep } from '../policy/plan.ts';
 import type { Stepped } from '../step.ts';
 import { acknowledge, noteNotice } from '../values/escalation.ts';
@@ -26,12 +26,14 @@ import {
   type Verdict,
   wait,
 } from './attempt.ts';
+import { startCall } from './calls.ts';
 import {
   beginTurn,
   type Change,
   escalateStale,
   finishBackground,
   letGoOfTask,
+  planTask,
   reachLimit,
   register,
   resolveEscalation,
@@ -73,6 +75,12 @@ const decides =
   ({ context }: At, { to }: { readonly to: Verdict }) =>
     leadsTo(guard, to, context.worker);
 
+/** In place of a block by `by`. */
+const decidesInsteadOf =
+  (guard: FailureGuard) =>
+  ({ context: { worker } }: At, { by, to }: { readonly by: WorkGuard; readonly to: Verdict }) =>
+    leadsTo(by, 'blocked', worker) && leadsTo(guard, to, worker);
+
 /** The same id again, as long as it can be known here: the fleet knows more of them. */
 const isRepeat = ({ attempt, lastDecision }: WorkerContext, { data, seq }: On<'stop.attempted'>): boolean => {
   const id = data.attempt ?? `seq-${seq}`;
@@ -88,12 +96,11 @@ const machine = setup({
     bypass: decides('bypass'),
     limited: decides('limited'),
     waiting: decides('waiting'),
-    retries: decides('retries'),
     promise: decides('promise'),
     checks: decides('checks'),
     hooks: decides('hooks'),
-    stuck: ({ context: { worker } }: At, { by }: { by: 'checks' | 'hooks' }) =>
-      leadsTo(by, 'blocked', worker) && leadsTo('stuck', 'escalated', worker),
+    retries: decidesInsteadOf('retries'),
+    stuck: decidesInsteadOf('stuck'),
     pending: decides('pending'),
     idle: decides('idle'),
     done: decides('done'),
@@ -113,10 +120,12 @@ const machine = setup({
   actions: {
     register: change((_it, event: On<'worker.registered'>) => register(event)),
     prompt: change((it) => beginTurn(it)),
+    startCall: change((it, event: On<'tool.started'>) => ({ calls: startCall(it.calls, event) })),
     useTool: change((it, event: On<'tool.used'>) => useTool(it, event)),
     setPlan: change((_it, { data }: On<'plan.updated'>) => ({ plan: data.steps })),
     setStep: change((it, { data }: On<'step.updated'>) => ({ plan: updateStep(it.plan, data) })),
     takeTask: change((it, event: On<'task.claimed'>) => takeTask(it, event)),
+    planTask: change((it, event: On<'task.planned'>) => planTask(it, event)),
     letGo: change((it, event: On<'task.lost'>) => letGoOfTask(it, event)),
     startBackground: change((it, event: On<'background.started'>) => startBackground(it, event)),
     finishBackground: change((it, event: On<'background.finished'>) => finishBackground(it, event)),
@@ -133,7 +142,7 @@ const machine = setup({
     supersede: change((it, event: On<'attempt.superseded'>) => supersedeAttempt(it, event)),
     close: change((it, event: On<'session.ended'>) => closeSession(it, event)),
     decide: changeBy(({ guard, to }: Row, it) => decideBy(it, guard, to)),
-    decideStuck: changeBy(({ by }: { by: 'checks' | 'hooks' }, it) => decideBy(it, 'stuck', 'escalated', by)),
+    decideInstead: changeBy(({ by, guard, to }: Row & { readonly by: WorkGuard }, it) => decideBy(it, guard, to, by)),
     wait: changeBy(({ guard }: { guard: GuardName }, it) => wait(it, guard)),
     decideNothing: change((it) => decideNothing(it)),
     acknowledge: change((it, { data, atMs }: On<'escalation.acknowledged'>) => ({
@@ -163,6 +172,7 @@ const presenceMoves = {
 /** Work leads to `working`; other entries that need no state stand at the root. */
 const workMoves = {
   'prompt.submitted': { target: 'working', actions: 'prompt' },
+  'tool.started': { target: 'working', actions: 'startCall' },
   'tool.used': { target: 'working', actions: 'useTool' },
   'plan.updated': { target: 'working', actions: 'setPlan' },
   'step.updated': { target: 'working', actions: 'setStep' },
@@ -207,10 +217,12 @@ export const workerMachine = machine.createMachine({
     'entry.refused': { actions: 'noteRefusal' },
     // Where no state below handles it, an entry changes the context only.
     'worker.registered': { actions: 'register' },
+    'tool.started': { actions: 'startCall' },
     'tool.used': { actions: 'useTool' },
     'plan.updated': { actions: 'setPlan' },
     'step.updated': { actions: 'setStep' },
     'task.claimed': { actions: 'takeTask' },
+    'task.planned': { actions: 'planTask' },
     'task.completed': letGoOnly,
     'task.failed': letGoOnly,
     'task.released': letGoOnly,
@@ -261,10 +273,12 @@ export const workerMachine = machine.createMachine({
             ...closed,
             ...registration,
             'prompt.submitted': [{ guard: 'mayReturn', target: 'working', actions: 'prompt' }, { actions: 'prompt' }],
+            'tool.started': [{ guard: 'inService', target: 'working', actions: 'startCall' }, { actions: 'startCall' }],
             'tool.used': [{ guard: 'inService', target: 'working', actions: 'useTool' }, { actions: 'useTool' }],
             'plan.updated': [{ guard: 'inService', target: 'working', actions: 'setPlan' }, { actions: 'setPlan' }],
             'step.updated': [{ guard: 'inService', target: 'working', actions: 'setStep' }, { actions: 'setStep' }],
-            'task.claimed': { target: 'working', actions: 'takeTask' },
+            // One that is out of service takes no task: no action, so that the root does not act either.
+            'task.claimed': [{ guard: 'inService', target: 'working', actions: 'takeTask' }, {}],
             ...lettingGo,
             ...stale,
           },

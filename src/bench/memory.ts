@@ -76,7 +76,7 @@ function attempt(fleet: Fleet, id: string, number: number): void {
   for (const outcome of fold(fleet, `${id}.stop.attempted`, JSON.stringify({ attempt: name, output: 'done' })))
     if (outcome.kind === 'decided') JSON.stringify(outcome.decision);
   fleet.seq += 1;
-  noteDecision(fleet.workers.get(id)?.known ?? null, name, fleet.seq);
+  noteDecision(fleet, id, name, fleet.seq);
 }
 
 function setPolicies(fleet: Fleet): void {

@@ -44,7 +44,7 @@ export const commandGroups: Readonly<Record<string, CommandTable>> = {
       load: async () => (await import('./commands/probe.ts')).probe,
     },
     verify: {
-      summary: 'is its work complete? A cap or a bypass does not count as complete',
+      summary: 'is its work, or a task, complete? A cap or a bypass does not count as complete',
       load: async () => (await import('./commands/verify.ts')).verify,
     },
     publish: {

@@ -59,12 +59,16 @@ export const attemptArgs = {
   },
 } as const satisfies Arguments;
 
-type AttemptFlags = Flags<typeof attemptArgs>;
+type Asked = Omit<Flags<typeof attemptArgs>, 'worker'>;
 
 /** Exit code 0: it may stop; 1: it may not. @throws AppError input.bad, service.unreachable, stop.incomplete and more */
-export async function askAttempt(verb: 'decide' | 'probe' | 'verify', context: Context<AttemptFlags>): Promise<number> {
+export async function askAttempt(
+  verb: 'decide' | 'probe' | 'verify' | 'verify-task',
+  name: string,
+  context: Context<Asked>,
+): Promise<number> {
   const { flags, io, out } = context;
-  const worker = readId('worker', flags.worker);
+  const id = readId(verb === 'verify-task' ? 'task' : 'worker', name);
   const body = await readBody(context);
   const timeoutMs = readTimeout(flags.timeout, patienceMs + ((body.holdMs as number | undefined) ?? 0));
   const show = async (answer: unknown): Promise<Decision> => {
@@ -75,7 +79,7 @@ export async function askAttempt(verb: 'decide' | 'probe' | 'verify', context: C
   };
   return withRequester(flags, io, async (requester) => {
     try {
-      const decision = await show(await requester.request(verb, worker, body, timeoutMs));
+      const decision = await show(await requester.request(verb, id, body, timeoutMs));
       return decision.decision === 'allow' ? 0 : 1;
     } catch (error) {
       // The decision comes with the error; with --json the error's own body has it.
@@ -87,7 +91,7 @@ export async function askAttempt(verb: 'decide' | 'probe' | 'verify', context: C
   });
 }
 
-async function readBody({ flags, io, note }: Context<AttemptFlags>): Promise<Record<string, unknown>> {
+async function readBody({ flags, io, note }: Context<Asked>): Promise<Record<string, unknown>> {
   const text = flags.body === '-' ? await readText('-', io) : (flags.body ?? '');
   const parsed = readJson(text.trim(), flags.body === '-' ? 'the input' : 'the second argument');
   if (!parsed.ok) throw new AppError('input.bad', parsed.message);

@@ -41,7 +41,7 @@ export function onDecisionPublished(
 ): void {
   const attempt = parseDecisionMessageId(worker, header('Nats-Msg-Id') ?? '');
   if (attempt === null) return;
-  noteDecision(fleet.workers.get(worker)?.known ?? null, attempt, seq);
+  noteDecision(fleet, worker, attempt, seq);
   outbox.onPublished(worker, attempt);
 }
 

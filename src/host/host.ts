@@ -31,7 +31,7 @@ import { createOutbox } from './outbox.ts';
 import { createPendingChecks } from './pending-checks.ts';
 import { createPolicyPublisher, type PolicyForm } from './policy-publisher.ts';
 import { catchUpInTime, faultOf, foldInTime, notConnected, throwUnlessStarted } from './read-barrier.ts';
-import { repeatAttempt } from './repeated-attempts.ts';
+import { findCompletion, repeatAttempt } from './repeated-attempts.ts';
 import { createRetention, type RetentionRules } from './retention.ts';
 import { createSnapshots, restoreHostState, type SnapshotTaken } from './snapshots.ts';
 import { createTakeover } from './takeover.ts';
@@ -47,6 +47,11 @@ export type Host = {
    * @throws AppError log.unavailable, log.lost, service.busy
    */
   attempt(worker: string, fields: AttemptRequest): Promise<Decision>;
+  /**
+   * The decision by which a task was completed.
+   * @throws AppError actor.unknown: it was not, or retention has removed the decision; log.unavailable
+   */
+  completion(task: string): Promise<Decision>;
   /**
    * Appends an `iteration.validated` and gives what the task's hooks decide.
    * @throws AppError entry.refused, log.unavailable, log.lost, service.busy
@@ -102,6 +107,7 @@ export function createHost(options: HostOptions): Host {
         return submitAttempt(context, worker, fields);
       });
     },
+    completion: (task) => findCompletion(context, rooms.outbox, task),
     evaluate: (task, fields) =>
       write(context, { actor: task, key: context.newId() }, () => rooms.evaluations.evaluate(task, fields)),
     write: (actor, work) => write(context, { actor, key: context.newId() }, work),

@@ -20,6 +20,25 @@ export async function repeatAttempt(
   throw new AppError('log.unavailable', `the decision of attempt ${attempt} cannot be read from the log now`);
 }
 
+/**
+ * The decision by which a task was completed.
+ * @throws AppError actor.unknown: it was not, or its decision is gone; log.unavailable: it cannot be read now
+ */
+export async function findCompletion(context: HostContext, outbox: Outbox, task: string): Promise<Decision> {
+  const judged = context.fleet.tasks.get(task)?.judged ?? null;
+  if (judged === null) throw new AppError('actor.unknown', `no decision completed task ${task}`);
+  const { worker, attempt, seq } = judged;
+  const decision =
+    outbox.find(worker, attempt) ?? (seq === null ? null : await readStored(context, worker, attempt, seq));
+  if (decision !== null) return decision;
+  const lastDecision = context.fleet.workers.get(worker)?.snapshot.context.worker.lastDecision ?? null;
+  if (lastDecision?.attempt === attempt) return { ...lastDecision, replica: context.replica };
+  const what = `the decision that completed task ${task} (attempt ${attempt} of worker ${worker})`;
+  if (seq !== null && seq < (await context.log.range()).firstSeq)
+    throw new AppError('actor.unknown', `retention has removed ${what} from the log`);
+  throw new AppError('log.unavailable', `${what} cannot be read from the log now`);
+}
+
 /** By another entry in the log: answers its inbox, and the callers here. */
 export async function onAttemptRepeated(
   context: HostContext,
@@ -55,15 +74,27 @@ async function findDecision(
   if (unpublished !== null) return unpublished;
   const seq = decisionSeqOf(context.fleet.workers.get(worker)?.known ?? null, attempt);
   if (seq === null) return null;
-  const text = await context.log.fetch(seq, subject(context, `decision.${worker}`));
-  const decision = text === null ? null : readDecision(text);
-  // `seq` of a decision is its attempt's, which stands before it.
-  if (decision?.worker === worker && decision.attempt === attempt && (decision.seq ?? seq) < seq) return decision;
+  const decision = await readStored(context, worker, attempt, seq);
+  if (decision !== null) return decision;
   // Another entry stands there: either this is no longer the log that was folded, or somebody took that message id.
   await catchUp(context);
   if (seq < (await context.log.range()).firstSeq) return decisionCutAway(context, worker, attempt);
   context.logger.warn({ workerId: worker, attempt, seq }, 'there is no decision where it was stored');
   return null;
+}
+
+/** Null: no decision of that attempt stands there, or it cannot be read. */
+async function readStored(
+  context: HostContext,
+  worker: string,
+  attempt: string,
+  seq: number,
+): Promise<Decision | null> {
+  const text = await context.log.fetch(seq, subject(context, `decision.${worker}`));
+  const decision = text === null ? null : readDecision(text);
+  // `seq` of a decision is its attempt's, which stands before it.
+  const isIt = decision?.worker === worker && decision.attempt === attempt && (decision.seq ?? seq) < seq;
+  return isIt ? decision : null;
 }
 
 /** Retention has removed its entry, and the fold has the last one of each worker. @throws AppError entry.refused */

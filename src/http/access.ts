@@ -40,6 +40,7 @@ const rows = {
   'GET /inspect/elk-worker.js': ['read', 'all'],
   'POST /api/:fleet/probe/:worker': ['read', 'own'],
   'POST /api/:fleet/verify/:worker': ['read', 'own'],
+  'POST /api/:fleet/verify-task/:task': ['read', 'own'],
   'GET /api/:fleet/get/:entity/:id': ['read', 'own'],
   'POST /api/:fleet/get/:entity/:id': ['read', 'own'],
   'GET /api/:fleet/timeline/:entity/:id': ['read', 'own'],

@@ -13,6 +13,7 @@ export const apiEndpoints = [
   'POST /api/<fleet>/decide/<worker>',
   'POST /api/<fleet>/probe/<worker>',
   'POST /api/<fleet>/verify/<worker>',
+  'POST /api/<fleet>/verify-task/<task>',
   'POST /api/<fleet>/evaluate/<task>',
   'GET  /api/<fleet>/get/<entity>/<id>',
   'GET  /api/<fleet>/list/<entity>s',
@@ -42,6 +43,9 @@ function addDecisionRoutes(api: FastifyInstance, fleets: FleetDirectory): void {
       fleetInPath(fleets, params).service[verb](idOf('worker', params.worker), body ?? {}),
     );
   }
+  api.post<{ Params: { task: string } }>('/verify-task/:task', async ({ params, body }) =>
+    fleetInPath(fleets, params).service.verifyTask(idOf('task', params.task), body ?? {}),
+  );
   api.post<{ Params: { task: string } }>('/evaluate/:task', async ({ params, body }) =>
     fleetInPath(fleets, params).service.evaluate(idOf('task', params.task), body ?? {}),
   );

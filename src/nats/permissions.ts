@@ -29,11 +29,11 @@ export type Scope = {
 
 const entryNouns = ['worker', 'task', 'queue'];
 /** Requests to the service. */
-const serviceVerbs = ['decide', 'probe', 'verify', 'evaluate', 'get', 'list'];
+const serviceVerbs = ['decide', 'probe', 'verify', 'verify-task', 'evaluate', 'get', 'list'];
 /** Requests to runners and check servers. */
 const workspaceVerbs = ['check', 'run'];
 /** They take as long as a hold or a check; the others answer at once. */
-const slowVerbs = ['decide', 'probe', 'verify', 'evaluate', ...workspaceVerbs];
+const slowVerbs = ['decide', 'probe', 'verify', 'verify-task', 'evaluate', ...workspaceVerbs];
 
 /**
  * The inbox prefix for connections of the service and the operator. Agents may subscribe to `_INBOX.>`, for the header
@@ -93,7 +93,9 @@ const anyAgent = (fleet: string): Permissions => ({
 /** What an agent that acts for one worker only may publish. */
 export function agentSubjects(worker: string, fleet: string): readonly string[] {
   const requests = ['decide', 'probe', 'verify', 'get.worker'].map((noun) => `${noun}.${worker}`);
-  return [`worker.${worker}.>`, ...requests, 'task.>', 'queue.>', 'evaluate.>', 'get.task.>'].map(within(fleet));
+  return [`worker.${worker}.>`, ...requests, 'task.>', 'queue.>', 'evaluate.>', 'verify-task.>', 'get.task.>'].map(
+    within(fleet),
+  );
 }
 
 const agentOf = (worker: string, fleet: string): Permissions => ({

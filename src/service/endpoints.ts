@@ -21,6 +21,7 @@ export function createEndpoints(service: Service): Endpoint[] {
     endpoint('decide', async (worker, body) => encodeDecision(await service.decide(worker, body))),
     endpoint('probe', (worker, body) => service.probe(worker, body)),
     endpoint('verify', (worker, body) => service.verify(worker, body)),
+    endpoint('verify-task', (task, body) => service.verifyTask(task, body)),
     endpoint('evaluate', (task, body) => service.evaluate(task, body)),
     endpoint('get', (tail, body) => {
       const [entity = '', id = '', ...more] = tail.split('.');

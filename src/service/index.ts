@@ -14,7 +14,7 @@ import type { Service } from './service.ts';
 import { statusOf } from './status.ts';
 import { untilAnswered } from './until-answered.ts';
 import { untilResolved } from './until-resolved.ts';
-import { verify } from './verify.ts';
+import { verify, verifyTask } from './verify.ts';
 
 export { createEndpoints } from './endpoints.ts';
 export type { Service } from './service.ts';
@@ -28,6 +28,7 @@ export function createService(host: Host, log: EventLog, replica: string, search
     decide: (worker, body) => decide(host, worker, body),
     probe: (worker, body, scope) => host.read(worker, () => probeWorker(host, replica, worker, body, scope)),
     verify: (worker, body) => host.read(worker, () => verify(host, replica, worker, body)),
+    verifyTask: (task, body) => host.read(null, () => verifyTask(host, replica, task, body)),
     evaluate: (task, body) => evaluate(host, task, body),
     get: (entity, id, body) => host.read(null, () => get(host, entity, id, body)),
     list: (entity, body) => host.read(null, () => list(host, entity, body)),

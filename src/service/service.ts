@@ -26,8 +26,14 @@ export type Service = {
   decide(worker: string, body: unknown): Promise<Decision>;
   /** Might it? Nothing is logged or counted. `scope` is not on the wire: agents' hooks ask about single steps. */
   probe(worker: string, body: unknown, scope?: ProbeScope): Promise<Decision>;
-  /** Is its work complete? @throws AppError stop.incomplete with `details: { decision }` */
+  /** Is its work complete? @throws AppError actor.unknown; stop.incomplete with `details: { decision }` */
   verify(worker: string, body: unknown): Promise<Decision>;
+  /**
+   * Is this task complete?
+   * @throws AppError actor.unknown; stop.incomplete with `details`: `{ decision }` if it is held, `{ said: true }` if its
+   * worker only said so
+   */
+  verifyTask(task: string, body: unknown): Promise<Decision>;
   /** What do the hooks of this task decide of its iteration? Logged. @throws AppError input.bad, entry.refused, log.unavailable */
   evaluate(task: string, body: unknown): Promise<HookResult>;
   /** `body` of a task: `{ checkpoint? }`, the one to show whole; by default the last. @throws AppError actor.unknown */

@@ -134,8 +134,7 @@ function fold(fleet: Fleet, message: StoredMessage): readonly Decision[] {
   const { outcomes } = foldMessage(fleet, logMessageOf(message));
   const [, , area, worker = ''] = message.subject.split('.');
   const attempt = parseDecisionMessageId(worker, messageIdOf(message) ?? '');
-  if (area === 'decision' && attempt !== null)
-    noteDecision(fleet.workers.get(worker)?.known ?? null, attempt, message.seq);
+  if (area === 'decision' && attempt !== null) noteDecision(fleet, worker, attempt, message.seq);
   return outcomes.flatMap((it) => (it.kind === 'decided' ? [it.decision] : []));
 }
 

@@ -18,7 +18,11 @@ const output = maybe(fc.constantFrom('done', '<promise>COMPLETE</promise>', 'un 
 
 const policies = fc.constantFrom<object>(
   { policies: {} },
-  { policies: { default: { persistence: { idle: '10m', hold: '5m' } } }, releaseAfter: '3m', forget: '20m' },
+  {
+    policies: { default: { persistence: { idle: '10m', hold: '5m' }, toolTime: '8m' } },
+    releaseAfter: '3m',
+    forget: '20m',
+  },
   { policies: { default: { checks: [{ command: 'tests' }, { remote: 'review' }], retries: 2 } }, forget: '1m' },
   {
     policies: {
@@ -46,6 +50,11 @@ const ofWorker: fc.Arbitrary<Line> = worker.chain((w) => {
     ),
     entry('heartbeat.sent'),
     entry('prompt.submitted'),
+    entry(
+      'tool.started',
+      fc.record({ tool: fc.constantFrom('Edit', 'Bash'), call: maybe(fc.constantFrom('c1', 'c2')) }),
+    ),
+    entry('tool.used', fc.record({ tool: fc.constant('Bash'), call: maybe(fc.constantFrom('c1', 'c2')) })),
     entry('tool.used', fc.record({ tool: fc.constant('Edit'), files: maybe(fc.constant(['a.md', 'src/ü.ts'])) })),
     entry('plan.updated', fc.constant({ steps: [{ title: 'Write', status: 'pending', step: '1' }] })),
     entry('step.updated', fc.record({ step: fc.constant('1'), status: fc.constantFrom('completed', 'pending') })),
@@ -92,6 +101,12 @@ const ofTask: fc.Arbitrary<Line> = task.chain((t) => {
         queue: maybe(queue),
         after: maybe(fc.array(task, { maxLength: 2 })),
         policy: maybe(fc.constantFrom('other', 'none')),
+        plan: maybe(
+          fc.constant([
+            { title: 'Test', status: 'pending', step: '1' },
+            { title: 'Ship', status: 'done' },
+          ]),
+        ),
       }),
     ),
     entry('task.cancelled'),
@@ -103,6 +118,7 @@ const ofTask: fc.Arbitrary<Line> = task.chain((t) => {
       ),
     ),
     entry('hook.disabled', fc.constant({ hook: 'h1' })),
+    entry('hook.unregistered', fc.constant({ hook: 'h1' })),
     entry('hooks.cleared'),
     entry('iteration.started', fc.constant({ iteration: 1, maxIterations: 3 })),
     entry('iteration.validated', fc.record({ iteration: fc.constant(1), attempt: maybe(attempt), validation, output })),

@@ -80,6 +80,7 @@ export const blocked: Decision = {
   fleet: 'main',
   worker: 'w1',
   task: 'T-1',
+  tasks: ['T-1'],
   attempt: 'a1',
   seq: 1234,
   at: '2026-03-02T12:00:03.250Z',
@@ -96,7 +97,7 @@ export const blocked: Decision = {
   pendingTasks: 2,
   policy: { name: 'strict', seq: 3 },
   verdicts: [
-    { guard: 'retries', verdict: 'pass', detail: '0 of 3' },
+    { guard: 'promise', verdict: 'pass', detail: 'none' },
     { guard: 'hooks', verdict: 'error', detail: 'scan: no answer', tookMs: 1500 },
     { guard: 'checks', verdict: 'block', detail: 'plan: 2 of 5 remain', tookMs: 0.1 },
   ],

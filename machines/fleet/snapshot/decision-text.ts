@@ -5,36 +5,38 @@
 import type { Decision, Verdict } from '../../guards/decision.ts';
 import { formatIsoTime, parseIsoTime } from '../../values/iso-time.ts';
 
-type Own = 'worker' | 'task' | 'attempt' | 'seq' | 'at' | 'retry' | 'keepAlives' | 'idle' | 'pendingTasks';
+type Own = 'worker' | 'task' | 'tasks' | 'attempt' | 'seq' | 'at' | 'retry' | 'keepAlives' | 'idle' | 'pendingTasks';
 export type DecisionTemplate = Omit<Decision, Own> & {
   readonly retryMax: number | null;
   readonly keepAlivesMax: number | null;
   readonly limitMs: number | null;
 };
 
-/** `at`: milliseconds since `fromMs`; the text itself where it is written in another way than ours. */
+/** `task`: the only held one, null for none, else all. `at`: milliseconds since `fromMs`; the text itself where it is written in another way than ours. */
 export type OwnDecision = readonly [
-  ...[attempt: string | null, seq: number | null, at: number | string, task: string | null],
+  ...[attempt: string | null, seq: number | null, at: number | string, task: string | null | readonly string[]],
   ...[retryCount: number, keepAlivesCount: number],
   ...[idleMs: number, remainingMs: number | null, pendingTasks: number],
 ];
 
 export function ownPartOf(decision: Decision, fromMs: number): OwnDecision {
-  const { attempt, seq, at, task, retry, keepAlives, idle, pendingTasks } = decision;
+  const { attempt, seq, at, task, tasks, retry, keepAlives, idle, pendingTasks } = decision;
   const atMs = parseIsoTime(at);
   const time = atMs !== null && formatIsoTime(atMs) === at ? atMs - fromMs : at;
-  return [attempt, seq, time, task, retry.count, keepAlives.count, idle.ms, idle.remainingMs, pendingTasks];
+  const held = task === null || (tasks.length === 1 && tasks[0] === task) ? task : tasks;
+  return [attempt, seq, time, held, retry.count, keepAlives.count, idle.ms, idle.remainingMs, pendingTasks];
 }
 
 /** In the order of a decision's fields, which is that of its JSON. */
 export function joinDecision(worker: string, own: OwnDecision, template: DecisionTemplate, fromMs: number): Decision {
-  const [attempt, seq, at, task, retryCount, keepAlivesCount, idleMs, remainingMs, pendingTasks] = own;
+  const [attempt, seq, at, held, retryCount, keepAlivesCount, idleMs, remainingMs, pendingTasks] = own;
   // Field by field: with spreads V8 makes a dictionary of it, of 11 KB.
   return {
     v: template.v,
     fleet: template.fleet,
     worker,
-    task,
+    task: typeof held === 'string' || held === null ? held : (held.at(-1) ?? null),
+    tasks: typeof held === 'string' ? [held] : [...(held ?? [])],
     attempt,
     seq,
     at: typeof at === 'number' ? formatIsoTime(at + fromMs) : at,

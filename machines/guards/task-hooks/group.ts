@@ -4,7 +4,10 @@ import { reasonLengthMax } from '../../values/limits.ts';
 import { cutMiddle } from '../../values/text.ts';
 import type { HookAnswer, HookOutcome } from './hook.ts';
 
-/** Members that skip are left out; with none left the group skips. An escalate of any member is the group's. */
+/**
+ * Members that skip are left out; with none left the group skips. An escalate of any member is the group's. An `all`
+ * with a member that was skipped in error never completes: it was not judged (protocol.md §7).
+ */
 export function evaluateGroup(
   { of: members = [] }: HookForm,
   type: 'all' | 'any',
@@ -20,7 +23,9 @@ export function evaluateGroup(
   }
   if (answers.length === 0) return { kind: 'skip', error };
   const checkpoint = answers.some((it) => it.checkpoint);
-  return { ...together(answers, type), checkpoint };
+  const answer = together(answers, type);
+  if (type === 'all' && error !== null && answer.action === 'complete') return { kind: 'skip', error };
+  return { ...answer, checkpoint };
 }
 
 function together(answers: readonly HookAnswer[], type: 'all' | 'any'): HookAnswer {

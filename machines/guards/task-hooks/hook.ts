@@ -74,6 +74,13 @@ export type HookRun = {
   readonly tookMs: number;
 };
 
+/** What the hooks of one task gave in a stop. `checkpoint`: what they want saved with it; null: nothing. */
+export type JudgedTask = {
+  readonly task: string;
+  readonly runs: readonly HookRun[];
+  readonly checkpoint: { readonly data: JsonText | null } | null;
+};
+
 const noMetadata = () => ({});
 
 export const answer = (

@@ -7,7 +7,8 @@ import { answer, type HookAnswer, type HookFacts } from './hook.ts';
 type PresetType = Exclude<HookForm['type'], 'remote' | 'all' | 'any'>;
 
 export const presets: Readonly<Record<PresetType, (facts: HookFacts, form: HookForm) => HookAnswer>> = {
-  promise: (facts) => byPromise(facts) ?? answer('continue', 'No completion promise detected'),
+  promise: (facts) =>
+    byPromise(facts) ?? answer('continue', 'No completion promise detected', { nextPrompt: promptForPromise(facts) }),
   validation: (facts) => byValidation(facts) ?? answer('continue', 'No validation results'),
   default: (facts) => byPromise(facts) ?? byValidation(facts) ?? answer('continue', 'Iteration in progress'),
   tdd: (facts) =>
@@ -36,6 +37,14 @@ function byPromise({ promises, current }: HookFacts): HookAnswer | null {
   return counts('BLOCKED') ? answer('escalate', 'Agent is blocked and said so via <promise>BLOCKED</promise>') : null;
 }
 
+/** The promise that the hook waits for, in full: COMPLETE, unless the iteration counts others only. */
+function promptForPromise({ current }: HookFacts): string {
+  const names = current?.completionPromises ?? ['COMPLETE'];
+  const waitsFor = names.includes('COMPLETE') || names.length === 0 ? ['COMPLETE'] : names;
+  const promises = waitsFor.map((name) => `<promise>${name}</promise>`).join(' or ');
+  return `Finish the work. When it is done, end your answer with ${promises}`;
+}
+
 const validated = new WeakMap<HookFacts, HookAnswer | null>();
 
 function byValidation(facts: HookFacts): HookAnswer | null {
@@ -57,7 +66,9 @@ function judgeValidation({ validation, current }: HookFacts): HookAnswer | null 
   const failed = [...new Set([...counted.filter((it) => !it.passed).map((it) => it.rule), ...missing])];
   if (failed.length === 0) return answer('complete', 'All rules passed');
   const feedback = counted.filter((it) => !it.passed).map(({ rule, message }) => ({ rule, message: message ?? null }));
+  const found = feedback.flatMap(({ rule, message }) => (message === null ? [] : [`- ${rule}: ${message}`]));
   return answer('continue', `Failed rules: ${failed.join(', ')}`, {
+    nextPrompt: [`Fix the failed rules: ${failed.join(', ')}. Then validate again.`, ...found].join('\n'),
     metadata: () => ({ failedRules: failed, feedback }),
   });
 }

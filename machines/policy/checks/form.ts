@@ -54,6 +54,16 @@ function normalizeCheck(form: CheckForm, taken: Names, group: Inherited): Check 
   return { ...settings, ...normalize(value, (member) => normalizeCheck(member, taken, settings)) };
 }
 
+/** The checks of several policies as one list: a name that comes again gets a number, as within a policy. */
+export function joinChecks(lists: readonly (readonly Check[])[]): Check[] {
+  const taken: Names = new Map();
+  const rename = (check: Check): Check => {
+    const name = freeName(check.name, taken);
+    return 'of' in check ? { ...check, name, of: check.of.map(rename) } : { ...check, name };
+  };
+  return lists.flat().map(rename);
+}
+
 /** Names that are taken, each with the last number that was tried behind it. */
 type Names = Map<string, number>;
 

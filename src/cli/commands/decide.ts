@@ -10,5 +10,5 @@ export const decide = defineCommand({
     'Exit code 0: it may stop. 1: it may not, and the next prompt tells it what to do.',
   ],
   examples: ['stopgate decide w1', `stopgate decide w1 --stop-reason end_turn --validation 'tests_pass=fail' --json`],
-  run: (context) => askAttempt('decide', context),
+  run: (context) => askAttempt('decide', context.flags.worker, context),
 });

@@ -10,5 +10,5 @@ export const probe = defineCommand({
     'Exit code 0: it would be allowed to stop. 1: it would not.',
   ],
   examples: ['stopgate probe w1', `stopgate probe w1 --output 'All done. <promise>COMPLETE</promise>'`],
-  run: (context) => askAttempt('probe', context),
+  run: (context) => askAttempt('probe', context.flags.worker, context),
 });

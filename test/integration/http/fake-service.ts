@@ -52,6 +52,7 @@ export function createFakeService(): FakeService {
     decide: (worker, body) => note('decide', worker, body),
     probe: (worker, body) => note('probe', worker, body),
     verify: (worker, body) => note('verify', worker, body),
+    verifyTask: (task, body) => note('verify-task', task, body),
     evaluate: (task, body) => note('evaluate', task, body),
     async get(entity, id) {
       fake.readCount += 1;

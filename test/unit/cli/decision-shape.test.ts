@@ -6,7 +6,8 @@ import { formatDecision } from '../../../src/cli/decision-text.ts';
 import { createColors } from '../../../src/terminal/colors.ts';
 
 const decision: Decision = {
-  ...{ v: 1, fleet: 'main', worker: 'w1', task: 'T-1', attempt: 'a1', seq: 7, at: '2026-03-02T12:00:00.000Z' },
+  ...{ v: 1, fleet: 'main', worker: 'w1', task: 'T-1', tasks: ['T-1'], attempt: 'a1' },
+  ...{ seq: 7, at: '2026-03-02T12:00:00.000Z' },
   ...{ decision: 'block', action: 'continue', cause: 'incomplete', reason: 'not yet', nextPrompt: 'go on' },
   ...{
     state: 'blocked',

@@ -6,7 +6,7 @@ policies:
     onCap: allow               # allow | escalate
     stuckAfter: null           # escalate after n identical failures
     promises: false
-    keepAlives: null           # blocks by guards 11 and 12 before the stop is allowed; null: no cap
+    keepAlives: null           # blocks by pending and idle before the stop is allowed; null: no cap
     persistence: { idle: 12m, hold: 50s, queue: main }
     bypass: [budget_exhausted, deadline_exceeded, user_interrupt]
     stopWhenComplete: false    # after a tool, tell the agent to stop as soon as all checks pass

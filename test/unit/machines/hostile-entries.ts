@@ -108,6 +108,7 @@ const arbitraries: {
     ),
     'heartbeat.sent': empty,
     'prompt.submitted': fc.record({ text: text(60_000) }),
+    'tool.started': fc.record({ tool: text(1_024), call: text(1_024) }, { requiredKeys: ['tool'] }),
     'tool.used': fc.record({ tool: text(100), files }),
     'plan.updated': fc.record({ steps }),
     'step.updated': fc.record({ step: id('s1', 's2'), title: text(2_000), status: text(60_000) }),
@@ -137,6 +138,7 @@ const arbitraries: {
     'hook.registered': hook,
     'hook.enabled': fc.record({ hook: id('hook-1', 'h1') }),
     'hook.disabled': fc.record({ hook: id('hook-1', 'h1') }),
+    'hook.unregistered': fc.record({ hook: id('hook-1', 'h1') }),
     'hooks.cleared': empty,
     'iteration.started': fc.record(
       { iteration: fc.constant(1), maxIterations: fc.constantFrom(1, 3), rules: fc.constant(ruleNames) },
@@ -163,7 +165,6 @@ const arbitraries: {
     'input.answered': fc.record({ by: id('ann'), request: id('q1', 'q2'), verdict: id('allow', 'deny') }),
   },
   ownTask: {
-    'attempt.accepted': fc.record({ attempt, replica: id('r1') }),
     'check.finished': answer,
     'timer.fired': fc.record({ timer: text(100) }),
     'escalation.acknowledged': by,

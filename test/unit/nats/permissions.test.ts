@@ -15,6 +15,7 @@ describe('the strict forms, for a server of one’s own', () => {
           'stopgate.f.task.>',
           'stopgate.f.queue.>',
           'stopgate.f.evaluate.>',
+          'stopgate.f.verify-task.>',
           'stopgate.f.get.task.>',
         ],
       },

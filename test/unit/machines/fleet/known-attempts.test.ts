@@ -6,7 +6,7 @@ import {
   decisionSeqOf,
   isKnownAttempt,
   type KnownAttempts,
-  noteDecision,
+  noteDecisionSeq,
 } from '../../../../machines/fleet/known-attempts.ts';
 import { idPattern } from '../../../../machines/index.ts';
 
@@ -16,9 +16,9 @@ test('the last 256 are known, each with the place of its decision', () => {
   let known: KnownAttempts | null = null;
   for (const index of numbers(300)) {
     known = addAttempt(known, `a${index}`);
-    if (index % 2 === 0) noteDecision(known, `a${index}`, 1_000 + index);
+    if (index % 2 === 0) noteDecisionSeq(known, `a${index}`, 1_000 + index);
   }
-  noteDecision(known, 'a43', 7);
+  noteDecisionSeq(known, 'a43', 7);
   expect(known).toHaveLength(2 * 256);
   expect(numbers(301).filter((index) => isKnownAttempt(known, `a${index}`))).toEqual(numbers(300).slice(44));
   expect([decisionSeqOf(known, 'a298'), decisionSeqOf(known, 'a299'), decisionSeqOf(known, 'a43')]).toEqual([

@@ -25,7 +25,7 @@ function scopeOf({ worker = {}, policy = {}, fields = {}, facts = {} }: Given): 
   const attempt = createAttempt(context, {
     ...{ type: 'stop.attempted', attempt: 'a1', seq: 7, fields },
     inForce: { name: 'default', seq: 1, notes: [], policy: policies.get('default') ?? builtInPolicy },
-    facts: { nowMs: 60_000, limited: false, queue: 'main', pendingTasks: 0, task: null, ...facts },
+    facts: { nowMs: 60_000, limited: false, queue: 'main', pendingTasks: 0, tasks: [], ...facts },
   });
   const scope: GuardScope = { worker: context, attempt, resultOf: (guard) => guards[guard](scope) };
   return scope;
@@ -49,9 +49,6 @@ const rows: readonly (Given & { readonly guard: GuardName; readonly gives: strin
   { guard: 'limited', facts: { limited: true }, gives: 'allow continue limited' },
   { guard: 'waiting', gives: 'pass' },
   { guard: 'waiting', worker: { awaitsInput: true }, gives: 'allow continue waiting' },
-  { guard: 'retries', worker: { retryCount: 2 }, gives: 'pass' },
-  { guard: 'retries', worker: { retryCount: 3 }, gives: 'allow complete capped' },
-  { guard: 'retries', worker: { retryCount: 3 }, policy: { onCap: 'escalate' }, gives: 'allow escalate capped' },
   { guard: 'promise', fields: { output: '<promise>BLOCKED</promise>' }, gives: 'pass' },
   {
     ...{ guard: 'promise', policy: { promises: true } },
@@ -63,10 +60,18 @@ const rows: readonly (Given & { readonly guard: GuardName; readonly gives: strin
   { guard: 'checks', policy: { checks: [{ plan: { required: true } }] }, gives: 'block continue incomplete' },
   { guard: 'checks', policy: { checks: [{ command: 'tests' }] }, gives: 'pending tests' },
   { guard: 'hooks', gives: 'pass' },
-  { guard: 'hooks', facts: { task }, gives: 'block continue incomplete' },
+  { guard: 'hooks', facts: { tasks: [task] }, gives: 'block continue incomplete' },
   {
-    ...{ guard: 'hooks', facts: { task }, gives: 'pass' },
+    ...{ guard: 'hooks', facts: { tasks: [task] }, gives: 'pass' },
     fields: { validation: [{ rule: 'tests_pass', passed: true }] },
+  },
+  { guard: 'retries', worker: { ...open, retryCount: 2 }, policy: planned, gives: 'pass' },
+  { guard: 'retries', worker: { retryCount: 3 }, policy: planned, gives: 'pass' },
+  { guard: 'retries', worker: { ...open, retryCount: 3 }, policy: planned, gives: 'allow complete capped' },
+  { guard: 'retries', worker: { retryCount: 3 }, facts: { tasks: [task] }, gives: 'allow complete capped' },
+  {
+    ...{ guard: 'retries', worker: { ...open, retryCount: 3 }, policy: { ...planned, onCap: 'escalate' } },
+    gives: 'allow escalate capped',
   },
   { guard: 'stuck', worker: blockedTwice, policy: planned, gives: 'pass' },
   { guard: 'stuck', worker: blockedTwice, policy: { ...planned, stuckAfter: 4 }, gives: 'pass' },

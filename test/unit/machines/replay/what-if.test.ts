@@ -168,7 +168,7 @@ describe('answers of checks come from the log', () => {
     expect(differences.map(brief)).toEqual([
       'a1: block incomplete -> unknown scan',
       'a2: block incomplete -> unknown scan',
-      'a3: block incomplete -> allow capped',
+      'a3: block incomplete -> unknown scan',
       'a4: allow capped -> unknown scan',
     ]);
   });

@@ -19,7 +19,16 @@ const decisionOf = (
   verdicts: readonly { detail: string; input?: Record<string, unknown> }[],
   found: readonly { check: string; message: string; details: unknown }[],
 ): Decision => ({
-  ...{ v: 1, fleet: 'main', worker: 'w1', task: null, attempt: 'a1', seq: 1, at: '2026-03-02T12:00:00.000Z' },
+  ...{
+    v: 1,
+    fleet: 'main',
+    worker: 'w1',
+    task: null,
+    tasks: [],
+    attempt: 'a1',
+    seq: 1,
+    at: '2026-03-02T12:00:00.000Z',
+  },
   ...{ decision: 'block', action: 'continue', cause: 'incomplete', reason, nextPrompt: reason },
   feedback: found.map((each) => ({ ...each, outcome: 'fail' })),
   ...{ state: 'blocked', retry: { count: 1, max: null }, keepAlives: { count: 0, max: null } },
