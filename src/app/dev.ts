@@ -1,6 +1,7 @@
 /** `stopgate dev` and `serve --embedded`: the service with its own NATS server, whose store is a folder. */
 import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { programName } from '../cli/program-name.ts';
 import type { DevFlags } from '../cli/services.ts';
 import { type Config, isOneFleet } from '../config/config.ts';
 import { AppError } from '../errors.ts';
@@ -48,7 +49,9 @@ export async function serveEmbedded(config: Config, options: DevOptions, io: Io)
       async onReady(ready, fleets) {
         const { nats, http, fleet } = ready;
         writeFileSync(serviceFile, `${JSON.stringify({ nats, http, fleet, pid: process.pid })}\n`, { mode: 0o600 });
-        return options.hints ? hintsFor(config, http, await newWorker(fleets, config.fleet)) : '';
+        return options.hints
+          ? hintsFor({ config, http, worker: await newWorker(fleets, config.fleet), program: programName(io.env) })
+          : '';
       },
       ended: server.closed.then(() => 'nats-server has ended'),
       idleExitMs: options.idleExitMs,
@@ -70,30 +73,34 @@ async function newWorker(fleets: FleetDirectory, fleet: string): Promise<string>
   return `w${number}`;
 }
 
+type Hints = {
+  readonly config: Config;
+  readonly http: string | null;
+  readonly worker: string;
+  readonly program: string;
+};
+
 /** Five commands to paste into another terminal in the same folder: from a rule to a blocked stop. */
-function hintsFor(config: Config, http: string | null, worker: string): string {
+function hintsFor({ config, http, worker, program }: Hints): string {
   const rule =
     config.fileText === null
       ? [
           `echo 'policies: { default: { checks: [{ plan: {} }] } }' > stopgate.yaml`,
           'within a second: every step of a plan must be done',
         ]
-      : ['npx stopgate queues', 'what waits to be claimed'];
+      : [`${program} queues`, 'what waits to be claimed'];
   const lines = [
     rule,
     [
-      `npx stopgate publish worker ${worker} step.updated '{"step":"1","title":"Write tests"}'`,
+      `${program} publish worker ${worker} step.updated '{"step":"1","title":"Write tests"}'`,
       `worker ${worker} plans a step`,
     ],
     [
-      `npx stopgate decide ${worker}`,
+      `${program} decide ${worker}`,
       config.fileText === null ? 'may it stop? Not yet, and why' : 'may it stop, and why?',
     ],
-    [
-      `npx stopgate publish worker ${worker} step.updated '{"step":"1","status":"done"}'`,
-      'the step is done: now it may',
-    ],
-    [`npx stopgate worker ${worker}`, 'its state, plan and last decision; "tail" follows the log'],
+    [`${program} publish worker ${worker} step.updated '{"step":"1","status":"done"}'`, 'the step is done: now it may'],
+    [`${program} worker ${worker}`, 'its state, plan and last decision; "tail" follows the log'],
   ];
   const text = lines.map(([command = '', note]) => `  ${command}\n      # ${note}`).join('\n');
   const page = http === null ? '' : `The inspector, in a browser: ${http}\n`;

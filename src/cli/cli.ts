@@ -25,8 +25,9 @@ export async function runCli(argv: readonly string[], io: Io, services: Services
   } catch (cause) {
     const error = asAppError(cause);
     if (error === null) throw cause;
-    for (const line of cleanLines(`stopgate: ${error.message}`)) note(line);
-    for (const issue of issuesOf(error)) note(`  ${issue}`);
+    const asTyped = await speller(io);
+    for (const line of cleanLines(asTyped(`stopgate: ${error.message}`))) note(line);
+    for (const issue of issuesOf(error)) note(`  ${asTyped(issue)}`);
     if (argv.includes('--json')) await out.json(errorBody(error));
     return errorCodes[error.code].exit;
   }
@@ -43,7 +44,7 @@ async function dispatch(argv: readonly string[], { io, out, note, services }: Su
   const { name, rest } = findCommand(argv);
   const wantsHelp = rest.slice(0, endOfOptions(rest)).some((arg) => arg === '--help' || arg === '-h');
   if (name === null) {
-    if (rest.length === 0 || wantsHelp) return printHelp(out, undefined);
+    if (rest.length === 0 || wantsHelp) return printHelp({ io, out }, undefined);
     if (rest[0] === '--version' || rest[0] === '-v') {
       const { version } = await import('../version.ts');
       await out.print(version());
@@ -54,9 +55,9 @@ async function dispatch(argv: readonly string[], { io, out, note, services }: Su
     const guess = meant === null ? '"stopgate help" lists the commands' : `did you mean '${meant}'?`;
     throw new AppError('input.bad', `there is no option '${rest[0]}' without a command; ${guess}`);
   }
-  if (name === 'help') return printHelp(out, rest[0]);
+  if (name === 'help') return printHelp({ io, out }, rest[0]);
   const row = await rowOf(name);
-  if (wantsHelp) return printHelp(out, name);
+  if (wantsHelp) return printHelp({ io, out }, name);
   const [{ readArguments }, command] = await Promise.all([import('./arguments.ts'), row.load()]);
   const { flags, words } = readArguments(rest, name, command);
   return command.run({ flags, words, io, out, note, services, commands });
@@ -84,15 +85,22 @@ async function rowOf(name: string): Promise<CommandRow> {
   throw new AppError('input.bad', `there is no command '${name}'${guess} "stopgate help" lists them`);
 }
 
-async function printHelp(out: Output, name: string | undefined): Promise<number> {
+/** Our command lines in a text, as this user has to type them. */
+async function speller({ env }: Io): Promise<(text: string) => string> {
+  const { spellCommands } = await import('./program-name.ts');
+  return (text) => spellCommands(text, env, commands);
+}
+
+async function printHelp({ io, out }: Pick<Surroundings, 'io' | 'out'>, name: string | undefined): Promise<number> {
   const columns = Math.min(out.width(), 100);
+  const asTyped = await speller(io);
   if (name === undefined) {
     const { formatHelp } = await import('./help.ts');
-    await out.print(...formatHelp(out.colors, columns));
+    await out.print(...formatHelp(asTyped, out.colors, columns));
   } else {
     const { summary, load } = await rowOf(name);
     const [{ formatCommandHelp }, command] = await Promise.all([import('./command-help.ts'), load()]);
-    await out.print(...formatCommandHelp(name, summary, command, out.colors, columns));
+    await out.print(...formatCommandHelp({ name, summary, command, asTyped }, out.colors, columns));
   }
   return 0;
 }

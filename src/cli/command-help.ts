@@ -6,10 +6,16 @@ import { clientArgs, timeoutArg } from './client-args.ts';
 import type { Command } from './command.ts';
 import { indent, twoColumns } from './help.ts';
 
+/** `asTyped`: writes our command lines as this user has to type them. */
+export type HelpSubject = {
+  readonly name: string;
+  readonly summary: string;
+  readonly command: Command;
+  readonly asTyped: (text: string) => string;
+};
+
 export function formatCommandHelp(
-  name: string,
-  summary: string,
-  command: Command,
+  { name, summary, command, asTyped }: HelpSubject,
   colors: Colors,
   width: number,
 ): string[] {
@@ -18,15 +24,25 @@ export function formatCommandHelp(
   const shared = { ...clientArgs, ...timeoutArg } as Arguments;
   const options = optionsOf(args);
   const section = (title: string, rows: readonly (readonly [string, Argument])[]) =>
-    rows.length === 0 ? [] : ['', colors.bold(title), ...twoColumns(rows.map(describe), width, colors)];
+    rows.length === 0
+      ? []
+      : [
+          '',
+          colors.bold(title),
+          ...twoColumns(
+            rows.map(describe).map(([term, text]): [string, string] => [term, asTyped(text)]),
+            width,
+            colors,
+          ),
+        ];
   const usage = words.map(([word, arg]) => (isRequired(arg) ? spell(word, arg) : `[${spell(word, arg)}]`));
   const rest = command.rest === 'command' ? ['-- COMMAND'] : [];
   return [
     ...wrap(`${name}: ${summary}`, width),
     ...(details.length === 0 ? [] : ['']),
-    ...details.flatMap((line) => wrap(line, width)),
+    ...details.flatMap((line) => wrap(asTyped(line), width)),
     '',
-    `${colors.bold('Usage')}  ${['stopgate', name, ...usage, '[options]', ...rest].join(' ')}`,
+    `${colors.bold('Usage')}  ${asTyped(['stopgate', name, ...usage, '[options]', ...rest].join(' '))}`,
     ...section('Arguments', words),
     ...section(
       'Options',
@@ -38,7 +54,7 @@ export function formatCommandHelp(
     ),
     '',
     colors.bold(examples.length === 1 ? 'Example' : 'Examples'),
-    ...examples.map(indent),
+    ...examples.map((example) => indent(asTyped(example))),
   ];
 }
 

@@ -1,5 +1,5 @@
 /** How a command reaches the service: which server, which fleet, which credentials. */
-import { realpathSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { loadConfig, refuseOtherService } from '../config/config.ts';
 import { defaultCredentials } from '../config/store.ts';
@@ -33,9 +33,16 @@ export async function resolvePlace(
   const inboxPrefix = credsFile !== undefined && resolved.creds === null ? privateInbox : undefined;
   return {
     ...{ url: resolved.nats, credsFile, inboxPrefix, fleet: resolved.fleet, name: 'stopgate cli' },
-    // Null: a server was named, or this folder has no rules of its own; then any service will do.
-    ownFolder: resolved.natsIsDefault && resolved.fileText !== null ? realpathSync(dirname(resolved.filePath)) : null,
+    // Null: a server was named, so it is the one that is meant.
+    folder: resolved.natsIsDefault ? folderOf(resolved.filePath) : null,
+    hasRules: resolved.fileText !== null,
   };
+}
+
+/** The folder need not be there: `--config` may name a file in one that is not. */
+function folderOf(file: string): string {
+  const folder = dirname(file);
+  return existsSync(folder) ? realpathSync(folder) : folder;
 }
 
 type ResolvedPlace = Awaited<ReturnType<typeof resolvePlace>>;
@@ -63,13 +70,18 @@ export async function withRequester<Result>(
   }
 }
 
-/** Of two projects on one machine, the one that started first has the default address. Null: it is not known to be another. */
+/**
+ * Of two projects on one machine, the one that started first has the default address. Null: it is the service of this
+ * folder, or not known to be another's.
+ */
 export function describeOtherFolder(
-  { ownFolder, url }: Pick<ResolvedPlace, 'ownFolder' | 'url'>,
+  { folder, hasRules, url }: Pick<ResolvedPlace, 'folder' | 'hasRules' | 'url'>,
   serverName: string,
 ): string | null {
-  const folder = folderOfServer(serverName);
-  if (ownFolder === null || folder === null || folder === ownFolder) return null;
-  const text = `${url} is the NATS server of the service in ${folder}, which does not follow the stopgate.yaml of this folder`;
-  return `${text}; start "stopgate dev" here, or name that server with --nats`;
+  const other = folderOfServer(serverName);
+  if (folder === null || other === null || other === folder) return null;
+  const mend = 'start "stopgate dev" here, or name that server with --nats';
+  return hasRules
+    ? `${url} is the NATS server of the service in ${other}, which does not follow the stopgate.yaml of this folder; ${mend}`
+    : `no service runs in this folder, so this is the one in ${other}, with its rules; ${mend}`;
 }

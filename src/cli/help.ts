@@ -1,10 +1,11 @@
 /** The overview of all commands, from the table that the command line itself reads. */
+import { join } from 'node:path';
 import type { Colors } from '../terminal/colors.ts';
 import { pad, widthOf, wrap } from '../terminal/text.ts';
 import { commandGroups } from './command-table.ts';
 
-/** `width`: columns to fit into. */
-export function formatHelp(colors: Colors, width: number): string[] {
+/** `asTyped`: writes our command lines as this user has to type them. `width`: columns to fit into. */
+export function formatHelp(asTyped: (text: string) => string, colors: Colors, width: number): string[] {
   const lists = Object.entries(commandGroups).flatMap(([group, commands]) => [
     '',
     colors.bold(group),
@@ -20,12 +21,12 @@ export function formatHelp(colors: Colors, width: number): string[] {
       width,
     ),
     '',
-    `${colors.bold('Usage')}  stopgate <command> [options]`,
+    `${colors.bold('Usage')}  ${asTyped('stopgate <command> [options]')}`,
     '',
     colors.bold('Try it'),
-    '  stopgate dev                                      # leave it running; in a second terminal:',
-    `  stopgate publish worker w1 tool.used '{"tool":"Bash"}'`,
-    '  stopgate decide w1',
+    indent(`${asTyped('stopgate dev').padEnd(50)}# leave it running; in a second terminal:`),
+    indent(asTyped(`stopgate publish worker w1 tool.used '{"tool":"Bash"}'`)),
+    indent(asTyped('stopgate decide w1')),
     ...lists,
     '',
     colors.bold('Everywhere'),
@@ -38,7 +39,8 @@ export function formatHelp(colors: Colors, width: number): string[] {
       width - 2,
     ).map(indent),
     '',
-    '"stopgate <command> --help" explains a command; "stopgate --version" prints the version.',
+    asTyped('"stopgate <command> --help" explains a command; "stopgate --version" prints the version.'),
+    `The documentation: ${join(import.meta.dirname, '../../../README.md')}`, // as deep in a package
   ];
 }
 

@@ -8,6 +8,7 @@ import type { Context } from './command.ts';
 import { withRequester } from './connection.ts';
 import { type Filter, formatListing, type Listing } from './listing.ts';
 import { readCount, readId, readTimeout } from './option-values.ts';
+import { spellCommands } from './program-name.ts';
 import { watch } from './watch.ts';
 
 export const listArgs = {
@@ -35,7 +36,7 @@ export const presenceArg = {
 export async function list<View>(
   listing: Listing<View>,
   filter: Filter,
-  { flags, io, out }: Context<Flags<typeof listArgs>>,
+  { flags, io, out, commands }: Context<Flags<typeof listArgs>>,
 ): Promise<number> {
   if (filter.queue !== undefined) readId('queue', filter.queue);
   const most =
@@ -52,7 +53,7 @@ export async function list<View>(
     if (views.length > 0) return formatListing(listing, views, { colors: out.colors, width });
     return Object.keys(wanted).length > 0
       ? [`No ${listing.entity} in fleet '${fleet}' matches.`]
-      : listing.empty(fleet);
+      : listing.empty(fleet).map((line) => spellCommands(line, io.env, commands));
   };
   if (flags.watch) return watch({ listing, read, format, place: flags, json: flags.json, io, out });
   return withRequester(flags, io, async (requester, fleet) => {

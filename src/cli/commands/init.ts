@@ -25,6 +25,7 @@ import type { Flags } from '../argument-types.ts';
 import { chooseAgent } from '../choose-agent.ts';
 import { type Context, defineCommand } from '../command.ts';
 import { readId } from '../option-values.ts';
+import { programName } from '../program-name.ts';
 import { askYes, canAsk } from '../questions.ts';
 
 const names = [...agents.keys()];
@@ -134,7 +135,7 @@ async function connect(connecting: Connecting): Promise<number> {
     const about = { agent: agent.name, scope, file: path, form: line.form, http: line.http };
     await context.out.json({ ...about, changed, removed: remove, dryRun, trusted, changes: shown });
   } else if (!changed) note(remove ? `${path} has nothing from stopgate` : `already there: ${path}`);
-  else if (!dryRun) note(remove ? `removed from ${path}` : nextSteps(agent.name, path));
+  else if (!dryRun) note(remove ? `removed from ${path}` : nextSteps(agent.name, path, programName(context.io.env)));
   return 0;
 }
 
@@ -154,8 +155,8 @@ async function choosePlanTools({ agent, setup, places, context }: Connecting, ht
   return askYes(io, `Switch them on, by ${tools.variable}=1 in its settings?`);
 }
 
-function nextSteps(name: string, file: string): string {
-  return `written to ${file}. New sessions use it; "stopgate doctor ${name}" checks that it works.`;
+function nextSteps(name: string, file: string, program: string): string {
+  return `written to ${file}. New sessions use it; "${program} doctor ${name}" checks that it works.`;
 }
 
 /** Does the project's file get paths of this machine? Others take it from the repository. */

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import type { Decision, WorkerView } from '../../../machines/index.ts';
+import { formatDuration } from '../../../machines/values/duration.ts';
 import { findProgram } from '../../agents/setup/installed.ts';
 import { firstChars } from '../../agents/shared/text.ts';
 import { AppError, errorCodes } from '../../errors.ts';
@@ -16,7 +17,8 @@ import { clientArgs } from '../client-args.ts';
 import { type Context, defineCommand } from '../command.ts';
 import { withRequester } from '../connection.ts';
 import { readText } from '../input.ts';
-import { readCount, readId } from '../option-values.ts';
+import { readCount, readDuration, readId } from '../option-values.ts';
+import { createTurnPauses, pause } from '../turn-pause.ts';
 
 /** For policies without a cap: nobody wants more without having asked for it. */
 const turnsDefault = 50;
@@ -29,6 +31,7 @@ const retryMs = 1_000;
 /** Of a prompt, in the log: as much as is stored of a person's in an agent with hooks. The command gets all of it. */
 const storedCharsMax = 2_000;
 const viewTimeoutMs = 5_000;
+const pauseDefaultMs = 500;
 
 const args = {
   worker: { type: 'string', valueHint: 'W', description: 'the id of the worker (default: a new one)' },
@@ -43,6 +46,12 @@ const args = {
   continue: {
     type: 'boolean',
     description: 'the command continues its own session: later turns get only the next prompt',
+  },
+  pause: {
+    type: 'string',
+    valueHint: 'DURATION',
+    description:
+      'how long to wait after a turn that ended at once, doubled after each one more, up to 30s (default: 500ms; 0: not at all)',
   },
   turns: { type: 'string', valueHint: 'N', description: `the largest number of turns (default: ${turnsDefault})` },
   ...clientArgs,
@@ -69,6 +78,7 @@ export const loop = defineCommand({
     if (flags.prompt !== undefined && flags['prompt-file'] !== undefined)
       throw new AppError('input.bad', 'use either --prompt or --prompt-file');
     const turns = flags.turns === undefined ? turnsDefault : readCount('--turns', flags.turns, 1, turnsMax);
+    const pauseMs = flags.pause === undefined ? pauseDefaultMs : readDuration('--pause', flags.pause);
     const worker = flags.worker === undefined ? freshId(io.cwd) : readId('worker', flags.worker);
     refuseUnknownProgram(words[0] as string, io);
     const readTask = openTask(context);
@@ -78,7 +88,7 @@ export const loop = defineCommand({
       await refuseUnknownTask(requester, flags.task);
       try {
         await register(requester, worker, context);
-        return await takeTurns(requester, { worker, turns, signal, context, readTask });
+        return await takeTurns(requester, { worker, turns, pauseMs, signal, context, readTask });
       } finally {
         await requester
           .publish(`worker.${worker}.session.ended`, { reason: 'the loop ended' })
@@ -139,23 +149,31 @@ async function register(requester: Requester, worker: string, { flags, io, note 
 type Run = {
   readonly worker: string;
   readonly turns: number;
+  /** The first, after a turn that ended at once. */
+  readonly pauseMs: number;
   readonly signal: AbortSignal;
   readonly context: LoopContext;
   readonly readTask: () => Promise<string>;
 };
 
-async function takeTurns(requester: Requester, { worker, turns, signal, context, readTask }: Run): Promise<number> {
+async function takeTurns(
+  requester: Requester,
+  { worker, turns, pauseMs, signal, context, readTask }: Run,
+): Promise<number> {
   const { flags, out, note } = context;
   const screen = openScreen(context);
   let next: string | null = null;
+  const pauses = createTurnPauses(pauseMs);
   for (let turn = 1; turn <= turns; turn += 1) {
     const prompt: string = flags.continue && next !== null ? next : joinPrompts(await readTask(), next);
     // A person's prompt, which sets the count of retries back, is the first alone.
     if (turn === 1)
       await requester.publish(`worker.${worker}.prompt.submitted`, { text: firstChars(prompt, storedCharsMax) });
     else await requester.publish(`worker.${worker}.heartbeat.sent`, {});
+    const startedMs = performance.now();
     const ran = await runTurn({ ...specOf(context, { worker, turn, prompt }), onOutput: screen.write }, signal);
     screen.endLine();
+    const turnMs = performance.now() - startedMs;
     if (signal.aborted) return 130;
     refuseWhatCannotRun(ran.end, context.words[0] as string);
     const failed = failureOf(ran.end);
@@ -163,9 +181,13 @@ async function takeTurns(requester: Requester, { worker, turns, signal, context,
     if (flags.json) await out.json(decision);
     const how = failed === null ? '' : ` (${failed})`;
     const why = decision.reason && `: ${decision.reason}`;
-    note(`stopgate: turn ${turn} of ${worker}${how}: ${describeAnswer(decision)}${why}`);
+    const waitMs = decision.decision === 'block' && turn < turns ? pauses.after(turnMs) : 0;
+    const wait = waitMs > 0 ? `; it ended at once, so the next turn starts in ${formatDuration(waitMs)}` : '';
+    note(`stopgate: turn ${turn} of ${worker}${how}: ${describeAnswer(decision)}${why}${wait}`);
     if (decision.decision === 'allow') return decision.action === 'complete' && isComplete(decision) ? 0 : 1;
     next = decision.nextPrompt ?? decision.reason;
+    if (waitMs > 0) await pause(waitMs, signal);
+    if (signal.aborted) return 130;
   }
   note(`stopgate: it has used its ${turns} turns and may not stop yet; --turns allows more`);
   return 1;
@@ -264,7 +286,7 @@ async function ask(requester: Requester, given: Attempt): Promise<Decision> {
       const mayCome = error instanceof AppError && errorCodes[error.code].retry && !signal.aborted;
       if (!mayCome || performance.now() > untilMs) throw error;
       note(`stopgate: turn ${turn} of ${worker} is not judged yet: ${error.message}`);
-      await new Promise((done) => setTimeout(done, retryMs));
+      await pause(retryMs, signal);
     }
   }
 }

@@ -26,20 +26,24 @@ export const supportBundle = defineCommand({
   },
   details: [
     'Writes versions, options, the shape of stopgate.yaml, readiness, metrics, and what NATS reports about its streams and replicas.',
+    'It says what the file lacks, and how to get it: without the token of the service, there is nothing from HTTP.',
     'The file has no secrets, and no texts of agents, policies or commands: for each text in stopgate.yaml it has only the length. It does have the names of fleets, policies and replicas. Read it before you send it.',
   ],
   examples: ['stopgate support-bundle', 'stopgate support-bundle --out bundle.json'],
-  run: async ({ flags: { out: file, ...flags }, io, out }) => {
+  run: async ({ flags: { out: file, ...flags }, io, out, note }) => {
     const now = new Date().toISOString();
     const path = resolve(io.cwd, file ?? `stopgate-support-${now.replace(/[-:]|\.\d+/g, '')}.json`);
     const config = await loadConfig({ flags, cwd: io.cwd, env: io.env });
-    const bundle = { at: now, ...describeMachine(), ...describeConfig(config, io), ...(await describeService(config)) };
+    const service = await describeService(config);
+    const missing = gapsIn(service, config);
+    const bundle = { at: now, missing, ...describeMachine(), ...describeConfig(config, io), ...service };
     try {
       await writeFile(path, `${JSON.stringify(bundle, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
     } catch (cause) {
       throw new AppError('input.bad', `cannot write '${path}': ${describeSystemError(cause)}`, { cause });
     }
     await out.print(`wrote ${path}: read it before you send it`);
+    for (const gap of missing) note(`stopgate: it has no ${gap}`);
     return 0;
   },
 });
@@ -74,6 +78,24 @@ function describeConfig(config: Config, { env }: Io) {
 }
 
 const isSet = (value: string | null) => (value === null ? 'not set' : 'set');
+
+type ServiceReport = Awaited<ReturnType<typeof describeService>>;
+
+/** What could not be asked for, with what to do about it. */
+function gapsIn({ readiness, nats }: ServiceReport, { http, nats: url, token }: Config): string[] {
+  const told = 'status' in readiness ? null : readiness.unknown;
+  const isRefused = 'status' in readiness && [401, 403].includes(readiness.status);
+  const wants = token === null ? 'it wants a token: set STOPGATE_TOKEN' : 'it refuses this token: check STOPGATE_TOKEN';
+  const fromHttp =
+    told === null && !isRefused
+      ? []
+      : [
+          `readiness, metrics or replicas from ${http?.url ?? 'HTTP'}: ${told ?? wants}${told === null || http === null ? '' : ' (--http names another)'}`,
+        ];
+  const fromNats =
+    'unknown' in nats ? [`streams or replicas from ${url.replace(/[^/,\s]*@/g, '***@')}: ${nats.unknown}`] : [];
+  return [...fromHttp, ...fromNats];
+}
 
 async function describeService(config: Config) {
   const { url } = config.http ?? { url: null };

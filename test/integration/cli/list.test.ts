@@ -106,7 +106,7 @@ describe('workers', () => {
     const [first, ...more] = stdout.trimEnd().split('\n');
     expect(first).toContain(`No workers in fleet '${fleet}' yet`);
     expect(more).toHaveLength(3);
-    for (const line of more) expect(line).toMatch(new RegExp(`^ {2}stopgate (publish|decide) .*--fleet ${fleet}$`));
+    for (const line of more) expect(line).toMatch(new RegExp(`^ {2}npx stopgate (publish|decide) .*--fleet ${fleet}$`));
     expect((await run(['workers', '--stale'])).stdout).toBe(`No worker in fleet '${fleet}' matches.\n`);
     expect((await run(['workers', '--json'])).stdout).toBe('[]\n');
     expect(code).toBe(0);

@@ -44,7 +44,22 @@ afterEach(async () => {
 });
 
 const lineOf = (script: string, options: readonly string[], words: readonly string[] = []) => [
-  ...['loop', '--worker', 'w1', ...options, '--nats', server.url, '--', 'sh', '-c', script, 'sh', ...words],
+  ...[
+    'loop',
+    '--worker',
+    'w1',
+    '--pause',
+    '0',
+    ...options,
+    '--nats',
+    server.url,
+    '--',
+    'sh',
+    '-c',
+    script,
+    'sh',
+    ...words,
+  ],
 ];
 const run = (...line: Parameters<typeof lineOf>) => runCommand(lineOf(...line), { cwd: folder.path });
 const file = (name: string) => readFile(join(folder.path, name), 'utf8');
@@ -91,7 +106,7 @@ test('a task that does not exist is not created by a typing error: exit code 1',
   const { code, stdout, stderr } = await run('echo ran', ['--prompt', 'Make it.', '--task', 'T-9']);
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toBe(
-    'stopgate: task T-9 is unknown in fleet main; "stopgate tasks" lists them. If it is new, create it with: stopgate publish task T-9 task.created\n',
+    'stopgate: task T-9 is unknown in fleet main; "npx stopgate tasks" lists them. If it is new, create it with: npx stopgate publish task T-9 task.created\n',
   );
   expect(await client.stored('STOPGATE_main', 'stopgate.main.worker.w1.>')).toEqual([]);
 });
@@ -181,6 +196,14 @@ test('a command whose options are taken for ours is refused with a hint where it
   const { code, stderr } = await runCommand(['loop', 'claude', '-p'], { cwd: folder.path });
   expect([code, stderr]).toEqual([
     2,
-    `stopgate: there is no option '-p'; write your command behind "--" (see "stopgate loop --help")\n`,
+    `stopgate: there is no option '-p'; write your command behind "--" (see "npx stopgate loop --help")\n`,
   ]);
+});
+
+test('a command that ends at once waits for its next turn, and Ctrl-C ends the wait', async () => {
+  await start();
+  const command = startCommand(lineOf('true', ['--pause', '1h']), { cwd: folder.path });
+  await command.printed('turn 1 of w1: block · continue · incomplete: ');
+  await command.printed('; it ended at once, so the next turn starts in 1h\n');
+  expect(await command.kill('SIGINT')).toBe(130);
 });

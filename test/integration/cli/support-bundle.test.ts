@@ -90,7 +90,11 @@ test('has versions, options, readiness, metrics and streams, and none of the sec
 test('is written too where nothing answers, and says so; a file that is there stays', async () => {
   const folder = await makeFolder();
   const nowhere = ['--http', '127.0.0.1:1', '--nats', 'nats://127.0.0.1:1'];
-  expect((await bundle(folder.path, nowhere)).code).toBe(0);
+  const first = await bundle(folder.path, nowhere);
+  expect(first.code).toBe(0);
+  expect(first.stderr).toMatch(
+    /^stopgate: it has no readiness, metrics or replicas from http:\/\/127\.0\.0\.1:1: .*\(--http names another\)\nstopgate: it has no streams or replicas from nats:\/\/127\.0\.0\.1:1: no NATS server at .*\n$/,
+  );
   const written = JSON.parse(await readFile(join(folder.path, 'bundle.json'), 'utf8'));
   expect(written).toMatchObject({
     readiness: { unknown: expect.any(String) },
@@ -99,4 +103,18 @@ test('is written too where nothing answers, and says so; a file that is there st
   const again = await bundle(folder.path, nowhere);
   expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('cannot write') });
   await folder.remove();
+});
+
+test.each([
+  ['without a token', {}, 'it wants a token: set STOPGATE_TOKEN'],
+  ['with a wrong one', { STOPGATE_TOKEN: 'wrong' }, 'it refuses this token: check STOPGATE_TOKEN'],
+])('%s it says what the file lacks', async (_, given, why) => {
+  at = await deploy({ config, env });
+  const { folder, http, server } = at;
+  const args = ['support-bundle', '--out', 'bundle.json', '--http', http, '--nats', server.url];
+  const { code, stderr } = await runCommand(args, { cwd: folder.path, env: given });
+  const missing = `readiness, metrics or replicas from ${http}: ${why}`;
+  expect({ code, stderr }).toEqual({ code: 0, stderr: `stopgate: it has no ${missing}\n` });
+  const written = JSON.parse(await readFile(join(folder.path, 'bundle.json'), 'utf8'));
+  expect(written).toMatchObject({ missing: [missing] });
 });

@@ -13,9 +13,12 @@ const names = Object.keys(commands);
 
 describe('bad usage ends with code 2, one line on stderr and nothing on stdout', () => {
   test.each([
-    { argv: ['decid', 'w1'], says: `there is no command 'decid'; did you mean 'decide'? "stopgate help" lists them` },
+    {
+      argv: ['decid', 'w1'],
+      says: `there is no command 'decid'; did you mean 'decide'? "npx stopgate help" lists them`,
+    },
     { argv: ['wrokers'], says: `did you mean 'workers'?` },
-    { argv: ['frobnicate'], says: `there is no command 'frobnicate'; "stopgate help" lists them` },
+    { argv: ['frobnicate'], says: `there is no command 'frobnicate'; "npx stopgate help" lists them` },
     { argv: ['toString'], says: `there is no command 'toString'` },
     { argv: ['help', 'nothing'], says: `there is no command 'nothing'` },
     { argv: ['decide', 'w1', '--stop-reson', 'x'], says: `no option '--stop-reson'; did you mean '--stop-reason'?` },
@@ -25,7 +28,7 @@ describe('bad usage ends with code 2, one line on stderr and nothing on stdout',
     { argv: ['workers', '-j'], says: `no option '-j'` },
     { argv: ['workers', '--json=yes'], says: `'--json' takes no value` },
     { argv: ['workers', '--help=1'], says: `'--help' takes no value` },
-    { argv: ['decide'], says: 'WORKER is missing (see "stopgate decide --help")' },
+    { argv: ['decide'], says: 'WORKER is missing (see "npx stopgate decide --help")' },
     {
       argv: ['publish', 'worker', 'w1', 'tool.used', 'Bash'],
       says: 'after tool.used come its fields, as one JSON object',
@@ -102,7 +105,7 @@ describe('help', () => {
   test.each([[[]], [['help']], [['--help']], [['-h']]])('%s lists every command', async (argv) => {
     const { code, stdout, stderr } = await runOnce(argv);
     for (const name of names) expect(stdout).toContain(`\n  ${name}`);
-    expect(stdout).toContain('Try it\n  stopgate dev');
+    expect(stdout).toContain('Try it\n  npx stopgate dev');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   });
 

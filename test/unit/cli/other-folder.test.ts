@@ -1,4 +1,4 @@
-/** A command in a folder with rules of its own says when the service at the usual address has others. */
+/** A command says when the service at the usual address is that of another folder. */
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,6 +36,8 @@ test.each([
   expect(describeOtherFolder(await place(nats), server())).toBeNull();
 });
 
-test('nothing is said in a folder without rules', async () => {
-  expect(describeOtherFolder(await place(), other)).toBeNull();
+test('a folder without rules is told whose they are', async () => {
+  expect(describeOtherFolder(await place(), other)).toBe(
+    'no service runs in this folder, so this is the one in /home/ann/other project, with its rules; start "stopgate dev" here, or name that server with --nats',
+  );
 });

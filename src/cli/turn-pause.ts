@@ -1,0 +1,27 @@
+/** The pauses of `stopgate loop` after turns that end at once: often the command is broken, and each turn may cost money. */
+import { setTimeout } from 'node:timers/promises';
+
+/** A turn that ends sooner has hardly done anything. */
+const shortTurnMs = 1_000;
+/** Nobody waits longer for a command that works again. */
+const pauseMsMax = 30_000;
+
+export type TurnPauses = {
+  /** How long to wait after a turn of this length, in milliseconds. */
+  after(turnMs: number): number;
+};
+
+/** Doubled after each further short turn, up to 30 s; a first pause that is longer stays as it is. @param firstMs 0: none */
+export function createTurnPauses(firstMs: number): TurnPauses {
+  let shortTurns = 0;
+  return {
+    after(turnMs) {
+      shortTurns = turnMs < Math.max(shortTurnMs, firstMs) ? shortTurns + 1 : 0;
+      return shortTurns === 0 ? 0 : Math.max(firstMs, Math.min(firstMs * 2 ** (shortTurns - 1), pauseMsMax));
+    },
+  };
+}
+
+/** Ends at once when `signal` fires. */
+export const pause = (ms: number, signal: AbortSignal): Promise<unknown> =>
+  setTimeout(ms, undefined, { signal }).catch(() => undefined);

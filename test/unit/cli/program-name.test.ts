@@ -1,0 +1,38 @@
+/** Command lines that we print can be copied: they begin as this user has to begin them. */
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { commands } from '../../../src/cli/command-table.ts';
+import { programName, spellCommands } from '../../../src/cli/program-name.ts';
+
+let home: string;
+const put = (folder: string) => {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'stopgate'), '#!/bin/sh\n');
+  chmodSync(join(folder, 'stopgate'), 0o755);
+  return folder;
+};
+beforeAll(() => {
+  home = mkdtempSync(join(tmpdir(), 'stopgate-name-'));
+  put(join(home, 'bin'));
+  put(join(home, 'project/node_modules/.bin'));
+});
+afterAll(() => rmSync(home, { recursive: true }));
+
+test.each([
+  ['it is on the PATH', () => ({ PATH: `/nowhere:${join(home, 'bin')}` }), 'stopgate'],
+  ['it is not', () => ({ PATH: '/nowhere' }), 'npx stopgate'],
+  ['npx started it', () => ({ PATH: join(home, 'bin'), npm_command: 'exec' }), 'npx stopgate'],
+  ['a script of the project did', () => ({ PATH: join(home, 'project/node_modules/.bin') }), 'npx stopgate'],
+])('where %s', (_, env, name) => {
+  expect(programName(env())).toBe(name);
+});
+
+test('commands are written so wherever a text has them, and nothing else is changed', () => {
+  const text =
+    '"stopgate dev" or (stopgate decide w1 | stopgate replay -); stopgate decides; npx stopgate dev; /bin/stopgate dev';
+  expect(spellCommands(text, { PATH: '' }, commands)).toBe(
+    '"npx stopgate dev" or (npx stopgate decide w1 | npx stopgate replay -); stopgate decides; npx stopgate dev; /bin/stopgate dev',
+  );
+});
