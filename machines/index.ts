@@ -91,7 +91,7 @@ export { taskMachine } from './task/task.ts';
 export { type Cause, causes } from './values/causes.ts';
 export { formatDuration } from './values/duration.ts';
 export { type EscalatedEntity, type Escalation, nextDelivery, type TaskEscalation } from './values/escalation.ts';
-export { idPattern, isId } from './values/id.ts';
+export { attemptIdFault, idPattern, isId } from './values/id.ts';
 export type { InputAnswer, InputRequest } from './values/input.ts';
 export { formatIsoTime, parseIsoTime } from './values/iso-time.ts';
 export * from './values/limits.ts';

@@ -1,6 +1,7 @@
 /** Attempts: opened, superseded, resumed, and closed with their session (protocol.md §4). */
 import type { WorkerEntry } from '../entries/index.ts';
 import { attemptMessageId } from '../entries/message-ids.ts';
+import { attemptIdFault } from '../values/id.ts';
 import type { WorkerEvent } from '../worker/events.ts';
 import { surroundingsOf } from './facts.ts';
 import { type Fleet, placeOf, type WorkerRecord } from './fleet.ts';
@@ -8,7 +9,7 @@ import { addAttempt, isKnownAttempt } from './known-attempts.ts';
 import { ownerFor } from './owner.ts';
 import { policyInForce, queueOfWorker } from './policies.ts';
 import { stepTask } from './tasks.ts';
-import { stepWorker } from './workers.ts';
+import { refuseWorker, stepWorker } from './workers.ts';
 
 export function openAttempt(
   fleet: Fleet,
@@ -20,6 +21,11 @@ export function openAttempt(
   const id = fields.attempt ?? `seq-${seq}`;
   if (isKnownAttempt(record.known, id)) {
     fleet.outcomes.push({ kind: 'repeated', worker, attempt: id });
+    return;
+  }
+  const fault = attemptIdFault(fields.attempt);
+  if (fault !== null) {
+    refuseWorker(fleet, record, 'stop.attempted', fault);
     return;
   }
   record.known = addAttempt(record.known, id);

@@ -1,5 +1,6 @@
 /** Which entries about a task are not valid in its current state, and why (protocol.md §3 and §7). */
 import { type HookForm, membersWithin } from '../entries/hook.ts';
+import { attemptIdFault } from '../values/id.ts';
 import { hookMembersMax, hooksMax } from '../values/limits.ts';
 import type { TaskContext } from './context.ts';
 import type { TaskEvent } from './events.ts';
@@ -45,7 +46,8 @@ function iterationFault({ task, iteration, evaluations }: TaskContext, event: It
     return iteration.iteration < iteration.maxIterations ? null : `iteration ${iteration.iteration} is the last`;
   const { iteration: named } = event.data;
   if (named !== iteration.iteration) return `iteration ${named} is not the current one, ${iteration.iteration}`;
-  return event.type === 'iteration.validated' && evaluations.length >= evaluationsMax
+  if (event.type !== 'iteration.validated') return null;
+  return evaluations.length >= evaluationsMax
     ? `${evaluationsMax} validations of task ${task} wait for an answer, the most there may be`
-    : null;
+    : attemptIdFault(event.data.attempt);
 }

@@ -12,6 +12,15 @@ export const isStepId = (text: string): boolean => stepIdPattern.test(text);
 
 export const isId = (text: string): boolean => idPattern.test(text);
 
+/** `seq-` and a sequence number: such ids are made for attempts that name none, so an entry may only repeat one. */
+const generatedPattern = /^seq-\d+$/;
+
+/** Why an attempt may not begin under this id; null: it may. */
+export const attemptIdFault = (attempt: string | undefined): string | null =>
+  attempt !== undefined && generatedPattern.test(attempt)
+    ? `attempt ${attempt}: ids of this form are made for attempts without an id; choose another one, or leave it out`
+    : null;
+
 /** What follows the text in a message. */
 export const idFault =
   'is not an id: it must start with a letter or digit and contain only letters, digits, _ and - (128 at most)';

@@ -94,12 +94,12 @@ function onStored(
 ): void {
   switch (entry.type) {
     case 'stop.attempted':
-      onAttemptStored(context, message, entry.id, entry.data.attempt ?? `seq-${message.seq}`);
+      if (refusalOf(entry, outcomes) === null)
+        onAttemptStored(context, message, entry.id, entry.data.attempt ?? `seq-${message.seq}`);
       return;
     case 'iteration.validated': {
-      const refused = outcomes.find((it) => it.kind === 'refused' && it.type === entry.type);
-      const refusal = refused?.kind === 'refused' ? refused.reason : null;
-      evaluations.onStored(message, entry.id, entry.data.attempt ?? `seq-${message.seq}`, refusal);
+      const attempt = entry.data.attempt ?? `seq-${message.seq}`;
+      evaluations.onStored(message, entry.id, attempt, refusalOf(entry, outcomes));
       return;
     }
     case 'timer.fired':
@@ -113,4 +113,10 @@ function onStored(
       policies.onStored(JSON.parse(decoder.decode(message.data)), message.header('Stopgate-Replica'));
       return;
   }
+}
+
+/** Why the fold refused the entry itself; null: it did not. */
+function refusalOf({ type }: Entry, outcomes: readonly Outcome[]): string | null {
+  const refused = outcomes.find((it) => it.kind === 'refused' && it.type === type);
+  return refused?.kind === 'refused' ? refused.reason : null;
 }

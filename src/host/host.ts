@@ -4,6 +4,7 @@
  * state.
  */
 import {
+  attemptIdFault,
   attemptMessageId,
   type CheckResult,
   type Decision,
@@ -12,7 +13,7 @@ import {
   type PendingCheck,
   type WorkerContext,
 } from '../../machines/index.ts';
-import type { AppError } from '../errors.ts';
+import { AppError } from '../errors.ts';
 import type { Admitted } from './admission.ts';
 import { type AttemptRequest, isKnown, submitAttempt } from './attempts.ts';
 import { callCheck } from './check-call.ts';
@@ -44,7 +45,7 @@ export type Host = {
   start(): Promise<void>;
   /**
    * Appends an attempt, or finds the one of that id, and gives its decision.
-   * @throws AppError log.unavailable, log.lost, service.busy
+   * @throws AppError input.bad, log.unavailable, log.lost, service.busy
    */
   attempt(worker: string, fields: AttemptRequest): Promise<Decision>;
   /**
@@ -100,9 +101,13 @@ export function createHost(options: HostOptions): Host {
     attempt(worker, fields) {
       const { attempt } = fields;
       const key = attempt === undefined ? context.newId() : attemptMessageId(worker, attempt);
-      return write(context, { actor: worker, key }, () => {
+      return write(context, { actor: worker, key }, async () => {
+        const fault = attemptIdFault(attempt);
+        // Another replica may have given it that id a moment ago.
+        if (fault !== null) await catchUpInTime(context);
         if (attempt !== undefined && isKnown(fleet, worker, attempt))
           return repeatAttempt(context, rooms.outbox, worker, attempt);
+        if (fault !== null) throw new AppError('input.bad', fault);
         rooms.outbox.throwIfFull();
         return submitAttempt(context, worker, fields);
       });

@@ -85,16 +85,20 @@ test('a request that is nested too deep is a bad request', async () => {
   expect(code).toBe('400');
 });
 
-// An attempt that took the id which the next one without an id gets made that one a repeat, which nobody answered.
-test('an attempt without an id whose place was used as an id is answered with the one that used it', async () => {
-  // Decision entries follow their answers in order: behind this one none of the tests before is on its way.
-  await client.ask('decide.w5');
-  await expect.poll(async () => (await client.stored('STOPGATE_main', 'stopgate.main.decision.w5')).length).toBe(1);
-  const { seq } = await client.publish('worker.w5.heartbeat.sent');
-  const attempt = `seq-${seq + 3}`;
-  await client.publish('worker.w5.stop.attempted', { attempt });
-  await expect.poll(async () => (await client.stored('STOPGATE_main', 'stopgate.main.decision.w5')).length).toBe(2);
-  expect((await client.ask('decide.w5')).body).toMatchObject({ attempt, seq: seq + 1 });
+// An attempt that took the id which a later one without an id gets made that one a repeat: it was never judged.
+test('an id of the form that attempts without one get is refused, unless it repeats one', async () => {
+  const first = (await client.ask('decide.w5')).body;
+  expect((await client.ask('decide.w5', { attempt: first.attempt })).body).toEqual(first);
+  const attempt = `seq-${(first.seq ?? 0) + 3}`;
+  const refusal = `attempt ${attempt}: ids of this form are made for attempts without an id; choose another one`;
+  const asked = await client.ask('decide.w5', { attempt });
+  expect(asked).toMatchObject({ code: '400', body: { error: { message: expect.stringContaining(refusal) } } });
+  for (let count = 0; count < 8; count += 1)
+    await client.publish('worker.w5.stop.attempted', { attempt: `seq-${(first.seq ?? 0) + count + 2}` });
+  const next = (await client.ask('decide.w5')).body;
+  expect(next.attempt).toBe(`seq-${next.seq}`);
+  const view = (await client.ask('get.worker.w5')).body as unknown as { refused: object[] };
+  expect(view.refused.at(-1)).toMatchObject({ type: 'stop.attempted', reason: expect.stringContaining('ids of this') });
 });
 
 // The waiter of `w6:a` was moved to whatever attempt carried that message id, of whichever worker.
