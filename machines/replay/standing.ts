@@ -140,7 +140,7 @@ function waitsOfWorker({
   const asked = inputs.map((input) => ({
     kind: kindOf(input),
     whom: 'a person',
-    text: cutMiddle(describeRequest(input), textMax),
+    text: requestText(input),
     since: input.since,
   }));
   const pending = attempt === null ? [] : [waitOfAttempt(attempt)];
@@ -176,7 +176,11 @@ const waitOfBlock = (decision: Decision): Wait => ({
 });
 
 /** What an agent calls otherwise is of no use to a filter. */
-const kindOf = ({ kind }: InputRequest): PersonKind => (kind === 'permission' || kind === 'question' ? kind : 'input');
+export const kindOf = ({ kind }: InputRequest): Exclude<PersonKind, 'escalation'> =>
+  kind === 'permission' || kind === 'question' ? kind : 'input';
+
+/** What an agent asks, in one line that is not too long. */
+export const requestText = (input: InputRequest): string => cutMiddle(describeRequest(input), textMax);
 
 const missingFrom = ({ kind, text }: Wait): string =>
   kind === 'escalation' ? 'a person resumes it, or lets it stop' : `a person answers: ${text}`;

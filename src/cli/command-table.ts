@@ -82,7 +82,7 @@ export const commandGroups: Readonly<Record<string, CommandTable>> = {
       load: async () => (await import('./commands/queues.ts')).queues,
     },
     escalations: {
-      summary: 'list what waits for a person: since when, why, and who has acknowledged it',
+      summary: 'list what waits for a person, escalations and what agents ask: since when, and why',
       load: async () => (await import('./commands/escalations.ts')).escalations,
     },
     explain: {

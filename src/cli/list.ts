@@ -1,5 +1,5 @@
 /** workers, tasks, queues and escalations: all pages of a list as a table or JSON, once or repeatedly. */
-import { presences, workerStates } from '../../machines/values/states.ts';
+import { type Presence, presences, workerStates } from '../../machines/values/states.ts';
 import { AppError } from '../errors.ts';
 import type { Requester } from '../nats/requester.ts';
 import type { Arguments, Flags } from './argument-types.ts';
@@ -24,14 +24,25 @@ export const stateArg = {
 export const queueArg = {
   queue: { type: 'string', valueHint: 'Q', description: 'only those in this queue' },
 } as const satisfies Arguments;
-export const presenceArg = {
+export const agentArg = {
+  agent: { type: 'string', valueHint: 'NAME', description: 'only workers of this agent, e.g. claude' },
+} as const satisfies Arguments;
+export const presenceArgs = {
   presence: {
     type: 'enum',
     valueHint: 'PRESENCE',
     options: [...presences],
-    description: 'only those with this presence',
+    description: 'only workers with this presence',
   },
+  stale: { type: 'boolean', description: 'only workers that have been silent for two minutes: --presence stale' },
 } as const satisfies Arguments;
+
+/** @throws AppError input.bad: they contradict each other */
+export function readPresence({ presence, stale }: Flags<typeof presenceArgs>): Presence | undefined {
+  if (stale && presence !== undefined && presence !== 'stale')
+    throw new AppError('input.bad', `--stale and --presence ${presence} contradict each other`);
+  return stale ? 'stale' : presence;
+}
 
 export async function list<View>(
   listing: Listing<View>,
@@ -44,10 +55,10 @@ export async function list<View>(
   const timeoutMs = readTimeout(flags.timeout);
   const wanted = Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
   const read = async (requester: Requester): Promise<View[]> => {
-    if (listing.read === undefined) return readAll<View>(requester, listing.entity, { wanted, most, timeoutMs });
-    const everything = { most: Number.POSITIVE_INFINITY, timeoutMs };
-    const views = await listing.read((entity, filter) => readAll(requester, entity, { wanted: filter, ...everything }));
-    return views.slice(0, most);
+    const { entity, order } = listing;
+    if (order === undefined) return readAll<View>(requester, entity, { wanted, most, timeoutMs });
+    const views = await readAll<View>(requester, entity, { wanted, most: Number.POSITIVE_INFINITY, timeoutMs });
+    return views.sort(order).slice(0, most);
   };
   const format = (views: readonly View[], fleet: string, width: number): string[] => {
     if (views.length > 0) return formatListing(listing, views, { colors: out.colors, width });

@@ -12,13 +12,12 @@ export type Listing<View> = {
   readonly rowOf: (view: View, colors: Colors, nowMs?: number) => Row;
   readonly idOf: (view: View) => string;
   readonly steadyOf: (view: View) => unknown;
-  /** How to read them, if the service has no such list. */
-  readonly read?: (readAll: ReadAll) => Promise<View[]>;
+  /** Missing: in the service's order, that of their ids. */
+  readonly order?: (a: View, b: View) => number;
   /** What to print if the fleet has none. */
   readonly empty: (fleet: string) => string[];
 };
 
-export type ReadAll = <Actor>(entity: 'worker' | 'task' | 'queue', filter: Filter) => Promise<Actor[]>;
 export type Filter = Readonly<Record<string, string | undefined>>;
 
 /** On a narrower terminal, each of nine columns would be cut to a few letters. */

@@ -5,6 +5,8 @@ export type {
   Feedback,
   HookForm,
   HookResult,
+  PersonKind,
+  PersonWait,
   Plan,
   QueueView,
   Step,

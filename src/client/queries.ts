@@ -1,8 +1,17 @@
-/** get and list: views of workers, tasks and queues. */
-import type { Presence, QueueView, State, TaskDetail, TaskView, WorkerView } from '../../machines/index.ts';
+/** get and list: views of workers, tasks and queues, and what waits for a person. */
+import type {
+  PersonKind,
+  PersonWait,
+  Presence,
+  QueueView,
+  State,
+  TaskDetail,
+  TaskView,
+  WorkerView,
+} from '../../machines/index.ts';
 import type { ClientLink } from '../nats/client-link.ts';
 import { checkId } from '../parse-input.ts';
-import { type Page, readDetail, readPage, readView, type Views } from './replies.ts';
+import { type Page, readDetail, readPage, readPersonWaits, readView, type Views } from './replies.ts';
 
 export type ListFilter = {
   readonly state?: State;
@@ -22,8 +31,10 @@ export type Queries = {
   getTask(id: string, options?: { readonly checkpoint?: string }): Promise<TaskDetail>;
   getQueue(id: string): Promise<QueueView>;
   listWorkers(filter?: ListFilter): Promise<Page<WorkerView>>;
-  listTasks(filter?: ListFilter): Promise<Page<TaskView>>;
-  listQueues(filter?: ListFilter): Promise<Page<QueueView>>;
+  listTasks(filter?: Omit<ListFilter, 'presence' | 'agent'>): Promise<Page<TaskView>>;
+  listQueues(filter?: Pick<ListFilter, 'queue' | 'limit' | 'after'>): Promise<Page<QueueView>>;
+  /** All that waits for a person: escalated workers and tasks, and what agents ask. */
+  listEscalations(filter?: ListFilter & { readonly kind?: PersonKind }): Promise<Page<PersonWait>>;
 };
 
 const timeoutMs = 5_000;
@@ -42,5 +53,7 @@ export function createQueries(link: ClientLink): Queries {
     listWorkers: (filter) => list('worker', filter),
     listTasks: (filter) => list('task', filter),
     listQueues: (filter) => list('queue', filter),
+    listEscalations: async (filter = {}) =>
+      readPersonWaits(await link.request('list', 'escalations', filter, timeoutMs)),
   };
 }

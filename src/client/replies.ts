@@ -6,6 +6,8 @@ import {
   describeIssues,
   type HookResult,
   hookResultSchema,
+  type PersonWait,
+  personKinds,
   presences,
   type QueueView,
   type TaskDetail,
@@ -35,6 +37,10 @@ const viewSchemas: Readonly<Record<keyof Views, z.ZodType>> = {
   }),
   queue: z.looseObject({ queue: z.string(), pending: z.number(), reported: z.number() }),
 };
+const personWaitSchema = z.looseObject({
+  ...{ entity: z.enum(['worker', 'task']), id: z.string(), kind: z.enum(personKinds), since: z.string() },
+  ...{ reason: z.string(), note: z.string().nullable() },
+});
 const detailSchema = z
   .looseObject({ checkpoint: z.looseObject({ checkpoint: z.string(), at: z.string() }).nullable() })
   .and(viewSchemas.task);
@@ -51,6 +57,13 @@ export const readPage = <Entity extends keyof Views>(entity: Entity, reply: unkn
     `page of ${entity}s`,
     reply,
   ) as Page<Views[Entity]>;
+
+export const readPersonWaits = (reply: unknown): Page<PersonWait> =>
+  read(
+    z.object({ items: z.array(personWaitSchema), next: z.string().nullable() }),
+    'page of escalations',
+    reply,
+  ) as unknown as Page<PersonWait>;
 
 /** @throws AppError service.unreachable: the reply does not come from a stopgate service */
 function read<Value>(schema: z.ZodType<Value>, what: string, reply: unknown): Value {

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { isId } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import { type Entity, entities } from '../service/actor.ts';
+import { type ListName, listNames } from '../service/list.ts';
 import { type FleetDirectory, fleetInPath } from './fleet-directory.ts';
 import { addInspectorRoutes, type InspectorRoutes, inspectorEndpoints } from './inspector-routes.ts';
 
@@ -16,7 +17,7 @@ export const apiEndpoints = [
   'POST /api/<fleet>/verify-task/<task>',
   'POST /api/<fleet>/evaluate/<task>',
   'GET  /api/<fleet>/get/<entity>/<id>',
-  'GET  /api/<fleet>/list/<entity>s',
+  'GET  /api/<fleet>/list/<workers|tasks|queues|escalations>',
   'POST /api/<fleet>/publish/<entity>/<id>/<noun>/<verb>',
   ...inspectorEndpoints,
 ] as const;
@@ -66,7 +67,7 @@ function addQueryRoutes(api: FastifyInstance, fleets: FleetDirectory): void {
     url: '/list/:entities',
     handler: async ({ method, params, query, body }) => {
       const filter = method === 'POST' ? (body ?? {}) : readFilter(query);
-      return fleetInPath(fleets, params).service.list(entityOf(params.entities, 's'), filter);
+      return fleetInPath(fleets, params).service.list(listOf(params.entities), filter);
     },
   });
 }
@@ -85,11 +86,16 @@ function addPublishRoute(api: FastifyInstance, fleets: FleetDirectory): void {
   });
 }
 
-function entityOf(name: string, plural: '' | 's' = ''): Entity {
-  const found = entities.find((entity) => `${entity}${plural}` === name);
+function entityOf(name: string): Entity {
+  const found = entities.find((entity) => entity === name);
   if (found !== undefined) return found;
-  const known = entities.map((entity) => `${entity}${plural}`).join(', ');
-  throw new AppError('actor.unknown', `there is no entity '${name}'; known: ${known}`);
+  throw new AppError('actor.unknown', `there is no entity '${name}'; known: ${entities.join(', ')}`);
+}
+
+function listOf(name: string): ListName {
+  const found = listNames.find((it) => it === name);
+  if (found !== undefined) return found;
+  throw new AppError('actor.unknown', `there is no list '${name}'; known: ${listNames.join(', ')}`);
 }
 
 function idOf(entity: Entity, id: string): string {

@@ -4,7 +4,8 @@ import { AppError } from '../errors.ts';
 import { encodeDecision } from '../host/decision-json.ts';
 import type { Endpoint, Request } from '../nats/request-server.ts';
 import { checkBytes } from '../parse-input.ts';
-import { type Entity, entities } from './actor.ts';
+import { entities } from './actor.ts';
+import { listNames } from './list.ts';
 import type { Service } from './service.ts';
 
 export function createEndpoints(service: Service): Endpoint[] {
@@ -28,13 +29,7 @@ export function createEndpoints(service: Service): Endpoint[] {
       if (more.length > 0) throw new AppError('input.bad', `'get.${tail}' is not get.<entity>.<id>`);
       return service.get(entityNamed(entity, entities), id, body);
     }),
-    endpoint('list', (tail, body) => {
-      const plural = entityNamed(
-        tail,
-        entities.map((entity) => `${entity}s`),
-      );
-      return service.list(plural.slice(0, -1) as Entity, body);
-    }),
+    endpoint('list', (tail, body) => service.list(entityNamed(tail, listNames), body)),
   ];
 }
 

@@ -31,7 +31,7 @@ export function createService(host: Host, log: EventLog, replica: string, search
     verifyTask: (task, body) => host.read(null, () => verifyTask(host, replica, task, body)),
     evaluate: (task, body) => evaluate(host, task, body),
     get: (entity, id, body) => host.read(null, () => get(host, entity, id, body)),
-    list: (entity, body) => host.read(null, () => list(host, entity, body)),
+    list: (name, body) => host.read(null, () => list(host, name, body)),
     peek: (worker, seq) => peek(host, worker, seq),
     publish: (entry) => host.write(entry.id, () => publish(fleet, log, entry)),
     operate: (action, body) => host.write('operator', () => operate(action, body)),

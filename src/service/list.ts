@@ -1,10 +1,23 @@
 /**
- * list: actors of one kind, in the order of their ids, by page. Like `get`, it sees everything that was stored before
+ * list: actors of one kind, or what waits for a person, in the order of their ids, by page. Like `get`, it sees everything that was stored before
  * the request. It looks at a few of them at a time, so that no decision waits until 100,000 have been looked at.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
-import { cutMiddle, type Fleet, idSchema, presences, workerStates } from '../../machines/index.ts';
+import {
+  cutMiddle,
+  type Fleet,
+  idSchema,
+  type PersonWait,
+  personKinds,
+  personWaitsOfTask,
+  personWaitsOfWorker,
+  presences,
+  viewTask,
+  viewWorker,
+  workerStates,
+} from '../../machines/index.ts';
+import { AppError } from '../errors.ts';
 import type { Host } from '../host/host.ts';
 import { parseInput } from '../parse-input.ts';
 import { type Entity, type View, viewActor } from './actor.ts';
@@ -18,37 +31,83 @@ const titleCharsMax = 100;
 const viewsPerTurn = 128;
 /** Likewise: about three milliseconds. */
 const sortedPerTurn = 8_192;
-const filterSchema = z.object({
+const filters = {
   state: z.enum(workerStates).optional(),
   presence: z.enum(presences).optional(),
   queue: idSchema.optional(),
   agent: z.string().optional(),
+  kind: z.enum(personKinds).optional(),
+};
+const filterSchema = z.object({
+  ...filters,
   limit: z.int().min(1).max(pageMax).default(100),
-  after: idSchema.optional(),
+  after: idSchema.or(z.string().regex(/^(worker|task)\.[\w-]+$/)).optional(),
 });
+type FilterName = keyof typeof filters;
 type Filter = z.infer<typeof filterSchema>;
 
-/** `next`: the id to go on after; null: the list is complete. */
-export type Page = { items: View[]; next: string | null };
+/** By name, what it can be filtered by. */
+const lists = {
+  workers: ['state', 'presence', 'queue', 'agent'],
+  tasks: ['state', 'queue'],
+  queues: ['queue'],
+  escalations: ['kind', 'state', 'presence', 'queue', 'agent'],
+} as const satisfies Record<string, readonly FilterName[]>;
+export type ListName = keyof typeof lists;
+export const listNames = Object.keys(lists) as ListName[];
 
-export async function list(host: Host, entity: Entity, body: unknown): Promise<Page> {
+/** `next`: the id to go on after, of escalations `<entity>.<id>`; null: the list is complete. */
+export type Page = { items: (View | PersonWait)[]; next: string | null };
+
+/** @throws AppError input.bad: also a filter that this list does not have */
+export async function list(host: Host, name: ListName, body: unknown): Promise<Page> {
   const filter = parseInput(filterSchema, body ?? {});
+  refuseOthers(name, filter);
   await host.caughtUp();
   const { after, limit } = filter;
-  const { pop, isEmpty } = await sortIds(idsOf(host.fleet, entity), after);
-  const items: View[] = [];
+  const { pop, isEmpty } = await sortIds(idsOf(host.fleet, name), after);
+  const items: Page['items'] = [];
   let length = 0;
   for (let looked = 1; ; looked += 1) {
     const id = pop();
     if (id === undefined) return { items, next: null };
     if (looked % viewsPerTurn === 0) await nextTurn();
-    const whole = viewActor(host, entity, id);
-    if (whole === null || !matches(whole, filter)) continue;
-    const view = fitInto(pageBytesMax, whole);
-    length += sizeOf(view);
-    items.push(view);
-    if (items.length === limit || length > pageBytesMax) return { items, next: isEmpty() ? null : id };
+    for (const view of viewsOf(host, name, id)) {
+      if (!matches(view, filter)) continue;
+      const fitted = fitInto(pageBytesMax, view);
+      length += sizeOf(fitted);
+      items.push(fitted);
+    }
+    // All that one worker asks is on one page.
+    if (items.length >= limit || length > pageBytesMax) return { items, next: isEmpty() ? null : id };
   }
+}
+
+function refuseOthers(name: ListName, filter: Filter): void {
+  const known: readonly FilterName[] = lists[name];
+  const other = (Object.keys(filters) as FilterName[]).find((it) => filter[it] !== undefined && !known.includes(it));
+  if (other === undefined) return;
+  const message = `is no filter of ${name}; they have ${known.join(', ')}`;
+  throw new AppError('input.bad', `${other} ${message}`, { issues: [{ path: other, message }] });
+}
+
+function viewsOf(host: Host, name: ListName, id: string): Page['items'] {
+  if (name === 'escalations') return personWaitsOf(host, id);
+  const view = viewActor(host, name.slice(0, -1) as Entity, id);
+  return view === null ? [] : [view];
+}
+
+/** Nearly all workers wait for nobody: they are not looked at in full. */
+function personWaitsOf({ fleet, logNow }: Host, key: string): PersonWait[] {
+  const [entity, id = ''] = key.split('.');
+  if (entity === 'task') {
+    const view = viewTask(fleet, id);
+    return view === null ? [] : personWaitsOfTask(view);
+  }
+  const context = fleet.workers.read(id)?.snapshot.context.worker;
+  if (context === undefined || (context.escalation === null && context.inputs.length === 0)) return [];
+  const view = viewWorker(fleet, id, logNow());
+  return view === null ? [] : personWaitsOfWorker(view);
 }
 
 /** Those after `after`. They are sorted in parts, which are merged as the smallest is popped. */
@@ -80,22 +139,30 @@ async function sortIds(ids: Iterable<string>, after = '') {
   };
 }
 
-const sizeOf = (view: View): number => Buffer.byteLength(JSON.stringify(view));
+const sizeOf = (view: object): number => Buffer.byteLength(JSON.stringify(view));
 
-function fitInto(bytesMax: number, view: View): View {
+function fitInto<It extends View | PersonWait>(bytesMax: number, view: It): It {
   if (!('plan' in view) || view.plan === null || sizeOf(view) <= bytesMax) return view;
   return { ...view, plan: view.plan.map((step) => ({ ...step, title: cutMiddle(step.title, titleCharsMax) })) };
 }
 
 /** As they are now, also when some come and go between two turns. */
-function idsOf(fleet: Fleet, entity: Entity): Iterable<string> {
-  if (entity === 'worker') return [...fleet.workers.keys()];
-  return entity === 'task' ? [...fleet.tasks.keys()] : new Set(['main', ...fleet.queues.keys()]);
+function idsOf({ workers, tasks, queues, escalated }: Fleet, name: ListName): Iterable<string> {
+  switch (name) {
+    case 'workers':
+      return [...workers.keys()];
+    case 'tasks':
+      return [...tasks.keys()];
+    case 'queues':
+      return new Set(['main', ...queues.keys()]);
+    case 'escalations': {
+      const ofTasks = [...escalated.values()].filter(({ entity }) => entity === 'task');
+      return [...ofTasks.map(({ id }) => `task.${id}`), ...[...workers.keys()].map((id) => `worker.${id}`)];
+    }
+  }
 }
 
-/** An actor that does not have the field of a filter is left out. */
-function matches(view: View, { state, presence, queue, agent }: Filter): boolean {
-  const has = (key: string, wanted: unknown) =>
-    wanted === undefined || (view as Record<string, unknown>)[key] === wanted;
-  return has('state', state) && has('presence', presence) && has('queue', queue) && has('agent', agent);
+function matches(view: View | PersonWait, filter: Filter): boolean {
+  const fields = view as Readonly<Record<string, unknown>>;
+  return (Object.keys(filters) as FilterName[]).every((it) => filter[it] === undefined || fields[it] === filter[it]);
 }

@@ -9,7 +9,7 @@ import type {
   WorkerView,
 } from '../../machines/index.ts';
 import type { Entity, View } from './actor.ts';
-import type { Page } from './list.ts';
+import type { ListName, Page } from './list.ts';
 import type { OperatorAction } from './operate.ts';
 import type { NewEntry } from './publish.ts';
 import type { ServiceStatus } from './status.ts';
@@ -38,7 +38,8 @@ export type Service = {
   evaluate(task: string, body: unknown): Promise<HookResult>;
   /** `body` of a task: `{ checkpoint? }`, the one to show whole; by default the last. @throws AppError actor.unknown */
   get(entity: Entity, id: string, body?: unknown): Promise<View | TaskDetail>;
-  list(entity: Entity, body: unknown): Promise<Page>;
+  /** `escalations`: all that waits for a person. @throws AppError input.bad */
+  list(name: ListName, body: unknown): Promise<Page>;
   /** For an operator, which the edge has checked. @throws AppError input.bad, actor.unknown, entry.refused */
   operate(action: OperatorAction, body: unknown): Promise<{ seq: number; view: WorkerView | TaskView }>;
   /** The worker as soon as it is not escalated (any more), or as it is when `signal` fires. @throws AppError actor.unknown */

@@ -153,6 +153,7 @@ async def test_lists_have_pages(connect: Connect) -> None:
         assert (await client.get_queue("paged")).pending == 1
         assert [it.queue for it in (await client.list_queues()).items if it.pending == 1] == ["paged"]
         assert [it.task for it in (await client.list_tasks(queue="paged")).items] == ["T-p"]
+        assert (await client.list_escalations(kind="permission", agent="paged")).items == ()
 
 
 async def test_decisions_are_heard(connect: Connect) -> None:

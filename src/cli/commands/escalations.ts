@@ -1,51 +1,67 @@
-/** escalations: who waits for a person, longest first. */
-import type { EscalatedEntity, Escalation, TaskView, WorkerView } from '../../../machines/index.ts';
+/** escalations: what waits for a person, longest first. */
+import type { PersonWait } from '../../../machines/index.ts';
+import { personKinds } from '../../../machines/replay/standing.ts';
 import { questionIn } from '../../../machines/values/question.ts';
 import { defineCommand } from '../command.ts';
-import { list, listArgs } from '../list.ts';
+import { agentArg, list, listArgs, presenceArgs, queueArg, readPresence, stateArg } from '../list.ts';
 import type { Listing } from '../listing.ts';
 import { formatAgo } from '../state-text.ts';
 
-type Row = { readonly entity: EscalatedEntity; readonly id: string } & Escalation;
-
-const listing: Listing<Row> = {
+const listing: Listing<PersonWait> = {
   entity: 'escalation',
-  headings: ['WHO', 'SINCE', 'CAUSE', 'ACKNOWLEDGED', 'NOTIFIED', 'REASON'],
+  headings: ['WHO', 'SINCE', 'KIND', 'CAUSE', 'ACKNOWLEDGED', 'NOTIFIED', 'REASON'],
   narrowHeadings: ['WHO', 'SINCE', 'REASON'],
-  read: async (readAll) => {
-    const filter = { state: 'escalated' };
-    const [workers, tasks] = await Promise.all([
-      readAll<WorkerView>('worker', filter),
-      readAll<TaskView>('task', filter),
-    ]);
-    const rows = [
-      ...workers.map(({ worker, escalation }) => rowOf('worker', worker, escalation)),
-      ...tasks.map(({ task, escalation }) => rowOf('task', task, escalation)),
+  rowOf: (item, colors, nowMs) => {
+    const { entity, id, since, kind, reason, note } = item;
+    const text = [questionIn(reason) ?? reason, note].filter((it) => it !== null).join(' · ');
+    return [
+      { text: `${entity} ${id}`, paint: colors.bold, isWhole: true },
+      { text: formatAgo(since, nowMs) },
+      { text: kind },
+      ...(item.kind === 'escalation'
+        ? [
+            { text: item.cause },
+            item.acknowledgedBy === null
+              ? { text: 'nobody', paint: colors.yellow }
+              : { text: `by ${item.acknowledgedBy}` },
+            { text: item.notified === 0 ? '-' : `${item.notified}x` },
+          ]
+        : [{ text: item.isHeld ? 'answer here' : 'its terminal' }, { text: '-' }, { text: '-' }]),
+      { text },
     ];
-    return rows.flat().sort((a, b) => (a.since < b.since ? -1 : a.since > b.since ? 1 : 0));
   },
-  rowOf: ({ entity, id, since, cause, acknowledgedBy, notified, reason }, colors) => [
-    { text: `${entity} ${id}`, paint: colors.bold, isWhole: true },
-    { text: formatAgo(since) },
-    { text: cause },
-    acknowledgedBy === null ? { text: 'nobody', paint: colors.yellow } : { text: `by ${acknowledgedBy}` },
-    { text: notified === 0 ? '-' : `${notified}x` },
-    { text: questionIn(reason) ?? reason },
-  ],
-  idOf: ({ entity, id }) => `${entity} ${id}`,
-  steadyOf: (row) => row,
+  idOf: ({ entity, id, kind, seq }) => (kind === 'escalation' ? `${entity} ${id}` : `${entity} ${id} #${seq}`),
+  steadyOf: (item) => item,
+  order: (a, b) => compare(a.since, b.since) || compare(b.entity, a.entity),
   empty: (fleet) => [`Nothing waits for a person in fleet '${fleet}'`],
 };
 
-const rowOf = (entity: EscalatedEntity, id: string, escalation: Escalation | null): Row[] =>
-  escalation === null ? [] : [{ entity, id, ...escalation }];
+/** Where a worker and its task were escalated together, the worker is first. */
+const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 export const escalations = defineCommand({
-  args: listArgs,
+  args: {
+    kind: { type: 'enum', valueHint: 'KIND', options: [...personKinds], description: 'only what waits for this' },
+    ...stateArg,
+    ...presenceArgs,
+    ...queueArg,
+    ...agentArg,
+    ...listArgs,
+  },
   details: [
-    'Workers and tasks. NOTIFIED counts delivered webhooks. "stopgate ack" ends the reminders, "stopgate resolve" the escalation.',
+    'Escalated workers and tasks, and what agents ask: permission, a question, or other input. Filters are about the worker or ' +
+      'task; one by presence or agent leaves tasks out.',
+    'NOTIFIED counts delivered webhooks. "stopgate ack" ends the reminders, "stopgate resolve" the escalation, "stopgate answer" ' +
+      'answers what CAUSE shows as "answer here"; the rest is answered at the agent\'s own terminal.',
     '--json prints one array; with --watch, one line per change.',
   ],
-  examples: ['stopgate escalations', 'stopgate escalations --watch', 'stopgate escalations --json'],
-  run: async (context) => list(listing, {}, context),
+  examples: [
+    'stopgate escalations --watch',
+    'stopgate escalations --kind permission',
+    'stopgate escalations --queue main --json',
+  ],
+  run: async (context) => {
+    const { kind, state, queue, agent } = context.flags;
+    return list(listing, { kind, state, presence: readPresence(context.flags), queue, agent }, context);
+  },
 });

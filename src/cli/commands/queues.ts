@@ -1,5 +1,6 @@
 /** queues: where tasks wait. */
 import type { QueueView } from '../../../machines/index.ts';
+import type { Arguments } from '../argument-types.ts';
 import { defineCommand } from '../command.ts';
 import { list, listArgs } from '../list.ts';
 import { type Listing, spellCommand } from '../listing.ts';
@@ -21,11 +22,15 @@ const listing: Listing<QueueView> = {
   ],
 };
 
+const onlyArg = {
+  queue: { type: 'string', valueHint: 'Q', description: 'only this queue' },
+} as const satisfies Arguments;
+
 export const queues = defineCommand({
-  args: listArgs,
+  args: { ...onlyArg, ...listArgs },
   details: [
     'PENDING counts unclaimed tasks, both those known here and those reported from elsewhere (depth.reported).',
   ],
-  examples: ['stopgate queues', 'stopgate queues --json'],
-  run: async (context) => list(listing, {}, context),
+  examples: ['stopgate queues', 'stopgate queues --queue main --json'],
+  run: async (context) => list(listing, { queue: context.flags.queue }, context),
 });

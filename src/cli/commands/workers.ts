@@ -1,16 +1,14 @@
 /** workers: the fleet at a glance. */
-import { AppError } from '../../errors.ts';
 import { defineCommand } from '../command.ts';
-import { list, listArgs, presenceArg, queueArg, stateArg } from '../list.ts';
+import { agentArg, list, listArgs, presenceArgs, queueArg, readPresence, stateArg } from '../list.ts';
 import { workerListing } from '../worker-listing.ts';
 
 export const workers = defineCommand({
   args: {
     ...stateArg,
-    ...presenceArg,
-    stale: { type: 'boolean', description: 'only workers that have been silent for two minutes: --presence stale' },
+    ...presenceArgs,
     ...queueArg,
-    agent: { type: 'string', valueHint: 'NAME', description: 'only workers of this agent, e.g. claude' },
+    ...agentArg,
     ...listArgs,
   },
   details: [
@@ -18,10 +16,7 @@ export const workers = defineCommand({
   ],
   examples: ['stopgate workers --watch', 'stopgate workers --state blocked --json'],
   run: async (context) => {
-    const { state, presence, stale, queue, agent } = context.flags;
-    if (stale && presence !== undefined && presence !== 'stale') {
-      throw new AppError('input.bad', `--stale and --presence ${presence} contradict each other`);
-    }
-    return list(workerListing, { state, presence: stale ? 'stale' : presence, queue, agent }, context);
+    const { state, queue, agent } = context.flags;
+    return list(workerListing, { state, presence: readPresence(context.flags), queue, agent }, context);
   },
 });

@@ -154,6 +154,64 @@ test('queues: a table', async () => {
   expect((await run(['queues'])).stdout).toBe('QUEUE  PENDING  REPORTED\nmain   3        2\n');
 });
 
+describe('escalations', () => {
+  const permission = {
+    ...{ entity: 'worker', id: 'asks', kind: 'permission', since: '2026-03-02T12:00:00.000Z', note: null, seq: 3 },
+    ...{ reason: 'Bash: make deploy', request: 'r1', isHeld: true },
+  };
+  const input = { ...permission, kind: 'input', reason: 'Your name?', request: null, isHeld: false, seq: 4 };
+  const task = {
+    ...{ entity: 'task', id: 'T-1', kind: 'escalation', since: '2026-03-02T11:00:00.000Z', cause: 'stuck', seq: 1 },
+    ...{
+      reason: 'Stuck',
+      note: 'Worker w1 was resumed by ann; the task still waits.',
+      acknowledgedBy: 'bob',
+      notified: 2,
+    },
+  };
+
+  test('what waits for a person, longest first, with its kind and what has come of it', async () => {
+    const { run } = await serve('list.escalations', page([permission, input, task]));
+    const { stdout } = await run(['escalations'], { columns: 160 });
+    const [headings, ...rows] = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.split(/ {2,}/));
+    expect(headings).toEqual(['WHO', 'SINCE', 'KIND', 'CAUSE', 'ACKNOWLEDGED', 'NOTIFIED', 'REASON']);
+    const rest = rows.map(([who, _since, ...more]) => [who, ...more]);
+    expect(rest).toEqual([
+      [
+        'task T-1',
+        'escalation',
+        'stuck',
+        'by bob',
+        '2x',
+        'Stuck · Worker w1 was resumed by ann; the task still waits.',
+      ],
+      ['worker asks', 'permission', 'answer here', '-', '-', 'Bash: make deploy'],
+      ['worker asks', 'input', 'its terminal', '-', '-', 'Your name?'],
+    ]);
+  });
+
+  test('its filters go to the service', async () => {
+    const { run, asked } = await serve('list.escalations', page([]));
+    const filters = ['--kind', 'permission', '--state', 'working', '--stale', '--queue', 'main', '--agent', 'claude'];
+    await run(['escalations', ...filters]);
+    expect(asked.map(({ body }) => body)).toEqual([
+      { kind: 'permission', state: 'working', presence: 'stale', queue: 'main', agent: 'claude', limit: 100 },
+    ]);
+    expect((await run(['escalations', '--kind', 'nonsense'])).code).toBe(2);
+  });
+});
+
+test('queues takes a queue, and no state, which it does not have', async () => {
+  const { run, asked } = await serve('list.queues', page([]));
+  await run(['queues', '--queue', 'main']);
+  expect(asked.map(({ body }) => body)).toEqual([{ queue: 'main', limit: 100 }]);
+  const refused = await run(['queues', '--state', 'idle']);
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('--state')]);
+});
+
 describe('one actor', () => {
   test('worker: state, clocks, plan, last decision and refusals', async () => {
     const { run } = await serve('get.worker.w1', () => story.workers.w1 ?? {});

@@ -205,6 +205,7 @@ test('views are read one by one and in pages', async () => {
   const next = await client.listTasks({ queue: 'pages', after: page.next ?? '' });
   expect([next.items.map((it) => it.task), next.next]).toEqual([['P-3'], null]);
   expect((await client.listWorkers({ state: 'escalated' })).items).toEqual([]);
+  expect((await client.listEscalations({ kind: 'permission' })).items).toEqual([]);
   expect((await client.listQueues()).items.map((it) => it.queue)).toContain('pages');
   await expect(client.getQueue('nowhere')).rejects.toMatchObject({ code: 'actor.unknown' });
 });

@@ -38,10 +38,12 @@ test('list takes its filter from the query or the body', async () => {
   expect([answer.status, answer.json]).toEqual([200, { items: [], next: null }]);
   await ask(http.server.url, '/api/main/list/tasks', { body: { queue: 'main' } });
   await ask(http.server.url, '/api/main/list/queues?limit=many');
+  await ask(http.server.url, '/api/main/list/escalations?kind=permission');
   expect(http.service.requests).toEqual([
-    { verb: 'list', id: 'worker', body: { state: 'working', limit: 5 } },
-    { verb: 'list', id: 'task', body: { queue: 'main' } },
-    { verb: 'list', id: 'queue', body: { limit: 'many' } },
+    { verb: 'list', id: 'workers', body: { state: 'working', limit: 5 } },
+    { verb: 'list', id: 'tasks', body: { queue: 'main' } },
+    { verb: 'list', id: 'queues', body: { limit: 'many' } },
+    { verb: 'list', id: 'escalations', body: { kind: 'permission' } },
   ]);
   expect((await ask(http.server.url, '/api/main/list/worker')).status).toBe(404);
 });

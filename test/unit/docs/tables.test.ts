@@ -236,6 +236,7 @@ test('docs/client.md lists every call', () => {
   const ofClient: Record<Exclude<keyof Client, symbol>, true> = {
     ...{ decide: true, probe: true, verify: true, assertComplete: true, evaluate: true, publish: true },
     ...{ getWorker: true, getTask: true, getQueue: true, listWorkers: true, listTasks: true, listQueues: true },
+    ...{ listEscalations: true },
     ...{ onDecision: true, serveCheck: true, worker: true, fleet: true, close: true },
     ...{ registerHook: true, registerStopHook: true, unregisterStopHook: true },
     ...{ createDefaultHook: true, createValidationHook: true, createPromiseHook: true },

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { createFleet } from '../../../machines/index.ts';
 import { foldMessage } from '../../../src/host/fold-message.ts';
 import type { Host } from '../../../src/host/host.ts';
-import { list } from '../../../src/service/list.ts';
+import { type ListName, list } from '../../../src/service/list.ts';
 
 const count = 10_000;
 const fleet = createFleet('main');
@@ -32,7 +32,7 @@ test('others have their turn while it searches for what is nowhere', async () =>
     if (!isDone) setImmediate(turn);
   };
   setImmediate(turn);
-  expect(await list(host, 'worker', { agent: 'none' })).toEqual({ items: [], next: null });
+  expect(await list(host, 'workers', { agent: 'none' })).toEqual({ items: [], next: null });
   isDone = true;
   expect(turns).toBeGreaterThan(50);
 });
@@ -45,7 +45,7 @@ test.each([{ limit: 1_000 }, { limit: 7, agent: 'rare' }])(
     do {
       const page: Awaited<ReturnType<typeof list>> = await list(
         host,
-        'worker',
+        'workers',
         next === null ? filter : { ...filter, after: next },
       );
       ids.push(...page.items.map((it) => ('worker' in it ? (it.worker as string) : '')));
@@ -55,3 +55,81 @@ test.each([{ limit: 1_000 }, { limit: 7, agent: 'rare' }])(
     expect(ids).toEqual(expected);
   },
 );
+
+/** Two escalated workers, one with a task, another that asks twice, and one that works. */
+function foldAsking() {
+  const asking = createFleet('main');
+  const entries: readonly [tail: string, data: object][] = [
+    ['own.fleet.main.policy.set', { policies: { default: { promises: true }, held: { ask: '10m' } } }],
+    ['worker.esc.worker.registered', { agent: 'claude', queue: 'main' }],
+    ['worker.esc.task.claimed', { task: 'T-1' }],
+    ['worker.esc.stop.attempted', { attempt: 'a1', output: 'Which key? <promise>ESCALATE</promise>' }],
+    ['worker.asks.worker.registered', { agent: 'codex', queue: 'q2', policy: 'held' }],
+    ['worker.asks.input.requested', { kind: 'permission', request: 'r1', tool: 'Bash', detail: 'make deploy' }],
+    ['worker.asks.input.requested', { kind: 'elicitation', message: 'Your name?' }],
+    ['worker.busy.tool.used', { tool: 'Bash' }],
+    ['task.T-2.task.created', { title: 'Docs', queue: 'q2' }],
+  ];
+  for (const [index, [tail, data]] of entries.entries()) {
+    const bytes = Buffer.from(JSON.stringify(data));
+    const place = { seq: index + 1, atMs: index * 1_000, subject: `stopgate.main.${tail}` };
+    foldMessage(asking, { ...place, data: bytes, header: () => undefined });
+  }
+  return { fleet: asking, caughtUp: async () => {}, logNow: () => entries.length * 1_000 } as unknown as Host;
+}
+const asked = foldAsking();
+test('escalations lists all that waits for a person, with its kind, and whether it can be answered here', async () => {
+  const { items, next } = await list(asked, 'escalations', {});
+  expect(next).toBeNull();
+  expect(items).toMatchObject([
+    {
+      entity: 'task',
+      id: 'T-1',
+      kind: 'escalation',
+      state: 'escalated',
+      cause: 'escalated',
+      worker: 'esc',
+      note: null,
+      acknowledgedBy: null,
+    },
+    { id: 'asks', kind: 'permission', reason: 'Bash: make deploy', request: 'r1', isHeld: true, agent: 'codex' },
+    { id: 'asks', kind: 'input', reason: 'Your name?', request: null, isHeld: false },
+    { id: 'esc', kind: 'escalation', state: 'escalated', cause: 'escalated', attempt: 'a1' },
+  ]);
+});
+
+test('its pages go from actor to actor', async () => {
+  const first = await list(asked, 'escalations', { limit: 1 });
+  expect([first.items.length, first.next]).toEqual([1, 'task.T-1']);
+  const second = await list(asked, 'escalations', { limit: 1, after: first.next });
+  // All that one worker asks is on one page.
+  expect([second.items.length, second.next]).toEqual([2, 'worker.asks']);
+});
+
+test.each<[ListName, object, string[]]>([
+  ['escalations', { kind: 'permission' }, ['asks']],
+  ['escalations', { kind: 'input' }, ['asks']],
+  ['escalations', { kind: 'escalation' }, ['T-1', 'esc']],
+  ['escalations', { state: 'escalated' }, ['T-1', 'esc']],
+  ['escalations', { state: 'working' }, []],
+  ['escalations', { presence: 'active' }, ['asks', 'asks', 'esc']],
+  ['escalations', { presence: 'stale' }, []],
+  ['escalations', { queue: 'q2' }, ['asks', 'asks']],
+  ['escalations', { agent: 'claude' }, ['esc']],
+  ['queues', { queue: 'q2' }, ['q2']],
+  ['queues', { queue: 'nowhere' }, []],
+  ['tasks', { state: 'idle' }, ['T-2']],
+  ['tasks', { queue: 'q2' }, ['T-2']],
+])('%s filtered by %j', async (name, filter, ids) => {
+  const { items } = await list(asked, name, filter);
+  const idOf = (item: Record<string, unknown>) => item.id ?? item[name.slice(0, -1)];
+  expect(items.map((item) => idOf(item as Record<string, unknown>))).toEqual(ids);
+});
+
+test.each<[ListName, object, string]>([
+  ['queues', { state: 'idle' }, 'state is no filter of queues; they have queue'],
+  ['tasks', { agent: 'claude' }, 'agent is no filter of tasks; they have state, queue'],
+  ['workers', { kind: 'permission' }, 'kind is no filter of workers; they have state, presence, queue, agent'],
+])('%s refuses the filter %j, which it does not have', async (name, filter, message) => {
+  await expect(list(asked, name, filter)).rejects.toThrow(message);
+});

@@ -33,7 +33,7 @@ from .errors import (
 )
 from .hooks import HookState, HookType
 from .loop import TurnFields, TurnsExhaustedError
-from .views import HookView, ListFilter, Page, QueueView, Refused, TaskView, WorkerView
+from .views import EscalationFilter, HookView, ListFilter, Page, PersonWait, QueueView, Refused, TaskView, WorkerView
 
 __all__ = [
     "AgentContext",
@@ -43,6 +43,7 @@ __all__ = [
     "CompletionPromise",
     "Count",
     "Decision",
+    "EscalationFilter",
     "Feedback",
     "HookForm",
     "HookResult",
@@ -56,6 +57,7 @@ __all__ = [
     "ListFilter",
     "NotFoundError",
     "Page",
+    "PersonWait",
     "PlanStep",
     "PolicyUsed",
     "QueueView",

@@ -20,7 +20,19 @@ from .loop import TURNS_MAX, Turn, run_until_stopped
 from .reading import Fields
 from .settings import Role, Settings, find_settings
 from .validation import check_entry
-from .views import ListFilter, Page, QueueView, TaskView, WorkerView, read_queue, read_task, read_worker
+from .views import (
+    EscalationFilter,
+    ListFilter,
+    Page,
+    PersonWait,
+    QueueView,
+    TaskView,
+    WorkerView,
+    read_person_wait,
+    read_queue,
+    read_task,
+    read_worker,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -221,6 +233,11 @@ class StopgateClient(HookCalls, ActionCalls):
         """A page of the queues that match."""
         it, following = await self._list("queues", given)
         return Page(tuple(read_queue(each) for each in it), following)
+
+    async def list_escalations(self, **given: Unpack[EscalationFilter]) -> Page[PersonWait]:
+        """A page of all that waits for a person: escalated workers and tasks, and what agents ask."""
+        it, following = await self._list("escalations", given)
+        return Page(tuple(read_person_wait(each) for each in it), following)
 
     async def _list(self, entities: str, given: Mapping[str, Any]) -> tuple[list[object], str | None]:
         it = Fields(f"page of {entities}", await self._bus.request("list", entities, given, _QUERY_SECONDS))

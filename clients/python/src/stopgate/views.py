@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 View = TypeVar("View")
 Presence = Literal["active", "stale", "limited"]
+PersonKind = Literal["escalation", "permission", "question", "input"]
 
 
 class ListFilter(TypedDict, total=False):
@@ -24,6 +25,12 @@ class ListFilter(TypedDict, total=False):
     agent: str
     limit: int
     after: str
+
+
+class EscalationFilter(ListFilter, total=False):
+    """Which of what waits for a person; the other fields are about the worker or task."""
+
+    kind: PersonKind
 
 
 @dataclass(frozen=True)
@@ -89,6 +96,19 @@ class Page(Generic[View]):
     next: str | None
 
 
+@dataclass(frozen=True)
+class PersonWait:
+    """One thing that waits for a person: an escalated worker or task, or what an agent asks. `raw` has all fields."""
+
+    entity: Literal["worker", "task"]
+    id: str
+    kind: PersonKind
+    since: str
+    reason: str
+    note: str | None
+    raw: Mapping[str, Any] = field(repr=False, compare=False)
+
+
 def read_worker(reply: object) -> WorkerView:
     """Raises `UnreachableError`: this is not the view of a worker."""
     it = Fields("view of a worker", reply)
@@ -131,6 +151,20 @@ def read_queue(reply: object) -> QueueView:
     """Raises `UnreachableError`: this is not the view of a queue."""
     it = Fields("view of a queue", reply)
     return QueueView(queue=it.take("queue", str), pending=it.take("pending", int), reported=it.take("reported", int))
+
+
+def read_person_wait(reply: object) -> PersonWait:
+    """Raises `UnreachableError`: this is nothing that waits for a person."""
+    it = Fields("escalation", reply)
+    return PersonWait(
+        entity=cast('Literal["worker", "task"]', it.take("entity", str)),
+        id=it.take("id", str),
+        kind=cast("PersonKind", it.take("kind", str)),
+        since=it.take("since", str),
+        reason=it.take("reason", str),
+        note=it.maybe("note", str),
+        raw=it.raw,
+    )
 
 
 def _read_refused(it: Fields) -> tuple[Refused, ...]:
