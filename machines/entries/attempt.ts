@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { validationSchema } from '../policy/checks/validation.ts';
 import { promiseSchema } from '../policy/promise.ts';
+import { durationMsMax } from '../values/duration.ts';
 import { idSchema } from '../values/schemas.ts';
 import { files } from './fields.ts';
 
@@ -15,7 +16,7 @@ export const attemptSchema = z.object({
   validation: validationSchema.optional(),
   promises: z.array(promiseSchema).optional(),
   draft: z.object({ content: z.string().optional(), type: z.string().optional() }).optional(),
-  holdMs: z.int().nonnegative().optional(),
+  holdMs: z.int().nonnegative().max(durationMsMax).optional(),
 });
 export type AttemptFields = z.infer<typeof attemptSchema>;
 

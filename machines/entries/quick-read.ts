@@ -3,6 +3,7 @@
  * with the same fields. Everything else is left to the schema, which says what is wrong with it
  * (test/unit/machines/entries/quick-read.test.ts compares them).
  */
+import { durationMsMax } from '../values/duration.ts';
 import { isId, isStepId } from '../values/id.ts';
 import { nameLengthMax, titleLengthMax } from '../values/limits.ts';
 import { isLonger } from '../values/text.ts';
@@ -57,14 +58,14 @@ function readAttempt(given: Given): object | null {
   if (validation !== undefined || promises !== undefined || draft !== undefined) return null;
   if (!isText(attempt) || !isText(stopReason) || !isText(output)) return null;
   if (attempt !== undefined && !isId(attempt)) return null;
-  if (!isCount(toolCount) || !isCount(holdMs)) return null;
+  if (!isCount(toolCount) || !isCount(holdMs, durationMsMax)) return null;
   if (files !== undefined && filesFault(files) !== null) return null;
   return withoutUndefined({ attempt, stopReason, output, toolCount, files, holdMs });
 }
 
 const isText = (value: unknown): value is string | undefined => value === undefined || typeof value === 'string';
-const isCount = (value: unknown): boolean =>
-  value === undefined || (Number.isSafeInteger(value) && (value as number) >= 0);
+const isCount = (value: unknown, max = Number.MAX_SAFE_INTEGER): boolean =>
+  value === undefined || (Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= max);
 
 /** In the schema's order. */
 function withoutUndefined(fields: Given): object {

@@ -2,6 +2,9 @@
 
 const unitMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
+/** 100 years: from any time of the log it leads to one that a date can still hold. */
+export const durationMsMax = 36_525 * unitMs.d;
+
 export const durationPattern = /^\d{1,12}(\.\d{1,3})?(ms|s|m|h|d)$/;
 
 /** The written form in whole milliseconds; null: it is not a duration. */

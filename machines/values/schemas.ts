@@ -1,6 +1,6 @@
 /** Ids, durations and times as schemas. Their plain forms are in separate files, because not all code needs zod. */
 import { z } from 'zod';
-import { durationPattern, parseDuration } from './duration.ts';
+import { durationMsMax, durationPattern, parseDuration } from './duration.ts';
 import { idFault, idPattern, stepIdPattern } from './id.ts';
 import { parseIsoTime } from './iso-time.ts';
 import { isLonger } from './text.ts';
@@ -15,12 +15,15 @@ export const textSchema = (lengthMax: number) =>
     .refine((text) => !isLonger(text, lengthMax), `has more than ${lengthMax} characters`)
     .meta({ maxLength: lengthMax });
 
-/** Accepts the written form or a number, and gives whole milliseconds. */
+const tooLong = 'is longer than 100 years (36525d)';
+
+/** Accepts the written form or a number, and gives whole milliseconds, 100 years at most. */
 export const durationSchema = z.union([
-  z.int().nonnegative(),
+  z.int().nonnegative().max(durationMsMax, tooLong),
   z
     .string()
     .regex(durationPattern, 'is not a duration: write 250ms, 50s, 10m, 2h or a number of milliseconds')
+    .refine((text) => (parseDuration(text) ?? 0) <= durationMsMax, tooLong)
     .transform((text) => parseDuration(text) as number),
 ]);
 

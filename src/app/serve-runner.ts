@@ -12,6 +12,7 @@ import { openRequestServer, type Request } from '../nats/request-server.ts';
 import { type Runner, type RunResult, runRequestSchema } from '../runner/index.ts';
 import { createReloadingRunner } from '../runner/reloading-runner.ts';
 import type { Io } from '../terminal/process-io.ts';
+import { startTimedSignal } from '../timer.ts';
 import { version } from '../version.ts';
 import { createEnd, withoutSecrets } from './process-end.ts';
 
@@ -64,7 +65,6 @@ export async function serveRunner({ config, name, logger, io }: ServeRunnerOptio
 
 /** The requester has given up by then: a check that still waits for a free slot is not started. */
 const graceMs = 2_000;
-const timerMsMax = 2 ** 31 - 1;
 
 function createAnswering(name: string, runner: Pick<Runner, 'run'>, first: ConfigFile) {
   let { commands } = first;
@@ -80,8 +80,8 @@ function createAnswering(name: string, runner: Pick<Runner, 'run'>, first: Confi
       const request = readRequest(text);
       const ownMs = request.kind === 'command' ? commands[request.name]?.timeoutMs : undefined;
       const timeoutMs = timeoutOf(request.timeoutMs, ownMs ?? null);
-      const patienceMs = Math.min(placeTimeoutMs + (request.timeoutMs ?? timerMsMax) + graceMs, timerMsMax);
-      const result = await runner.run({ ...request, timeoutMs }, AbortSignal.timeout(patienceMs), started);
+      const late = startTimedSignal(placeTimeoutMs + (request.timeoutMs ?? Number.POSITIVE_INFINITY) + graceMs);
+      const result = await runner.run({ ...request, timeoutMs }, late.signal, started).finally(late.clear);
       return closed && result.reason === 'cancelled' ? { ...result, reason: `runner ${name} was stopped` } : result;
     },
   };

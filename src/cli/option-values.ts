@@ -3,14 +3,12 @@ import { parseDuration } from '../../machines/values/duration.ts';
 import { isId } from '../../machines/values/id.ts';
 import { parseIsoTime } from '../../machines/values/iso-time.ts';
 import { AppError } from '../errors.ts';
-
-/** The longest wait of a timer. */
-const timeoutMsMax = 2_147_483_647;
+import { timerMsMax } from '../timer.ts';
 
 /** `500`, `250ms`, `10m`. @throws AppError input.bad */
 export function readDuration(option: string, text: string): number {
   const ms = /^\d{1,15}$/.test(text) ? Number(text) : parseDuration(text);
-  if (ms !== null && ms <= timeoutMsMax) return ms;
+  if (ms !== null && ms <= timerMsMax) return ms;
   if (ms !== null) throw new AppError('input.bad', `${option} '${text}' is too long: 24d at most`);
   throw new AppError(
     'input.bad',

@@ -5,6 +5,7 @@ import type { ClientLink } from '../nats/client-link.ts';
 import { checkId } from '../parse-input.ts';
 import { checkFiles } from '../runner/files.ts';
 import { createSemaphore } from '../semaphore.ts';
+import { startTimer, type Timer } from '../timer.ts';
 import { type AgentContext, readAgentContext } from './agent-context.ts';
 import { type CheckReply, encodeReply } from './check-results.ts';
 import type { TaskCompletionChecker } from './checkers.ts';
@@ -67,17 +68,17 @@ export async function serveCheck(
 
 async function runInTime(run: CheckFunction, context: AgentContext, timeoutMs: number): Promise<unknown> {
   const abort = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
+  let timer: Timer | undefined;
   const timedOut = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => {
+    timer = startTimer(timeoutMs, () => {
       reject(new AppError('check.failed', `no result within ${timeoutMs} ms`));
       abort.abort();
-    }, timeoutMs);
+    });
   });
   try {
     return await Promise.race([run(context, abort.signal), timedOut]);
   } finally {
-    clearTimeout(timer);
+    timer?.clear();
   }
 }
 

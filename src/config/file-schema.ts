@@ -16,10 +16,6 @@ import {
 
 const natsSchema = z.string().refine(isNatsUrl, natsFault);
 
-/** The longest wait of a Node timer (2^31 - 1 ms, 24.8 days); a longer one would fire at once. */
-const timerMsMax = 2_147_483_647;
-const timerSchema = durationSchema.pipe(z.int().max(timerMsMax, `is longer than a timer can run (${timerMsMax} ms)`));
-
 /** Each is a process of its own with its output in memory. */
 const concurrencyMax = 1_000;
 
@@ -31,7 +27,7 @@ const commandSchema = z.strictObject({
     .refine((argv) => argv[0] !== '', 'the program has no name')
     .describe('program and arguments, without a shell'),
   cwd: word.optional().describe('"worker" (default): the folder of the worker; otherwise a path relative to this file'),
-  timeout: timerSchema.optional().describe('how long it may run; default 120s'),
+  timeout: durationSchema.optional().describe('how long it may run; default 120s'),
   feedback: z
     .enum(['tail', 'json', 'none'])
     .optional()
@@ -62,7 +58,10 @@ const postUrl = httpUrl.refine(
 );
 
 const escalationSchema = z.strictObject({
-  remind: timerSchema.nullable().optional().describe('repeat the notification after this long; null (default): never'),
+  remind: durationSchema
+    .nullable()
+    .optional()
+    .describe('repeat the notification after this long; null (default): never'),
   webhook: z
     .strictObject({
       url: postUrl,
@@ -153,7 +152,7 @@ export const fileForm = z.strictObject({
     .describe('how many commands and git checks run at the same time; default 8'),
   commands: z.record(idSchema, commandSchema).optional().describe('the commands of command checks, by name'),
   escalation: escalationSchema.nullable().optional(),
-  releaseAfter: timerSchema
+  releaseAfter: durationSchema
     .nullable()
     .optional()
     .describe("a stale worker's tasks go back to their queue after this long"),

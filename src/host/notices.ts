@@ -11,6 +11,7 @@ import {
   ownerFor,
   parseIsoTime,
 } from '../../machines/index.ts';
+import { startTimer, type Timer } from '../timer.ts';
 import { type HostContext, isAtHead } from './context.ts';
 import {
   createNotice,
@@ -35,7 +36,7 @@ export type Notices = {
 };
 
 type Watch = {
-  timer: NodeJS.Timeout | null;
+  timer: Timer | null;
   sending: { readonly delivery: string; readonly abort: AbortController; isTaken: boolean } | null;
   /** When the last delivery failed for good; the next try is the next reminder. */
   failedMs: number | null;
@@ -53,7 +54,6 @@ type State = {
 
 /** How long the other replicas wait for the first. */
 const standbyMs = 1_000;
-const timeoutMsMax = 2 ** 31 - 1;
 
 export function createNotices(context: HostContext): Notices {
   const state: State = { context, watches: new Map(), rules: { remindMs: null, notify: null }, closed: false };
@@ -112,7 +112,7 @@ const newWatch = (count: number, atMs: number): Watch => ({
 
 function drop({ watches }: State, key: string): void {
   const watch = watches.get(key);
-  if (watch?.timer != null) clearTimeout(watch.timer);
+  watch?.timer?.clear();
   watch?.sending?.abort.abort();
   watches.delete(key);
 }
@@ -120,19 +120,19 @@ function drop({ watches }: State, key: string): void {
 /** New rules make everything due again, except a notice that was delivered and is only not stored yet. */
 function reset(watch: Watch): void {
   watch.failedMs = null;
-  if (watch.timer !== null) clearTimeout(watch.timer);
+  watch.timer?.clear();
   if (watch.sending?.isTaken !== false) return;
   watch.sending.abort.abort();
   watch.sending = null;
 }
 
 function wait(state: State, key: string, watch: Watch, delayMs: number): void {
-  if (watch.timer !== null) clearTimeout(watch.timer);
+  watch.timer?.clear();
   const onDue = () => {
     watch.timer = null;
     if (!state.closed && state.watches.get(key) === watch) void notifyIfOurs(state, key, watch);
   };
-  watch.timer = setTimeout(onDue, Math.min(Math.max(0, delayMs), timeoutMsMax));
+  watch.timer = startTimer(delayMs, onDue);
 }
 
 /** When the next notice is due, in the log's time; null: never. */

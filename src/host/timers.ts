@@ -5,6 +5,7 @@
 import { type Deadline, type Entry, nextDeadline, ownerFor, timerMessageId } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { OnStored } from '../nats/log-submitter.ts';
+import { startTimer, type Timer } from '../timer.ts';
 import { type HostContext, isAtHead, subject } from './context.ts';
 
 /** Deadlines that only change what is shown share one entry a second. */
@@ -12,7 +13,6 @@ const coarseMs = 1_000;
 const standbyMs = 200;
 const retryMsMin = 50;
 const retryMsMax = 1_000;
-const timeoutMsMax = 2 ** 31 - 1;
 
 type TimerFired = Extract<Entry, { readonly type: 'timer.fired' }>;
 
@@ -26,7 +26,7 @@ export type Timers = {
 
 export function createTimers(context: HostContext): Timers {
   const { fleet, logClock } = context;
-  let timer: NodeJS.Timeout | null = null;
+  let timer: Timer | null = null;
   let scheduledKey: string | null = null;
   /** What the timer is for, and when it fires, in the log's time. */
   let scheduled: Deadline | null = null;
@@ -39,7 +39,7 @@ export function createTimers(context: HostContext): Timers {
 
   const wait = (next: Deadline, delayMs: number) => {
     firesMs = logClock.server() + delayMs;
-    timer = setTimeout(() => fire(next), Math.min(delayMs, timeoutMsMax));
+    timer = startTimer(delayMs, () => fire(next));
   };
   const schedule = () => {
     armed = false;
@@ -49,7 +49,7 @@ export function createTimers(context: HostContext): Timers {
     const key = next === null ? null : keyOf(next);
     if (key === scheduledKey && timer !== null) return;
     if (key !== scheduledKey) [tries, unique] = [0, ''];
-    if (timer !== null) clearTimeout(timer);
+    timer?.clear();
     timer = null;
     scheduledKey = key;
     scheduled = next;
@@ -95,12 +95,12 @@ export function createTimers(context: HostContext): Timers {
       if (!isOf(entry, scheduled) || keyOf(nextDeadline(fleet) ?? scheduled) !== scheduledKey) return;
       // It came too early. Whoever appended it goes on, and the others would only append as many more.
       tries += 1;
-      clearTimeout(timer);
+      timer.clear();
       wait(scheduled, againMs(context, scheduled, tries));
     },
     close() {
       closed = true;
-      if (timer !== null) clearTimeout(timer);
+      timer?.clear();
       timer = null;
     },
   };

@@ -1,6 +1,7 @@
 /** What a replica sends over NATS beside its log: answers to inboxes, and requests to other processes. */
 import { headers, type Msg, type MsgHdrs, type NatsConnection, RequestError } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
+import { startTimer, timerMsMax } from '../timer.ts';
 import { traceHeaders } from '../tracing.ts';
 import { newInbox } from './connection.ts';
 import { inTime } from './in-time.ts';
@@ -109,7 +110,7 @@ export function createBus(nc: NatsConnection, logNc: NatsConnection, replyPrefix
     requestRun: (subject, payload, times) => requestRun(nc, subject, payload, times),
     async request(subject, payload, timeoutMs) {
       try {
-        return readReply(await nc.request(subject, payload, { timeout: timeoutMs, ...traced() }));
+        return readReply(await nc.request(subject, payload, { timeout: Math.min(timeoutMs, timerMsMax), ...traced() }));
       } catch (cause) {
         if (cause instanceof AppError) throw cause;
         const why = isNoResponder(cause)
@@ -142,20 +143,20 @@ function requestRun(nc: NatsConnection, subject: string, payload: string, times:
   return new Promise((resolve, reject) => {
     const inbox = newInbox(nc);
     const end = (settle: () => void) => {
-      clearTimeout(timer);
+      timer.clear();
       subscription.unsubscribe();
       settle();
     };
     const giveUpAfter = (ms: number) =>
-      setTimeout(() => {
+      startTimer(ms, () => {
         const why = `no reply from ${subject} within ${ms} ms`;
         end(() => reject(new AppError('service.unreachable', why)));
-      }, ms);
+      });
     const onReply = (message: Msg) => {
       if (message.headers?.code === 503 && message.data.length === 0)
         end(() => reject(new AppError('service.unreachable', `nobody serves ${subject}`)));
       else if (message.headers?.has(startedHeader)) {
-        clearTimeout(timer);
+        timer.clear();
         timer = giveUpAfter(timeoutMs);
         onStarted();
       } else

@@ -4,6 +4,7 @@
  */
 import { headers, type Msg, type NatsConnection } from '@nats-io/nats-core';
 import { attemptMessageId } from '../../machines/entries/message-ids.ts';
+import { startTimer, type Timer } from '../timer.ts';
 import { newInbox } from './connection.ts';
 import { newId } from './id.ts';
 
@@ -42,9 +43,9 @@ export function createFastPath(nc: NatsConnection, root: string): FastPath {
       const answer = new Promise<string>((resolve) => {
         waiting.set(answered, (message) => resolve(message.string()));
       });
-      let timer: NodeJS.Timeout | undefined;
+      let timer: Timer | undefined;
       const unanswered = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, patienceMs);
+        timer = startTimer(patienceMs, resolve);
         waiting.set(stored, (message) => {
           if (!isNewlyStored(message)) resolve();
         });
@@ -61,7 +62,7 @@ export function createFastPath(nc: NatsConnection, root: string): FastPath {
         answer,
         unanswered,
         close() {
-          clearTimeout(timer);
+          timer?.clear();
           waiting.delete(answered);
           waiting.delete(stored);
         },

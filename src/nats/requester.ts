@@ -1,6 +1,7 @@
 /** A client of the service: requests and publishes over NATS, as any other client could. */
 import type { NatsConnection } from '@nats-io/nats-core';
 import { AppError, fromErrorBody } from '../errors.ts';
+import { timerMsMax } from '../timer.ts';
 import { RequestError, TimeoutError } from './client-library.ts';
 import { type ConnectionOptions, openConnection } from './connection.ts';
 import type { LogClient } from './log-client.ts';
@@ -52,7 +53,7 @@ export function createRequests(nc: NatsConnection, fleet: string): Requests {
 
 async function request(nc: NatsConnection, subject: string, body: object, timeoutMs: number): Promise<unknown> {
   try {
-    const reply = await nc.request(subject, JSON.stringify(body), { timeout: timeoutMs });
+    const reply = await nc.request(subject, JSON.stringify(body), { timeout: Math.min(timeoutMs, timerMsMax) });
     const status = Number(reply.headers?.get('Nats-Service-Error-Code') ?? '');
     if (status > 0) throw fromErrorBody(reply.json(), status);
     return reply.json();

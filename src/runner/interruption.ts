@@ -1,4 +1,5 @@
 /** What may end a run early: its timeout, or nobody needs the answer any more. */
+import { startTimer } from '../timer.ts';
 
 export type InterruptionCause = 'timeout' | 'cancelled';
 export type Interruption = {
@@ -9,8 +10,6 @@ export type Interruption = {
   /** Stops the clock and forgets the signal. To be called at the end of every run. */
   clear(): void;
 };
-
-const timerMsMax = 2 ** 31 - 1; // beyond it Node's timers fire at once
 
 /** The clock starts now. A signal that is aborted already counts. */
 export function createInterruption(timeoutMs: number, signal: AbortSignal): Interruption {
@@ -24,7 +23,7 @@ export function createInterruption(timeoutMs: number, signal: AbortSignal): Inte
     resolveHappened(cause);
   };
   const onAbort = () => interrupt('cancelled');
-  const timer = setTimeout(() => interrupt('timeout'), Math.min(timeoutMs, timerMsMax));
+  const timer = startTimer(timeoutMs, () => interrupt('timeout'));
   signal.addEventListener('abort', onAbort, { once: true });
   if (signal.aborted) onAbort();
   return {
@@ -33,7 +32,7 @@ export function createInterruption(timeoutMs: number, signal: AbortSignal): Inte
     },
     happened,
     clear() {
-      clearTimeout(timer);
+      timer.clear();
       signal.removeEventListener('abort', onAbort);
     },
   };

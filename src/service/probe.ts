@@ -8,6 +8,7 @@ import {
   type WorkerContext,
 } from '../../machines/index.ts';
 import type { Host } from '../host/host.ts';
+import { startTimer } from '../timer.ts';
 import { readAttempt } from './attempt-fields.ts';
 
 export async function probeWorker(
@@ -29,12 +30,12 @@ export async function probeWorker(
 /** No log keeps this check's deadline, so a timer does. */
 async function callInTime(host: Host, check: PendingCheck, worker: WorkerContext): Promise<CheckResult> {
   const abort = new AbortController();
-  let timer = setTimeout(() => abort.abort(), check.deadlineMs - check.sinceMs);
+  let timer = startTimer(check.deadlineMs - check.sinceMs, () => abort.abort());
   const onStarted = () => {
-    clearTimeout(timer);
-    timer = setTimeout(() => abort.abort(), check.timeoutMs);
+    timer.clear();
+    timer = startTimer(check.timeoutMs, () => abort.abort());
   };
   const how = { signal: abort.signal, onStarted };
-  const result = await host.callCheck(check, worker, 'probe', how).finally(() => clearTimeout(timer));
+  const result = await host.callCheck(check, worker, 'probe', how).finally(() => timer.clear());
   return abort.signal.aborted ? { attempt: 'probe', check: check.name, outcome: 'timeout' } : result;
 }

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { type InputAnswer, requestLengthMax } from '../../../machines/index.ts';
 import { areDistinct, questionsIn, readAnswers, readQuestions } from '../../../machines/values/asked-questions.ts';
 import type { Service } from '../../service/service.ts';
+import { startTimedSignal } from '../../timer.ts';
 import { nameCharsMax } from './entry-drafts.ts';
 import { fitQuestions, fittedQuestions } from './question-detail.ts';
 import { shownInput, shownText } from './secrets.ts';
@@ -123,9 +124,10 @@ export async function awaitAnswer(
   gone: AbortSignal,
   publish: Publish,
 ): Promise<InputAnswer | null> {
-  const timeout = AbortSignal.timeout(askMs);
-  const answer = await service.untilAnswered(worker, { request: id, seq: askedSeq }, AbortSignal.any([gone, timeout]));
-  if (answer !== null || !(gone.aborted || timeout.aborted)) return answer;
+  const late = startTimedSignal(askMs);
+  const over = AbortSignal.any([gone, late.signal]);
+  const answer = await service.untilAnswered(worker, { request: id, seq: askedSeq }, over).finally(late.clear);
+  if (answer !== null || !over.aborted) return answer;
   // From here on nobody can answer it. An answer that is already stored stands before this in the log, and counts.
   const seq = await publish('input.received', { request: id });
   const view = await service.peek(worker, seq);

@@ -17,6 +17,8 @@ const config = JSON.stringify({
     blocks: checks({ command: 'lost', onError: 'block' }),
     escalates: checks({ command: 'lost', onError: 'escalate' }),
     late: checks({ command: 'slow', timeout: '200ms', onError: 'block' }),
+    patient: checks({ command: 'quick', timeout: '30d', onError: 'block' }),
+    far: checks({ remote: 'far', timeout: '30d', onError: 'block' }),
     asks: checks({ command: 'who', name: 'asker' }),
     here: checks({ command: 'where' }),
     files: checks({ files: ['a.md', 'docs/b.md'] }),
@@ -29,6 +31,7 @@ const config = JSON.stringify({
     noisy: sh('echo 3 tests failed; echo in a.test.ts >&2; exit 1'),
     silent: sh('echo secret; exit 1', { feedback: 'none' }),
     slow: sh('exec sleep 30'),
+    quick: sh('sleep 0.1'),
     who: sh('echo "$STOPGATE_FLEET/$STOPGATE_WORKER/$STOPGATE_TASK/$STOPGATE_ATTEMPT/$STOPGATE_TOKEN"; exit 1'),
     where: { run: ['sh', '-c', 'pwd; exit 1'] },
   },
@@ -104,6 +107,18 @@ describe('a command', () => {
       code: '404',
       body: { error: { code: 'NOT_FOUND', message: 'worker verifed is unknown' } },
     });
+  });
+
+  /** Root cause: a timer of Node fires at once if it is to wait longer than 2^31 - 1 ms, so both timed out after 1 ms. */
+  test('may have a timeout of a month, on the runner or elsewhere', async () => {
+    expect(await stop(at, 'patient')).toMatchObject({ decision: 'allow', cause: 'complete' });
+    const { nc } = at.client;
+    const server = nc.subscribe('stopgate.main.check.far', {
+      callback: (_error, message) =>
+        void at.client.ask('get.worker.far').then(() => message.respond('{"complete":true}')),
+    });
+    expect(await stop(at, 'far')).toMatchObject({ decision: 'allow', cause: 'complete' });
+    server.unsubscribe();
   });
 
   test('that takes too long is ended', async () => {

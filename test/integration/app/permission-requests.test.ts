@@ -11,7 +11,7 @@ let at: Deployment;
 beforeAll(async () => {
   at = await deploy({
     config:
-      'policies: { default: { ask: 5m }, brief: { ask: 1 }, none: {} }\nassign: [{ worker: brief, policy: brief }]\n',
+      'policies: { default: { ask: 5m }, brief: { ask: 1 }, long: { ask: 60d }, none: {} }\nassign: [{ worker: brief, policy: brief }]\n',
     args: ['--token', 'operators-only'],
   });
 });
@@ -46,6 +46,14 @@ test('an operator allows it, and whose answer it was is in the log', async () =>
   expect(await at.client.stored('STOPGATE_main', 'stopgate.main.own.worker.s1.input.answered')).toEqual([
     { by: 'ann', request, verdict: 'allow' },
   ]);
+});
+
+/** Root cause: the wait was a timer of Node, which refuses 60 days, and the hook got 500. */
+test('it is held for as long as the policy says, be that months', async () => {
+  const held = permission('s60', 'long');
+  await asking('s60');
+  expect((await answer('s60', '--allow')).code).toBe(0);
+  expect(await held).toMatchObject({ status: 200, json: decided({ behavior: 'allow' }) });
 });
 
 test('an operator denies it over HTTP, with a reason for the model; a second answer is refused', async () => {

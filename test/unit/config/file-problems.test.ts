@@ -102,9 +102,9 @@ describe('a wrong value', () => {
     ],
     ['a duration of another type', 'releaseAfter: true', '1:15 expected a number or a string, got true'],
     [
-      'a time that no timer can run',
-      'releaseAfter: 10000h',
-      '1:15 36000000000 is longer than a timer can run (2147483647 ms)',
+      'a duration after which no date would hold',
+      'releaseAfter: 36526d',
+      '1:15 "36526d" is longer than 100 years (36525d)',
     ],
     ['a missing key', 'commands:\n  tests: { cwd: worker }', '2:3 "run" is missing'],
     ['a missing key in a list', 'assign:\n  - agent: codex', '2:5 "policy" is missing'],

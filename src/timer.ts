@@ -1,0 +1,31 @@
+/**
+ * Timers of any length. Those of Node fire at once beyond 2^31 - 1 ms (24.8 days), so a longer wait is taken in steps.
+ * A duration that comes from a configuration, a caller or the wire becomes a timer here and nowhere else.
+ */
+
+/** The longest wait of one timer of Node. */
+export const timerMsMax = 2 ** 31 - 1;
+
+export type Timer = { clear(): void };
+
+/** Calls `onDue` once after `ms`; what is below 0 counts as 0. */
+export function startTimer(ms: number, onDue: () => void): Timer {
+  let timer: NodeJS.Timeout;
+  const wait = (leftMs: number) => {
+    timer =
+      leftMs > timerMsMax
+        ? setTimeout(() => wait(leftMs - timerMsMax), timerMsMax)
+        : setTimeout(onDue, Math.max(0, leftMs));
+  };
+  wait(ms);
+  return { clear: () => clearTimeout(timer) };
+}
+
+export type TimedSignal = Timer & { readonly signal: AbortSignal };
+
+/** A signal that is aborted after `ms`, unless it is cleared before: an `AbortSignal.timeout` of any length. */
+export function startTimedSignal(ms: number): TimedSignal {
+  const abort = new AbortController();
+  const { clear } = startTimer(ms, () => abort.abort());
+  return { signal: abort.signal, clear };
+}
