@@ -5,7 +5,7 @@ export { describeEntry, isFields, isHousekeeping } from './entries/entry-text.ts
 export { type HookForm, hookTypes } from './entries/hook.ts';
 export * from './entries/index.ts';
 export { isTextTooDeep, isTooDeep, readJson, tooDeepMessage } from './entries/json.ts';
-export type { StoredText } from './entries/log-line.ts';
+export { type LogLine, parseLogLine, payloadOf, type StoredText } from './entries/log-line.ts';
 export * from './entries/message-ids.ts';
 export { quickRead } from './entries/quick-read.ts';
 export { readEntry, readFields } from './entries/read-entry.ts';

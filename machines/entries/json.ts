@@ -51,8 +51,40 @@ export function isTextTooDeep(text: string, depthMax = jsonDepthMax): boolean {
   return false;
 }
 
+/**
+ * The text of a member of an object, as it stands in `json`, which is valid; null: there is none of that name. The last
+ * of several counts, as for `JSON.parse`.
+ */
+export function memberText(json: string, name: string): string | null {
+  let found: string | null = null;
+  let key = '';
+  let start: number | null = null;
+  let depth = 0;
+  const endMember = (end: number) => {
+    if (start !== null && key === name) found = json.slice(start, end).trim();
+    start = null;
+  };
+  for (let index = 0; index < json.length; index += 1) {
+    const unit = json.charCodeAt(index);
+    if (unit === quote) {
+      const end = endOfString(json, index);
+      if (depth === 1 && start === null) key = JSON.parse(json.slice(index, end + 1));
+      index = end;
+    } else if ((unit | 0x20) === 0x7b) depth += 1;
+    else if ((unit | 0x20) === 0x7d) {
+      if (depth === 1) endMember(index);
+      depth -= 1;
+    } else if (depth !== 1) continue;
+    else if (unit === colon) start = index + 1;
+    else if (unit === comma) endMember(index);
+  }
+  return found;
+}
+
 const quote = 0x22;
 const backslash = 0x5c;
+const colon = 0x3a;
+const comma = 0x2c;
 
 /** Index of the quote that ends the string. */
 function endOfString(text: string, start: number): number {

@@ -3,12 +3,13 @@
  * own count and its own clock, which never goes back.
  */
 
+import { decodeUtf8, fromBase64 } from '../values/base64.ts';
 import { parseIsoTime } from '../values/iso-time.ts';
-import { payloadBytesMax } from '../values/limits.ts';
+import { jsonDepthMax, payloadBytesMax } from '../values/limits.ts';
 import { utf8Length } from '../values/text.ts';
 import type { Entry, StoredEntry } from './index.ts';
-import { isTooDeep, tooDeepMessage } from './json.ts';
-import { readEntry, readFields, tooLargeMessage } from './read-entry.ts';
+import { isTextTooDeep, memberText } from './json.ts';
+import { readEntry, readFields } from './read-entry.ts';
 import type { Refusal } from './refusal.ts';
 import { readSubject } from './subject.ts';
 
@@ -40,18 +41,19 @@ export function createLogLines(): LogLines {
     return { fleet, stored: { seq, atMs: countsAsMs, entry } };
   };
   return {
-    readLine(line) {
-      if (line.trim() === '') return null;
-      const parsed = parseLine(line);
-      if (typeof parsed === 'string') return parsed;
-      const { subject, atMs, fields } = parsed;
+    readLine(text) {
+      if (text.trim() === '') return null;
+      const line = parseLogLine(text);
+      if (typeof line === 'string') return line;
+      const { subject, at, seq: given } = line;
+      const atMs = typeof at === 'string' ? parseIsoTime(at) : null;
+      if (atMs === null) return describeBadTime(at);
+      if (subject === null) return '"subject" is missing';
       const name = subject.split('.')[1] ?? '';
-      const seq = Math.max(parsed.seq ?? 0, (seqs.get(name) ?? 0) + 1);
+      const seq = Math.max(given ?? 0, (seqs.get(name) ?? 0) + 1);
       seqs.set(name, seq);
-      const address = readSubject(subject);
-      if (address === null) return null;
-      if ('code' in address) return address.message;
-      return place(subject, seq, atMs, readFields(address, fields));
+      const entry = readLineEntry(line, subject, text);
+      return entry === null ? null : place(subject, seq, atMs, entry);
     },
     readMessage({ seq, atMs, subject, text, bytes }) {
       const entry = readEntry(subject, text, bytes);
@@ -60,9 +62,18 @@ export function createLogLines(): LogLines {
   };
 }
 
-type Line = { readonly subject: string; readonly atMs: number; readonly fields: unknown; readonly seq: number | null };
+/** A line that was parsed. `subject` and `seq` null: it has none. */
+export type LogLine = {
+  readonly at: unknown;
+  readonly subject: string | null;
+  readonly data: unknown;
+  readonly seq: number | null;
+  /** The bytes of the payload, where `data` written as JSON would be others. Null: they would not. */
+  readonly bytes: Uint8Array | null;
+};
 
-function parseLine(text: string): Line | string {
+/** A string: why the line is bad. */
+export function parseLogLine(text: string): LogLine | string {
   let line: unknown;
   try {
     line = JSON.parse(text);
@@ -70,23 +81,36 @@ function parseLine(text: string): Line | string {
     return `is not JSON: ${(error as Error).message}`;
   }
   if (typeof line !== 'object' || line === null || Array.isArray(line)) return 'is not a JSON object';
-  const { at, subject, data = {}, seq } = line as Record<string, unknown>;
-  const atMs = typeof at === 'string' ? parseIsoTime(at) : null;
-  if (atMs === null) {
-    const given = typeof at === 'string' ? JSON.stringify(at) : at === undefined ? 'missing' : `a ${typeof at}`;
-    return `"at" is not a time in ISO 8601 (UTC): ${given}`;
-  }
-  if (typeof subject !== 'string') return '"subject" is missing';
-  if (isTooDeep(data)) return `${subject}: ${tooDeepMessage}`;
-  // A character is at most three bytes, so that most lines need no counting.
-  if (text.length * 3 > payloadBytesMax) {
-    const bytes = utf8Length(JSON.stringify(data));
-    if (bytes > payloadBytesMax) return `${subject}: ${tooLargeMessage(bytes)}`;
-  }
-  return {
-    subject,
-    atMs,
-    fields: data,
-    seq: typeof seq === 'number' && Number.isSafeInteger(seq) && seq > 0 ? seq : null,
-  };
+  const { at, subject, data = {}, seq, base64 } = line as Record<string, unknown>;
+  const bytes = typeof base64 === 'string' ? fromBase64(base64) : null;
+  if (base64 !== undefined && bytes === null) return '"base64" is not base64';
+  const isPlace = typeof seq === 'number' && Number.isSafeInteger(seq) && seq > 0;
+  return { at, subject: typeof subject === 'string' ? subject : null, data, seq: isPlace ? seq : null, bytes };
+}
+
+/** The payload that the line stands for, as it was or will be stored. @param text the line */
+export function payloadOf({ bytes, data }: LogLine, text: string): string | Uint8Array {
+  if (bytes !== null) return bytes;
+  // What is no JSON object is exported as text.
+  return typeof data === 'string' ? data : (memberText(text, 'data') ?? '');
+}
+
+/** As a replica reads the stored payload: what it refuses is refused here, too. */
+function readLineEntry(line: LogLine, subject: string, text: string): Entry | Refusal | null {
+  const address = readSubject(subject);
+  if (address === null || 'code' in address) return address;
+  const { data, bytes } = line;
+  const isObject = typeof data === 'object' && data !== null && !Array.isArray(data);
+  // A character is at most three bytes: nearly every line needs no counting, and is parsed once.
+  const isSmall = text.length * 3 <= payloadBytesMax && !isTextTooDeep(text, jsonDepthMax);
+  if (bytes === null && isObject && isSmall) return readFields(address, data);
+  const payload = payloadOf(line, text);
+  return typeof payload === 'string'
+    ? readEntry(subject, payload, utf8Length(payload))
+    : readEntry(subject, decodeUtf8(payload), payload.length);
+}
+
+function describeBadTime(at: unknown): string {
+  const given = typeof at === 'string' ? JSON.stringify(at) : at === undefined ? 'missing' : `a ${typeof at}`;
+  return `"at" is not a time in ISO 8601 (UTC): ${given}`;
 }

@@ -29,8 +29,7 @@ export function readFields(address: Address, fields: unknown): Entry | Refusal {
   return readShape(address, fields);
 }
 
-export const tooLargeMessage = (bytes: number): string =>
-  `the payload has ${bytes} bytes; the limit is ${payloadBytesMax}`;
+const tooLargeMessage = (bytes: number): string => `the payload has ${bytes} bytes; the limit is ${payloadBytesMax}`;
 
 function readShape(address: Address, fields: unknown): Entry | Refusal {
   const { area, fleet, id, type } = address;

@@ -6,7 +6,7 @@ import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
-import { toLogLine } from '../nats/log-line.ts';
+import { formatLogLine } from '../nats/log-line.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
 
 const zip = promisify(gzip);
@@ -34,7 +34,7 @@ export async function writeArchive(folder: string, fleet: string, messages: read
   const partial = `${path}.partial`;
   const file = await open(partial, 'w');
   try {
-    await file.writeFile(await zip(messages.map((message) => `${JSON.stringify(toLogLine(message))}\n`).join('')));
+    await file.writeFile(await zip(messages.map((message) => `${formatLogLine(message)}\n`).join('')));
     await file.sync();
   } finally {
     await file.close();
@@ -49,5 +49,5 @@ export async function writeArchive(folder: string, fleet: string, messages: read
 /** Whether it is of the same log: an earlier one that is gone had other entries under these numbers. */
 async function beginsWith(path: string, first: LogMessage): Promise<boolean> {
   const [line] = (await unzip(await readFile(path))).toString('utf8').split('\n', 1);
-  return line === JSON.stringify(toLogLine(first));
+  return line === formatLogLine(first);
 }

@@ -1,7 +1,7 @@
 /** The history of a worker as a file for `stopgate replay`. */
 import { isId, topicOf } from '../../machines/index.ts';
 import type { EventLog } from '../nats/event-log.ts';
-import { toLogLine } from '../nats/log-line.ts';
+import { formatLogLine, toLogLine } from '../nats/log-line.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
 import { subjectsOf } from './timeline.ts';
 
@@ -10,7 +10,7 @@ export async function readReplayLines(
   fleet: string,
   worker: string,
 ): Promise<string[]> {
-  return (await readHistoryOf(log, fleet, worker)).map((message) => JSON.stringify(toLogLine(message)));
+  return (await readHistoryOf(log, fleet, worker)).map((message) => formatLogLine(message));
 }
 
 /** The worker's entries, and what its decisions depend on: the policies, and all tasks that it ever claimed. In the log's order. */

@@ -9,8 +9,13 @@ import { decisionMessageId, isId, readJson, retriedMessageId } from '../../machi
 import { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { openLogStreams } from './log-streams.ts';
+import { messageBytesMax } from './stream-limits.ts';
 
-export type ImportedEntry = { readonly seq: number; readonly subject: string; readonly payload: string };
+export type ImportedEntry = {
+  readonly seq: number;
+  readonly subject: string;
+  readonly payload: string | Uint8Array;
+};
 export type LogImport = {
   /** The entries follow each other from 1 on. @throws AppError log.unavailable: not stored */
   append(entries: readonly ImportedEntry[]): Promise<void>;
@@ -19,6 +24,8 @@ export type LogImport = {
 /** How many entries are sent without an acknowledgement: 18 MB at most. */
 const pendingMax = 256;
 const timeoutMs = 10_000;
+/** Of what an import sends: an expected number, and an id of two ids and a number. */
+const headerBytesMax = 512;
 
 /** Creates the log as a service would. @throws AppError entry.refused: there is one with entries; stream.foreign, log.lost */
 export async function openLogImport(nc: NatsConnection, fleet: string, log: Logger): Promise<LogImport> {
@@ -39,11 +46,13 @@ export async function openLogImport(nc: NatsConnection, fleet: string, log: Logg
   const decisionPrefix = `stopgate.${fleet}.decision.`;
   const store = async ({ seq, subject, payload }: ImportedEntry) => {
     const h = headers();
-    h.set('Nats-Expected-Last-Sequence', String(seq - 1));
-    const messageId = subject.startsWith(decisionPrefix)
-      ? idOfDecision(subject.slice(decisionPrefix.length), payload, seq)
-      : null;
-    if (messageId !== null) h.set('Nats-Msg-Id', messageId);
+    if (!leavesNoRoom(payload)) {
+      h.set('Nats-Expected-Last-Sequence', String(seq - 1));
+      const messageId = subject.startsWith(decisionPrefix)
+        ? idOfDecision(subject.slice(decisionPrefix.length), payload, seq)
+        : null;
+      if (messageId !== null) h.set('Nats-Msg-Id', messageId);
+    }
     try {
       const { stream, seq: stored } = await js.publish(subject, payload, { headers: h });
       // Anybody who listens to the subject can answer.
@@ -58,18 +67,39 @@ export async function openLogImport(nc: NatsConnection, fleet: string, log: Logg
   };
   return {
     async append(entries) {
-      for (let at = 0; at < entries.length; at += pendingMax)
-        await Promise.all(entries.slice(at, at + pendingMax).map(store));
+      for (const batch of batchesOf(entries)) await Promise.all(batch.map(store));
     },
   };
 }
+
+/** What may be on its way at the same time. */
+function* batchesOf(entries: readonly ImportedEntry[]): Generator<ImportedEntry[]> {
+  let batch: ImportedEntry[] = [];
+  for (const entry of entries) {
+    const isAlone = leavesNoRoom(entry.payload);
+    if (isAlone || batch.length === pendingMax) {
+      yield batch;
+      batch = [];
+    }
+    if (isAlone) yield [entry];
+    else batch.push(entry);
+  }
+  yield batch;
+}
+
+/**
+ * Headers count towards the largest message, and its first publisher may have had none. Such an entry is sent by itself,
+ * so that it still gets its number, and is only checked afterwards.
+ */
+const leavesNoRoom = (payload: string | Uint8Array): boolean =>
+  Buffer.byteLength(payload) > messageBytesMax - headerBytesMax;
 
 /**
  * With its number, because a worker that was forgotten may have decided two attempts of one name, and the server would
  * take the second for a repeat. Null: it is no decision.
  */
-function idOfDecision(worker: string, payload: string, seq: number): string | null {
-  const read = readJson(payload);
+function idOfDecision(worker: string, payload: string | Uint8Array, seq: number): string | null {
+  const read = readJson(typeof payload === 'string' ? payload : new TextDecoder().decode(payload));
   const { attempt } = (read.ok ? (read.value as { attempt?: unknown } | null) : null) ?? {};
   if (typeof attempt !== 'string' || !isId(attempt) || !isId(worker)) return null;
   return retriedMessageId(decisionMessageId(worker, attempt), String(seq));

@@ -1,12 +1,36 @@
-/** A message of the log as a line, in the form that `stopgate replay` reads. */
+/** A message of the log as a line, in the form that `stopgate replay` and `stopgate import` read (protocol.md §10). */
 import { formatIsoTime, isTextTooDeep, readJson } from '../../machines/index.ts';
 import type { LogMessage } from './log-reader.ts';
 
-/** `data` is the text itself where it is not a JSON object, or nests too deep to be written as JSON again. */
-export type LogLine = { readonly at: string; readonly subject: string; readonly data: unknown; readonly seq: number };
+export type LogLine = {
+  readonly at: string;
+  readonly subject: string;
+  /** The text itself where it is not a JSON object, or nests too deep to be written as JSON again. */
+  readonly data: unknown;
+  readonly seq: number;
+  /** The payload, where `data` written as JSON, or as text, would be other bytes. */
+  readonly base64?: string | undefined;
+};
 
 export function toLogLine({ atMs, subject, data, seq }: Omit<LogMessage, 'header'>): LogLine {
-  const text = new TextDecoder().decode(data);
+  const { value, base64 } = readPayload(data);
+  return { at: formatIsoTime(atMs), subject, data: value, seq, base64 };
+}
+
+/** The JSON of `toLogLine`, which is made once for each part. */
+export function formatLogLine({ atMs, subject, data, seq }: Omit<LogMessage, 'header'>): string {
+  const { json, base64 } = readPayload(data);
+  const bytes = base64 === undefined ? '' : `,"base64":"${base64}"`;
+  return `{"at":"${formatIsoTime(atMs)}","subject":${JSON.stringify(subject)},"data":${json},"seq":${seq}${bytes}}`;
+}
+
+const decoder = new TextDecoder();
+
+function readPayload(data: Uint8Array): { value: unknown; json: string; base64: string | undefined } {
+  const text = decoder.decode(data);
   const parsed = isTextTooDeep(text) ? null : readJson(text);
-  return { at: formatIsoTime(atMs), subject, data: parsed?.ok ? parsed.value : text, seq };
+  const value = parsed?.ok ? parsed.value : text;
+  const json = JSON.stringify(value);
+  const isSame = Buffer.from(typeof value === 'string' ? value : json).equals(data);
+  return { value, json, base64: isSame ? undefined : Buffer.from(data).toString('base64') };
 }

@@ -13,7 +13,7 @@ import {
   viewFleet,
 } from '../../machines/index.ts';
 import { foldMessage } from '../../src/host/fold-message.ts';
-import { toLogLine } from '../../src/nats/log-line.ts';
+import { formatLogLine } from '../../src/nats/log-line.ts';
 import { type Lives, oneLife, readLives } from './forgetting.ts';
 import { archiveFiles } from './modules/fs.ts';
 import { readField } from './nats/protocol.ts';
@@ -323,7 +323,7 @@ function checkArchive({ settings, ledger, fail }: World, log: Stream): void {
   const archived = archiveFiles().flatMap((bytes) => gunzipSync(bytes).toString().trimEnd().split('\n'));
   const known = new Map(archived.map((line) => [(JSON.parse(line) as { seq: number }).seq, line]));
   for (const message of log.cut) {
-    const line = JSON.stringify(toLogLine(logMessageOf(message)));
+    const line = formatLogLine(logMessageOf(message));
     if (known.get(message.seq) !== line)
       fail(`entry ${message.seq} was cut, and the archive has ${known.get(message.seq)}`);
   }

@@ -5,7 +5,7 @@ import { topicOf } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import { incidentOf, withSubAgents } from '../../inspector/incident.ts';
 import { incidentHtml } from '../../inspector/incident-html.ts';
-import { toLogLine } from '../../nats/log-line.ts';
+import { formatLogLine, toLogLine } from '../../nats/log-line.ts';
 import type { LogMessage } from '../../nats/log-reader.ts';
 import type { Requester } from '../../nats/requester.ts';
 import { describeSystemError } from '../../system-error.ts';
@@ -68,7 +68,7 @@ export const exportLog = defineCommand({
         if (isFirst && first !== undefined && first.seq > 1)
           note(`stopgate: the log of fleet ${fleet} begins at entry ${first.seq}; retention has removed those before`);
         isFirst = false;
-        const lines = batch.filter(concerns).map((message) => `${JSON.stringify(toLogLine(message))}\n`);
+        const lines = batch.filter(concerns).map((message) => `${formatLogLine(message)}\n`);
         await out.write(lines.join(''));
         if (out.closed.aborted) return 0;
       }

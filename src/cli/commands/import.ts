@@ -1,10 +1,11 @@
 /** import: restores the log of a fleet that has none, from what export and the archive have written. */
-import { isLogSubject, isTextTooDeep, readJson } from '../../../machines/index.ts';
+import { isLogSubject, parseLogLine, payloadOf } from '../../../machines/index.ts';
 import { loadConfig, refuseOtherService } from '../../config/config.ts';
 import { defaultCredentials } from '../../config/store.ts';
 import { AppError } from '../../errors.ts';
 import { createLogger } from '../../log.ts';
 import type { ImportedEntry, LogImport } from '../../nats/log-import.ts';
+import { messageBytesMax } from '../../nats/stream-limits.ts';
 import type { Io } from '../../terminal/process-io.ts';
 import { clientArgs } from '../client-args.ts';
 import { defineCommand } from '../command.ts';
@@ -71,9 +72,6 @@ const storedInPart = (cause: AppError, fleet: string, lastSeq: number): AppError
     { cause },
   );
 
-/** Deeper than any entry that counts; what nests a few thousand levels cannot be written as JSON again. */
-const depthMax = 1_000;
-
 /** What follows each other from 1 on; what is there twice comes once. @throws AppError input.bad, also of no entry at all */
 async function* readEntries(names: readonly string[], fleet: string, io: Io): AsyncGenerator<ImportedEntry[]> {
   let lastSeq = 0;
@@ -98,12 +96,10 @@ async function* readEntries(names: readonly string[], fleet: string, io: Io): As
 /** Null: an empty line. @throws AppError input.bad */
 function readLine(line: string | null, fleet: string, place: string): ImportedEntry | null {
   if (line?.trim() === '') return null;
-  if (line !== null && isTextTooDeep(line, depthMax))
-    throw new AppError('input.bad', `${place}: nests deeper than ${depthMax} levels`);
-  const parsed = line === null ? null : readJson(line, `${place}:`);
-  if (parsed === null || !parsed.ok) throw new AppError('input.bad', parsed?.message ?? `${place}: is too long`);
-  const { seq, subject, data } = parsed.value as Record<string, unknown>;
-  if (!Number.isSafeInteger(seq) || (seq as number) < 1 || typeof subject !== 'string' || data === undefined)
+  const parsed = line === null ? 'is too long' : parseLogLine(line);
+  if (line === null || typeof parsed === 'string') throw new AppError('input.bad', `${place}: ${parsed}`);
+  const { seq, subject } = parsed;
+  if (seq === null || subject === null)
     throw new AppError(
       'input.bad',
       `${place}: "seq", "subject" and "data" of an entry, as "stopgate export" prints it, are missing`,
@@ -115,8 +111,11 @@ function readLine(line: string | null, fleet: string, place: string): ImportedEn
       `${place}: '${subject}' belongs to another fleet than '${fleet}'; name that fleet with --fleet`,
     );
   if (!isLogSubject(subject, fleet)) throw new AppError('input.bad', `${place}: '${subject}' is no subject of a log`);
-  // What could not be read as JSON was exported as it is.
-  return { seq: seq as number, subject, payload: typeof data === 'string' ? data : JSON.stringify(data) };
+  const payload = payloadOf(parsed, line);
+  const bytes = Buffer.byteLength(payload);
+  if (bytes > messageBytesMax)
+    throw new AppError('input.bad', `${place}: the payload has ${bytes} bytes; a log takes ${messageBytesMax}`);
+  return { seq, subject, payload };
 }
 
 const lacking = (file: string, line: number, from: number, found: number): AppError =>

@@ -144,7 +144,7 @@ test('what stdin has stored before a gap is reported', async () => {
   expect(ended).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(hint) });
 });
 
-test('a file that would ask somebody, or that nests too deep, is refused before anything is sent', async () => {
+test('a file that would ask somebody, or that no log can hold, is refused before anything is sent', async () => {
   const asked: string[] = [];
   client.nc.subscribe('stopgate.main.run.>', {
     callback: (_error, message) => {
@@ -164,10 +164,10 @@ test('a file that would ask somebody, or that nests too deep, is refused before 
     const stderr = expect.stringContaining(`evil.jsonl, line 1: '${subject}' is no subject of a log`);
     expect(await run('import', 'evil.jsonl')).toMatchObject({ code: 2, stdout: '', stderr });
   }
-  const deep = '['.repeat(100_000) + ']'.repeat(100_000);
-  await folder.write('deep.jsonl', line('stopgate.main.worker.w1.heartbeat.sent', deep));
-  const stderr = expect.stringContaining('deep.jsonl, line 1: nests deeper than 1000 levels');
-  expect(await run('import', 'deep.jsonl')).toMatchObject({ code: 2, stdout: '', stderr });
+  const large = '['.repeat(100_000) + ']'.repeat(100_000);
+  await folder.write('large.jsonl', line('stopgate.main.worker.w1.heartbeat.sent', large));
+  const stderr = expect.stringContaining('large.jsonl, line 1: the payload has 200000 bytes; a log takes 71680');
+  expect(await run('import', 'large.jsonl')).toMatchObject({ code: 2, stdout: '', stderr });
   expect(asked).toEqual([]);
   expect((await client.manager.streams.list().next()).length).toBe(0);
 });
