@@ -43,8 +43,13 @@ function formatVerdicts(verdicts: readonly Verdict[], colors: Colors, width: num
 }
 
 function formatFacts(decision: Decision, width: number): string[] {
-  const { worker, task, attempt, seq, state, policy, retry, pendingTasks, tookMs } = decision;
-  const who = [`worker ${worker}`, task === null ? null : `task ${task}`, `state ${state}`, `policy ${policy.name}`];
+  const { worker, tasks, attempt, seq, state, policy, retry, pendingTasks, tookMs } = decision;
+  const who = [
+    `worker ${worker}`,
+    tasks.length === 0 ? null : `${tasks.length === 1 ? 'task' : 'tasks'} ${tasks.join(', ')}`,
+    `state ${state}`,
+    `policy ${policy.name}`,
+  ];
   const clocks = [
     `retries ${retry.count} of ${retry.max ?? 'any number'}`,
     `idle ${formatIdle(decision.idle)}`,

@@ -30,7 +30,7 @@ export async function readTaskTimeline(requester: Requester, task: string, count
   const decisions = await Promise.all(
     holders.map((worker) => readLines(requester, `decision.${worker}`, decisionsMax)),
   );
-  const about = decisions.flat().filter(({ data }) => taskOf(data) === task);
+  const about = decisions.flat().filter(({ data }) => (data as Partial<Decision> | null)?.tasks?.includes(task));
   return newest([...entries.flat(), ...claims, ...about], count);
 }
 
@@ -53,4 +53,4 @@ async function readLines(requester: Requester, tail: string, count: number): Pro
 const newest = (lines: readonly LogLine[], count: number): LogLine[] =>
   lines.toSorted((a, b) => a.seq - b.seq).slice(-count);
 
-const taskOf = (data: unknown): unknown => (data as Partial<Decision> | null)?.task;
+const taskOf = (data: unknown): unknown => (data as { task?: unknown } | null)?.task;

@@ -200,7 +200,7 @@ next prompt
 feedback
   tests (fail): 3 tests failed
 
-  ✓  retries  0 of 3
+  ✓  promise  none
   !  hooks    scan: no answer      1.5 s
   ✗  checks   plan: 2 of 5 remain  0.1 ms
 

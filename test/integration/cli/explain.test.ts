@@ -36,7 +36,7 @@ describe('explain', () => {
     expect(stdout.split('\n').slice(0, 5)).toEqual([
       'w1 tried to stop at 2026-03-02T12:00:02.000Z (attempt a1): block · continue · incomplete.',
       'The guard "checks" decided: 1 of 1 plan steps remain: Write tests.',
-      'These passed before it: retired, escalated, bypass, limited, waiting, retries, promise.',
+      'These passed before it: retired, escalated, bypass, limited, waiting, promise.',
       'It left the worker blocked, with 1 of 3 blocked stops.',
       'It might have stopped once this was settled: plan: 1 of 1 plan steps remain: Write tests. It has tried again since (attempt a2): block · continue · idle. Since then it has sent more entries; "stopgate probe w1" asks again.',
     ]);
@@ -55,7 +55,10 @@ describe('explain', () => {
     expect(told.decision.verdicts.map(({ guard, input }) => [guard, input !== undefined])).toEqual(
       told.decision.verdicts.map(({ guard }) => [guard, true]),
     );
-    expect(told.decision.verdicts.find(({ guard }) => guard === 'retries')?.input).toEqual({ count: 1, max: 3 });
+    expect(told.decision.verdicts.find(({ guard }) => guard === 'pending')?.input).toEqual({
+      queue: 'main',
+      pendingTasks: 0,
+    });
     expect(told.missing).toHaveLength(1);
   });
 

@@ -100,7 +100,7 @@ describe('of a task', () => {
     await log.put('worker.w1.task.claimed', { task: 'T-1' });
     await log.put('worker.w2.task.claimed', { task: 'T-2' });
     await log.put('decision.w1', { ...blocked, verdicts: [hooks] });
-    await log.put('decision.w1', { ...blocked, task: 'T-2' });
+    await log.put('decision.w1', { ...blocked, task: 'T-2', tasks: ['T-2'] });
     await log.put('own.task.T-1.escalation.acknowledged', { by: 'ann' });
     expect(tailsOf(await log.timeline(['task', 'T-1']))).toEqual([
       'task.T-1.task.created',

@@ -130,10 +130,11 @@ describe('the final verification', () => {
     expect(await scene.client.verify('w7')).toMatchObject({ complete: true });
   });
 
-  test('a stop allowed for another cause is not complete', async () => {
+  test('it asks about the work alone: a used-up budget makes unfinished work no more complete', async () => {
     await blockedWorker('w8');
     await scene.client.publish('worker', 'w8', 'budget.exhausted');
-    await expect(scene.client.assertComplete('w8')).rejects.toMatchObject({ decision: { cause: 'bypassed' } });
+    expect(await scene.client.decide('w8')).toMatchObject({ decision: 'allow', cause: 'bypassed' });
+    await expect(scene.client.assertComplete('w8')).rejects.toMatchObject({ decision: { cause: 'incomplete' } });
   });
 });
 

@@ -20,7 +20,9 @@ export const DecisionCard = ({ decision, label = 'Decision' }: { decision: Decis
   >
     <p class="answer-line">
       <DecisionMark decision={decision} />
-      {decision.cause === 'unjudged' && decision.task !== null && <span class="tag unjudged">its task stays held</span>}
+      {decision.cause === 'unjudged' && decision.task !== null && (
+        <span class="tag unjudged">{decision.tasks.length > 1 ? 'its tasks stay held' : 'its task stays held'}</span>
+      )}
       {decision.dryRun && <span class="tag">dry run</span>}
     </p>
     <p class="reason">
