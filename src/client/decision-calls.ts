@@ -12,6 +12,7 @@ import { AppError } from '../errors.ts';
 import type { ClientLink } from '../nats/client-link.ts';
 import { newId } from '../nats/id.ts';
 import { checkBytes, checkId } from '../parse-input.ts';
+import { askUntilAnswered } from './ask-again.ts';
 import { IncompleteError } from './incomplete-error.ts';
 import { readDecision, readHookResult } from './replies.ts';
 
@@ -21,7 +22,10 @@ export type Verification = { readonly complete: boolean; readonly decision: Deci
 
 /** Only the last 32 KiB of an attempt's `output` are sent. */
 export type DecisionCalls = {
-  /** May it stop? An attempt without an id gets one; a repeated id returns the same decision and counts once. */
+  /**
+   * May it stop? An attempt without an id gets one; a repeated id returns the same decision and counts once. So a question
+   * whose replica stops or dies is asked again with its id, until its time is over.
+   */
   decide(worker: string, attempt?: AttemptFields, options?: CallOptions): Promise<Decision>;
   /** A dry run of `decide`: nothing is logged or counted. */
   probe(worker: string, attempt?: AttemptFields, options?: CallOptions): Promise<Decision>;
@@ -53,7 +57,10 @@ export function createDecisionCalls(link: ClientLink, { fastPath }: { readonly f
     const waitMs = timeoutMs ?? timeoutDefaultMs + (attempt.holdMs ?? 0);
     const startedMs = performance.now();
     const request = () =>
-      link.request('decide', worker, body, Math.max(1, Math.round(waitMs - (performance.now() - startedMs))));
+      askUntilAnswered(
+        (timeoutMs) => link.request('decide', worker, body, timeoutMs),
+        waitMs - (performance.now() - startedMs),
+      );
     if (!fastPath) return readDecision(await request());
     const fast = await link.attempt(worker, id, body, Math.min(fastPathMs, waitMs / 2));
     try {

@@ -11,6 +11,8 @@ export type CheckServer = {
 const group = 'stopgate-check';
 const errorCode = '500';
 const drainMs = 2_000;
+/** Of NATS. */
+const payloadMaxDefault = 1_048_576;
 
 /**
  * `answer` gives the text of the reply. What it throws is sent as an error with its message, which is an error of the
@@ -31,7 +33,9 @@ export async function openCheckServer(
         refusal = error;
         return;
       }
-      const answering = respond(message, answer).finally(() => open.delete(answering));
+      const answering = respond(message, answer, nc.info?.max_payload ?? payloadMaxDefault).finally(() =>
+        open.delete(answering),
+      );
       open.add(answering);
     },
   });
@@ -53,9 +57,11 @@ export async function openCheckServer(
   };
 }
 
-async function respond(message: Msg, answer: (text: string) => Promise<string>): Promise<void> {
+async function respond(message: Msg, answer: (text: string) => Promise<string>, payloadMax: number): Promise<void> {
   try {
-    message.respond(await answer(message.string()));
+    const text = await answer(message.string());
+    refuseLarge(text, payloadMax);
+    message.respond(text);
   } catch (cause) {
     const text = messageOf(cause);
     const h = headers();
@@ -67,6 +73,15 @@ async function respond(message: Msg, answer: (text: string) => Promise<string>):
       // The connection is closed: the service gets no answer, and reports that.
     }
   }
+}
+
+/** Its author sees it too: at the service it is one error among others. @throws AppError check.failed */
+function refuseLarge(text: string, payloadMax: number): void {
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= payloadMax) return;
+  const problem = `the result has ${bytes} bytes, and the NATS server takes ${payloadMax} at most: return a shorter one`;
+  process.emitWarning(problem, 'StopgateWarning');
+  throw new AppError('check.failed', problem);
 }
 
 /** Anything may be thrown, and the message of an error may be empty. */

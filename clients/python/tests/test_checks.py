@@ -65,6 +65,10 @@ async def impatient(_: AgentContext) -> dict[str, Any]:
     raise asyncio.TimeoutError("no word from CI")
 
 
+async def long(_: AgentContext) -> dict[str, Any]:
+    return {"complete": True, "reason": "x" * 2_000_000}
+
+
 @pytest.mark.parametrize(
     ("check", "words"),
     [
@@ -72,8 +76,9 @@ async def impatient(_: AgentContext) -> dict[str, Any]:
         (impatient, "no word from CI"),
         (odd, "did not return a result"),
         (slow, "no result within 0.01 s"),
+        (long, "the result has 2000032 bytes, and the NATS server takes 1048576 at most: return a shorter one"),
     ],
-    ids=["raises", "raises a timeout of its own", "returns no result", "takes too long"],
+    ids=["raises", "raises a timeout of its own", "returns no result", "takes too long", "returns too much"],
 )
 async def test_a_check_that_fails_never_passes(
     connect: Connect, check: Callable[[AgentContext], Awaitable[dict[str, Any]]], words: str

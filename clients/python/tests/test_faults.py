@@ -155,6 +155,34 @@ async def test_a_service_that_cannot_work_says_when_to_ask_again(
     await server.close()
 
 
+async def test_a_replica_that_stops_is_followed_by_the_next(service: Service) -> None:
+    async with await StopgateClient.connect(cwd=service.folder) as real:
+        decision = await real.decide("w1")
+    server = await service_connection(service)
+    asked: list[str] = []
+
+    async def stops(message: Msg) -> None:
+        asked.append(json.loads(message.data)["attempt"])
+        body = json.dumps({"error": {"code": "UNAVAILABLE", "message": "this replica is stopping", "issues": []}})
+        await first.unsubscribe()
+        await server.publish(message.reply, body.encode(), headers={"Nats-Service-Error-Code": "503"})
+
+    async def goes_on(message: Msg) -> None:
+        asked.append(json.loads(message.data)["attempt"])
+        await message.respond(json.dumps(decision.raw).encode())
+
+    first = await server.subscribe(f"stopgate.{FLEET}.decide.w1", cb=stops)
+    await server.flush()
+    async with await StopgateClient.connect(service.nats, fleet=FLEET, cwd="/") as client:
+        deciding = asyncio.create_task(client.decide("w1"))
+        while not asked:  # noqa: ASYNC110 - each turn lets the others run
+            await asyncio.sleep(0)
+        await server.subscribe(f"stopgate.{FLEET}.decide.w1", cb=goes_on)
+        assert (await deciding).decision == "allow"
+    assert asked == [asked[0], asked[0]]
+    await server.close()
+
+
 @pytest.mark.parametrize("reply", ["", "[]", "{}", '{"decision": "maybe"}'])
 async def test_an_answer_that_is_no_decision_is_no_verdict(service: Service, reply: str) -> None:
     server = await service_connection(service)

@@ -1,5 +1,5 @@
 /** Checks in code that fail: each failure has its own message, never passes, and changes nothing else. */
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { TaskCompletionResult } from '../../../src/client/index.ts';
 import { useCheckScene } from './check-scene.ts';
 
@@ -53,6 +53,18 @@ test.each([
     decision: 'block',
     reason: expect.stringContaining('did not return a result'),
   });
+  await served.close();
+});
+
+test('a result that is larger than a message may be, of which its author is warned', async () => {
+  const warnings: string[] = [];
+  const hear = ({ message }: Error) => void warnings.push(message);
+  process.on('warning', hear);
+  onTestFinished(() => void process.off('warning', hear));
+  const served = await checks.client.serveCheck('nonsense', () => ({ complete: true, reason: 'x'.repeat(2_000_000) }));
+  const problem = /the result has 2000029 bytes, and the NATS server takes 1048576 at most: return a shorter one/;
+  expect((await checks.decideUnder('nonsense-strict')).reason).toMatch(problem);
+  expect(warnings).toEqual([expect.stringMatching(problem)]);
   await served.close();
 });
 

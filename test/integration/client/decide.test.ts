@@ -139,7 +139,7 @@ describe('the final verification', () => {
 });
 
 describe('without a service', () => {
-  test('calls fail at once as unreachable, never as incomplete, and the attempt is decided once a service starts', async () => {
+  test('calls fail as unreachable, never as incomplete, and the attempt is decided once a service starts', async () => {
     const server = await openNats({});
     onTestFinished(() => server.stop());
     const client = await connect({ nats: server.url, fleet: 'main', cwd: scene.cwd });
@@ -160,6 +160,49 @@ describe('without a service', () => {
     const replica = await startReplica({ nats: server.url, name: 'r2' });
     onTestFinished(() => replica.close());
     expect(await client.decide('w1', { attempt: 'a1' })).toMatchObject({ decision: 'allow', attempt: 'a1' });
+  });
+
+  test('of two replicas the one that was asked stops: the other answers the same attempt, which counts once', async () => {
+    const server = await openNats({});
+    onTestFinished(() => server.stop());
+    const policies = { policies: { default: { checks: [{ remote: 'slow' }] } } };
+    const asked = await startReplica({ nats: server.url, name: 'asked', policies });
+    const client = await connect({ nats: server.url, fleet: 'main', cwd: scene.cwd });
+    onTestFinished(() => client.close());
+    let go = () => {};
+    const mayGo = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    const begun = new Promise<void>((resolve, reject) => {
+      const check = async () => {
+        resolve();
+        await mayGo;
+        return { complete: false, reason: 'not yet' };
+      };
+      client.serveCheck('slow', check).catch(reject);
+    });
+    const other = await openClient(server.url);
+    onTestFinished(() => other.close());
+    const requests: string[] = [];
+    const requested = new Promise<void>((resolve) => {
+      other.nc.subscribe('stopgate.main.decide.w1', {
+        callback: (_error, message) => {
+          requests.push(message.json<{ attempt: string }>().attempt);
+          resolve();
+        },
+      });
+    });
+    await other.nc.flush();
+    const deciding = client.decide('w1');
+    await Promise.all([begun, requested]); // a request follows where the fast path gets no answer
+    const next = await startReplica({ nats: server.url, name: 'next', policies });
+    onTestFinished(() => next.close());
+    const closing = asked.close();
+    await expect.poll(() => requests.length, { timeout: 20_000 }).toBe(2);
+    go();
+    expect(await deciding).toMatchObject({ decision: 'block', reason: 'not yet', retry: { count: 1 } });
+    expect(requests[1]).toBe(requests[0]);
+    await closing;
   });
 
   test('a missing server is reported with its address', async () => {

@@ -200,6 +200,11 @@ def _unreachable(subject: str, why: str) -> UnreachableError:
     return UnreachableError("service.unreachable", f"'{subject}': {why}: nothing was judged")
 
 
+def nobody_serves(error: UnavailableError) -> bool:
+    """At this moment: a service may be about to start."""
+    return isinstance(error.__cause__, nats.errors.NoRespondersError)
+
+
 def parse(data: bytes) -> Any:
     """None: it is not JSON, or nests too deep."""
     try:

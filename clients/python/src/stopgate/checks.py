@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import inspect
 import json
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
     from .bus import Bus
     from .decision import Action
+
+log = logging.getLogger("stopgate")
 
 _GROUP = "stopgate-check"
 _DRAIN_SECONDS = 2.0
@@ -147,6 +150,10 @@ async def serve_check(bus: Bus, name: str, check: CheckFunction, timeout: float,
                 body, headers = _failure(f"no result within {timeout:g} s")
             except Exception as error:  # noqa: BLE001 - whatever the user's function throws is an error of the check
                 body, headers = _failure(str(error) or type(error).__name__)
+        if len(body) > bus.nc.max_payload:
+            large = f"the result has {len(body)} bytes, and the NATS server takes {bus.nc.max_payload} at most"
+            log.warning("check %s: %s", name, large)
+            body, headers = _failure(f"{large}: return a shorter one")
         # On a closed connection the service gets no answer, and reports that.
         with contextlib.suppress(nats.errors.Error):
             await bus.nc.publish(message.reply, body, headers=headers)

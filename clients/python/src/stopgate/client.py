@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import time
 import uuid
 from typing import TYPE_CHECKING, Any
 
 from .actions import ActionCalls
 from .attempt import AttemptFields, to_wire
-from .bus import Bus, parse
+from .bus import Bus, nobody_serves, parse
 from .checks import CONCURRENCY, TIMEOUT_SECONDS, CheckFunction, ServedCheck, serve_check
 from .decision import Decision, HookResult, Verification, read_decision, read_hook_result
 from .entries import Stored, WorkerPublisher
-from .errors import IncompleteError, InputError, RefusedError, UnreachableError
+from .errors import IncompleteError, InputError, RefusedError, UnavailableError, UnreachableError
 from .hooks import HookCalls
 from .ids import check_id, encode
 from .loop import TURNS_MAX, Turn, run_until_stopped
@@ -47,6 +48,9 @@ _ANSWER_SECONDS = 600.0
 """Generous, because checks may be slow. A hold is added to it."""
 _ASK_AGAIN_SECONDS = 30.0
 """A reply may be lost with its replica. Asking again for the same attempt gives the same decision, and counts once."""
+_AWAY_SECONDS = 5.0
+"""So long a replica may take to start, or to give way to another."""
+_PAUSE_SECONDS = 0.25
 _QUERY_SECONDS = 5.0
 
 
@@ -124,18 +128,33 @@ class StopgateClient(HookCalls, ActionCalls):
         timeout: float | None = None,
         **attempt: Unpack[AttemptFields],
     ) -> Decision:
-        """May it stop? `timeout`: seconds to wait for the answer (default: 10 minutes plus the hold)."""
+        """May it stop? `timeout`: seconds to wait for the answer (default: 10 minutes plus the hold).
+
+        If its replica stops or dies, it asks again for the same attempt, which counts once.
+        """
         check_id("worker", worker)
         body = {**to_wire(attempt), "attempt": attempt.get("attempt") or uuid.uuid4().hex}
         left = timeout if timeout is not None else _ANSWER_SECONDS + attempt.get("hold_ms", 0) / 1_000
         ends = time.monotonic() + left
+        gone: float | None = None  # since when nobody can answer
         while True:
             wait = max(0.001, min(_ASK_AGAIN_SECONDS, ends - time.monotonic()))
             try:
                 return read_decision(await self._bus.request("decide", worker, body, wait))
-            except UnreachableError as error:
-                if not isinstance(error.__cause__, (asyncio.TimeoutError, TimeoutError)) or time.monotonic() >= ends:
+            except UnavailableError as error:
+                now = time.monotonic()
+                if isinstance(error.__cause__, (asyncio.TimeoutError, TimeoutError)):
+                    gone = None
+                    if now >= ends:
+                        raise
+                    continue
+                if error.code != "log.unavailable" and not nobody_serves(error):
                     raise
+                gone = now if gone is None else gone
+                pause = max(_PAUSE_SECONDS, error.retry_after or 0) + random.uniform(0, _PAUSE_SECONDS)  # noqa: S311
+                if now + pause > min(ends, gone + _AWAY_SECONDS):
+                    raise
+                await asyncio.sleep(pause)
 
     async def probe(
         self, worker: str, *, timeout: float = _ANSWER_SECONDS, **attempt: Unpack[AttemptFields]
