@@ -97,7 +97,7 @@ export async function openReplica(link: Link, options: ReplicaOptions): Promise<
       log,
       start,
       snapshotStore: snapshots.store,
-      fittingSnapshots: snapshots.fitting,
+      usableSnapshots: snapshots.usable,
       trimmer: createLogTrimmer(link.logNc, fleet),
     },
     options,
@@ -133,7 +133,7 @@ export async function openReplica(link: Link, options: ReplicaOptions): Promise<
   };
 }
 
-type Stored = Pick<HostOptions, 'log' | 'start' | 'snapshotStore' | 'fittingSnapshots' | 'trimmer'>;
+type Stored = Pick<HostOptions, 'log' | 'start' | 'snapshotStore' | 'usableSnapshots' | 'trimmer'>;
 
 function makeHost(link: Link, stored: Stored, options: ReplicaOptions): { host: Host; broken: Replica['broken'] } {
   const { fleet, runCheck, logger, metrics, policies, escalation, rules, rulesMax, snapshotSchedule } = options;

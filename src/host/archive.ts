@@ -1,9 +1,10 @@
 /**
  * The archive of a log (protocol.md §15): what retention removes, as gzip files of JSON lines that `stopgate replay`
- * reads. A file gets its name only when it is complete and on the disk.
+ * reads. A file gets its name only when it is complete and on the disk, and so is its name when it is said to be written:
+ * what it holds is removed from the log then.
  */
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import { formatLogLine } from '../nats/log-line.ts';
@@ -23,7 +24,7 @@ const pad = (seq: number): string => String(seq).padStart(16, '0');
  */
 export async function writeArchive(folder: string, fleet: string, messages: readonly LogMessage[]): Promise<string> {
   const [first, last] = [messages[0], messages.at(-1)] as [LogMessage, LogMessage];
-  await mkdir(folder, { recursive: true });
+  const made = await mkdir(folder, { recursive: true });
   const usual = nameOf(fleet, first.seq, last.seq);
   const isTaken = await beginsWith(join(folder, usual), first).then(
     (isSame) => !isSame,
@@ -40,10 +41,25 @@ export async function writeArchive(folder: string, fleet: string, messages: read
     await file.close();
   }
   await rename(partial, path);
+  await syncFolder(folder);
+  // The names of folders that were made, too.
+  for (let at = folder; made !== undefined && at.length >= made.length; at = dirname(at)) await syncFolder(dirname(at));
   // From an earlier try that ended before the log was cut.
   const others = (await readdir(folder)).filter((it) => it.startsWith(`${fleet}.${pad(first.seq)}-`) && it !== name);
   for (const each of others) if (await beginsWith(join(folder, each), first)) await rm(join(folder, each));
   return path;
+}
+
+/** Where folders cannot be synced, as on Windows, the file system looks after their names. */
+const withoutFolderSync: readonly unknown[] = ['EINVAL', 'EISDIR', 'ENOTSUP', 'EPERM'];
+
+async function syncFolder(path: string): Promise<void> {
+  try {
+    const folder = await open(path, 'r');
+    await folder.sync().finally(() => folder.close());
+  } catch (error) {
+    if (!withoutFolderSync.includes((error as NodeJS.ErrnoException).code)) throw error;
+  }
 }
 
 /** Whether it is of the same log: an earlier one that is gone had other entries under these numbers. */

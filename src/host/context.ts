@@ -71,8 +71,8 @@ export type HostOptions = {
   readonly snapshotStore: SnapshotStore | null;
   /** Default: the one of protocol.md §15. */
   readonly snapshotSchedule?: SnapshotSchedule | undefined;
-  /** The snapshots of this log as it is now, newest first. */
-  readonly fittingSnapshots: () => AsyncIterable<SnapshotInfo>;
+  /** The snapshots of this log as it is now that a start can continue from, newest first. Each is read for that. */
+  readonly usableSnapshots: () => AsyncIterable<SnapshotInfo>;
   /** Null: the log is never cut. */
   readonly trimmer: LogTrimmer | null;
   /** Nothing more can be folded, or, with `isNameTaken`, another replica has the name: this one must end. */

@@ -1,10 +1,10 @@
 /**
  * Retention (protocol.md §15): removes entries that are older, or past the size, that the configuration gives, and that
- * stand behind the second newest snapshot; never others. Where there is an archive they are written there first.
+ * stand behind the second newest usable snapshot; never others. Where there is an archive they are written there first.
  */
 import { ownerFor } from '../../machines/index.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
-import type { LogTrimmer } from '../nats/snapshots/log-trimmer.ts';
+import type { LogSize, LogTrimmer } from '../nats/snapshots/log-trimmer.ts';
 import type { SnapshotInfo } from '../nats/snapshots/snapshot-bucket.ts';
 import { writeArchive } from './archive.ts';
 import type { HostContext } from './context.ts';
@@ -39,6 +39,8 @@ export function createRetention(context: HostContext, deadLetters: Pick<DeadLett
   let running = false;
   const runOnce = async () => {
     if (trimmer === null || (rules.forMs === null && rules.bytesMax === null)) return;
+    // Snapshots are read for this, which is not worth it while nothing is to go.
+    if (!isAnyDue(rules, await trimmer.size(), context.logClock.now())) return;
     const second = await secondNewest(context);
     if (second === null) return;
     // A dead letter that is still to be sent is read from the log again.
@@ -67,9 +69,12 @@ export function createRetention(context: HostContext, deadLetters: Pick<DeadLett
   };
 }
 
-async function secondNewest({ fittingSnapshots }: HostContext): Promise<SnapshotInfo | null> {
+const isAnyDue = ({ forMs, bytesMax }: RetentionRules, { bytes, firstMs }: LogSize, nowMs: number): boolean =>
+  (bytesMax !== null && bytes > bytesMax) || (forMs !== null && firstMs < nowMs - forMs);
+
+async function secondNewest({ usableSnapshots }: HostContext): Promise<SnapshotInfo | null> {
   let newer = 0;
-  for await (const info of fittingSnapshots()) {
+  for await (const info of usableSnapshots()) {
     if (newer === 1) return info;
     newer += 1;
   }

@@ -113,7 +113,8 @@ function whyUnfit({ position }: SnapshotInfo, found: LogPosition | null): string
 /** Whether it is of the log in which `found` stands at its place now. */
 export const isOfLog = (info: SnapshotInfo, found: LogPosition | null): boolean => whyUnfit(info, found) === null;
 
-const isOf = ({ head }: SnapshotFile, fleet: string, position: LogPosition): boolean =>
+/** Whether a file is what the store says of it. */
+export const isOf = ({ head }: SnapshotFile, fleet: string, position: LogPosition): boolean =>
   head.fleet === fleet && isSamePosition(head.position, position);
 
 const isSamePosition = (a: LogPosition, b: LogPosition): boolean =>

@@ -6,9 +6,12 @@ import type { NatsConnection } from '../connection.ts';
 import { openLogRange } from '../log-range.ts';
 import type { LogMessage } from '../log-reader.ts';
 
+/** `firstMs`: when its first entry was stored; `bytes`: of all entries as they are stored. */
+export type LogSize = { readonly firstSeq: number; readonly firstMs: number; readonly bytes: number };
+
 export type LogTrimmer = {
-  /** `bytes`: of all entries as they are stored. @throws what NATS throws */
-  size(): Promise<{ readonly firstSeq: number; readonly lastSeq: number; readonly bytes: number }>;
+  /** @throws what NATS throws */
+  size(): Promise<LogSize>;
   /** From `seq` on, in order; it may be left early. @throws AppError log.unavailable */
   read(seq: number): AsyncIterable<readonly LogMessage[]>;
   /** Removes all that stands before `seq`. @throws what NATS throws */
@@ -21,7 +24,7 @@ export function createLogTrimmer(nc: NatsConnection, fleet: string): LogTrimmer 
   return {
     async size() {
       const { state } = await (await open()).streams.info(stream);
-      return { firstSeq: state.first_seq, lastSeq: state.last_seq, bytes: state.bytes };
+      return { firstSeq: state.first_seq, firstMs: Date.parse(state.first_ts), bytes: state.bytes };
     },
     async *read(fromSeq) {
       yield* (await openLogRange(nc, stream, { fromSeq })).batches;

@@ -1,19 +1,22 @@
 /** The snapshots of a fleet, as its replica and its log need them. */
 import { jetstreamManager } from '@nats-io/jetstream';
-import type { Rules } from '../../../machines/index.ts';
+import { type Rules, snapshotFormat } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import type { NatsConnection } from '../connection.ts';
 import { readPosition } from '../log-continuity.ts';
-import { type FoldStart, findStart, fittingSnapshots, isOfLog } from './find-start.ts';
+import { type FoldStart, findStart, fittingSnapshots, isOf, isOfLog } from './find-start.ts';
 import { createPastSnapshots, type PastSnapshots } from './past-snapshots.ts';
 import type { SnapshotInfo } from './snapshot-bucket.ts';
 import { createSnapshotStore, type OldSnapshot, type SnapshotStore } from './snapshot-store.ts';
 
 export type Snapshots = {
   readonly store: SnapshotStore;
-  /** Those that are of this log as it is now and not known to be damaged, newest first. @throws AppError log.unavailable, and what NATS throws */
-  fitting(): AsyncIterable<SnapshotInfo>;
+  /**
+   * Those of this log as it is now that a start can continue from, newest first; each is read whole for that.
+   * @throws AppError log.unavailable, and what NATS throws
+   */
+  usable(): AsyncIterable<SnapshotInfo>;
   /** Where a fold begins; null: at the first entry. @throws AppError log.unavailable */
   findStart(rules: readonly Rules[] | undefined): Promise<FoldStart | null>;
   /** Those of any age, for time travel. */
@@ -34,7 +37,7 @@ const coveredForMs = 1_000;
 
 export function createSnapshots(nc: NatsConnection, fleet: string, logger: Logger): Snapshots {
   let covered = { seq: 0, untilMs: 0 };
-  /** Those that the search for a start found to be: they cover nothing. */
+  /** Those that were found to be: they cover nothing. */
   const damaged = new Set<string>();
   const positionAt = async (seq: number) => {
     const manager = await jetstreamManager(nc, { checkAPI: false });
@@ -54,18 +57,33 @@ export function createSnapshots(nc: NatsConnection, fleet: string, logger: Logge
     });
   const store = createSnapshotStore(nc, fleet, { onDrop });
   const ofAnyAge = joinStores(store, past, logger);
+  /** Those of this log as it is now that are not known to be damaged. */
   async function* fitting(): AsyncGenerator<SnapshotInfo> {
     for await (const info of fittingSnapshots({ store, positionAt })) if (!damaged.has(info.name)) yield info;
   }
+  const onDamaged = (name: string) => {
+    damaged.add(name);
+    covered = { seq: 0, untilMs: 0 };
+  };
+  const isUsable = async ({ name, position, format }: SnapshotInfo): Promise<boolean> => {
+    // Its own release will know.
+    if (format !== snapshotFormat) return false;
+    try {
+      return isOf(await store.read(name), fleet, position);
+    } catch (error) {
+      if (error instanceof AppError) throw error;
+      logger.warn({ snapshot: name, seq: position.seq, why: (error as Error).message }, 'a snapshot is damaged');
+      onDamaged(name);
+      return false;
+    }
+  };
   return {
     store,
-    fitting,
+    async *usable() {
+      for await (const info of fitting()) if (await isUsable(info)) yield info;
+    },
     async findStart(rules) {
       damaged.clear();
-      const onDamaged = (name: string) => {
-        damaged.add(name);
-        covered = { seq: 0, untilMs: 0 };
-      };
       return findStart({ fleet, store, positionAt, rules, logger, onDamaged });
     },
     past: {

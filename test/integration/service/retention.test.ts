@@ -117,6 +117,20 @@ test('a snapshot of a log that went back does not count', async () => {
   expect((await stateOf()).first_seq).toBe(first);
 });
 
+test('a snapshot that is damaged does not count, though the start has not read it', async () => {
+  const [, third = 0, second = 0] = await takeSnapshots(4);
+  const started = await start();
+  const nc = await openConnection({ url: server.url, name: 'test', patient: false });
+  const objects = await new Objm(nc).open('STOPGATE-SNAPSHOTS_main');
+  const name = String(second).padStart(16, '0');
+  const metadata = (await objects.info(name))?.metadata ?? {};
+  await objects.putBlob({ name, metadata }, Buffer.from('damaged'));
+  await nc.close();
+  started.setRetention({ forMs: 0, bytesMax: null, archive: null });
+  await expect.poll(async () => (await stateOf()).first_seq, { timeout: 20_000 }).toBeGreaterThan(1);
+  expect((await stateOf()).first_seq).toBe(third);
+});
+
 test('what is young, or within the size, stays', async () => {
   await takeSnapshots(3);
   const logged = await start({ forMs: 3_600_000, bytesMax: 1_048_576, archive });

@@ -17,9 +17,9 @@ export const archiveFiles = (): readonly Buffer[] =>
 
 export const mkdir = step;
 
-export async function open(path: string) {
+export async function open(path: string, flags: 'w' | 'r') {
   await step();
-  files.set(path, Buffer.alloc(0));
+  if (flags === 'w') files.set(path, Buffer.alloc(0));
   return {
     async writeFile(bytes: Buffer) {
       await step();

@@ -1,9 +1,10 @@
 /** The archive keeps what an earlier log of the same fleet left there, and replaces only its own unfinished try. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { writeArchive } from '../../../src/host/archive.ts';
 import type { LogMessage } from '../../../src/nats/log-reader.ts';
 
@@ -39,4 +40,28 @@ test('what an earlier try wrote before it ended without the cut is replaced', as
   await writeArchive(folder, 'main', logOf(2, 1_000));
   await writeArchive(folder, 'main', logOf(3, 1_000));
   expect(countsByFile()).toEqual([3]);
+});
+
+test('what is said to be written survives a loss of power: the file first, then its name, then those of new folders', async () => {
+  const archive = join(folder, 'new', 'archive');
+  const handle = await open(folder, 'r');
+  const ofHandles = Object.getPrototypeOf(handle) as FileHandle;
+  await handle.close();
+  const synced: unknown[] = [];
+  const { sync } = ofHandles;
+  const spy = vi.spyOn(ofHandles, 'sync').mockImplementation(async function (this: FileHandle) {
+    const what = (await this.stat()).isDirectory() ? 'a folder' : 'a file';
+    synced.push([
+      what,
+      existsSync(archive) ? readdirSync(archive).map((name) => name.split('.').slice(2).join('.')) : [],
+    ]);
+    return sync.call(this);
+  });
+  await writeArchive(archive, 'main', logOf(3, 1_000)).finally(() => spy.mockRestore());
+  expect(synced).toEqual([
+    ['a file', ['jsonl.gz.partial']],
+    ['a folder', ['jsonl.gz']],
+    ['a folder', ['jsonl.gz']],
+    ['a folder', ['jsonl.gz']],
+  ]);
 });

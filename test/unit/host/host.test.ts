@@ -34,7 +34,7 @@ async function start({
       openReadsMax: 2,
       unconfirmedDecisionsMax,
     },
-    ...{ start: null, snapshotStore: null, fittingSnapshots: async function* () {}, trimmer: null },
+    ...{ start: null, snapshotStore: null, usableSnapshots: async function* () {}, trimmer: null },
     bus: {
       ...{
         isConnected: () => true,

@@ -14,11 +14,15 @@ test('of several replicas one cuts the log', async () => {
   }
   const looked: string[] = [];
   for (const replica of names) {
-    const fittingSnapshots = () => {
+    const usableSnapshots = () => {
       looked.push(replica);
       return [];
     };
-    const context = { ...{ fleet, replica, phase: 'head', trimmer: {}, fittingSnapshots }, logger: { warn: vi.fn() } };
+    const trimmer = { size: async () => ({ firstSeq: 1, firstMs: 0, bytes: 1 }) };
+    const context = {
+      ...{ fleet, replica, phase: 'head', trimmer, usableSnapshots },
+      ...{ logger: { warn: vi.fn() }, logClock: { now: () => 1_000 } },
+    };
     const retention = createRetention(context as unknown as HostContext, { owedFrom: () => null });
     retention.configure({ forMs: 1, bytesMax: null, archive: null });
     await retention.run();
