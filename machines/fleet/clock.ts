@@ -1,11 +1,12 @@
 /** The log's clock: deadlines are handled in order, each at its own time, before anything later is folded (protocol.md §1). */
 import { resumeAttempt, resumeHeldOn } from './attempts.ts';
 import type { Deadline, Deadlines } from './deadlines.ts';
+import { dueMsOf } from './due-time.ts';
 import { type Fleet, pendingIn, placeOf } from './fleet.ts';
 import { forget, nextToForget } from './forgetting.ts';
 import { handBack } from './hand-back.ts';
 import { refreshPresence } from './presence-change.ts';
-import { armStaleDeadlines, escalationDueMs, handBackDueMs, noteStaleDeadline, staleDueMs } from './stale-deadlines.ts';
+import { armStaleDeadlines, noteStaleDeadline } from './stale-deadlines.ts';
 import { escalateStale } from './stale-escalation.ts';
 import { stepTask, taskSurroundings } from './tasks.ts';
 
@@ -34,30 +35,13 @@ export function nextDeadline(fleet: Fleet): Deadline | null {
   for (;;) {
     const next = fleet.deadlines.peek();
     if (next === undefined) return null;
-    const movedTo = holdsStill(fleet, next);
+    const movedTo = dueMsOf(fleet, next);
     if (movedTo === next.atMs) return next;
     fleet.deadlines.pop();
     if (movedTo === null) continue;
     fleet.deadlines.push({ ...next, atMs: movedTo });
     if (next.kind === 'stale') noteStaleDeadline(fleet, next.id, movedTo);
   }
-}
-
-/** When a deadline is due according to the current state; null if it no longer holds. */
-function holdsStill(fleet: Fleet, deadline: Deadline): number | null {
-  const { kind, id, attempt, atMs } = deadline;
-  if (kind === 'evaluation') {
-    const open = fleet.tasks.get(id)?.snapshot.context.evaluations.find((it) => it.attempt === attempt);
-    return open?.pending.deadlineMs === atMs ? atMs : null;
-  }
-  if (kind === 'limit') return atMs;
-  const record = fleet.workers.get(id);
-  if (record === undefined) return null;
-  if (kind === 'stale') return staleDueMs(record, atMs);
-  if (kind === 'escalate') return escalationDueMs(fleet, record);
-  if (kind === 'release') return handBackDueMs(fleet, record);
-  const open = record.snapshot.context.worker.attempt;
-  return open?.attempt === attempt && record.wakeMs === atMs ? atMs : null;
 }
 
 function handle(fleet: Fleet, { kind, id, attempt }: Deadline): void {

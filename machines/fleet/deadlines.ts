@@ -37,6 +37,8 @@ export type Deadlines = {
   /** When the first is due; infinity if there is none. */
   dueMs(): number;
   copy(): Deadlines;
+  /** Keeps only these. */
+  reset(kept: readonly Deadline[]): void;
   /** A slice in the heap's own order, like `Array.slice`. */
   toArray(from?: number, to?: number): readonly Deadline[];
 };
@@ -44,7 +46,7 @@ export type Deadlines = {
 export const createDeadlines = (): Deadlines => deadlinesOf(createHeap());
 
 function deadlinesOf(heap: Heap): Deadlines {
-  return {
+  const deadlines: Deadlines = {
     push(deadline) {
       heap.append(deadline);
       for (let at = heap.size() - 1; at > 0; ) {
@@ -76,8 +78,13 @@ function deadlinesOf(heap: Heap): Deadlines {
     },
     dueMs: () => heap.dueMs(),
     copy: () => deadlinesOf(heap.copy()),
+    reset(kept) {
+      while (heap.size() > 0) heap.dropLast();
+      for (const deadline of kept) deadlines.push(deadline);
+    },
     toArray: (from, to) => heap.toArray(from, to),
   };
+  return deadlines;
 }
 
 /** Who a deadline is about. Most are about no attempt, and keep the id alone. */

@@ -26,7 +26,10 @@ export type Fleet = {
   seq: number;
   readonly workers: SnapshotMap<WorkerRecord>;
   readonly tasks: SnapshotMap<TaskRecord>;
-  readonly queues: SnapshotMap<{ readonly ready: Set<string>; reported: number }>;
+  /** `tasks`: how many known tasks name it, in whatever state. */
+  readonly queues: SnapshotMap<{ readonly ready: Set<string>; tasks: number; reported: number }>;
+  /** Queues with a reported depth, the one that was reported last at the end. */
+  readonly reports: Set<string>;
   /** Tasks that are not stopped and come after a task. */
   readonly dependents: SnapshotMap<Set<string>>;
   /** Queues in which a task may have become ready in the current step. */
@@ -43,6 +46,8 @@ export type Fleet = {
   /** The last version of the rules that each member knows, if it announced one. */
   readonly rulesOfReplicas: Map<string, number>;
   readonly deadlines: Deadlines;
+  /** How many of them were left when those that no longer mean anything were last removed. */
+  deadlinesKept: number;
   /** When what is stopped is dropped. */
   readonly forgetting: Deadlines;
   policies: PolicySet;
@@ -113,6 +118,7 @@ export function createFleet(name: string, options: FleetOptions = {}): Fleet {
     dependents: new SnapshotMap<Set<string>>((it) => new Set(it)),
     scopes: new SnapshotMap((it) => ({ ...it, workers: new Set(it.workers) })),
     ...{
+      reports: new Set(),
       arrivals: new Set(),
       open: new Set(),
       held: new Set(),
@@ -121,6 +127,7 @@ export function createFleet(name: string, options: FleetOptions = {}): Fleet {
       replicas: new Map(),
       rulesOfReplicas: new Map(),
       deadlines: createDeadlines(),
+      deadlinesKept: 0,
       forgetting: createDeadlines(),
     },
     policies: options.policies ?? noPolicies,
@@ -142,6 +149,7 @@ export function copyFleet(fleet: Fleet): Fleet {
     ...fleet,
     ...{ workers: fleet.workers.copy(), tasks: fleet.tasks.copy(), queues: fleet.queues.copy() },
     ...{ dependents: fleet.dependents.copy(), scopes: fleet.scopes.copy() },
+    reports: new Set(fleet.reports),
     ...{ arrivals: new Set(fleet.arrivals), open: new Set(fleet.open), held: new Set(fleet.held) },
     ...{ evaluating: new Set(fleet.evaluating) },
     ...{ escalated: new Map(fleet.escalated), replicas: new Map(fleet.replicas) },
@@ -166,7 +174,7 @@ export const moveOf = ({ nowMs: atMs }: Fleet, from: State, to: State, event: st
 export function queueOf(fleet: Fleet, name: string) {
   const known = fleet.queues.get(name);
   if (known !== undefined) return known;
-  const queue = { ready: new Set<string>(), reported: 0 };
+  const queue = { ready: new Set<string>(), tasks: 0, reported: 0 };
   fleet.queues.set(name, queue);
   return queue;
 }

@@ -5,13 +5,15 @@
 import type { StoredEntry } from '../entries/index.ts';
 import type { Decision } from '../guards/decision.ts';
 import { advance, settle } from './clock.ts';
-import { type Fleet, queueOf } from './fleet.ts';
+import { sweepDeadlines } from './deadline-sweep.ts';
+import type { Fleet } from './fleet.ts';
 import { foldOwnFleet } from './fold-own-fleet.ts';
 import { foldOwnTask } from './fold-own-task.ts';
 import { foldOwnWorker } from './fold-own-worker.ts';
 import { foldTask } from './fold-task.ts';
 import { foldWorker } from './fold-worker.ts';
 import type { Outcome } from './outcome.ts';
+import { reportDepth } from './queues.ts';
 import { takeDecision } from './stored-decisions.ts';
 
 /**
@@ -44,9 +46,7 @@ export function foldEntry(fleet: Fleet, { seq, atMs, entry, owner }: StoredEntry
       foldTask(fleet, entry, owner ?? null);
       break;
     case 'queue':
-      queueOf(fleet, entry.id).reported = entry.data.pending;
-      fleet.arrivals.add(entry.id);
-      fleet.watcher?.queue(entry.id);
+      reportDepth(fleet, entry.id, entry.data.pending);
       break;
     case 'ownWorker':
       foldOwnWorker(fleet, entry);
@@ -75,6 +75,7 @@ export function advanceClock(fleet: Fleet, toMs: number): readonly Outcome[] {
 /** To be called at the end of a step. Most entries only change the state: for them nothing is allocated. */
 function takeOutcomes(fleet: Fleet): readonly Outcome[] {
   fleet.workers.packResting();
+  sweepDeadlines(fleet);
   const { outcomes } = fleet;
   if (outcomes.length === 0) return nothing;
   fleet.outcomes = [];

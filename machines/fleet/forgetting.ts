@@ -7,6 +7,7 @@
  */
 import type { Deadline } from './deadlines.ts';
 import type { Fleet, Forgettable, TaskRecord, WorkerRecord } from './fleet.ts';
+import { changeQueue } from './queues.ts';
 
 export const newlyNamed = (nowMs: number): Forgettable => ({ namedMs: nowMs, stoppedMs: null, isForgetArmed: false });
 
@@ -79,12 +80,20 @@ export function forget(fleet: Fleet, { kind, id }: Deadline): void {
 
 function forgetWorker(fleet: Fleet, id: string): void {
   const record = fleet.workers.read(id);
-  for (const scope of record?.snapshot.context.worker.scopes ?? []) fleet.scopes.get(scope)?.workers.delete(id);
+  for (const scope of record?.snapshot.context.worker.scopes ?? []) leaveScope(fleet, scope, id);
   fleet.escalated.delete(`worker/${id}`);
   fleet.workers.delete(id);
 }
 
+/** A scope that no known worker has reported limits nobody. */
+function leaveScope({ scopes }: Fleet, scope: string, worker: string): void {
+  const workers = scopes.get(scope)?.workers;
+  workers?.delete(worker);
+  if (workers?.size === 0) scopes.delete(scope);
+}
+
 function forgetTask(fleet: Fleet, id: string): void {
+  changeQueue(fleet, id, fleet.tasks.read(id)?.snapshot.context.queue ?? null, null);
   fleet.escalated.delete(`task/${id}`);
   fleet.tasks.delete(id);
 }

@@ -13,9 +13,10 @@ export function changeLimit(
   const { scope } = entry.data;
   if (scope !== undefined) {
     const known = fleet.scopes.get(scope) ?? { limit: null, workers: new Set<string>() };
-    fleet.scopes.set(scope, known);
     if (limit !== null) known.workers.add(entry.id);
     known.limit = limit;
+    // One that nobody has reported limits nobody: to clear it leaves nothing behind.
+    if (known.workers.size > 0) fleet.scopes.set(scope, known);
   }
   if (limit?.untilMs != null && limit.untilMs > fleet.nowMs) {
     fleet.deadlines.push({ atMs: limit.untilMs, kind: 'limit', id: entry.id, attempt: scope ?? '' });

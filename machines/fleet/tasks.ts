@@ -8,6 +8,7 @@ import { formatIsoTime } from '../values/iso-time.ts';
 import { trackEscalation } from './escalations.ts';
 import { type Fleet, moveOf, placeOf, queueOf, type TaskRecord } from './fleet.ts';
 import { armForget, newlyNamed, noteStop } from './forgetting.ts';
+import { changeQueue } from './queues.ts';
 
 /** `queue` null: in none until `task.created` gives one. */
 export function createTask(fleet: Fleet, task: string, queue: string | null): void {
@@ -18,6 +19,7 @@ export function createTask(fleet: Fleet, task: string, queue: string | null): vo
     judged: null,
     openAfter: 0,
   });
+  changeQueue(fleet, task, null, queue);
   fleet.watcher?.task(task, 'idle', 'idle', 'task.created');
 }
 
@@ -52,10 +54,7 @@ export function stepTask(fleet: Fleet, task: string, event: TaskEvent): void {
     context.queue !== before.context.queue ||
     context.after !== before.context.after;
   if (!mayBeReady && event.type !== 'task.created') return;
-  if (before.context.queue !== null && before.context.queue !== context.queue) {
-    queueOf(fleet, before.context.queue).ready.delete(task);
-    fleet.watcher?.queue(before.context.queue);
-  }
+  if (before.context.queue !== context.queue) changeQueue(fleet, task, before.context.queue, context.queue);
   reindexTask(fleet, task);
   if (context.outcome === 'completed' && before.context.outcome === null) releaseDependents(fleet, task);
 }

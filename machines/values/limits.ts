@@ -45,6 +45,9 @@ export const inputDetailLengthMax = 4_000;
 export const dependentsMax = 1_000;
 export const afterMax = 1_000;
 
+/** Queues with a reported depth: whoever may report may name any. */
+export const reportedQueuesMax = 1_000;
+
 /** Sizes of a `policy.set`: policies, their checks (members included), values of its JSON. */
 export const policiesMax = 256;
 export const policyChecksMax = 256;

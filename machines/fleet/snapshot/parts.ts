@@ -200,19 +200,19 @@ const unknownRules: Part<number | null> = {
 
 export const parts: Parts = {
   ...{ rules, unknownRules },
-  ...{ nowMs: number, seq: number, policySeq: number },
+  ...{ nowMs: number, seq: number, policySeq: number, deadlinesKept: number },
   policies,
-  ...{ open: names, held: names, evaluating: names, arrivals: names },
+  ...{ open: names, held: names, evaluating: names, arrivals: names, reports: names },
   escalated: plainMap as Part<Fleet['escalated']>,
   replicas: plainMap as Part<Fleet['replicas']>,
   rulesOfReplicas: plainMap as Part<Fleet['rulesOfReplicas']>,
   ...{ deadlines, forgetting: deadlines },
   scopes,
   queues: map({
-    encode: (_fleet, _key, { ready, reported }) => JSON.stringify([reported, ...ready]),
+    encode: (_fleet, _key, { ready, tasks, reported }) => JSON.stringify([reported, tasks, ...ready]),
     decode(_fleet, _key, text) {
-      const [reported, ...ready] = JSON.parse(text) as [number, ...string[]];
-      return { ready: new Set(ready), reported };
+      const [reported, tasks, ...ready] = JSON.parse(text) as [number, number, ...string[]];
+      return { ready: new Set(ready), tasks, reported };
     },
   }),
   dependents: map({
