@@ -23,7 +23,7 @@ export type HookOptions = {
 };
 
 export type HookWaits = {
-  /** For a service that is away, before a stop is blocked. */
+  /** For an answer that was lost on its way, and for a service that is away before a stop is blocked. */
   readonly serviceMs: number;
   /** The same after a block: longer, since a loop of blocks would cost money. */
   readonly serviceAgainMs: number;

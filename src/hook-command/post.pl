@@ -19,22 +19,42 @@ alarm $seconds;
 binmode STDIN;
 my $call = do { local $/; <STDIN> } // '';
 my $token = defined $token_variable ? $ENV{$token_variable} : undef;
+# Names the call, and is the same in every try: the service takes a second post of one key for the first.
+my $random = '';
+if (open my $source, '<:raw', '/dev/urandom') { sysread $source, $random, 16 }
+my $key = join '-', $$, time, unpack('H*', $random) || int rand 1e15;
 my $request = join "\r\n",
   "POST $path HTTP/1.0", "host: $host:$port", 'content-type: application/json', 'content-length: ' . length $call,
-  (defined $token ? "authorization: Bearer $token" : ()), '', $call;
+  "idempotency-key: $key", (defined $token ? "authorization: Bearer $token" : ()), '', $call;
 
-connect_to($host, $port) or exit 7;
-binmode SERVICE;
-for (my $sent = 0; $sent < length $request;) {
-  # The service may answer before it closes the connection on a call that it does not accept.
-  $sent += syswrite(SERVICE, $request, length($request) - $sent, $sent) // last;
+# Again where the answer was lost on its way: the call may have counted, and what it was answered is stored.
+my ($code, $body) = post($request);
+for (my $tries = 8; $tries > 0 && ($code == 18 || $code == 52); $tries--) {
+  select undef, undef, undef, 0.25;
+  my ($next, $answer) = post($request);
+  # The service may be about to come back.
+  ($code, $body) = ($next, $answer) if $next != 7;
 }
-read(SERVICE, my $answer, $answer_bytes_max);
-my ($status, $head, $body) = ($answer // '') =~ m{^HTTP/1\.\d (\d{3})(.*?)\r\n\r\n(.*)}s or exit 52;
-exit 18 if $head =~ /\ncontent-length: *(\d+)/i && length $body < $1;
-exit 22 if $status !~ /^2/;
+exit $code if $code;
 binmode STDOUT;
 print $body;
+
+# An exit code, and the body of an answer.
+sub post {
+  my ($request) = @_;
+  connect_to($host, $port) or return 7;
+  binmode SERVICE;
+  for (my $sent = 0; $sent < length $request;) {
+    # The service may answer before it closes the connection on a call that it does not accept.
+    $sent += syswrite(SERVICE, $request, length($request) - $sent, $sent) // last;
+  }
+  read(SERVICE, my $answer, $answer_bytes_max);
+  close SERVICE;
+  my ($status, $head, $body) = ($answer // '') =~ m{^HTTP/1\.\d (\d{3})(.*?)\r\n\r\n(.*)}s or return 52;
+  return 18 if $head =~ /\ncontent-length: *(\d+)/i && length $body < $1;
+  return 22 if $status !~ /^2/;
+  return (0, $body);
+}
 
 sub connect_to {
   my ($host, $port) = @_;

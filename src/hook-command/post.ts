@@ -4,13 +4,23 @@ import { connect, isIP, type Socket } from 'node:net';
 export type Posted =
   | { readonly kind: 'answer'; readonly body: object | null }
   /** Nothing was judged: there is no service, or it could not judge. */
-  | { readonly kind: 'unreachable'; readonly why: string; readonly refused: boolean }
+  | Unreachable
   /** The service has refused the call: a retry would not help. */
   | { readonly kind: 'rejected'; readonly why: string };
+
+type Unreachable = {
+  readonly kind: 'unreachable';
+  readonly why: string;
+  readonly refused: boolean;
+  /** The service may have got the call: the connection was made, and broke before its answer. */
+  readonly lost: boolean;
+};
 
 type Call = {
   readonly url: string;
   readonly token: string | undefined;
+  /** Names the call, and is the same in every try of it: see `newKey`. */
+  readonly key?: string;
   /** Null: a GET. */
   readonly body: Buffer | null;
   readonly timeoutMs: number;
@@ -19,6 +29,7 @@ type Call = {
 };
 
 const answerBytesMax = 1024 * 1024;
+const retryEveryMs = 250;
 const refusedCodes: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'ENOENT',
@@ -28,13 +39,47 @@ const refusedCodes: ReadonlySet<string> = new Set([
 ]);
 
 /**
+ * One for each call of a hook: the service takes a second post of the same key for the first one. No module has to be
+ * loaded for it. The time is that of the machine's start in nanoseconds, which two processes of one id never share.
+ */
+export const newKey = (): string =>
+  [process.pid, process.hrtime.bigint(), Math.random()].map((part) => part.toString(36).replace('.', '')).join('-');
+
+type Tries = {
+  /** How long after the first answer it is tried again. */
+  readonly forMs: number;
+  /** Also while there is no service at all. */
+  readonly whileAway: boolean;
+};
+
+/** Tries again while the answer is lost on its way: the call may have counted, and what it was answered is stored. */
+export async function postAgain(
+  first: Posted,
+  send: () => Promise<Posted>,
+  { forMs, whileAway }: Tries,
+): Promise<Posted> {
+  if (first.kind !== 'unreachable' || !(whileAway || first.lost)) return first;
+  const untilMs = nowMs() + forMs;
+  let posted: Posted = first;
+  while (posted.kind === 'unreachable' && nowMs() + retryEveryMs < untilMs) {
+    await new Promise((done) => setTimeout(done, retryEveryMs));
+    posted = await send();
+  }
+  return posted;
+}
+
+/** `performance` is a module that would have to be loaded. */
+export const nowMs = (): number => Number(process.hrtime.bigint()) / 1e6;
+
+/**
  * Never rejects. HTTP/1.0 by hand: one request, and an answer that ends with the connection. Node's own client would take
  * three milliseconds of each tool call to load.
  */
 export async function post(call: Call): Promise<Posted> {
   const { protocol, hostname, port, host, origin } = new URL(call.url);
   const name = hostname.replace(/^\[|\]$/g, '');
-  const unreachable = (why: string, refused = false): Posted => ({ kind: 'unreachable', why, refused });
+  let lost = false;
+  const unreachable = (why: string, refused = false): Posted => ({ kind: 'unreachable', why, refused, lost });
   let socket: Socket;
   if (protocol === 'https:') {
     const tls = await import('node:tls');
@@ -47,11 +92,17 @@ export async function post(call: Call): Promise<Posted> {
       socket.destroy();
       resolve(posted);
     };
+    // Nobody waits any more, so it is not tried again.
+    const giveUp = (why: string) => {
+      lost = false;
+      end(unreachable(why));
+    };
     const timer = setTimeout(
-      () => end(unreachable(`no answer from ${origin} within ${Math.round(call.timeoutMs / 100) / 10} s`)),
+      () => giveUp(`no answer from ${origin} within ${Math.round(call.timeoutMs / 100) / 10} s`),
       call.timeoutMs,
     );
-    call.signal?.addEventListener('abort', () => end(unreachable('the agent gave up')), { once: true });
+    call.signal?.addEventListener('abort', () => giveUp('the agent gave up'), { once: true });
+    socket.once(protocol === 'https:' ? 'secureConnect' : 'connect', () => (lost = true));
     const chunks: Buffer[] = [];
     let size = 0;
     socket.on('data', (chunk: Buffer) => {
@@ -72,13 +123,14 @@ export async function post(call: Call): Promise<Posted> {
   });
 }
 
-function headOf({ url, token, body }: Call, host: string): string {
+function headOf({ url, token, key, body }: Call, host: string): string {
   const { pathname, search } = new URL(url);
   const lines = [
     `${body === null ? 'GET' : 'POST'} ${pathname}${search} HTTP/1.0`,
     `host: ${host}`,
     ...(body === null ? [] : ['content-type: application/json', `content-length: ${body.length}`]),
     ...(token === undefined ? [] : [`authorization: Bearer ${token}`]),
+    ...(key === undefined ? [] : [`idempotency-key: ${key}`]),
   ];
   return `${lines.join('\r\n')}\r\n\r\n`;
 }
@@ -90,7 +142,7 @@ function readResponse(bytes: Buffer, where: string): Posted {
   const status = Number(/^HTTP\/1\.\d (\d{3})/.exec(head)?.[1]);
   const length = /^content-length: *(\d+)/im.exec(head)?.[1];
   if (headEnd < 0 || Number.isNaN(status) || (length !== undefined && body.length < Number(length)))
-    return { kind: 'unreachable', why: `the answer of ${where} was cut off`, refused: false };
+    return { kind: 'unreachable', why: `the answer of ${where} was cut off`, refused: false, lost: true };
   return readAnswer(status, body.toString('utf8').trim(), where);
 }
 
@@ -98,15 +150,14 @@ function readAnswer(status: number, text: string, where: string): Posted {
   if (status === 204) return { kind: 'answer', body: null };
   const body = parse(text);
   if (status === 200 && body !== null) return { kind: 'answer', body };
-  if (status === 200) return { kind: 'unreachable', why: `what answers at ${where} is not stopgate`, refused: false };
+  const answered = { kind: 'unreachable', refused: false, lost: false } as const;
+  if (status === 200) return { ...answered, why: `what answers at ${where} is not stopgate` };
   const { error } = (body ?? {}) as { error?: { message?: unknown } };
   const detail = typeof error?.message === 'string' ? `: ${error.message.slice(0, 300)}` : '';
   const why = `${where} answered ${status}${detail}`;
   // A wrong token, Host or port concerns every call. Any other status below 500 concerns this one.
   const isAddress = status === 401 || status === 403 || status === 421;
-  return status >= 400 && status < 500 && !isAddress
-    ? { kind: 'rejected', why }
-    : { kind: 'unreachable', why, refused: false };
+  return status >= 400 && status < 500 && !isAddress ? { kind: 'rejected', why } : { ...answered, why };
 }
 
 function parse(text: string): object | null {

@@ -6,7 +6,7 @@
 import type { Readable, Writable } from 'node:stream';
 import { type Answer, answerTimeoutMs, eventTimeoutMs, notJudged, unjudgedText } from './agent.ts';
 import { type HookOptions, type HookWaits, readOptions } from './options.ts';
-import { type Posted, post } from './post.ts';
+import { newKey, nowMs, type Posted, post, postAgain } from './post.ts';
 
 export type HookIo = {
   readonly stdin: Readable & { readonly isTTY?: boolean };
@@ -20,7 +20,6 @@ export type HookIo = {
 
 /** The service accepts no more. */
 const bodyBytesMax = 16 * 1024 * 1024;
-const retryEveryMs = 250;
 
 /** As a process: exits as soon as its answer is written, even if handles are still open. */
 export async function runHookProcess(argv: readonly string[], env: HookIo['env']): Promise<never> {
@@ -124,7 +123,10 @@ async function judge(options: HookOptions, { stdin }: HookIo, note: (text: strin
   return isStop ? agent.allow(`stopgate: ${message}`) : { body: null, exitCode: 0 };
 }
 
-/** Where no service answers, starts one if the options say so, and waits for one before a stop is blocked. */
+/**
+ * Where no service answers, starts one if the options say so, and waits for one before a stop is blocked: a service that is
+ * being restarted is back within a second.
+ */
 async function postCall(
   { name, http, token, policy, fleet, autostart, waits }: HookOptions,
   { event, body, isRepeated }: Call,
@@ -137,7 +139,8 @@ async function postCall(
     ...(fleet === undefined ? {} : { fleet }),
   }).toString();
   const url = `${http}/hooks/${name}${query === '' ? '' : `?${query}`}`;
-  const send = () => post({ url, token, body, timeoutMs: leftMs() });
+  const key = newKey();
+  const send = () => post({ url, token, key, body, timeoutMs: leftMs() });
   let posted = await send();
   const isRefused = posted.kind === 'unreachable' && posted.refused;
   // A session that ends needs no service any more.
@@ -145,23 +148,9 @@ async function postCall(
     const { startService } = await import('./autostart.ts');
     if (await startService(autostart, http, leftMs() - 500)) posted = await send();
   }
-  if (!blocks) return posted;
-  return retry(posted, send, Math.min(isRepeated ? waits.serviceAgainMs : waits.serviceMs, leftMs() / 2));
+  const forMs = Math.min(blocks && isRepeated ? waits.serviceAgainMs : waits.serviceMs, leftMs() / 2);
+  return postAgain(posted, send, { forMs, whileAway: blocks });
 }
-
-/** A service that is being restarted is back within a second. */
-async function retry(first: Posted, send: () => Promise<Posted>, forMs: number): Promise<Posted> {
-  const untilMs = nowMs() + forMs;
-  let posted = first;
-  while (posted.kind === 'unreachable' && nowMs() + retryEveryMs < untilMs) {
-    await new Promise((done) => setTimeout(done, retryEveryMs));
-    posted = await send();
-  }
-  return posted;
-}
-
-/** `performance` is a module that would have to be loaded. */
-const nowMs = (): number => Number(process.hrtime.bigint()) / 1e6;
 
 type Call = {
   readonly event: string;

@@ -30,13 +30,19 @@ export function addHookRoutes(
     const event = typeof query.event === 'string' ? query.event : undefined;
     const call = heldTo(callerOf(request), readerOf(params.agent)(body ?? {}, event));
     const { service } = fleetNamed(fleets, query.fleet);
-    const answer = await handlerOf(service)(
-      underPolicy(call, query.policy),
-      AbortSignal.any([closing.signal, closed(reply)]),
-    );
+    const answer = await handlerOf(service)(underPolicy(call, query.policy), {
+      key: keyOf(request.headers['idempotency-key']),
+      gone: AbortSignal.any([closing.signal, closed(reply)]),
+    });
     return answer === null ? reply.code(204).send() : answer;
   });
   addWake(app, fleets, closing.signal);
+}
+
+/** The name that a client gives a call, so that it can post it again after a lost answer. */
+function keyOf(header: string | string[] | undefined): string | undefined {
+  if (header === undefined || (typeof header === 'string' && isId(header))) return header;
+  throw new AppError('input.bad', `the header Idempotency-Key is not an id: ${String(header).slice(0, 200)}`);
 }
 
 /** Fires when the client is gone, or has its answer. */

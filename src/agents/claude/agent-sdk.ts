@@ -4,7 +4,7 @@
  */
 import { answerTimeoutMs, notJudged } from '../../hook-command/agent.ts';
 import { readHttp, readToken } from '../../hook-command/options.ts';
-import { post } from '../../hook-command/post.ts';
+import { newKey, post, postAgain } from '../../hook-command/post.ts';
 import { fetchResolution, pause, retryMs } from '../../hook-command/wake.ts';
 import { listEvents } from './events.ts';
 import { hookCommand } from './hook-command.ts';
@@ -47,6 +47,9 @@ export type HookCallback = (
 /** By event name. */
 export type StopHooks = Record<string, { hooks: HookCallback[]; timeout: number }[]>;
 
+/** Before an answer that was lost on its way is given up. */
+const lostMs = 2_000;
+
 const warn = (message: string): void => process.emitWarning(message, 'StopgateWarning');
 
 /**
@@ -63,7 +66,9 @@ export function stopHooks(options: StopHooksOptions = {}): StopHooks {
     const { hook_event_name: event, tool_name: tool = '' } = input as HookInput & { tool_name?: string };
     const timeoutMs = answerTimeoutMs(hookCommand, { event, tool });
     const body = Buffer.from(JSON.stringify(input));
-    const posted = await post({ url: url.href, token, body, timeoutMs, signal });
+    const key = newKey();
+    const send = () => post({ url: url.href, token, key, body, timeoutMs, signal });
+    const posted = await postAgain(await send(), send, { forMs: lostMs, whileAway: false });
     if (posted.kind === 'answer') return posted.body ?? {};
     if (!hookCommand.isStop(event, tool)) return {};
     const systemMessage = `stopgate: ${notJudged('this stop', posted.why, 'It is allowed.')}`;

@@ -13,6 +13,8 @@ const answerTimeoutMs = 600_000;
 /** The service keeps such a request open for less than a minute. Then it is sent again. */
 const resolutionTimeoutMs = 90_000;
 const resolutionRetryMs = 5_000;
+const lostMs = 2_000;
+const lostRetryMs = 250;
 
 type Event = {
   type: string;
@@ -136,15 +138,15 @@ function post(state: State, event: string, body: object): void {
 /** Null: an empty answer, or none. */
 async function send(state: State, event: string, body: object): Promise<Answer | null> {
   const { url, headers, directory } = state;
+  const call = {
+    method: 'POST',
+    // The same in every try: the service takes a second post of one key for the first.
+    headers: { 'content-type': 'application/json', 'idempotency-key': crypto.randomUUID(), ...headers },
+    body: JSON.stringify({ ...body, directory }),
+  };
   try {
-    const answer = await fetch(`${url}?event=${event}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...headers },
-      body: JSON.stringify({ ...body, directory }),
-      signal: AbortSignal.timeout(answerTimeoutMs),
-    });
-    const text = await answer.text();
-    if (!answer.ok) throw new Error(`HTTP ${answer.status}: ${text.slice(0, 300)}`);
+    const { ok, status, text } = await fetchAgain(`${url}?event=${event}`, call);
+    if (!ok) throw new Error(`HTTP ${status}: ${text.slice(0, 300)}`);
     state.isUnreachable = false;
     return text === '' ? null : JSON.parse(text);
   } catch (error) {
@@ -152,6 +154,24 @@ async function send(state: State, event: string, body: object): Promise<Answer |
     if (isFirst) await warn(state, `stopgate gave no answer, so nothing is judged: ${String(error)}`).catch(() => {});
     state.isUnreachable = true;
     return null;
+  }
+}
+
+/** Tries again for 2 s while the answer is lost on its way; not where there is no service, or no answer in time. */
+async function fetchAgain(url: string, call: object): Promise<{ ok: boolean; status: number; text: string }> {
+  const untilMs = Date.now() + lostMs;
+  const timeout = AbortSignal.timeout(answerTimeoutMs);
+  for (;;) {
+    try {
+      const answer = await fetch(url, { ...call, signal: timeout });
+      return { ok: answer.ok, status: answer.status, text: await answer.text() };
+    } catch (error) {
+      // Node and Bun name a refused connection in their own ways.
+      const { code, cause } = error as { code?: string; cause?: { code?: string } };
+      const isLost = !/refused/i.test(`${code} ${cause?.code}`) && !timeout.aborted;
+      if (!isLost || Date.now() >= untilMs) throw error;
+      await pause(lostRetryMs, timeout);
+    }
   }
 }
 

@@ -88,23 +88,37 @@ function formatPost({ agent, hook }: Caller, event: Call, line: Line, poster: Po
   const { name, isStop, seconds } = event;
   const timeout = Math.max(seconds - marginSeconds, seconds / 2);
   const url = formatUrl(agent, event, line, true);
-  const post = poster === 'perl' ? perlPost(timeout, url, line) : curlPost(timeout, url);
+  const post = poster === 'perl' ? perlPost(timeout, url, line) : (isStop ? curlPostAgain : curlPost)(timeout, url);
   const why = `no answer from ${line.http} (${poster} ended with %s)`;
   const note = `stopgate: ${notJudged(isStop ? 'this stop' : `the event ${name}`, why, isStop ? 'It is allowed.' : 'The agent goes on.')}`;
   const body = isStop ? hook.allow(note).body : null;
   // %s of the note is the poster's exit code.
   const report =
     body === null ? `printf ${shellWord(`${note}\\n`)} $? >&2` : `printf ${shellWord(JSON.stringify(body))} $?`;
-  return `${post} 2>/dev/null || ${report} || exit 0`;
+  return `${post} || ${report} || exit 0`;
 }
 
 /** Without the user's locale Perl starts faster, and does not complain of one that is missing. */
 const perlPost = (timeout: number, url: string, { tokenEnv }: Line): string =>
-  `LC_ALL=C perl ${shellWord(postScript())} ${timeout} '${url}'${tokenEnv === undefined ? '' : ` ${tokenEnv}`}`;
+  `LC_ALL=C perl ${shellWord(postScript())} ${timeout} '${url}'${tokenEnv === undefined ? '' : ` ${tokenEnv}`} 2>/dev/null`;
 
 /** The call must not go to a proxy that the agent's model needs. */
-const curlPost = (timeout: number, url: string): string =>
-  `curl -sf --noproxy '*' -m ${timeout} -H 'content-type: application/json' --data-binary @- '${url}'`;
+const curl = (timeout: number, url: string, header = ''): string =>
+  `curl -sf --noproxy '*' -m ${timeout} -H 'content-type: application/json'${header} --data-binary @- '${url}'`;
+
+/** An event that is only stored: not worth a second try. */
+const curlPost = (timeout: number, url: string): string => `${curl(timeout, url)} 2>/dev/null`;
+
+/**
+ * A stop may have counted although its answer was lost on its way (18, 52, 55, 56), so it is posted again under the same
+ * key. curl's own --retry would print what it has of the lost answer, too, and versions before 7.71 cannot be told which
+ * failures to try again. Eight bytes are enough: the key names one call of one worker.
+ */
+function curlPostAgain(timeout: number, url: string): string {
+  const ask = `ask() { printf %s "$call" | ${curl(timeout, url, ' -H "idempotency-key:$key"')}; }`;
+  const again = `case $? in 18|52|55|56) sleep 1; answer=$(ask);; *) (exit $?);; esac`;
+  return `call=$(cat); key=$(od -An -N8 -tx8 /dev/urandom); ${ask}; { answer=$(ask) || ${again}; } 2>/dev/null && printf %s "$answer"`;
+}
 
 /** It judges nothing, so it has none of the options about that. */
 export function formatWakeCommand(caller: Caller, { http, fleet, tokenEnv, program }: Line): string {

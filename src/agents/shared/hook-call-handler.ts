@@ -11,8 +11,14 @@ import { isForComplete, isNews, isWanted, type UnsolicitedCheck } from './unsoli
 /** Some agents do not mark the end of a batch of tools. Not every call of such a batch is checked. */
 const checkEveryMs = 2_000;
 
-/** Null: an empty answer. `gone`: the agent does not wait for the answer any more. */
-export type HookCallHandler = (call: HookCall, gone?: AbortSignal) => Promise<object | null>;
+/** `key`: names the call, and is the same in every post of it. Without one, each post is a call of its own. */
+export type CallOptions = {
+  readonly key?: string | undefined;
+  /** The agent does not wait for the answer any more. */
+  readonly gone?: AbortSignal;
+};
+/** Null: an empty answer. */
+export type HookCallHandler = (call: HookCall, options?: CallOptions) => Promise<object | null>;
 
 /** Gets each request that is held for an operator; `over` fires when nobody waits for its answer any more. */
 export type OnHeld = (held: HeldRequest, over: AbortSignal) => void;
@@ -29,7 +35,11 @@ export function createHookCallHandler(
   const mutex = createKeyedMutex();
   const workers = createWorkerStore(service);
   const isDue = createPacer(stopwatch);
-  const answer = async (call: HookCall, next: NextStep | null, gone: AbortSignal): Promise<object | null> => {
+  const answer = async (
+    call: HookCall,
+    next: NextStep | null,
+    { key, gone = never }: CallOptions,
+  ): Promise<object | null> => {
     if (next === null) return null;
     if (next.kind === 'ask') {
       const over = new AbortController();
@@ -42,7 +52,7 @@ export function createHookCallHandler(
     if (next.kind === 'stop') return call.answer(await unwrap(next.decision));
     const { check } = next;
     if (!isDue(call.worker, check)) return null;
-    const decision = await runCheck(service, call.worker, check);
+    const decision = await runCheck(service, call.worker, check, key);
     return decision === null ? null : call.answer(decision, check);
   };
   /**
@@ -51,9 +61,9 @@ export function createHookCallHandler(
    * end the hold.
    * @throws AppError what the service throws; agents take any error for "go on"
    */
-  return async (call, gone = never) => {
-    const next = await mutex.runExclusive(call.worker, () => store(service, workers, call));
-    return answer(call, next, gone);
+  return async (call, options = {}) => {
+    const next = await mutex.runExclusive(call.worker, () => store(service, workers, call, options.key));
+    return answer(call, next, options);
   };
 }
 
@@ -67,13 +77,19 @@ type NextStep =
   | { readonly kind: 'check'; readonly check: UnsolicitedCheck }
   | { readonly kind: 'ask'; readonly held: HeldRequest };
 
-async function store(service: Service, workers: WorkerStore, call: HookCall): Promise<NextStep | null> {
+async function store(
+  service: Service,
+  workers: WorkerStore,
+  call: HookCall,
+  key: string | undefined,
+): Promise<NextStep | null> {
   const { find, publish } = workers;
   const view = await find(call.worker);
   const prior = view === null ? unknownWorker : toPriorWorker(view);
   const { worker, entries, stop, check, ask, immediateAnswer } = call.translate(prior);
-  for (const entry of entries) await publish(entry);
-  if (stop !== null) return { kind: 'stop', decision: decide(service, worker, { attempt: randomUUID(), ...stop }) };
+  for (const entry of named(entries, key)) await publish(entry);
+  if (stop !== null)
+    return { kind: 'stop', decision: decide(service, worker, { attempt: key ?? randomUUID(), ...stop }) };
   if (immediateAnswer !== null) return { kind: 'immediate', answer: immediateAnswer };
   if (check === null && ask === null) return null;
   // A registration may have changed which policy is in force.
@@ -86,15 +102,32 @@ async function store(service: Service, workers: WorkerStore, call: HookCall): Pr
   return rules !== undefined && isWanted(check, rules) ? { kind: 'check', check } : null;
 }
 
+/** Counted by type: a second post of the call may need fewer of them, such as no registration. */
+function named(entries: readonly WorkerEntry[], key: string | undefined): readonly WorkerEntry[] {
+  if (key === undefined) return entries;
+  const counts = new Map<string, number>();
+  return entries.map((entry) => {
+    const kind = `${entry.id}:${entry.type}`;
+    const count = (counts.get(kind) ?? 0) + 1;
+    counts.set(kind, count);
+    return { messageId: `${entry.id}:call:${key}:${entry.type}:${count}`, ...entry };
+  });
+}
+
 /**
  * An agent that is told to stop gets a decision and not only a probe: it may end without another call, and its task
  * must count as completed. The checks run twice for that. Null: nothing to tell.
  */
-async function runCheck(service: Service, worker: string, check: UnsolicitedCheck): Promise<Decision | null> {
+async function runCheck(
+  service: Service,
+  worker: string,
+  check: UnsolicitedCheck,
+  key: string | undefined,
+): Promise<Decision | null> {
   const probed = await service.probe(worker, {}, check === 'step' ? 'step' : 'stop');
   if (!isNews(check, probed)) return null;
   if (!isForComplete(check)) return probed;
-  const decided = await service.decide(worker, { attempt: randomUUID(), stopReason: 'complete' });
+  const decided = await service.decide(worker, { attempt: key ?? randomUUID(), stopReason: 'complete' });
   return isNews(check, decided) ? decided : null;
 }
 

@@ -34,8 +34,13 @@ describe('each agent in its own form', () => {
   test('cursor, and the form curl', async () => {
     const { init, read } = await place();
     await init('cursor', '--yes', '--form', 'curl');
-    expect(JSON.parse(await read('.cursor/hooks.json')).hooks.stop[0].command).toMatch(
-      /^curl -sf --noproxy '\*' -m 595 .* 'http:\/\/127\.0\.0\.1:4280\/hooks\/cursor\?event=stop' 2>\/dev\/null \|\| printf .* \|\| exit 0$/,
+    const { hooks } = JSON.parse(await read('.cursor/hooks.json'));
+    // A stop is posted again if its answer is lost.
+    expect(hooks.stop[0].command).toMatch(
+      /^call=.* curl -sf --noproxy '\*' -m 595 .* 'http:\/\/127\.0\.0\.1:4280\/hooks\/cursor\?event=stop'; .* \|\| printf .* \|\| exit 0$/,
+    );
+    expect(hooks.postToolUse[0].command).toMatch(
+      /^curl -sf --noproxy '\*' -m 5 .* 'http:\/\/127\.0\.0\.1:4280\/hooks\/cursor\?event=postToolUse' 2>\/dev\/null \|\| printf .* \|\| exit 0$/,
     );
   });
 
