@@ -33,23 +33,39 @@ test.each(logs)('%s', async (name) => {
 function describe(line: ReplayLine): string {
   if (!('worker' in line)) return `${line.taskId} ${line.attempt} ${line.action}`;
   if (line.decision === null) return `${line.worker} ${line.attempt} open`;
-  const { worker, attempt, at, decision, action, cause, state, retry, keepAlives, policy, verdicts } = line;
+  const { worker, tasks, attempt, at, decision, action, cause, state, retry, keepAlives, policy, verdicts } = line;
   const counts = `${retry.count}/${retry.max} ${keepAlives.count}/${keepAlives.max}`;
-  return `${at} ${worker} ${attempt} ${decision} ${action} ${cause} ${state} ${counts} ${policy.name}@${policy.seq} ${verdicts.at(-1)?.guard}`;
+  return `${at} ${worker} [${tasks}] ${attempt} ${decision} ${action} ${cause} ${state} ${counts} ${policy.name}@${policy.seq} ${verdicts.at(-1)?.guard}`;
 }
 
 function statesOf({ workers, tasks, queues }: FleetView): unknown {
   return [
     Object.values(workers).map(
-      ({ worker, state, presence, agent, tasks: held, policy, queue, retry, keepAlives, plan, lastSeen, refused }) => [
-        ...[worker, state, presence, agent, held, policy, queue, retry, keepAlives, plan, lastSeen],
+      ({
+        worker,
+        state,
+        presence,
+        agent,
+        tasks: held,
+        policy,
+        queue,
+        retry,
+        keepAlives,
+        plan,
+        calls,
+        lastSeen,
+        refused,
+      }) => [
+        ...[worker, state, presence, agent, held, policy, queue, retry, keepAlives, plan, calls, lastSeen],
         refused.map(({ at, type }) => [at, type]),
       ],
     ),
-    Object.values(tasks).map(({ task, state, worker, queue, after, outcome, iteration, hooks, checkpoints }) => [
-      ...[task, state, worker, queue, after, outcome, iteration, hooks],
-      checkpoints.map(({ checkpoint }) => checkpoint),
-    ]),
+    Object.values(tasks).map(
+      ({ task, state, worker, queue, after, outcome, plan, judged, iteration, hooks, checkpoints }) => [
+        ...[task, state, worker, queue, after, outcome, plan, judged, iteration, hooks],
+        checkpoints.map(({ checkpoint }) => checkpoint),
+      ],
+    ),
     queues,
   ];
 }

@@ -1,0 +1,226 @@
+/**
+ * A fleet of plain XState actors: the exported machines under `createActor`, with the documented facts and nothing else
+ * (protocol.md §4). It looks policies and facts up as somebody would who runs the machines without the service. What
+ * several actors know together (claims that are refused, staleness, scopes of limits, forgetting) is left out.
+ */
+import { type ActorRefFrom, createActor } from 'xstate';
+import {
+  type Decision,
+  type HookResult,
+  type Plan,
+  readEntry,
+  type TaskEntry,
+  taskMachine,
+  type WorkerEntry,
+  workerMachine,
+} from '../../machines/index.ts';
+
+type Form = { persistence?: unknown; checks?: unknown[] };
+type Row = { agent?: string; worker?: string; labels?: Record<string, string>; policy: string };
+type Data = Record<string, unknown>;
+type Worker = ActorRefFrom<typeof workerMachine>;
+type Task = ActorRefFrom<typeof taskMachine>;
+
+export type PlainActors = {
+  /** @returns why the entry is bad; null: it is not */
+  send(atMs: number, subject: string, data: unknown): string | null;
+  /** What was decided, in the order in which attempts ended. */
+  readonly results: readonly (Decision | HookResult)[];
+  worker(id: string): { readonly state: string; readonly tasks: readonly string[]; readonly plan: Plan } | null;
+};
+
+export function createPlainActors(): PlainActors {
+  const workers = new Map<string, Worker>();
+  const tasks = new Map<string, Task>();
+  const depths = new Map<string, number>();
+  const results: (Decision | HookResult)[] = [];
+  let policies: Record<string, Form> = {};
+  let assign: Row[] = [];
+  let nowMs = 0;
+  let seq = 0;
+
+  const workerOf = (id: string): Worker => {
+    const known = workers.get(id);
+    if (known !== undefined) return known;
+    const actor = createActor(workerMachine, { input: { fleet: 'main', worker: id, atMs: nowMs } }).start();
+    workers.set(id, actor);
+    return actor;
+  };
+  const taskOf = (id: string, queue: string | null): Task => {
+    const known = tasks.get(id);
+    if (known !== undefined) return known;
+    const actor = createActor(taskMachine, { input: { fleet: 'main', task: id, queue } }).start();
+    tasks.set(id, actor);
+    return actor;
+  };
+  const contextOf = (id: string) => workerOf(id).getSnapshot().context.worker;
+  const contextOfTask = (id: string) => tasks.get(id)?.getSnapshot().context;
+
+  const policyOf = (id: string): Form => {
+    const worker = contextOf(id);
+    const row = assign.find(
+      (it) =>
+        (it.agent ?? worker.agent) === worker.agent &&
+        (it.worker ?? id) === id &&
+        Object.entries(it.labels ?? {}).every(([key, value]) => worker.labels[key] === value) &&
+        policies[it.policy] !== undefined,
+    );
+    if (row !== undefined) return policies[row.policy] as Form;
+    const own = policies[worker.policy ?? ''] ?? policies.default ?? {};
+    const held = worker.tasks.map((task) => policies[contextOfTask(task)?.policy ?? ''] ?? own);
+    const last = held.at(-1) ?? own;
+    const all = [...new Set(held)];
+    return all.length < 2 ? last : { ...last, checks: all.flatMap((it) => it.checks ?? []) };
+  };
+  const queueOf = (id: string): string => {
+    const { persistence } = policyOf(id) as { persistence?: { queue?: string } };
+    return contextOf(id).queue ?? persistence?.queue ?? 'main';
+  };
+  const isReady = (task: Task): boolean => {
+    const { value, context } = task.getSnapshot();
+    return value === 'idle' && context.after.every((it) => contextOfTask(it)?.outcome === 'completed');
+  };
+  const factsOf = (id: string) => {
+    const queue = queueOf(id);
+    const ready = [...tasks.values()].filter((it) => it.getSnapshot().context.queue === queue && isReady(it)).length;
+    return {
+      policy: policyOf(id),
+      pendingTasks: ready + (depths.get(queue) ?? 0),
+      tasks: contextOf(id).tasks.map((task) => {
+        const { hooks = [], iteration = null, checkpoints = [] } = contextOfTask(task) ?? {};
+        return { task, hooks, iteration, phase: checkpoints.findLast((it) => it.phase !== null)?.phase ?? null };
+      }),
+    };
+  };
+
+  const sendTask = (id: string, type: string, data: object, more: object = {}) => {
+    const actor = tasks.get(id);
+    if (actor === undefined) return;
+    const holder = workers.get(actor.getSnapshot().context.worker ?? '')?.getSnapshot().context.worker;
+    const before = actor.getSnapshot().context.validated;
+    const facts = { files: holder?.files, labels: holder?.labels, ...more };
+    actor.send({ type, data, seq, atMs: nowMs, facts, ...more } as never);
+    const { validated } = actor.getSnapshot().context;
+    if (validated !== before) results.push(...validated.map((it) => it.result));
+  };
+  const sendWorker = (id: string, type: string, data: object, more: object = {}) => {
+    const actor = workerOf(id);
+    const before = contextOf(id);
+    actor.send({ type, data, seq, atMs: nowMs, facts: { ...factsOf(id), ...more } } as never);
+    const after = contextOf(id);
+    const { value } = actor.getSnapshot();
+    if (after.attempt !== null && before.attempt === null)
+      for (const task of after.tasks) sendTask(task, 'attempt.opened', {});
+    if (after.lastDecision !== before.lastDecision && after.lastDecision !== null) {
+      results.push(after.lastDecision);
+      for (const task of before.tasks) {
+        sendTask(task, 'attempt.opened', {});
+        sendTask(task, 'attempt.closed', {}, { disposition: after.lastDisposition, escalation: null });
+      }
+    }
+    if (type !== 'task.lost')
+      for (const task of before.tasks.filter((it) => !after.tasks.includes(it))) {
+        const steps = before.plan.filter((step) => step.task === task);
+        if (steps.length > 0) sendTask(task, 'steps.returned', {}, { steps });
+        if (type === 'session.ended' || type === 'worker.retired') sendTask(task, 'task.released', { task });
+      }
+    const isWork = ['prompt.submitted', 'tool.started', 'tool.used', 'plan.updated', 'step.updated', 'task.claimed'];
+    if (isWork.includes(type) && value.state === 'working')
+      for (const task of after.tasks)
+        if (tasks.get(task)?.getSnapshot().value === 'blocked') sendTask(task, 'work.resumed', {});
+  };
+
+  /** When an open attempt is looked at again; null: never. */
+  const wakeMs = (id: string): number | null => {
+    const { attempt, tasks: held, activeMs } = contextOf(id);
+    if (attempt === null) return null;
+    if (attempt.pending !== null) return attempt.pending.deadlineMs;
+    const { holdUntilMs, idleLimitMs } = attempt;
+    return held.length > 0 || idleLimitMs === null ? holdUntilMs : Math.min(holdUntilMs, activeMs + idleLimitMs);
+  };
+  const wakeHeld = () => {
+    for (const id of workers.keys())
+      if (contextOf(id).attempt?.isHeld && factsOf(id).pendingTasks > 0)
+        sendWorker(id, 'timer.fired', { timer: 'attempt' });
+  };
+  const advance = (toMs: number) => {
+    for (;;) {
+      const due = [...workers.keys()].map((id) => ({ id, atMs: wakeMs(id) })).filter((it) => it.atMs !== null);
+      const next = due.sort((a, b) => (a.atMs as number) - (b.atMs as number))[0];
+      const evaluation = [...tasks].flatMap(([id, it]) =>
+        it.getSnapshot().context.evaluations.map(({ attempt, pending }) => ({ id, attempt, atMs: pending.deadlineMs })),
+      )[0];
+      if (evaluation !== undefined && evaluation.atMs <= toMs) {
+        nowMs = evaluation.atMs;
+        sendTask(evaluation.id, 'timer.fired', { timer: 'evaluation', attempt: evaluation.attempt });
+      } else if (next !== undefined && (next.atMs as number) <= toMs) {
+        nowMs = next.atMs as number;
+        sendWorker(next.id, 'timer.fired', { timer: 'attempt' });
+        wakeHeld();
+      } else break;
+    }
+    nowMs = Math.max(nowMs, toMs);
+  };
+
+  const foldTask = ({ id, type, data }: TaskEntry) => {
+    const creating = ['task.created', 'hook.registered', 'iteration.started', 'checkpoint.saved'];
+    if (!tasks.has(id) && !creating.includes(type)) return;
+    const holder = taskOf(id, null).getSnapshot().context.worker;
+    sendTask(id, type, data);
+    if (holder === null) return;
+    if (type === 'task.created' && data.plan !== undefined)
+      workerOf(holder).send({
+        type: 'task.planned',
+        data: { task: id },
+        seq,
+        atMs: nowMs,
+        facts: { plan: data.plan },
+      } as never);
+    if (type === 'task.cancelled') sendWorker(holder, 'task.lost', { task: id });
+    if (type === 'iteration.started' || type === 'iteration.advanced') workerOf(holder).send({ type: 'files.cleared' });
+  };
+  const foldWorker = ({ id, type, data }: WorkerEntry) => {
+    workerOf(id);
+    const { task } = data as { task?: string };
+    if (type === 'task.claimed') {
+      const actor = taskOf(task as string, queueOf(id));
+      const { plan } = actor.getSnapshot().context;
+      sendTask(task as string, type, data, { worker: id });
+      sendWorker(id, type, data, { plan });
+    } else if (task !== undefined) {
+      if (!contextOf(id).tasks.includes(task)) return;
+      sendTask(task, type, data);
+      sendWorker(id, type, data);
+    } else sendWorker(id, type, data);
+  };
+
+  return {
+    results,
+    send(atMs, subject, fields) {
+      seq += 1;
+      const text = JSON.stringify(fields ?? {});
+      const entry = readEntry(`stopgate.main.${subject}`, text, text.length);
+      if (entry === null) return null;
+      if (!('data' in entry)) return entry.message;
+      advance(Math.max(atMs, nowMs));
+      const { area, id, type } = entry;
+      if (area === 'worker') foldWorker(entry);
+      else if (area === 'task') foldTask(entry);
+      else if (area === 'queue') depths.set(id, entry.data.pending);
+      else if (area === 'ownWorker') {
+        const isOperator = type === 'worker.retired' || type === 'input.answered' || type.startsWith('escalation.');
+        if (type !== 'timer.fired' && (isOperator || workers.has(id))) sendWorker(id, type, entry.data);
+      } else if (area === 'ownTask') {
+        if (type !== 'timer.fired') sendTask(id, type, entry.data);
+      } else if (type === 'policy.set')
+        ({ policies, assign = [] } = fields as { policies: typeof policies; assign?: Row[] });
+      wakeHeld();
+      return null;
+    },
+    worker(id) {
+      if (!workers.has(id)) return null;
+      const { value, context } = workerOf(id).getSnapshot();
+      return { state: value.state, tasks: context.worker.tasks, plan: context.worker.plan };
+    },
+  };
+}
