@@ -268,7 +268,7 @@ const timeoutOf = ({ deadlineMs, sinceMs }: PendingCheck): number => deadlineMs 
 /** What is checked, whatever the policy calls it: an answer about other files is none. */
 function questionOf(check: PendingCheck): string {
   if (check.by === 'hooks') return `hook ${check.key}`;
-  const { name: _, when: __, onError: ___, timeoutMs: ____, ...question } = check.check;
+  const { name: _, base: __, when: ___, onError: ____, timeoutMs: _____, ...question } = check.check;
   return JSON.stringify(question);
 }
 

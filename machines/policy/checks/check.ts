@@ -26,9 +26,10 @@ export type CheckForm = {
   timeout?: number | undefined;
 };
 
-/** `timeoutMs` is how long its answer may take; null: 120 s. A member takes `onError` and `timeout` from its group. */
+/** `base`: its name without the number that tells it from others. `timeoutMs` is how long its answer may take; null: 120 s. A member takes `onError` and `timeout` from its group. */
 export type CheckSettings = {
   readonly name: string;
+  readonly base: string;
   readonly when: Condition | null;
   readonly onError: OnError;
   readonly timeoutMs: number | null;

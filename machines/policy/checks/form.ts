@@ -45,8 +45,10 @@ function normalizeCheck(form: CheckForm, taken: Names, group: Inherited): Check 
   const kind = kinds.find((it) => form[it] !== undefined) as Kind;
   const { normalize, defaultName } = checkKinds[kind] as CheckKind<Kind>;
   const value = form[kind] as NonNullable<CheckForm[Kind]>;
+  const base = form.name ?? defaultName?.(value) ?? kind;
   const settings: CheckSettings = {
-    name: freeName(form.name ?? defaultName?.(value) ?? kind, taken),
+    name: freeName(base, taken),
+    base,
     when: form.when ?? null,
     onError: form.onError ?? group.onError,
     timeoutMs: form.timeout ?? group.timeoutMs,
@@ -58,7 +60,7 @@ function normalizeCheck(form: CheckForm, taken: Names, group: Inherited): Check 
 export function joinChecks(lists: readonly (readonly Check[])[]): Check[] {
   const taken: Names = new Map();
   const rename = (check: Check): Check => {
-    const name = freeName(check.name, taken);
+    const name = freeName(check.base, taken);
     return 'of' in check ? { ...check, name, of: check.of.map(rename) } : { ...check, name };
   };
   return lists.flat().map(rename);
