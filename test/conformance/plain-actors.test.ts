@@ -1,6 +1,6 @@
 /** The protocol's cases by the exported machines under plain `createActor`, with documented facts (protocol.md §4). */
 import { readdirSync, readFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { describe, it } from 'vitest';
 import { parseIsoTime } from '../../machines/index.ts';
 import { spellTimes, timeOf } from '../support/case-times.ts';
 import { type Case, expectResults } from '../support/cases.ts';

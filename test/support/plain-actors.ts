@@ -17,7 +17,6 @@ import {
 
 type Form = { persistence?: unknown; checks?: unknown[] };
 type Row = { agent?: string; worker?: string; labels?: Record<string, string>; policy: string };
-type Data = Record<string, unknown>;
 type Worker = ActorRefFrom<typeof workerMachine>;
 type Task = ActorRefFrom<typeof taskMachine>;
 
