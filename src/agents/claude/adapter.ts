@@ -6,7 +6,7 @@ import type { InputAnswer } from '../../../machines/index.ts';
 import { questionsIn } from '../../../machines/values/asked-questions.ts';
 import { type Adapter, createHookReader, type DraftEntries, type EventTable } from '../shared/adapter.ts';
 import { backgroundMax, draftBackground } from '../shared/background-work.ts';
-import { answerWithResolution, createStopCalls, draftToolOf } from '../shared/claude-calls.ts';
+import { answerWithResolution, createStopCalls, draftToolCall, draftToolOf } from '../shared/claude-calls.ts';
 import {
   draftPrompt,
   draftRegistration,
@@ -114,7 +114,7 @@ function draftBackgroundEnds(prompt: string): readonly EntryDraft[] {
 
 function draftToolStart(call: ClaudeCall, prior: PriorWorker): readonly EntryDraft[] {
   if (isOutput(call)) return draftToolResult(prior);
-  if (call.tool_name !== questionTool) return [heartbeat];
+  if (call.tool_name !== questionTool) return [draftToolCall(call)];
   return [{ type: 'input.requested', data: describeQuestion(questionTool, call.tool_input) }];
 }
 

@@ -16,7 +16,7 @@ import {
   text,
 } from '../shared/adapter.ts';
 import { allowNotice, blockAnswer } from '../shared/block-text.ts';
-import { callerOf, isStop } from '../shared/claude-calls.ts';
+import { callerOf, draftToolCall, isStop } from '../shared/claude-calls.ts';
 import {
   type BaseCall,
   draftPrompt,
@@ -60,6 +60,7 @@ const events: EventTable<CodexCall> = new Map<string, DraftEntries<CodexCall>>([
   ['UserPromptSubmit', (call, prior) => [draftPrompt(call.prompt ?? '', prior)]],
   // The request itself is stored by `ask`.
   ['PermissionRequest', () => []],
+  ['PreToolUse', (call) => [draftToolCall(call)]],
   ['PostToolUse', (call, prior) => [...draftToolResult(prior), ...draftToolEnd(call, prior)]],
   ['Stop', (_call, prior) => draftResumption(prior)],
   ['SubagentStart', (call, prior) => [draftRegistration(name, call, prior)]],

@@ -13,6 +13,7 @@ import {
   draftResumption,
   draftSessionEnd,
   draftSessionStart,
+  draftToolStart,
   draftToolUse,
   type EntryDraft,
   heartbeat,
@@ -30,6 +31,7 @@ const events: EventTable<CopilotCall> = new Map<string, DraftEntries<CopilotCall
   ['userPromptSubmitted', (call, prior) => [draftPrompted(call.prompt ?? '', prior)]],
   // Not `permissionRequest`: it comes before every tool, even if no person is asked.
   ['notification', (call) => (isPermission(call) ? [draftInputRequest(call.message, 'permission')] : [heartbeat])],
+  ['preToolUse', ({ toolName: tool }) => [draftToolStart({ tool })]],
   ['postToolUse', (call, prior) => [...draftResumption(prior), ...draftToolEnd(call, prior)]],
   [
     'postToolUseFailure',

@@ -23,6 +23,7 @@ import {
   draftResumption,
   draftSessionEnd,
   draftSessionStart,
+  draftToolStart,
   draftToolUse,
   type EntryDraft,
   toAttempt,
@@ -54,6 +55,7 @@ const nothing: DraftEntries<GeminiCall> = () => [];
 const events: EventTable<GeminiCall> = new Map<string, DraftEntries<GeminiCall>>([
   ['SessionStart', (call, prior) => draftSessionStart(name, call, prior)],
   ['BeforeAgent', (call, prior) => [draftPrompt(call.prompt ?? '', prior)]],
+  ['BeforeTool', ({ tool_name: tool }) => [draftToolStart({ tool })]],
   ['AfterTool', (call, prior) => [...draftResumption(prior), ...draftToolEnd(call, prior)]],
   ['AfterAgent', (_call, prior) => draftResumption(prior)],
   ['Notification', (call) => (isPermission(call) ? [draftInputRequest(call.message, 'permission')] : [])],

@@ -27,6 +27,7 @@ import {
   draftResumption,
   draftSessionEnd,
   draftToolResult,
+  draftToolStart,
   draftToolUse,
   type EntryDraft,
   heartbeat,
@@ -91,6 +92,7 @@ const nothing: DraftEntries<OpencodeCall> = () => [];
 const events: EventTable<OpencodeCall> = new Map<string, DraftEntries<OpencodeCall>>([
   ['session.created', (call, prior) => (isNew(call, prior) ? [draftRegistration(name, call, prior)] : [heartbeat])],
   ['chat.message', draftPrompted],
+  ['tool.execute.before', ({ input }) => [draftToolStart({ tool: input?.tool, id: input?.callID })]],
   ['tool.execute.after', (call, prior) => [...draftToolResult(prior), draftToolEnd(call, prior)]],
   ['todo.updated', draftPlan],
   // The requests themselves are stored by `ask`.

@@ -81,6 +81,9 @@ export const StopgatePlugin = async ({ client, directory }: { client: Client; di
       stopWaiting(state, input.sessionID);
       post(state, 'chat.message', { input: { sessionID: input.sessionID }, output: { parts } });
     },
+    'tool.execute.before': async ({ sessionID, tool, callID }: Input) => {
+      post(state, 'tool.execute.before', { input: { sessionID, tool, callID } });
+    },
     // Only what is needed: the arguments and the output of a tool may be large.
     'tool.execute.after': async ({ sessionID, tool, callID, args }: Input, { metadata }: Output) => {
       post(state, 'tool.execute.after', {

@@ -1,6 +1,6 @@
 import { type Adapter, createHookReader, type DraftEntries, type EventTable } from '../shared/adapter.ts';
 import { draftBackground } from '../shared/background-work.ts';
-import { answerWithResolution, createStopCalls, draftToolOf } from '../shared/claude-calls.ts';
+import { answerWithResolution, createStopCalls, draftToolCall, draftToolOf } from '../shared/claude-calls.ts';
 import {
   draftPrompt,
   draftRegistration,
@@ -34,7 +34,7 @@ const events: EventTable<QwenCall> = new Map<string, DraftEntries<QwenCall>>([
     (call, prior) => (prior.resolution === null ? draftSessionStart(name, call, prior) : [heartbeat]),
   ],
   ['UserPromptSubmit', ({ prompt = '' }, prior) => (prompt === '' ? [heartbeat] : [draftPrompt(prompt, prior)])],
-  ['PreToolUse', (call, prior) => (isOutput(call) ? draftToolResult(prior) : [heartbeat])],
+  ['PreToolUse', (call, prior) => (isOutput(call) ? draftToolResult(prior) : [draftToolCall(call)])],
   // The request itself is stored by `ask`. An allowed question would go on without its answers, so that one is not held.
   [
     'PermissionRequest',

@@ -8,7 +8,7 @@ import {
   resolutionText,
   unjudgedStepText,
 } from './block-text.ts';
-import { type BaseCall, draftToolUse, type EntryDraft, toAttempt } from './entry-drafts.ts';
+import { type BaseCall, draftToolStart, draftToolUse, type EntryDraft, toAttempt } from './entry-drafts.ts';
 import type { PriorWorker } from './prior-worker.ts';
 import { toId } from './safe-id.ts';
 import type { UnsolicitedCheck } from './unsolicited-checks.ts';
@@ -65,6 +65,10 @@ export const answerWithResolution =
     resolution === null || !events.includes(event)
       ? null
       : { hookSpecificOutput: { hookEventName: event, additionalContext: resolutionText(resolution) } };
+
+/** For `PreToolUse`. */
+export const draftToolCall = ({ tool_name: tool, tool_use_id: id }: ToolCall): EntryDraft =>
+  draftToolStart({ tool, id });
 
 /** `pathKeys`: the field of a writing tool's input that names the file. A failed write is assumed to have changed nothing. */
 export const draftToolOf =

@@ -99,13 +99,21 @@ export type ToolUse = {
   readonly files?: readonly unknown[];
 };
 
+/** Before it runs: while it does, its worker does not become stale (protocol.md §3). */
+export function draftToolStart({ tool, id }: Pick<ToolUse, 'tool' | 'id'>): EntryDraft {
+  if (tool === undefined || tool === '') return heartbeat;
+  return { type: 'tool.started', data: { tool: firstChars(tool, nameCharsMax), ...callOf(id) } };
+}
+
+/** The same at its start and at its end. */
+const callOf = (id: string | undefined): object => (id === undefined ? {} : { call: firstChars(id, nameCharsMax) });
+
 export function draftToolUse(use: ToolUse, { cwd }: BaseCall, prior: PriorWorker): EntryDraft {
   const { tool, ok, id } = use;
   if (tool === undefined || tool === '') return heartbeat;
-  const call = id === undefined ? {} : { call: firstChars(id, nameCharsMax) };
   const files = toolFiles(use.files ?? [], prior.cwd ?? cwd ?? null);
   const changed = files.length === 0 ? {} : { files };
-  return { type: 'tool.used', data: { tool: firstChars(tool, nameCharsMax), ok, ...call, ...changed } };
+  return { type: 'tool.used', data: { tool: firstChars(tool, nameCharsMax), ok, ...callOf(id), ...changed } };
 }
 
 /**

@@ -14,6 +14,7 @@ import {
   draftRegistration,
   draftResumption,
   draftSessionEnd,
+  draftToolStart,
   draftToolUse,
   type EntryDraft,
 } from '../shared/entry-drafts.ts';
@@ -30,6 +31,8 @@ const bodySchema = z.object({
   cwd: z.string().min(1).optional(),
   text: z.string().optional(),
   tool: z.string().min(1).optional(),
+  /** The tool's own id of its call, at its start and at its end. */
+  call: z.string().min(1).optional(),
   ok: z.boolean().optional(),
   steps: z.array(z.object({ title: z.string(), status: z.string(), step: idSchema.optional() })).optional(),
   reason: z.string().optional(),
@@ -39,6 +42,7 @@ type ShellCall = Omit<BaseCall, 'worker'> & z.infer<typeof bodySchema>;
 const events: EventTable<ShellCall> = new Map<string, DraftEntries<ShellCall>>([
   ['start', (call, prior) => [draftRegistration(name, call, prior)]],
   ['prompt', (call, prior) => [draftPrompt(call.text ?? '', prior)]],
+  ['tool-start', ({ tool = 'command', call: id }) => [draftToolStart({ tool, id })]],
   ['tool', (call, prior) => [...draftResumption(prior), draftTool(call, prior)]],
   ['plan', ({ steps }) => (steps === undefined ? [] : [wholePlan(steps)])],
   ['stop', (_call, prior) => draftResumption(prior)],
@@ -75,5 +79,6 @@ function readAttempt(call: ShellCall) {
 }
 
 function draftTool(call: ShellCall, prior: PriorWorker): EntryDraft {
-  return draftToolUse({ tool: call.tool ?? 'command', ok: call.ok ?? true, files: call.files ?? [] }, call, prior);
+  const { tool = 'command', ok = true, call: id, files = [] } = call;
+  return draftToolUse({ tool, ok, id, files }, call, prior);
 }

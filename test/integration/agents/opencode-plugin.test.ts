@@ -148,13 +148,17 @@ test('events are posted in their order, tools without their output', async () =>
   await event('session.created');
   await message('say hello');
   await event('todo.updated');
+  const starting = recorded('tool.execute.before') as { input: never };
+  await plugin['tool.execute.before'](starting.input);
   const { input, output } = recorded('tool.execute.after') as never;
   await plugin['tool.execute.after'](input, output);
   await event('message.part.delta');
   await event('session.idle');
-  await settled(5);
-  expect(events()).toEqual(['session.created', 'chat.message', 'todo.updated', 'tool.execute.after', 'session.idle']);
-  expect(posted[3]?.body).toEqual({
+  await settled(6);
+  expect(events()).toEqual([
+    ...['session.created', 'chat.message', 'todo.updated', 'tool.execute.before', 'tool.execute.after', 'session.idle'],
+  ]);
+  expect(posted[4]?.body).toEqual({
     input: { sessionID: root, tool: 'bash', callID: 'call_fake_2_0', args: {} },
     output: { metadata: { exit: 0 } },
     directory: '/workspace/project',

@@ -25,7 +25,11 @@ const shownBy: Readonly<Record<string, Readonly<Record<string, readonly string[]
       'learns how an escalation was resolved',
       'usage limits',
     ],
-    'test/unit/agents/claude-work.test.ts': ['last message', 'reports that it waits for a person'],
+    'test/unit/agents/claude-work.test.ts': [
+      'last message',
+      'reports that it waits for a person',
+      'reports when a tool starts, so that a long one does not make it stale',
+    ],
     'test/system/agents/claude-wake.test.ts': ['is woken when it is resolved'],
     'test/system/agents/claude-question.test.ts': ['an operator can answer for the person (`ask`)'],
     'test/integration/agents/unsolicited-checks.test.ts': ['a stop that could not be judged'],
@@ -90,7 +94,11 @@ const shownBy: Readonly<Record<string, Readonly<Record<string, readonly string[]
       'structured output',
       'learns how an escalation was resolved',
     ],
-    'test/unit/agents/qwen.test.ts': ['last message', 'reports that it waits for a person'],
+    'test/unit/agents/qwen.test.ts': [
+      'last message',
+      'reports that it waits for a person',
+      'reports when a tool starts, so that a long one does not make it stale',
+    ],
   },
   Cursor: {
     'test/unit/agents/agents.test.ts': ['may stop after three blocks'],
@@ -110,13 +118,20 @@ const shownBy: Readonly<Record<string, Readonly<Record<string, readonly string[]
     ],
     'test/integration/agents/opencode-plugin.test.ts': [
       'last message',
+      'reports when a tool starts, so that a long one does not make it stale',
       'hooks over HTTP',
       'a stop that could not be judged',
     ],
     'test/unit/agents/opencode.test.ts': ['usage limits'],
   },
   'anything, by a command': {
-    'test/unit/agents/shell.test.ts': ['event that asks to stop', 'answer that blocks', 'plan', 'last message'],
+    'test/unit/agents/shell.test.ts': [
+      'event that asks to stop',
+      'answer that blocks',
+      'plan',
+      'last message',
+      'reports when a tool starts, so that a long one does not make it stale',
+    ],
     'test/unit/agents/agents.test.ts': ['may stop after three blocks'],
     'test/integration/hook-command/hook.test.ts': ['a stop that could not be judged'],
   },

@@ -1,10 +1,11 @@
 /** Claude Code at work: its tools, its plan, its background work, and the output of a stop. */
 import { describe, expect, test } from 'vitest';
 import { type PriorWorker, unknownWorker } from '../../../src/agents/index.ts';
-import { draftsOf, heartbeat } from './entry-drafts.ts';
+import { draftsOf } from './entry-drafts.ts';
 import { recorded } from './recordings/claude.ts';
 
 const { translate, drafts } = draftsOf('claude');
+const call = { tool: 'Bash', call: 'toolu_fake_1_0' };
 const bash = ['tool.used', { tool: 'Bash', ok: true, call: 'toolu_fake_1_0' }];
 const session = 'b196feb6-47b9-4de4-b065-6c0a87fc41c0';
 const child = '5e29e641-46ab-471e-ac1c-2c2c7e38f1ee-a8e954343990513d2';
@@ -61,7 +62,14 @@ describe('tools', () => {
     expect(drafts(recorded('PostToolUseFailure'), known).slice(0, 2)).toEqual(first);
     // A refused permission leaves no result: only the stop shows that the agent waits no more.
     expect(drafts(recorded('Stop'), known)).toEqual(first);
-    expect(drafts(recorded('PreToolUse'), known)).toEqual([heartbeat]);
+    expect(drafts(recorded('PreToolUse'), known)).toEqual([['tool.started', call]]);
+  });
+
+  test('a tool has the same id when it starts and when it has ended', () => {
+    const [[, started] = []] = drafts(recorded('PreToolUse'));
+    const [[, used] = []] = drafts(recorded('PostToolUse'));
+    expect(started).toEqual(call);
+    expect(used).toMatchObject(call);
   });
 
   test('a question waits for a person', () => {

@@ -54,7 +54,7 @@ const expectations: Record<string, { says: unknown[]; worker?: string; stop?: st
   PostToolUse: { says: [bash], worker: session },
   PostToolUseFailure: { says: [['tool.used', { tool: 'Bash', ok: false, call: 'toolu_fake_2_0' }]] },
   PreCompact: { says: [heartbeat] },
-  PreToolUse: { says: [heartbeat] },
+  PreToolUse: { says: [['tool.started', { tool: 'Bash', call: 'toolu_fake_1_0' }]] },
   'PreToolUse.StructuredOutput': { says: [], stop: '{"answer":"x"}', stopReason: 'structured_output' },
   SessionEnd: { says: [['session.ended', { reason: 'other' }]] },
   'SessionStart.compact': { says: [] },
@@ -109,7 +109,7 @@ describe('each recorded call', () => {
 
 describe('the first call of a session', () => {
   test('registers it, without a heartbeat', () => {
-    expect(translate(recorded('PreToolUse'), unknownWorker).entries).toEqual([
+    expect(translate(recorded('PostToolBatch'), unknownWorker).entries).toEqual([
       {
         entity: 'worker',
         id: session,

@@ -26,7 +26,7 @@ const expectations: Record<string, { says: unknown[]; worker?: string; stop?: st
     ],
   },
   PreCompact: { says: [heartbeat] },
-  PreToolUse: { says: [heartbeat] },
+  PreToolUse: { says: [['tool.started', { tool: 'Bash', call: 'call_fake_1_0' }]] },
   SessionEnd: { says: [['session.ended', { reason: 'other' }]] },
   SessionStart: { says: [['worker.registered', { agent: 'codex', cwd: '/workspace/project' }]] },
   Stop: { says: [], stop: 'First attempt to stop.' },

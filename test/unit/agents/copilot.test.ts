@@ -40,7 +40,7 @@ const expectations: Record<string, { says: unknown[]; worker?: string; stop?: { 
     ],
     worker: child,
   },
-  preToolUse: { says: [heartbeat] },
+  preToolUse: { says: [['tool.started', { tool: 'bash' }]] },
   sessionEnd: { says: [['session.ended', { reason: 'complete' }]] },
   sessionStart: { says: [heartbeat] },
   subagentStart: {

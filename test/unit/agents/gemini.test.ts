@@ -24,7 +24,7 @@ const expectations: Record<string, { says: unknown[]; stop?: string }> = {
   'BeforeAgent.after-block': { says: [heartbeat] },
   BeforeAgent: { says: [['prompt.submitted', { text: 'say hello' }]] },
   BeforeModel: { says: [] },
-  BeforeTool: { says: [heartbeat] },
+  BeforeTool: { says: [['tool.started', { tool: 'run_shell_command' }]] },
   BeforeToolSelection: { says: [] },
   PreCompress: { says: [] },
   SessionEnd: { says: [['session.ended', { reason: 'exit' }]] },

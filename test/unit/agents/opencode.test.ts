@@ -28,7 +28,7 @@ const expectations: Record<string, { says: unknown[]; stops?: true }> = {
   'session.updated': { says: [] },
   'todo.updated': { says: [['plan.updated', { steps: [{ title: 'write tests', status: 'pending' }] }]] },
   'tool.execute.after': { says: [['tool.used', { tool: 'bash', ok: true, call: 'call_fake_2_0' }]] },
-  'tool.execute.before': { says: [heartbeat] },
+  'tool.execute.before': { says: [['tool.started', { tool: 'bash', call: 'call_fake_2_0' }]] },
 };
 
 describe('each recorded call', () => {

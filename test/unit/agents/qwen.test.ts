@@ -24,7 +24,7 @@ const expectations: Record<string, { says: unknown[]; stop?: object; by?: string
     says: [['tool.used', { tool: 'write_file', ok: true, ...call('PostToolUse.write_file'), files: ['a.txt'] }]],
   },
   PostToolUseFailure: { says: [['tool.used', { tool: 'read_file', ok: false, ...call('PostToolUseFailure') }]] },
-  PreToolUse: { says: [heartbeat] },
+  PreToolUse: { says: [['tool.started', { tool: 'run_shell_command', ...call('PostToolUse') }]] },
   'PreToolUse.structured_output': { says: [], stop: { stopReason: 'structured_output', output: '{"answer":1}' } },
   SessionEnd: { says: [['session.ended', { reason: 'prompt_input_exit' }]] },
   SessionStart: { says: [['worker.registered', { agent: 'qwen', cwd: '/workspace/project' }]] },

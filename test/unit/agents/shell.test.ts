@@ -38,6 +38,8 @@ test('a stop accepts all fields of an attempt; a long output is cut', () => {
 test.each([
   ['start', { cwd: '/w' }, [['worker.registered', { agent: 'shell', cwd: '/w' }]]],
   ['prompt', { text: 'go' }, [['prompt.submitted', { text: 'go' }]]],
+  ['tool-start', { tool: 'make', call: 'c1' }, [['tool.started', { tool: 'make', call: 'c1' }]]],
+  ['tool', { tool: 'make', call: 'c1' }, [['tool.used', { tool: 'make', ok: true, call: 'c1' }]]],
   [
     'tool',
     { tool: 'make', ok: false, files: ['/workspace/project/a.md'] },
@@ -63,7 +65,11 @@ test('a block is a decision and its reason; anything else is an empty answer', (
 describe('what is wrong is an error', () => {
   test.each([
     ['no worker', {}, 'worker'],
-    ['an event of another name', { worker: 'w1', event: 'plann' }, 'these are: start, prompt, tool, plan, stop, end'],
+    [
+      'an event of another name',
+      { worker: 'w1', event: 'plann' },
+      'these are: start, prompt, tool-start, tool, plan, stop, end',
+    ],
     ['a worker that is not an id', { worker: 'a.b' }, 'worker'],
     ['an output that is no text', { worker: 'w1', output: 5 }, 'output'],
     ['rules in another shape', { worker: 'w1', validation: { tests: true } }, 'validation'],
