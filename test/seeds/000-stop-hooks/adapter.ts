@@ -45,20 +45,25 @@ export const adapter = [
       expect(await fleet.claude('Stop')).toBeNull();
       expect(fleet.causes(session)).toEqual(['no-policy']);
     }),
-    holds('at the cap the validator is not invoked: an empty answer, and a warning', async ({ service }) => {
-      const { name, asked } = await service.serveCheck(() => ({ complete: false, reason: 'never' }));
-      const worker = await service.worker({ checks: [{ remote: name }], retries: 1 });
-      expect(await worker.stop()).toMatchObject({ decision: 'block' });
-      expect(await worker.stop()).toMatchObject({ decision: 'allow', cause: 'capped' });
-      expect(asked).toHaveLength(1);
-      expect(service.warnings).toContainEqual(
-        expect.objectContaining({ message: 'stop allowed at the cap', workerId: worker.id }),
-      );
-      const fleet = createClaudeFleet({ ...planned, retries: 0 });
-      await fleet.mark('pending');
-      expect(await fleet.claude('Stop')).toBeNull();
-      expect(fleet.causes(session)).toEqual(['capped']);
-    }),
+    differs(
+      'at the cap the validator is not invoked: an empty answer, and a warning',
+      'it is asked once more: work that was finished after the last block is complete, and only what fails again is capped, with a warning',
+      async ({ service }) => {
+        const { name, asked } = await service.serveCheck(() => ({ complete: asked.length === 4, reason: 'not yet' }));
+        const worker = await service.worker({ checks: [{ remote: name }], retries: 1 });
+        expect(await worker.stop()).toMatchObject({ decision: 'block' });
+        expect(await worker.stop()).toMatchObject({ decision: 'allow', cause: 'capped' });
+        expect(service.warnings).toContainEqual(
+          expect.objectContaining({ message: 'stop allowed at the cap', workerId: worker.id }),
+        );
+        expect(await worker.stop()).toMatchObject({ decision: 'block' });
+        expect(await worker.stop()).toMatchObject({ decision: 'allow', cause: 'complete' });
+        const fleet = createClaudeFleet({ ...planned, retries: 0 });
+        await fleet.mark('pending');
+        expect(await fleet.claude('Stop')).toBeNull();
+        expect(fleet.causes(session)).toEqual(['capped']);
+      },
+    ),
     holds('not complete: the retry count goes up by one', () => {
       const log = createVirtualLog({ default: planned });
       log.publish('12:00', 'worker.w.plan.updated', planOf('pending'));
