@@ -7,7 +7,7 @@ import { AppError } from './errors.ts';
 export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  const issues = toIssues(parsed.error);
+  const issues = toIssues(parsed.error, value);
   throw new AppError('input.bad', describeIssues(issues), { issues });
 }
 

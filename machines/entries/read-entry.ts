@@ -40,7 +40,7 @@ function readShape(address: Address, fields: unknown): Entry | Refusal {
   if (fault !== null) return refuse(address, 'BAD_SHAPE', describeIssues([fault]), [fault]);
   const result = schema.safeParse(fields);
   if (result.success) return { area, fleet, id, type, data: result.data } as Entry;
-  const issues = toIssues(result.error);
+  const issues = toIssues(result.error, fields);
   const isBadId = issues.some((issue) => issue.message === idFault);
   return refuse(address, isBadId ? 'BAD_ID' : 'BAD_SHAPE', describeIssues(issues), issues);
 }

@@ -1,5 +1,6 @@
 /** Why a message is not an entry, or is not valid in the current state. */
 import type { z } from 'zod';
+import { describeIssue } from '../values/describe-issue.ts';
 
 /** In the order in which an entry is validated. */
 export const refusalCodes = ['TOO_LARGE', 'BAD_ID', 'UNKNOWN_TYPE', 'NOT_JSON', 'BAD_SHAPE'] as const;
@@ -25,11 +26,16 @@ export type RefusedEntry = {
 
 const issuesMax = 20;
 
-export function toIssues(error: z.ZodError): Issue[] {
-  return error.issues.slice(0, issuesMax).map((issue) => {
-    const isMissing = issue.code === 'invalid_type' && issue.message.endsWith('received undefined');
-    return { path: issue.path.map(String).join('.'), message: isMissing ? 'is missing' : issue.message };
-  });
+/** @param value what was parsed */
+export function toIssues(error: z.ZodError, value: unknown): Issue[] {
+  return error.issues
+    .slice(0, issuesMax)
+    .flatMap((issue) => describeIssue(issue, value))
+    .slice(0, issuesMax)
+    .map(({ path, message }) => ({
+      path: path.map(String).join('.'),
+      message: path.length === 0 && message.startsWith('must ') ? `the value ${message}` : message,
+    }));
 }
 
 export function describeIssues(issues: readonly Issue[]): string {

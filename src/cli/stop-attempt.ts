@@ -119,13 +119,13 @@ async function readBody({ flags, io, note }: Context<Asked>): Promise<Record<str
   const { attemptSchema, toIssues } = await import('../../machines/index.ts');
   const checked = attemptSchema.safeParse(body);
   if (checked.success) return body;
-  throw new AppError('input.bad', 'this is not a valid stop.attempted', { issues: toIssues(checked.error) });
+  throw new AppError('input.bad', 'this is not a valid stop.attempted', { issues: toIssues(checked.error, body) });
 }
 
 async function describeNonDecision(answer: unknown): Promise<AppError> {
   const { decisionSchema, describeIssues, toIssues } = await import('../../machines/index.ts');
   const { error } = decisionSchema.safeParse(answer);
-  const why = error === undefined ? '' : `: ${describeIssues(toIssues(error))}`;
+  const why = error === undefined ? '' : `: ${describeIssues(toIssues(error, answer))}`;
   return new AppError('service.unreachable', `the answer is not a decision${why}`);
 }
 

@@ -60,7 +60,10 @@ export function readAgentContext(payload: string): AgentContext {
   if (!json.ok) throw new AppError('input.bad', `this is not a check request: ${json.message}`);
   const parsed = requestSchema.safeParse(json.value);
   if (!parsed.success)
-    throw new AppError('input.bad', `this is not a check request: ${describeIssues(toIssues(parsed.error))}`);
+    throw new AppError(
+      'input.bad',
+      `this is not a check request: ${describeIssues(toIssues(parsed.error, json.value))}`,
+    );
   const { task, phase, agentOutput, draftContent, draftType, validationResults, ...rest } = parsed.data;
   return {
     taskId: task ?? null,

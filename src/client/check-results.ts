@@ -74,7 +74,7 @@ export function encodeReply(result: unknown): string {
     const forms = '{ action, reason } or { complete, reason }';
     throw new AppError(
       'check.failed',
-      `the check did not return a result (${forms}): ${describeIssues(toIssues(parsed.error))}`,
+      `the check did not return a result (${forms}): ${describeIssues(toIssues(parsed.error, result))}`,
     );
   }
   const fields: Record<string, unknown> = { ...parsed.data };

@@ -106,6 +106,6 @@ function toRequest(given: AttemptFields): AttemptFields {
   checkBytes('request', Buffer.byteLength(JSON.stringify(fields)));
   const parsed = attemptSchema.safeParse(fields);
   if (parsed.success) return fields;
-  const issues = toIssues(parsed.error);
+  const issues = toIssues(parsed.error, fields);
   throw new AppError('input.bad', `this is not a stop attempt: ${describeIssues(issues)}`, { issues });
 }

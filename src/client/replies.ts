@@ -69,5 +69,8 @@ export const readPersonWaits = (reply: unknown): Page<PersonWait> =>
 function read<Value>(schema: z.ZodType<Value>, what: string, reply: unknown): Value {
   const parsed = schema.safeParse(reply);
   if (parsed.success) return parsed.data;
-  throw new AppError('service.unreachable', `the reply is not a ${what}: ${describeIssues(toIssues(parsed.error))}`);
+  throw new AppError(
+    'service.unreachable',
+    `the reply is not a ${what}: ${describeIssues(toIssues(parsed.error, reply))}`,
+  );
 }

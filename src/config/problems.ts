@@ -1,5 +1,6 @@
 /** Turns zod's issues into messages for the author of a configuration. */
 import type { z } from 'zod';
+import { describeOne } from '../../machines/values/describe-issue.ts';
 import type { Path } from './position.ts';
 import { describeValue } from './values.ts';
 
@@ -51,7 +52,7 @@ function describeIssue(issue: Issue): string {
   if (code === 'invalid_value') return `${describeValue(input)} is not ${describeExpected(issue)}`;
   // Our own messages that start like this continue from the value.
   if (message.startsWith('is ')) return `${describeValue(input)} ${message}`;
-  return typeof input === 'number' ? `${message} (got ${input})` : message;
+  return describeOne(issue, input);
 }
 
 /** The form that is meant, where a word or a shell command line is a likely slip. */

@@ -90,7 +90,7 @@ function readInput(tool: Tool, given: unknown): never {
   );
   throw new AppError(
     'input.bad',
-    `${describeIssues(toIssues(parsed.error))}. ${tool.name} takes: ${fields.join(', ')}`,
+    `${describeIssues(toIssues(parsed.error, given))}. ${tool.name} takes: ${fields.join(', ')}`,
   );
 }
 

@@ -102,7 +102,7 @@ test('the packages are small: the client without anything, the service with all 
 
   const service = await weigh(installed());
   expect((await readdir(installed())).sort()).toEqual(['.bin', '.package-lock.json', '@stopgate', 'stopgate']);
-  expect(service.files.length).toBeLessThan(300);
+  expect(service.files.length).toBeLessThan(330); // of which 23 are the documentation
   expect(service.bytes).toBeLessThan((35 - natsServerMegabytes) * megabyte);
   expect(service.files.filter((file) => file.endsWith('.map'))).toEqual([]);
   const licences = await readFile(installed('stopgate/THIRD-PARTY-LICENSES'), 'utf8');
@@ -226,11 +226,13 @@ test.each([
     const program = await place().write('agent/agent.js', example);
     const cwd = dirname(program);
     expect(await findErrors(cwd)).toEqual([]);
-    const { stdout } = await run(process.execPath, [program], {
-      ...{ cwd, env: { ...env(), STOPGATE_NATS: deployment.server.url } },
-    });
     expect(linesOf(example)).toHaveLength(3);
-    expect(stdout.trim().split('\n')).toEqual(linesOf(example));
+    for (const time of ['first', 'second']) {
+      const { stdout } = await run(process.execPath, [program], {
+        ...{ cwd, env: { ...env(), STOPGATE_NATS: deployment.server.url } },
+      });
+      expect([time, ...stdout.trim().split('\n')]).toEqual([time, ...linesOf(example)]);
+    }
   },
   timeout,
 );

@@ -4,8 +4,8 @@ import { parseInput } from '../../src/parse-input.ts';
 
 test.each([
   [{}, 'id: is missing'],
-  [{ id: 7 }, 'id: Invalid input: expected string, received number'],
-  [[], 'Invalid input: expected object, received array'],
+  [{ id: 7 }, 'id: must be a string, not 7'],
+  [[], 'the value must be an object, not an empty list'],
 ])('of %j it says what is wrong where', (body, message) => {
   expect(() => parseInput(z.object({ id: z.string() }), body)).toThrow(
     expect.objectContaining({ code: 'input.bad', message }),

@@ -99,7 +99,7 @@ export const sessionName = z.string().min(1).max(1_000).transform(toId);
 export function readBody<Schema extends z.ZodType>(schema: Schema, body: unknown, title: string): z.output<Schema> {
   const read = schema.safeParse(body);
   if (read.success) return read.data;
-  const issues = toIssues(read.error);
+  const issues = toIssues(read.error, body);
   throw new AppError('input.bad', `this is not a hook call of ${title}: ${describeIssues(issues)}`, { issues });
 }
 

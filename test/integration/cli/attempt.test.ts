@@ -78,7 +78,7 @@ describe('the exit code', () => {
       '--fleet',
       standIn.newFleet(),
     ]);
-    expect(stderr).toContain('start one with "stopgate serve" or "stopgate dev"');
+    expect(stderr).toContain('start one with "npx stopgate serve" or "npx stopgate dev"');
     expect({ code, stdout }).toEqual({ code: 3, stdout: '' });
   });
 

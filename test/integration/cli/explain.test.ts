@@ -89,7 +89,7 @@ describe('explain', () => {
   });
 
   test.each([
-    [['w9'], 'this log has no decision of worker w9; "stopgate probe w9" says what one would be'],
+    [['w9'], 'this log has no decision of worker w9; "npx stopgate probe w9" says what one would be'],
     [['w1', '--attempt', 'a9'], 'this log has no decided attempt a9 of worker w1'],
   ])('%s: exit code 1', async (argv, says) => {
     expect(await explain(...argv)).toEqual({ code: 1, stdout: '', stderr: `stopgate: ${says}\n` });

@@ -48,7 +48,7 @@ const rows: readonly Row[] = [
   [
     'no server',
     3,
-    'connection refused; start one with "stopgate dev"',
+    'connection refused; start one with "npx stopgate dev"',
     () => ['decide', 'w1', '--nats', 'nats://127.0.0.1:1'],
   ],
   ['no host', 3, `there is no host 'no-such-host.invalid'`, () => ['workers', '--nats', 'nats://no-such-host.invalid']],

@@ -122,5 +122,8 @@ test('a terminal of eighty columns cuts no state and no decision', async () => {
 
 test('without a terminal it names what to use', async () => {
   const { code, stderr } = await runOnce(['top', '--nats', server.url]);
-  expect([code, stderr]).toEqual([2, 'stopgate: this needs a terminal; without one, use "stopgate workers --watch"\n']);
+  expect([code, stderr]).toEqual([
+    2,
+    'stopgate: this needs a terminal; without one, use "npx stopgate workers --watch"\n',
+  ]);
 });

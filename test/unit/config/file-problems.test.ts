@@ -63,11 +63,7 @@ describe('a wrong value', () => {
     ['a list for the file', '- a', '1:1 expected a map, got a list'],
     ['nothing where a map must be', 'fleet: a\npolicies:\n', '2:1 expected a map, got nothing'],
     ['a fraction', 'policies: { a: { retries: 1.5 } }', '1:27 expected a whole number, got 1.5'],
-    [
-      'a number below its bound',
-      'policies: { a: { stuckAfter: 0 } }',
-      '1:30 Too small: expected number to be >0 (got 0)',
-    ],
+    ['a number below its bound', 'policies: { a: { stuckAfter: 0 } }', '1:30 must be more than 0, not 0'],
     ['a word for a number', 'policies: { a: { stuckAfter: often } }', '1:30 expected a number or a map, got "often"'],
     ['an unknown word', 'policies: { a: { onCap: stop } }', '1:25 "stop" is not "allow" or "escalate"'],
     [
@@ -108,7 +104,11 @@ describe('a wrong value', () => {
     ],
     ['a missing key', 'commands:\n  tests: { cwd: worker }', '2:3 "run" is missing'],
     ['a missing key in a list', 'assign:\n  - agent: codex', '2:5 "policy" is missing'],
-    ['a command without a program', 'commands: { a: { run: [] } }', '1:23 Too small: expected array to have >=1 items'],
+    [
+      'a command without a program',
+      'commands: { a: { run: [] } }',
+      '1:23 must have at least 1 item, not an empty list',
+    ],
     [
       'a variable with a bad name',
       'commands: { a: { run: [x], env: { a-b: x } } }',
