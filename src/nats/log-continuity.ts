@@ -37,9 +37,10 @@ export async function inspectLog(
   try {
     const info = await manager.streams.info(stream);
     const isSameStream = info.created === identity.created;
-    const why = findBreak(info, identity, folded) ?? (await findCut(info, identity));
-    const found = why ?? (isSameStream ? null : await findOther(manager, info, folded));
-    if (found !== null) return isSameStream ? found : createdAgain(info, found);
+    const other = findBreak(info, identity, folded) ?? (isSameStream ? null : await findOther(manager, info, folded));
+    if (other !== null) return isSameStream ? other : createdAgain(info, folded);
+    const cut = await findCut(info, identity);
+    if (cut !== null) return cut;
     identity.created = info.created;
     return info;
   } catch (cause) {
@@ -158,11 +159,10 @@ const wentBack = (what: string) =>
     `${what}: it went back. Restore it, or restart, which folds the remaining log from the beginning`,
   );
 
-/** @param why it is not the log that was folded */
-const createdAgain = ({ config, created }: StreamInfo, why: AppError): AppError =>
+const createdAgain = ({ config, created }: StreamInfo, folded: LogPosition | null): AppError =>
   new AppError(
     'log.lost',
-    `the log ${config.name} was created again at ${created}, and is not the one that was folded: ${why.message}`,
+    `the log ${config.name} was created again at ${created}, without entry ${folded?.seq}, the last that was folded. Restart: an older backup of the log is folded from its beginning, and where it is another log, restore it, or restart with --accept-empty-log`,
   );
 
 export const lost = (what: string): AppError =>
