@@ -6,7 +6,7 @@ import { type Fleet, pendingIn, placeOf } from './fleet.ts';
 import { forget, nextToForget } from './forgetting.ts';
 import { handBack } from './hand-back.ts';
 import { refreshPresence } from './presence-change.ts';
-import { armStaleDeadlines, noteStaleDeadline } from './stale-deadlines.ts';
+import { armStaleDeadlines } from './stale-deadlines.ts';
 import { escalateStale } from './stale-escalation.ts';
 import { stepTask, taskSurroundings } from './tasks.ts';
 
@@ -30,19 +30,26 @@ export function advance(fleet: Fleet, toMs: number): void {
 
 const isDue = (deadlines: Deadlines, toMs: number): boolean => deadlines.dueMs() <= toMs;
 
-/** The next deadline that still holds, or null. Those that no longer hold are dropped. */
+/** The next deadline that still holds, or null. Those that no longer hold are dropped, and equal ones become one. */
 export function nextDeadline(fleet: Fleet): Deadline | null {
+  let moved: Deadline | null = null;
   for (;;) {
     const next = fleet.deadlines.peek();
     if (next === undefined) return null;
     const movedTo = dueMsOf(fleet, next);
     if (movedTo === next.atMs) return next;
     fleet.deadlines.pop();
-    if (movedTo === null) continue;
-    fleet.deadlines.push({ ...next, atMs: movedTo });
-    if (next.kind === 'stale') noteStaleDeadline(fleet, next.id, movedTo);
+    if (movedTo !== null && !isSame(next, moved)) fleet.deadlines.push({ ...next, atMs: movedTo });
+    moved = next;
   }
 }
+
+const isSame = (one: Deadline, other: Deadline | null): boolean =>
+  other !== null &&
+  one.atMs === other.atMs &&
+  one.kind === other.kind &&
+  one.id === other.id &&
+  one.attempt === other.attempt;
 
 function handle(fleet: Fleet, { kind, id, attempt }: Deadline): void {
   if (kind === 'evaluation') {
@@ -68,7 +75,7 @@ function handle(fleet: Fleet, { kind, id, attempt }: Deadline): void {
     handBack(fleet, record);
     return;
   }
-  if (kind === 'stale') record.staleDueMs = null;
+  if (kind === 'stale') record.staleArmed = false;
   refreshPresenceOf(fleet, id);
 }
 

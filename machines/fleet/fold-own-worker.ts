@@ -7,7 +7,7 @@ import { refuseAnswer } from '../worker/inputs.ts';
 import { closeSession } from './attempts.ts';
 import { surroundingsOf } from './facts.ts';
 import type { Fleet, WorkerRecord } from './fleet.ts';
-import { staleAfterMs } from './presence.ts';
+import { staleAfterMs, staleFromMs } from './presence.ts';
 import { refreshPresence } from './presence-change.ts';
 import { armStaleness } from './stale-deadlines.ts';
 import { eventOf, refuseWorker, stepWorker, workerOf } from './workers.ts';
@@ -31,10 +31,11 @@ export function foldOwnWorker(fleet: Fleet, entry: OwnWorkerEntry): void {
       return;
     case 'worker.retired': {
       const record = recordFor(fleet, entry.id);
+      const beforeMs = staleFromMs(record);
       closeSession(fleet, record, entry);
       // No tool of its own keeps it from being stale any more.
       refreshPresence(fleet, record);
-      armStaleness(fleet, record);
+      armStaleness(fleet, record, beforeMs);
       return;
     }
     case 'escalation.acknowledged':

@@ -13,18 +13,20 @@ import { claimTask, letGoOfTask, resumeTasks } from './claims.ts';
 import type { Fleet, WorkerRecord } from './fleet.ts';
 import { changeLimit } from './limits.ts';
 import { policyInForce } from './policies.ts';
+import { staleFromMs } from './presence.ts';
 import { refreshPresence } from './presence-change.ts';
 import { armStaleness } from './stale-deadlines.ts';
 import { eventOf, refuseWorker, stepWorker, workerOf } from './workers.ts';
 
 export function foldWorker(fleet: Fleet, entry: WorkerEntry, seq: number, owner: string | null): void {
   const record = workerOf(fleet, entry.id);
+  const beforeMs = staleFromMs(record);
   record.lastSeenMs = fleet.nowMs;
   record.namedMs = fleet.nowMs;
   const named = 'task' in entry.data ? fleet.tasks.get(entry.data.task) : undefined;
   if (named !== undefined) named.namedMs = fleet.nowMs;
   apply(fleet, record, entry, seq, owner);
-  armStaleness(fleet, record);
+  armStaleness(fleet, record, beforeMs);
   if (record.snapshot.value.presence !== 'active') refreshPresence(fleet, record);
 }
 

@@ -20,8 +20,8 @@ export type WorkerRecord = Forgettable & {
   snapshot: WorkerSnapshot;
   /** Time of the last entry that the worker itself published. */
   lastSeenMs: number;
-  /** When it is next looked at whether it is stale: the time of its deadline; null: it has none. */
-  staleDueMs: number | null;
+  /** A deadline is set at which it is looked at whether it is stale. */
+  staleArmed: boolean;
   /** When its open attempt is next evaluated; null: no deadline. */
   wakeMs: number | null;
   owner: string | null;
@@ -39,7 +39,7 @@ export type WorkerRecord = Forgettable & {
 export const createRecord = (snapshot: WorkerSnapshot, nowMs: number): WorkerRecord => ({
   snapshot,
   lastSeenMs: nowMs,
-  staleDueMs: null,
+  staleArmed: false,
   wakeMs: null,
   owner: null,
   accepted: false,

@@ -5,25 +5,21 @@ import { policyInForce } from './policies.ts';
 import { staleAfterMs, staleFromMs } from './presence.ts';
 
 /**
- * Sets the deadline at which a worker is looked at: a new one where it has none, or where a tool that has ended makes it
- * stale sooner than its deadline. The later one is dropped when its time comes.
+ * Sets the deadline at which a worker is looked at: a new one where it has none, or where it is stale sooner than before
+ * (a tool has ended). One that is left over moves on to the next time, as the first does. How far a deadline has moved
+ * is no state: a replica that runs timers moves it earlier than a fold alone.
+ * @param beforeMs from when on it was stale before the entry
  */
-export function armStaleness(fleet: Fleet, record: WorkerRecord): void {
-  if (record.staleDueMs !== null && record.staleDueMs <= fleet.nowMs + staleAfterMs) return;
+export function armStaleness(fleet: Fleet, record: WorkerRecord, beforeMs: number): void {
   const atMs = staleFromMs(record);
-  if (record.staleDueMs !== null && record.staleDueMs <= atMs) return;
-  record.staleDueMs = atMs;
+  if (record.staleArmed && atMs >= beforeMs) return;
+  record.staleArmed = true;
   fleet.deadlines.push({ atMs, kind: 'stale', id: record.snapshot.context.worker.worker, attempt: '' });
 }
 
-/** When a deadline of a worker's staleness is due; null: another took its place. */
+/** When a deadline of a worker's staleness is due; null: it was handled. */
 export const staleDueMs = (record: WorkerRecord, atMs: number): number | null =>
-  record.staleDueMs === atMs ? Math.max(atMs, staleFromMs(record)) : null;
-
-export function noteStaleDeadline(fleet: Fleet, worker: string, atMs: number): void {
-  const record = fleet.workers.get(worker);
-  if (record !== undefined) record.staleDueMs = atMs;
-}
+  record.staleArmed ? Math.max(atMs, staleFromMs(record)) : null;
 
 /** To be called when one of their conditions may have become true. */
 export function armStaleDeadlines(fleet: Fleet, worker: string): void {

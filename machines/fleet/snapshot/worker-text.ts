@@ -32,7 +32,6 @@ export const workerLegend: Legend = {
  */
 export type WorkerTuple = readonly [
   ...[place: number, seenMs: number, namedMs: number, stoppedMs: number | null, activeMs: number, flags: number],
-  staleDueMs: number | null,
   ...[wakeMs: number | null, owner: string | null, known: string | null],
   move: readonly [from: number, to: number, event: number | string, atMs: number] | null,
   decision: OwnDecision | null,
@@ -58,7 +57,6 @@ export function toTuple({ snapshot, ...record }: WorkerRecord): WorkerTuple {
     ...([seenMs, namedMs - seenMs, stoppedMs === null ? null : stoppedMs - seenMs] as const),
     worker.activeMs - seenMs,
     flagsOf(record),
-    record.staleDueMs === null ? null : record.staleDueMs - seenMs,
     ...([wakeMs === null ? null : wakeMs - seenMs, owner, known === null ? null : encodeKnown(known)] as const),
     lastMove === null ? null : fromMove(lastMove, seenMs),
     worker.lastDecision === null ? null : ownPartOf(worker.lastDecision, seenMs),
@@ -78,7 +76,7 @@ export function fromTuple(
   attempt: WorkerContext['attempt'],
   legend: Legend = workerLegend,
 ): WorkerRecord {
-  const [place, seenMs, namedMs, stoppedMs, activeMs, flags, staleDueMs, ...more] = tuple;
+  const [place, seenMs, namedMs, stoppedMs, activeMs, flags, ...more] = tuple;
   const [wakeMs, owner, known, move, decision, mask, ...changed] = more;
   const worker = createWorkerContext({ fleet: name, worker: id, atMs: activeMs + seenMs }) as Record<string, unknown>;
   let rest = mask;
@@ -97,7 +95,7 @@ export function fromTuple(
   const state = states[place % states.length] as string;
   const presence = legend.presences[Math.floor(place / states.length)] as string;
   const record = createRecord(workerStepper.resume({ state, presence }, { worker }), seenMs);
-  record.staleDueMs = staleDueMs === null ? null : staleDueMs + seenMs;
+  record.staleArmed = (flags & 1) > 0;
   record.wakeMs = wakeMs === null ? null : wakeMs + seenMs;
   record.owner = owner;
   record.accepted = (flags & 2) > 0;
@@ -116,17 +114,18 @@ const limitEnded = 32;
 
 /** Bits 3 and 4: the presence before, from 1; 0: none. */
 const flagsOf = (record: Omit<WorkerRecord, 'snapshot'>): number =>
+  (record.staleArmed ? 1 : 0) +
   (record.accepted ? 2 : 0) +
   (record.isForgetArmed ? 4 : 0) +
   (record.presenceFrom === null ? 0 : (presences.indexOf(record.presenceFrom) + 1) * 8) +
   (record.limitEndedMs === null ? 0 : limitEnded);
 
-function fromMove({ from, to, event, atMs }: StateMove, seenMs: number): NonNullable<WorkerTuple[10]> {
+function fromMove({ from, to, event, atMs }: StateMove, seenMs: number): NonNullable<WorkerTuple[9]> {
   const known = workerLegend.events.indexOf(event);
   return [workerStates.indexOf(from), workerStates.indexOf(to), known < 0 ? event : known, atMs - seenMs];
 }
 
-function toMove([from, to, event, atMs]: NonNullable<WorkerTuple[10]>, seenMs: number, legend: Legend): StateMove {
+function toMove([from, to, event, atMs]: NonNullable<WorkerTuple[9]>, seenMs: number, legend: Legend): StateMove {
   const { states, events } = legend;
   const name = typeof event === 'number' ? events[event] : event;
   return { from: states[from], to: states[to], event: name, atMs: atMs + seenMs } as StateMove;

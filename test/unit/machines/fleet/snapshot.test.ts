@@ -123,9 +123,9 @@ function withReversedLegend(text: string): string {
   const change = (tuple: unknown[]) => {
     const [place, move, mask, changed] = [
       tuple[0] as number,
-      tuple[10] as Parameters<typeof moved>[0] | null,
-      tuple[12] as number,
-      tuple.slice(13),
+      tuple[9] as Parameters<typeof moved>[0] | null,
+      tuple[11] as number,
+      tuple.slice(12),
     ];
     const flags = tuple[5] as number;
     const presenceFrom = (flags >> 3) & 3;
@@ -136,9 +136,9 @@ function withReversedLegend(text: string): string {
       (presences.length - 1 - presence) * states.length + (states.length - 1 - state),
       ...tuple.slice(1, 5),
       (flags & ~24) + (presenceFrom === 0 ? 0 : presences.length + 1 - presenceFrom) * 8,
-      ...tuple.slice(6, 10),
+      ...tuple.slice(6, 9),
       move === null ? null : moved(move),
-      tuple[11],
+      tuple[10],
       bits.reduce((sum, bit, index) => sum + bit * 2 ** (fields.length - 1 - index), 0),
       ...changed.toReversed(),
       ...limitEnded,

@@ -1,0 +1,60 @@
+/** Replicas with timers look for the next deadline, and drop and move some. That is no state (docs/protocol.md §1). */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import {
+  advanceClock,
+  createFleet,
+  type Fleet,
+  foldEntry,
+  nextDeadline,
+  readEntry,
+  type StoredEntry,
+} from '../../../../machines/index.ts';
+import { takesAll } from '../../../support/random.ts';
+import { randomLog } from '../../../support/random-log.ts';
+import { snapshotText } from '../../../support/snapshot-text.ts';
+
+const startMs = Date.parse('2026-03-02T12:00:00.000Z');
+const minuteMs = 60_000;
+const stateOf = (fleet: Fleet) => snapshotText(fleet).replaceAll(/^(deadlines|forgetting) .*\n/gm, '');
+
+function foldAsReplica(log: readonly StoredEntry[]): Fleet {
+  const fleet = createFleet('main');
+  for (const entry of log) {
+    foldEntry(fleet, entry);
+    nextDeadline(fleet);
+  }
+  return fleet;
+}
+
+test('a replica that looks for the next deadline after each entry has the state that the log gives', () => {
+  fc.assert(
+    fc.property(randomLog(120), (log) => {
+      const fleet = createFleet('main');
+      for (const entry of log) foldEntry(fleet, entry);
+      expect(stateOf(foldAsReplica(log))).toBe(stateOf(fleet));
+    }),
+    { numRuns: takesAll ? 500 : 50 },
+  );
+});
+
+const entryAt = (minute: number, tail: string, data: object = {}): StoredEntry => {
+  const text = JSON.stringify(data);
+  const entry = readEntry(`stopgate.main.worker.w1.${tail}`, text, text.length);
+  if (entry === null || !('data' in entry)) throw new Error(`no entry: ${tail}`);
+  return { seq: minute + 1, atMs: startMs + minute * minuteMs, entry };
+};
+
+test('a worker is stale two minutes after its last tool, however often tools ran and deadlines were moved', () => {
+  const tools = Array.from({ length: 50 }, (_, index) => [
+    entryAt(10 * index, 'tool.started', { tool: 'Bash', call: `c${index}` }),
+    entryAt(10 * index + 9, 'tool.used', { tool: 'Bash', call: `c${index}` }),
+  ]).flat();
+  const fleet = foldAsReplica(tools);
+  const presence = () => fleet.workers.read('w1')?.snapshot.value.presence;
+  expect(fleet.deadlines.size).toBeLessThan(5);
+  advanceClock(fleet, startMs + 501 * minuteMs);
+  expect(presence()).toBe('active');
+  advanceClock(fleet, startMs + 501 * minuteMs + 1);
+  expect(presence()).toBe('stale');
+});
