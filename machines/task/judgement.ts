@@ -6,6 +6,7 @@ import type { HookResult } from '../guards/decision.ts';
 import { checkpointOfHooks } from '../guards/task-hooks/checkpoint.ts';
 import { evaluateHooks, type HooksOutcome } from '../guards/task-hooks/evaluate.ts';
 import { fitHookResult } from '../guards/task-hooks/fit-result.ts';
+import type { HookRun } from '../guards/task-hooks/hook.ts';
 import { keptAnswer } from '../guards/task-hooks/remote.ts';
 import { checkTimeoutMs } from '../policy/checks/check.ts';
 import type { CheckResult } from '../policy/checks/check-result.ts';
@@ -130,16 +131,19 @@ type Ended = Exclude<HooksOutcome, { kind: 'pending' }>;
 function resultOf({ fleet, task }: TaskContext, { fields }: Begun, outcome: Ended): HookResult {
   const place = { fleet, attempt: fields.attempt ?? null, taskId: task, iteration: fields.iteration };
   if (outcome.kind !== 'answer') {
-    const noAnswer = {
-      reason: 'No hooks registered for this task',
-      nextPrompt: null,
-      checkpointCreated: false,
-      metadata: {},
-    };
+    const noAnswer = { nextPrompt: null, checkpointCreated: false, ...whyNoAnswer(outcome.runs) };
     return { ...place, hookId: 'default', action: 'continue', ...noAnswer };
   }
   const { hookId, action, reason, nextPrompt, checkpoint, metadata } = outcome;
   return { ...place, hookId, action, reason, nextPrompt, checkpointCreated: checkpoint, metadata: metadata() };
+}
+
+/** One that could not be judged says so; others are as if they were not there. */
+function whyNoAnswer(runs: readonly HookRun[]): Pick<HookResult, 'reason' | 'metadata'> {
+  const failed = runs.find((run) => run.failed);
+  if (failed !== undefined)
+    return { reason: `Not judged: ${failed.hook}: ${failed.reason}`, metadata: { error: failed.reason } };
+  return { reason: 'No hooks registered for this task', metadata: {} };
 }
 
 /** Breaker: n iterations in a row had a failed rule in their last validation. */

@@ -46,6 +46,36 @@ describe('the exit code', () => {
     expect(asJson.code).toBe(1);
   });
 
+  test('verify --task asks about the task, with the JSON in the place of the worker', async () => {
+    const fleet = standIn.newFleet();
+    const asked = await standIn.answer(fleet, 'verify-task.*', () => allowed);
+    const run = (...argv: string[]) => runOnce(['verify', ...argv, '--nats', standIn.url(), '--fleet', fleet]);
+    expect((await run('--task', 'T-1')).code).toBe(0);
+    expect((await run('--task', 'T-1', '{"output":"done"}')).code).toBe(0);
+    expect(asked).toEqual([
+      { subject: `stopgate.${fleet}.verify-task.T-1`, body: {} },
+      { subject: `stopgate.${fleet}.verify-task.T-1`, body: { output: 'done' } },
+    ]);
+  });
+
+  test('verify --task of one that was only reported as completed: 1, and why', async () => {
+    const fleet = standIn.newFleet();
+    const said = refuse(409, 'INCOMPLETE', 'task T-1 was only reported as completed', { said: true });
+    await standIn.answer(fleet, 'verify-task.*', said);
+    const argv = ['verify', '--task', 'T-1', '--nats', standIn.url(), '--fleet', fleet];
+    expect(await runOnce(argv)).toMatchObject({
+      code: 1,
+      stderr: 'stopgate: task T-1 was only reported as completed\n',
+    });
+    expect(jsonLines((await runOnce([...argv, '--json'])).stdout)).toMatchObject([{ said: true }]);
+  });
+
+  test.each([[['verify']], [['verify', 'w1', '{}', '--task', 'T-1']]])('%j: 2, name one of the two', async (argv) => {
+    const { code, stderr } = await runOnce(argv);
+    expect(stderr).toContain('name either a worker or a task');
+    expect(code).toBe(2);
+  });
+
   test('what was not judged: 0 for decide and probe, 1 for verify, and each says what that means', async () => {
     const unjudged = { ...allowed, action: 'continue', cause: 'unjudged', reason: 'tests could not be run' };
     const says =
