@@ -70,11 +70,12 @@ export { isDone, type Plan, planStepsMax, type Step } from './policy/plan.ts';
 export { builtInPolicy, type Policy } from './policy/policy.ts';
 export * from './policy/policy-set.ts';
 export { type PromiseName, promiseNames, promisesOf, readPromises } from './policy/promise.ts';
-export { checksNotRun, explainDecision } from './replay/explain.ts';
+export { explainDecision } from './replay/explain.ts';
 export { type PersonWait, personWaitsOfTask, personWaitsOfWorker } from './replay/person-waits.ts';
 export { type Probe, type ProbeScope, probe } from './replay/probe.ts';
 export { createReplay, type Replay, type ReplayLine } from './replay/replay.ts';
 export {
+  checksNotRun,
   describeOutcome,
   failuresIn,
   isForPerson,

@@ -1,6 +1,6 @@
 /** A decision as text: what was decided, why, what would let the worker stop, and what has come of it since. */
 import type { Decision } from '../guards/decision.ts';
-import { describeOutcome, isForPerson, missingIn, sentence, withoutStop } from './standing.ts';
+import { checksNotRun, describeOutcome, isForPerson, missingIn, sentence, withoutStop } from './standing.ts';
 import type { WorkerView } from './views.ts';
 
 /** The worker as it is now. */
@@ -28,17 +28,15 @@ export function explainDecision(decision: Decision, now: Now | null = null): str
       .filter(({ verdict }) => verdict !== 'pass')
       .map(({ guard, verdict, detail }) => `Before it, "${guard}" found (${verdict}): ${sentence(detail)}`),
     ...(passed.length === 0 ? [] : [`These passed before it: ${passed.join(', ')}.`]),
+    ...(isJudged(decision) ? [] : ['No check was run.']),
     ...(notRun.length === 0 ? [] : [`Checks that were not run: ${notRun.join(', ')}.`]),
     `It left the worker ${state}, with ${retry.count} of ${retry.max ?? 'any number of'} blocked stops.`,
     ...(now === null || isCurrent(decision, now) ? whatHolds(decision) : whatHeld(decision, now)),
   ];
 }
 
-/** Checks of the policy that the judgement did not get to, so that nothing is known of them. */
-export function checksNotRun({ verdicts }: Pick<Decision, 'verdicts'>): string[] {
-  const names = verdicts.find(({ guard }) => guard === 'checks')?.input?.notRun;
-  return Array.isArray(names) ? names.map(String) : [];
-}
+/** Whether the judgement got to the checks. */
+const isJudged = ({ verdicts }: Decision): boolean => verdicts.some(({ guard }) => guard === 'checks');
 
 /** Nothing has happened since that it would have seen. */
 const isCurrent = (decision: Decision, { state, lastSeen, lastDecision }: Now): boolean =>

@@ -95,6 +95,12 @@ export const failuresIn = ({ feedback }: Pick<Decision, 'feedback'>): string[] =
     return `${check}: ${first}`;
   });
 
+/** Checks of the policy that the judgement did not get to, so that nothing is known of them. */
+export function checksNotRun({ verdicts }: Pick<Decision, 'verdicts'>): string[] {
+  const names = verdicts.find(({ guard }) => guard === 'checks')?.input?.notRun;
+  return Array.isArray(names) ? names.map(String) : [];
+}
+
 /** What a stop that was not blocked says of the work. */
 export function describeOutcome({ cause, reason, action, feedback }: Decision): string {
   if (action === 'escalate') return 'A person was asked.';

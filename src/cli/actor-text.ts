@@ -160,10 +160,13 @@ function formatFacts(facts: readonly Fact[], width: number): string[] {
 
 function formatPlan(plan: Plan, colors: Colors, width: number): string[] {
   if (plan.length === 0) return [];
+  // Of several tasks, each step says to which it belongs.
+  const isOfSeveral = plan.some(({ task }) => task !== plan[0]?.task);
   const shown = plan.slice(0, stepsMax).map((step) => {
     const done = isDone(step);
     const status = done || step.status === 'pending' ? '' : ` (${step.status})`;
-    const line = cut(clean(`${done ? '✓' : '☐'} ${step.title}${status}`), width - 2);
+    const task = step.task === undefined || !isOfSeveral ? '' : ` · ${step.task}`;
+    const line = cut(clean(`${done ? '✓' : '☐'} ${step.title}${status}${task}`), width - 2);
     return `  ${done ? colors.green(line) : line}`;
   });
   const more = plan.length - shown.length;

@@ -31,6 +31,7 @@ const shape = objectOf({
   v: oneOf(1),
   worker: isText,
   task: orNull(isText),
+  tasks: listOf(isText),
   attempt: orNull(isText),
   seq: orNull(isNumber),
   decision: oneOf('allow', 'block'),

@@ -1,5 +1,6 @@
 /** A decision for people: the answer first, then why, guard by guard. */
 import type { Decision, Verdict } from '../../machines/index.ts';
+import { checksNotRun } from '../../machines/replay/standing.ts';
 import { formatDuration } from '../../machines/values/duration.ts';
 import { describeAnswer, paintAnswer } from '../terminal/answer.ts';
 import type { Colors } from '../terminal/colors.ts';
@@ -12,14 +13,16 @@ const unjudgedNote =
 
 export function formatDecision(decision: Decision, colors: Colors, width: number): string[] {
   const { reason, nextPrompt, feedback } = decision;
+  const notRun = checksNotRun(decision);
   return [
     paintAnswer(decision, colors)(colors.bold(describeAnswer(decision))) +
       (decision.dryRun ? colors.dim('  (dry run: nothing was logged)') : ''),
     ...(reason === '' ? [] : block(reason, '', width)),
     ...(decision.cause === 'unjudged' ? wrap(unjudgedNote, width).map(colors.blue) : []),
     ...(nextPrompt === null ? [] : ['', colors.bold('next prompt'), ...block(nextPrompt, '  ', width)]),
-    ...(feedback.length === 0 ? [] : ['', colors.bold('feedback')]),
+    ...(feedback.length + notRun.length === 0 ? [] : ['', colors.bold('feedback')]),
     ...feedback.flatMap(({ check, outcome, message }) => block(`${check} (${outcome}): ${message}`, '  ', width)),
+    ...notRun.flatMap((check) => block(`${check} (not run)`, '  ', width)),
     '',
     ...formatVerdicts(decision.verdicts, colors, width),
     '',

@@ -1,11 +1,16 @@
 /** Compares attempts: what is the same, what has changed, and whether a worker goes round in circles. */
-import { diffLines, type LineChange } from '../line-diff.ts';
+import type { Decision } from '../../machines/index.ts';
+import { checksNotRun } from '../../machines/replay/standing.ts';
+import { type DiffLine, diffLines, type LineChange } from '../line-diff.ts';
 import type { AttemptRecord } from './messages.ts';
 
 export type Changes = {
   readonly answer: readonly [before: string, after: string] | null;
-  /** The messages of checks: lines that are new and lines that are gone. */
-  readonly findings: readonly LineChange[];
+  /**
+   * The messages of checks: lines that are new and lines that are gone; with the sign ' ', checks that only one of the two
+   * attempts got to, of which it is not known.
+   */
+  readonly findings: readonly DiffLine[];
   readonly output: readonly LineChange[];
 };
 export type Pattern =
@@ -19,7 +24,7 @@ export function changesBetween(newer: AttemptRecord, older: AttemptRecord): Chan
   const [before, after] = [older, newer].map(({ decision }) => decision?.cause ?? 'open') as [string, string];
   return {
     answer: before === after ? null : [before, after],
-    findings: changedLines(findingsOf(older), findingsOf(newer)),
+    findings: changedFindings(older, newer),
     output: changedLines(linesOf(older.output), linesOf(newer.output)),
   };
 }
@@ -43,12 +48,13 @@ export function patternOf(attempts: readonly AttemptRecord[]): Pattern | null {
 /** What failed, whatever the figures, times and paths in it. Null: it did not. */
 function failureOf({ decision }: AttemptRecord): string | null {
   if (decision === null || (decision.decision === 'allow' && decision.action !== 'escalate')) return null;
-  const guard = decision.cause === 'superseded' ? '' : (decision.verdicts.at(-1)?.guard ?? '');
+  const { verdicts, cause } = decision;
+  const guard = cause === 'superseded' ? '' : (blockingGuard(decision) ?? verdicts.at(-1)?.guard ?? '');
   const texts =
     decision.feedback.length > 0
       ? decision.feedback.map(({ check, message }) => `${check} ${message}`)
       : [decision.reason];
-  return [guard === 'stuck' ? 'checks' : guard, ...texts].map(masked).join('\n');
+  return [guard, ...texts].map(masked).join('\n');
 }
 
 const masked = (text: string): string =>
@@ -57,8 +63,45 @@ const masked = (text: string): string =>
     .replace(/\d+/g, '#')
     .trim();
 
-const findingsOf = ({ decision }: AttemptRecord): string[] =>
-  (decision?.feedback ?? []).flatMap(({ check, outcome, message }) => [`${check}: ${outcome}`, ...linesOf(message)]);
+function changedFindings(older: AttemptRecord, newer: AttemptRecord): DiffLine[] {
+  const [before, after] = [findingsOf(older), findingsOf(newer)];
+  const unknownNow = [...before.keys()].filter((check) => !after.has(check) && !wasRun(newer, check, older));
+  const unknownThen = [...after.keys()].filter((check) => !before.has(check) && !wasRun(older, check, newer));
+  const compared = (findings: ReadonlyMap<string, readonly string[]>, unknown: readonly string[]) =>
+    [...findings].flatMap(([check, lines]) => (unknown.includes(check) ? [] : lines));
+  const neutral = (text: string): DiffLine => ({ sign: ' ', text });
+  return [
+    ...changedLines(compared(before, unknownNow), compared(after, unknownThen)),
+    ...unknownNow.map((check) => neutral(`${check}: not run`)),
+    ...unknownThen.map((check) => neutral(`${after.get(check)?.[0] ?? check}, and was not run before`)),
+  ];
+}
+
+/** By check, those that did not pass: the outcome and its lines. */
+function findingsOf({ decision }: AttemptRecord): Map<string, string[]> {
+  const findings = new Map<string, string[]>();
+  for (const { check, outcome, message } of decision?.feedback ?? [])
+    findings.set(check, [...(findings.get(check) ?? []), `${check}: ${outcome}`, ...linesOf(message)]);
+  return findings;
+}
+
+/**
+ * Whether an attempt got to a check or hook that is not among its findings: then it passed, or did not apply.
+ * @param failed the attempt that has it among its findings
+ */
+function wasRun({ decision, checks }: AttemptRecord, check: string, failed: AttemptRecord): boolean {
+  if (checks.some((it) => it.check === check)) return true;
+  const guard = blockingGuard(failed.decision) === 'hooks' ? 'hooks' : 'checks';
+  const verdict = decision?.verdicts.find((it) => it.guard === guard);
+  if (decision === null || verdict === undefined) return false;
+  if (guard === 'checks') return !checksNotRun(decision).includes(check);
+  const said = verdict.input?.said;
+  return verdict.verdict === 'pass' || (Array.isArray(said) && said.some(({ hook }) => hook === check));
+}
+
+/** The guard that failed, whether it led to a block, or to `stuck` or the cap in its place. */
+const blockingGuard = (decision: Decision | null): string | undefined =>
+  decision?.verdicts.find(({ verdict }) => verdict === 'block')?.guard;
 
 const linesOf = (text: string | null): string[] =>
   (text ?? '')

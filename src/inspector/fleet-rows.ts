@@ -13,6 +13,7 @@ import {
   type WorkerRecord,
   workerStates,
 } from '../../machines/index.ts';
+import { isUnjudged } from '../../machines/replay/urgency.ts';
 import { describeRequest } from '../../machines/values/asked-questions.ts';
 import type { LastMoves, QueueRow, Rows, TaskRow, Transition, WorkerRow } from './messages.ts';
 
@@ -109,8 +110,10 @@ function workerRow(fleet: Fleet, worker: string): WorkerRow | null {
 function reasonOf(state: State, { escalation, lastDecision, inputs: [asked] }: WorkerContext): string | null {
   if (state === 'escalated') return escalation?.reason ?? null;
   if (asked !== undefined && state !== 'stopped') return describeRequest(asked);
-  const isUnjudged = state === 'idle' && lastDecision?.cause === 'unjudged';
-  return state === 'blocked' || isUnjudged ? (lastDecision?.reason ?? null) : null;
+  if (lastDecision === null) return null;
+  const { cause, reason } = lastDecision;
+  const isOpen = state === 'blocked' || isUnjudged({ state, cause }) || (state === 'stopped' && cause === 'capped');
+  return isOpen ? reason : null;
 }
 
 function waitsFor({ snapshot }: WorkerRecord): string | null {

@@ -28,7 +28,7 @@ export type WorkerRow = readonly [
   planTotal: number,
   policy: string,
   queue: string,
-  /** Why it is escalated, blocked or not judged. */
+  /** Why it is escalated, blocked, not judged, or let go at the cap. */
   reason: string | null,
   /** When it came into its state. */
   stateSinceMs: number | null,

@@ -40,9 +40,12 @@ export function evaluateChecks(checks: readonly Check[], facts: CheckFacts, know
 /** The names of those that were not evaluated, since one before them had decided: nothing is known of them. */
 export const unreached = (checks: readonly Check[], findings: Readonly<Findings>): string[] =>
   checks.flatMap((check) => {
-    if (!Object.hasOwn(findings, check.name)) return [check.name];
+    if (!Object.hasOwn(findings, check.name)) return leavesOf(check);
     return check.kind === 'all' ? unreached(check.of, findings) : [];
   });
+
+const leavesOf = (check: Check): string[] =>
+  check.kind === 'all' || check.kind === 'any' ? check.of.flatMap(leavesOf) : [check.name];
 
 function evaluate(check: Check, scope: CheckScope): CheckOutcome {
   const { facts, findings, feedback } = scope;

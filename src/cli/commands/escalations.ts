@@ -26,7 +26,7 @@ const listing: Listing<PersonWait> = {
               : { text: `by ${item.acknowledgedBy}` },
             { text: item.notified === 0 ? '-' : `${item.notified}x` },
           ]
-        : [{ text: item.isHeld ? 'answer here' : 'its terminal' }, { text: '-' }, { text: '-' }]),
+        : [{ text: item.isHeld ? 'held' : 'at its terminal' }, { text: '-' }, { text: '-' }]),
       { text },
     ];
   },
@@ -52,7 +52,7 @@ export const escalations = defineCommand({
     'Escalated workers and tasks, and what agents ask: permission, a question, or other input. Filters are about the worker or ' +
       'task; one by presence or agent leaves tasks out.',
     'NOTIFIED counts delivered webhooks. "stopgate ack" ends the reminders, "stopgate resolve" the escalation, "stopgate answer" ' +
-      'answers what CAUSE shows as "answer here"; the rest is answered at the agent\'s own terminal.',
+      'answers what CAUSE shows as "held"; the rest is answered at the agent\'s own terminal.',
     '--json prints one array; with --watch, one line per change.',
   ],
   examples: [

@@ -14,6 +14,7 @@ import { clientArgs } from '../client-args.ts';
 import { defineCommand } from '../command.ts';
 import { feedFold } from '../log-source.ts';
 import { readId } from '../option-values.ts';
+import { programName } from '../program-name.ts';
 
 export const explain = defineCommand({
   args: {
@@ -38,7 +39,7 @@ export const explain = defineCommand({
   ],
   examples: ['stopgate explain w1', 'stopgate explain w1 --attempt a1 --file log.jsonl --json'],
   run: async (context) => {
-    const { flags, out } = context;
+    const { flags, io, out } = context;
     const worker = readId('worker', flags.worker);
     const folded = createReplay({ inputs: true });
     let found: Decision | null = null;
@@ -50,7 +51,8 @@ export const explain = defineCommand({
     if (found === null) throw new AppError('actor.unknown', describeMissing(worker, flags.attempt));
     const decision: Decision = found;
     const now = folded.view().fleets[decision.fleet]?.workers[worker] ?? null;
-    const sentences = explainDecision(decision, now);
+    const asTyped = (text: string) => text.replace('"stopgate ', `"${programName(io.env)} `);
+    const sentences = explainDecision(decision, now).map(asTyped);
     const notRun = checksNotRun(decision);
     if (flags.json) {
       await out.json({ decision, sentences, missing: missingIn(decision), notRun, standing: now?.standing ?? null });

@@ -1,5 +1,6 @@
 /** What `stopgate top` shows, and what a key changes of it. */
 import type { WorkerView } from '../../../machines/index.ts';
+import { type Urgency, urgencies, urgencyOf } from '../../../machines/replay/urgency.ts';
 import { readQuestions } from '../../../machines/values/asked-questions.ts';
 
 export type Mode =
@@ -39,21 +40,18 @@ export const emptyModel: Model = {
 /** A word to an agent has no use for more. */
 const promptCharsMax = 1_000;
 
-const ranks = ['escalated', 'asks', 'acknowledged', 'blocked', 'stale', 'validating', 'working', 'idle', 'stopped'];
-
 /** Whoever waits for a person is first, the longest wait before the others; then what may come to that. */
-export function rankOf({ state, escalation, inputs, presence, tasks }: WorkerView): string {
-  if (state === 'escalated') return (escalation?.acknowledgedBy ?? null) === null ? 'escalated' : 'acknowledged';
-  if (state === 'stopped') return state;
-  if (inputs.length > 0) return 'asks';
-  return presence === 'stale' && tasks.length > 0 ? 'stale' : state;
-}
+export const rankOf = ({ state, presence, escalation, inputs, tasks, lastDecision }: WorkerView): Urgency =>
+  urgencyOf({
+    ...{ state, presence, isAcknowledged: escalation !== null && escalation.acknowledgedBy !== null },
+    ...{ asks: inputs.length > 0, holdsTask: tasks.length > 0, cause: lastDecision?.cause ?? null },
+  });
 
 const sinceOf = ({ escalation, lastTransition, lastSeen }: WorkerView): string =>
   escalation?.since ?? lastTransition?.at ?? lastSeen;
 
 function byUrgency(a: WorkerView, b: WorkerView): number {
-  const rank = ranks.indexOf(rankOf(a)) - ranks.indexOf(rankOf(b));
+  const rank = urgencies.indexOf(rankOf(a)) - urgencies.indexOf(rankOf(b));
   if (rank !== 0) return rank;
   const time = sinceOf(a) < sinceOf(b) ? -1 : 1;
   return rankOf(a) === 'idle' || rankOf(a) === 'stopped' ? -time : time;

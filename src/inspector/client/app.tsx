@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { TaskPanel } from './actor/task-panel.tsx';
 import { WorkerPanel } from './actor/worker-panel.tsx';
 import { fleet, locked } from './data/api.ts';
-import { connectionProblem, liveFleet } from './data/connection.ts';
+import { connection, connectionProblem, liveFleet } from './data/connection.ts';
 import { isPast, pastProblem, shownFleet } from './data/past.ts';
 import { Header } from './header.tsx';
 import { HelpDialog } from './help-dialog.tsx';
@@ -48,7 +48,10 @@ export function App() {
         <ActionNews />
         <Notice />
       </div>
-      <div class={topic === null || isMissing ? 'page' : 'page with-panel'}>
+      <div
+        class={topic === null || isMissing ? 'page' : 'page with-panel'}
+        data-outdated={(!isPast.value && connection.value === 'lost') || undefined}
+      >
         <main id="main" tabIndex={-1}>
           {view === 'what-if' ? (
             <Lab />

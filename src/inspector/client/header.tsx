@@ -5,11 +5,11 @@ import {
   head,
   hello,
   liveFleet,
-  nowMs,
   pauseByHand,
   renewSession,
   reopen,
   serviceFault,
+  tick,
 } from './data/connection.ts';
 import { isPast } from './data/past.ts';
 import { inboxSize } from './inbox/waiting.ts';
@@ -109,7 +109,7 @@ const Tools = () => (
 
 function ConnectionState() {
   const { seq, headSeq, receivedMs, perSecond } = head.value;
-  void nowMs.value;
+  void tick.value;
   const state = connection.value;
   const behind = Math.max(0, headSeq - seq);
   const isFaulty = state === 'live' && serviceFault.value !== null;

@@ -5,10 +5,11 @@ import {
   connectionProblem,
   gap,
   head,
-  nowMs,
+  heardMs,
   pause,
   reopen,
   serviceFault,
+  tick,
 } from './data/connection.ts';
 import { noResponse } from './data/event-stream.ts';
 import { isPast, pastProblem } from './data/past.ts';
@@ -41,7 +42,8 @@ function LostConnection() {
   const problem = connectionProblem.value;
   return (
     <p class="notice" role="alert">
-      {head.value.receivedMs > 0 && 'The connection is lost; this is the last known state. '}
+      {heardMs.value !== null &&
+        `The connection is lost since ${time(heardMs.value)}; this is the last known state, and its times stand still. `}
       {problem === noResponse && (
         <>
           {problem} If it was stopped, start it again: <code>npm start</code>.{' '}
@@ -54,7 +56,7 @@ function LostConnection() {
 }
 
 function Connecting() {
-  void nowMs.value;
+  void tick.value;
   const problem = connectionProblem.value;
   if (problem === null && Date.now() - connectingSinceMs.value < patienceMs) return null;
   return (

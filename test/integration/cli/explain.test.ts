@@ -38,7 +38,7 @@ describe('explain', () => {
       'The guard "checks" decided: 1 of 1 plan steps remain: Write tests.',
       'These passed before it: retired, escalated, bypass, limited, waiting, promise.',
       'It left the worker blocked, with 1 of 3 blocked stops.',
-      'It might have stopped once this was settled: plan: 1 of 1 plan steps remain: Write tests. It has tried again since (attempt a2): block · continue · idle. Since then it has sent more entries; "stopgate probe w1" asks again.',
+      'It might have stopped once this was settled: plan: 1 of 1 plan steps remain: Write tests. It has tried again since (attempt a2): block · continue · idle. Since then it has sent more entries; "npx stopgate probe w1" asks again.',
     ]);
   });
 
@@ -67,7 +67,7 @@ describe('explain', () => {
     [
       'was allowed, and has worked since',
       [['03', 'worker.w1.plan.updated', { steps: [{ title: 'Write tests', status: 'pending' }] }]],
-      'Nothing stood in its way then. Since then it has sent more entries; "stopgate probe w1" asks again.',
+      'Nothing stood in its way then. Since then it has sent more entries; "npx stopgate probe w1" asks again.',
     ],
     [
       'has escalated',
@@ -86,6 +86,29 @@ describe('explain', () => {
   ])('of a worker that %s', async (_, more, says) => {
     const allowed: typeof entries = [['02', 'worker.w1.stop.attempted', { attempt: 'a1' }]];
     expect((await explainLog([...allowed, ...more], 'w1')).stdout.split('\n')).toContain(says);
+  });
+
+  test('at the cap it shows what failed, and which checks were not run', async () => {
+    const { stdout } = await explainLog(
+      [
+        [
+          '00',
+          'own.fleet.main.policy.set',
+          { policies: { default: { checks: [{ plan: {} }, { command: 'lint' }], retries: 0 } } },
+        ],
+        ['01', 'worker.w1.plan.updated', { steps: [{ title: 'Write tests', status: 'pending' }] }],
+        ['02', 'worker.w1.stop.attempted', { attempt: 'a1' }],
+      ],
+      'w1',
+    );
+    const lines = stdout.split('\n');
+    expect(lines).toContain('Before it, "checks" found (block): 1 of 1 plan steps remain: Write tests.');
+    expect(lines).toContain('Checks that were not run: lint.');
+    expect(lines).toContain(
+      'It was let go at the cap, and its work is not complete: plan: 1 of 1 plan steps remain: Write tests.',
+    );
+    expect(stdout).toMatch(/^not run +checks +lint: another had decided before it/m);
+    expect(stdout).not.toMatch(/Nothing stands in its way|passed before it: .*checks/);
   });
 
   test.each([

@@ -188,8 +188,8 @@ describe('escalations', () => {
         '2x',
         'Stuck · Worker w1 was resumed by ann; the task still waits.',
       ],
-      ['worker asks', 'permission', 'answer here', '-', '-', 'Bash: make deploy'],
-      ['worker asks', 'input', 'its terminal', '-', '-', 'Your name?'],
+      ['worker asks', 'permission', 'held', '-', '-', 'Bash: make deploy'],
+      ['worker asks', 'input', 'at its terminal', '-', '-', 'Your name?'],
     ]);
   });
 

@@ -165,13 +165,28 @@ describeInBrowser('an operator', () => {
     const before = await header();
     await stage.http.close();
     await page.getByRole('alert').filter({ hasText: 'The connection is lost' }).waitFor();
+    await page
+      .getByRole('alert')
+      .filter({ hasText: /lost since \d\d:\d\d:\d\d; this is the last known state/ })
+      .waitFor();
     await page.locator('[data-connection="lost"]', { hasText: /\d+s ago/ }).waitFor();
+    // Nobody knows what has come since: what counted stands still, and is dimmed.
+    const ages = () => page.locator('tr[data-id="ana"] .age').allInnerTexts();
+    const secondsLost = async () => Number(/(\d+)s ago/.exec(await page.locator('.connection').innerText())?.[1]);
+    const [agesThen, lostThen] = [await ages(), await secondsLost()];
+    expect(agesThen.length).toBeGreaterThan(1);
+    await expect.poll(secondsLost, { timeout: 15_000 }).toBeGreaterThan(lostThen + 2);
+    expect(await ages()).toEqual(agesThen);
+    const opacity = () => page.evaluate(`getComputedStyle(document.querySelector('tr[data-id="ana"] .age')).opacity`);
+    expect(Number(await opacity())).toBeLessThan(1);
     expect(await header()).toEqual(before);
     expect(await page.locator('tr[data-id="ana"]').count()).toBe(1);
     const port = Number(new URL(stage.http.url).port);
     const again = await openHttpServer({ ...options(), port, token: null, operatorToken });
     try {
       await page.locator('[data-connection="live"]').waitFor({ timeout: 15_000 });
+      await expect.poll(ages).not.toEqual(agesThen);
+      expect(await opacity()).toBe('1');
       await stage.client.publish('worker.new.tool.used', { tool: 'Bash' });
       await page.locator('tr[data-id="new"]').waitFor();
       expect(browser.problems()).toEqual([]);

@@ -16,6 +16,8 @@ const attempt = (decision: Decision | null, output = 'done'): AttemptRecord => (
   ...{ decision, output },
 });
 const letGo = decided('', { decision: 'allow', action: 'complete', cause: 'complete', feedback: [] });
+const letGoBy = (cause: string, verdicts: object[]) =>
+  decided('', { decision: 'allow', action: 'complete', cause, feedback: [], verdicts } as never);
 const patternsOf = (...messages: string[]) => patternOf(messages.map((it) => attempt(decided(it))));
 
 describe('a pattern in the last attempts', () => {
@@ -35,6 +37,70 @@ describe('a pattern in the last attempts', () => {
     expect(patternOf([attempt(decided('a')), attempt(letGo), attempt(decided('a'))])).toBeNull();
     expect(patternOf([])).toBeNull();
   });
+});
+
+describe('a check that one of two attempts did not get to', () => {
+  const lintFirst = (notRun: readonly string[]) => [{ guard: 'checks', verdict: 'block', input: { notRun } }];
+  const fails = (check: string, verdicts: object[], fields: object = {}) =>
+    attempt(
+      decided('x', { feedback: [{ check, outcome: 'fail', message: `${check} fails` }], verdicts, ...fields } as never),
+    );
+  const tests = fails('tests', lintFirst([]));
+  const lint = fails('lint', lintFirst(['tests']));
+
+  test('is not run: neither resolved nor new', () => {
+    expect(changesBetween(lint, tests).findings).toEqual([
+      { sign: '+', text: 'lint: fail' },
+      { sign: '+', text: 'lint fails' },
+      { sign: ' ', text: 'tests: not run' },
+    ]);
+    expect(changesBetween(tests, lint).findings).toEqual([
+      { sign: '-', text: 'lint: fail' },
+      { sign: '-', text: 'lint fails' },
+      { sign: ' ', text: 'tests: fail, and was not run before' },
+    ]);
+  });
+
+  test('where no check was run, none is resolved', () => {
+    const waits = attempt(letGoBy('waiting', [{ guard: 'waiting', verdict: 'allow' }]));
+    expect(changesBetween(waits, tests).findings).toEqual([{ sign: ' ', text: 'tests: not run' }]);
+  });
+
+  test('one that passed is resolved', () => {
+    const passed = attempt(letGoBy('complete', [{ guard: 'checks', verdict: 'pass' }]));
+    expect(changesBetween(passed, tests).findings).toEqual([
+      { sign: '-', text: 'tests: fail' },
+      { sign: '-', text: 'tests fails' },
+    ]);
+    expect(changesBetween(lint, { ...tests, checks: [] }).findings).not.toContainEqual({
+      sign: '-',
+      text: 'tests: fail',
+    });
+  });
+
+  test('a hook is resolved only by an attempt that got to the hooks', () => {
+    const hook = fails('h1', [
+      { guard: 'checks', verdict: 'pass' },
+      { guard: 'hooks', verdict: 'block' },
+    ]);
+    expect(changesBetween(lint, hook).findings).toContainEqual({ sign: ' ', text: 'h1: not run' });
+    const passed = attempt(
+      letGoBy(
+        'complete',
+        ['checks', 'hooks'].map((guard) => ({ guard, verdict: 'pass' })),
+      ),
+    );
+    expect(changesBetween(passed, hook).findings).toContainEqual({ sign: '-', text: 'h1: fail' });
+  });
+});
+
+test('at the cap it is the same failure again', () => {
+  const verdicts = [{ guard: 'checks', verdict: 'block' }];
+  const capped = decided('a', {
+    ...{ decision: 'allow', action: 'escalate', cause: 'capped' },
+    verdicts: [...verdicts, { guard: 'retries', verdict: 'allow' }],
+  } as never);
+  expect(patternOf([attempt(capped), attempt(decided('a'))])).toEqual({ kind: 'same', times: 2 });
 });
 
 test('what changed: the answer, what the checks found, and the words', () => {

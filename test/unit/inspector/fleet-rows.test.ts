@@ -15,3 +15,22 @@ test('a queue has the tasks that are known, and what was reported of those that 
   // 4 wait: one that is known, 3 elsewhere.
   expect(wholeOf(fleet).queues).toContainEqual(['q', 4, 3]);
 });
+
+test('the row of a worker says what failed, also at the cap, and what it asks', () => {
+  const fleet = createFleet('main');
+  for (const [tail, data] of [
+    ['own.fleet.main.policy.set', { policies: { default: { checks: [{ plan: {} }], retries: 0 } } }],
+    ['worker.capped.plan.updated', { steps: [{ title: 'Write tests', status: 'pending' }] }],
+    ['worker.capped.stop.attempted', { attempt: 'a1' }],
+    ['worker.asks.input.requested', { kind: 'permission', tool: 'Bash', detail: 'make deploy' }],
+  ] as const) {
+    const text = JSON.stringify(data);
+    const entry = readEntry(`stopgate.main.${tail}`, text, text.length) as Entry;
+    foldEntry(fleet, { seq: fleet.seq + 1, atMs: 1_000, entry, owner: null });
+  }
+  const reasons = Object.fromEntries(wholeOf(fleet).workers.map((row) => [row[0], row[23]]));
+  expect(reasons).toEqual({
+    capped: 'The policy blocks no stop: 1 of 1 plan steps remain: Write tests',
+    asks: 'Bash: make deploy',
+  });
+});

@@ -1,9 +1,9 @@
 /** The last attempts, newest first, each with what changed since the one before. */
-import type { LineChange } from '../../../line-diff.ts';
+import type { DiffLine, LineChange } from '../../../line-diff.ts';
 import { changesBetween } from '../../attempt-changes.ts';
 import type { AttemptRecord } from '../../messages.ts';
-import { shownMs } from '../data/past.ts';
-import { ago, plural } from '../ui/format.ts';
+import { Ago } from '../ui/age.tsx';
+import { plural } from '../ui/format.ts';
 import { DecisionMark } from '../ui/state-mark.tsx';
 import { Tail } from '../ui/tail.tsx';
 import { Text } from '../ui/text.tsx';
@@ -29,7 +29,9 @@ const Attempt = ({ attempt, older, isOpen }: Props) => (
     <details open={isOpen}>
       <summary>
         {attempt.decision === null ? <b>open</b> : <DecisionMark decision={attempt.decision} />}{' '}
-        <span class="muted when">{ago(attempt.atMs, shownMs.value)}</span>
+        <span class="muted when">
+          <Ago thenMs={attempt.atMs} />
+        </span>
       </summary>
       {attempt.output === null || attempt.output.trim() === '' ? (
         <p class="muted">No output came with this attempt.</p>
@@ -75,11 +77,13 @@ const linesChanged = (changes: readonly LineChange[]): number => {
 
 const linesShown = 12;
 
-const Lines = ({ changes }: { changes: readonly LineChange[] }) => (
+const signWords = { '+': 'new: ', '-': 'gone: ', ' ': 'not compared: ' } as const;
+
+const Lines = ({ changes }: { changes: readonly DiffLine[] }) => (
   <ul class="lines">
     {changes.slice(0, linesShown).map(({ sign, text }, index) => (
       <li key={index} data-sign={sign}>
-        <span class="sr-only">{sign === '+' ? 'new: ' : 'gone: '}</span>
+        <span class="sr-only">{signWords[sign]}</span>
         <span aria-hidden="true">{sign}</span> <Text value={text} max={160} />
       </li>
     ))}

@@ -1,7 +1,6 @@
 /** The checkpoints of a task, newest first. */
 import type { TaskView } from '../../../../machines/index.ts';
-import { shownMs } from '../data/past.ts';
-import { ago } from '../ui/format.ts';
+import { Ago } from '../ui/age.tsx';
 import { Text } from '../ui/text.tsx';
 
 export function CheckpointList({ checkpoints }: Pick<TaskView, 'checkpoints'>) {
@@ -15,7 +14,9 @@ export function CheckpointList({ checkpoints }: Pick<TaskView, 'checkpoints'>) {
             <b>
               <Text value={it.checkpoint} max={60} />
             </b>{' '}
-            <span class="muted">{ago(Date.parse(it.at), shownMs.value)}</span>
+            <span class="muted">
+              <Ago thenMs={Date.parse(it.at)} />
+            </span>
             {it.phase !== null && (
               <>
                 {' phase '}

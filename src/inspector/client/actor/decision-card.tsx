@@ -1,6 +1,7 @@
 /** A decision: the verdict in one line, the guard that decided with what it looked at, and what the agent was told. */
 import { useState } from 'preact/hooks';
 import type { Decision } from '../../../../machines/index.ts';
+import { checksNotRun } from '../../../../machines/replay/standing.ts';
 import { toldBeyond } from '../../told.ts';
 import { dateTime, duration, millis, plural } from '../ui/format.ts';
 import { Link } from '../ui/link.tsx';
@@ -28,16 +29,16 @@ export const DecisionCard = ({ decision, label = 'Decision' }: { decision: Decis
     <p class="reason">
       <Text value={decision.reason} />
     </p>
-    {decision.feedback.length > 0 && <CheckResults decision={decision} />}
+    {decision.feedback.length + checksNotRun(decision).length > 0 && <CheckResults decision={decision} />}
     {decision.nextPrompt !== null && <NextPrompt decision={decision} prompt={decision.nextPrompt} />}
     <GuardList decision={decision} />
     <Footer decision={decision} />
   </article>
 );
 
-const CheckResults = ({ decision: { feedback, reason } }: { decision: Decision }) => (
+const CheckResults = ({ decision }: { decision: Decision }) => (
   <section class="feedback" aria-label="Check results">
-    {feedback.map((it, index) => (
+    {decision.feedback.map((it, index) => (
       <div key={index}>
         <b>
           <Text value={it.check} max={80} />
@@ -45,9 +46,19 @@ const CheckResults = ({ decision: { feedback, reason } }: { decision: Decision }
         <span class="tag" data-outcome={it.outcome}>
           {it.outcome}
         </span>
-        {it.message !== reason && <Tail value={it.message} />}
+        {it.message !== decision.reason && <Tail value={it.message} />}
         {typeof it.details === 'string' && it.details !== it.message && <Tail value={it.details} />}
         {typeof it.details === 'object' && isFilled(it.details) && <Details value={it.details} />}
+      </div>
+    ))}
+    {checksNotRun(decision).map((check) => (
+      <div key={check}>
+        <b>
+          <Text value={check} max={80} />
+        </b>{' '}
+        <span class="tag" data-outcome="not-run">
+          not run
+        </span>
       </div>
     ))}
   </section>

@@ -1,4 +1,4 @@
-/** The guards of a decision: the one that decided with what it looked at; those that passed are folded. */
+/** The guards of a decision: the one that decided and what failed before it, with what they looked at; those that passed are folded. */
 import type { Decision } from '../../../../machines/index.ts';
 import { millis, plural } from '../ui/format.ts';
 import { Json, Text } from '../ui/text.tsx';
@@ -8,12 +8,13 @@ type Verdict = Decision['verdicts'][number];
 export function GuardList({ decision: { verdicts, reason, cause } }: { decision: Decision }) {
   const deciding = cause === 'superseded' ? undefined : verdicts.at(-1);
   const before = deciding === undefined ? verdicts : verdicts.slice(0, -1);
-  const errors = before.filter(({ verdict }) => verdict === 'error');
-  const passed = before.filter(({ verdict }) => verdict !== 'error');
+  // In error; or failed, and the cap or `stuck` came instead of the block.
+  const failed = before.filter(({ verdict }) => verdict !== 'pass');
+  const passed = before.filter(({ verdict }) => verdict === 'pass');
   return (
     <>
       <ul class="guards" aria-label="Guards that decided">
-        {[...errors, ...(deciding === undefined ? [] : [deciding])].map((verdict) => (
+        {[...failed, ...(deciding === undefined ? [] : [deciding])].map((verdict) => (
           <GuardLine key={verdict.guard} verdict={verdict} reason={reason} />
         ))}
       </ul>

@@ -1,7 +1,7 @@
 /** The hooks of a task, with the last result of each. Removed hooks stay listed as long as their results are known. */
 import type { TaskView } from '../../../../machines/index.ts';
-import { shownMs } from '../data/past.ts';
-import { ago, millis, plural } from '../ui/format.ts';
+import { Ago } from '../ui/age.tsx';
+import { millis, plural } from '../ui/format.ts';
 import { Text } from '../ui/text.tsx';
 
 type Stats = TaskView['hookStats'][number];
@@ -41,7 +41,9 @@ function HookResults({ stats }: { stats: Stats | undefined }) {
     <>
       <p>
         <b>{last.action}</b> <Text value={last.reason} />{' '}
-        <span class="muted">{ago(Date.parse(last.at), shownMs.value)}</span>
+        <span class="muted">
+          <Ago thenMs={Date.parse(last.at)} />
+        </span>
       </p>
       <p class="muted">
         run {plural(runs, 'time')}: {stats.complete} complete, {stats.continue} continue, {stats.escalate} escalate,{' '}

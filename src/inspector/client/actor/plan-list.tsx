@@ -6,6 +6,9 @@ const doneStatuses: ReadonlySet<string> = new Set(['done', 'completed', 'cancell
 const isDone = ({ status }: { status: string }) => doneStatuses.has(status);
 const stepsMax = 40;
 
+/** Whether the steps belong to more than one task: then each says to which. */
+const isOfSeveral = (plan: Plan): boolean => plan.some(({ task }) => task !== plan[0]?.task);
+
 export const PlanList = ({ plan }: { plan: Plan }) => (
   <section aria-label="Plan">
     <h3>
@@ -16,6 +19,11 @@ export const PlanList = ({ plan }: { plan: Plan }) => (
         <li key={step.step ?? index} data-done={isDone(step)}>
           <span aria-hidden="true">{isDone(step) ? '✓' : step.status === 'in_progress' ? '▸' : '○'}</span>
           <Text value={step.title} max={160} />
+          {step.task !== undefined && isOfSeveral(plan) && (
+            <span class="muted">
+              <Text value={step.task} max={60} />
+            </span>
+          )}
           <span class="muted">
             <Text value={step.status} max={24} />
           </span>

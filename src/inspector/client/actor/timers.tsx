@@ -38,7 +38,7 @@ function TimerLine({ name, outcome, fromMs, untilMs }: Timer) {
       <span class="timer-name">
         <Text value={name} max={60} />
       </span>
-      <span class="timer-left">
+      <span class="timer-left age">
         {leftMs === null ? `for ${duration(now - fromMs)}` : leftMs === 0 ? 'now' : `${duration(leftMs + 999)} left`}
       </span>
       {untilMs !== null && <Bar part={(now - fromMs) / Math.max(1, untilMs - fromMs)} />}

@@ -4,12 +4,12 @@ import type { TakenTransition } from '../../chart/taken-edge.ts';
 import { ActorChart } from '../chart/actor-chart.tsx';
 import { apiPath } from '../data/api.ts';
 import { connection } from '../data/connection.ts';
-import { shownMs, shownView } from '../data/past.ts';
+import { shownView } from '../data/past.ts';
 import { EscalationNote } from '../operator/escalation-note.tsx';
 import { InputRequests } from '../operator/input-requests.tsx';
 import { OperatorButtons } from '../operator/operator-buttons.tsx';
 import { route } from '../route.ts';
-import { ago } from '../ui/format.ts';
+import { Ago } from '../ui/age.tsx';
 import { createLazy } from '../ui/lazy.tsx';
 import { StateMark } from '../ui/state-mark.tsx';
 import type { Held } from '../ui/use-held.ts';
@@ -40,7 +40,9 @@ function KnownWorker({ id, view }: Props) {
       <div class="standing">
         <p class="lead">
           <StateMark state={state} note={presence === 'active' ? null : presence} />
-          <span class="muted">last seen {ago(Date.parse(view.lastSeen), shownMs.value)}</span>
+          <span class="muted">
+            last seen <Ago thenMs={Date.parse(view.lastSeen)} />
+          </span>
         </p>
         <OperatorButtons {...{ entity: 'worker', id, escalation, ended: state === 'stopped' }} />
       </div>

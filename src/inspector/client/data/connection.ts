@@ -21,8 +21,12 @@ export const focus = signal<Focus | null>(null);
 export const head = signal({ seq: 0, headSeq: 0, receivedMs: 0, perSecond: 0 });
 /** Why the service, which is reached, decides nothing now; null: it works. */
 export const serviceFault = signal<string | null>(null);
-/** The log's clock, updated once a second. */
+/** The log's clock, updated once a second while the page is live; else it stands where the page stands. */
 export const nowMs = signal(Date.now());
+/** Grows every second. */
+export const tick = signal(0);
+/** The log's time of the last message; null: there was none. */
+export const heardMs = signal<number | null>(null);
 /** How far the log's clock is ahead of the browser's. */
 let aheadMs = 0;
 
@@ -66,12 +70,16 @@ export function startConnection(): void {
     else if (document.hidden) leaveWhileHidden();
   };
   setInterval(() => {
-    nowMs.value = Date.now() + aheadMs;
+    tick.value += 1;
     if (connection.value === 'live' && performance.now() - head.value.receivedMs > silenceMs) connection.value = 'lost';
+    nowMs.value = whereItStands() ?? Date.now() + aheadMs;
     port?.send({ alive: true });
   }, 1_000);
   void connect();
 }
+
+/** Null: at the present. Nobody knows what has come since. */
+const whereItStands = (): number | null => pause.value?.atMs ?? (connection.value === 'live' ? null : heardMs.value);
 
 /** After signing in or out: the service looks at the session when a stream is opened. */
 export function renewSession(): void {
@@ -184,6 +192,7 @@ const hasRows = ({ workers, tasks, queues, transitions }: Delta): boolean =>
 
 function onHead({ seq, headSeq, nowMs: logNowMs, fault }: Full | Delta, entries: number, isPaused: boolean): void {
   aheadMs = logNowMs - Date.now();
+  heardMs.value = logNowMs;
   const ms = performance.now();
   received = received.filter((it) => it.ms > ms - 2_000);
   if (entries > 0) received.push({ ms, entries });

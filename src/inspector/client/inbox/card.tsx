@@ -4,11 +4,10 @@ import { useEffect, useRef } from 'preact/hooks';
 import { questionIn } from '../../../../machines/values/question.ts';
 import { visible } from '../../visible-text.ts';
 import { liveFleet } from '../data/connection.ts';
-import { shownMs } from '../data/past.ts';
 import { t, w } from '../data/row-fields.ts';
 import { rankOf, sinceMsOf } from '../lists/urgency.ts';
 import { selection } from '../route.ts';
-import { duration } from '../ui/format.ts';
+import { For } from '../ui/age.tsx';
 import { Link } from '../ui/link.tsx';
 import type { Listed } from './listed.ts';
 import type { Waiting } from './waiting.ts';
@@ -52,7 +51,7 @@ export function Card({ item, isCurrent }: { item: Listed; isCurrent: boolean }) 
           <span class="tag" data-note={note}>
             {note}
           </span>
-          <span class="muted">{sinceMs === null ? '' : duration(Math.max(0, shownMs.value - sinceMs))}</span>
+          <span class="muted">{sinceMs !== null && <For sinceMs={sinceMs} />}</span>
         </span>
         <span class="card-text">
           <bdi>{visible(text)}</bdi>
@@ -74,7 +73,7 @@ function describe({ entity, id }: Waiting) {
   if (entity === 'task' || row === undefined) {
     const task = liveFleet.tasks.get(id);
     const worker = task?.[t.escalatedWith] ?? null;
-    const left = worker === null ? null : `Escalated with ${worker}, and still waits`;
+    const left = worker === null ? null : `Escalated with ${worker}, which waits no more; this task still does`;
     const text = [left, questionIn(task?.[t.reason] ?? null), task?.[t.title]].filter(Boolean).join(' · ');
     return { text, sinceMs: task?.[t.stateSinceMs] ?? null, note: 'task' };
   }

@@ -1,7 +1,5 @@
 /** Table cells that several lists share. */
-import { shownMs } from '../data/past.ts';
 import { selection } from '../route.ts';
-import { ago } from '../ui/format.ts';
 import { Link } from '../ui/link.tsx';
 import { Name } from '../ui/text.tsx';
 
@@ -20,6 +18,3 @@ export const NoValue = () => (
     –
   </span>
 );
-
-/** A component of its own, so that the clock renders only this text every second, and not the row around it. */
-export const Ago = ({ thenMs }: { thenMs: number }) => <span class="muted">{ago(thenMs, shownMs.value)}</span>;

@@ -1,38 +1,22 @@
 /** What is urgent: who waits for a person, and for how long; then what may become so. */
+import {
+  isUnjudged as isUnjudgedWorker,
+  needsPerson,
+  type Urgency,
+  urgencies,
+  urgencyOf as urgencyOfWorker,
+} from '../../../../machines/replay/urgency.ts';
 import { type TaskRow, t, type WorkerRow, w } from '../data/row-fields.ts';
 import { presenceOf, stateOf } from '../ui/states.ts';
 
-/** First to last. */
-const ranks = [
-  'escalated',
-  'asks',
-  'acknowledged',
-  'blocked',
-  'stale',
-  'unjudged',
-  'validating',
-  'working',
-  'idle',
-  'stopped',
-] as const;
-type Rank = (typeof ranks)[number];
+const seenOf = (row: WorkerRow) => ({
+  ...{ state: stateOf(row[w.state]), presence: presenceOf(row[w.presence]), cause: row[w.lastCause] },
+  ...{ isAcknowledged: row[w.acknowledged] === 1, asks: row[w.awaitsInput] === 1, holdsTask: row[w.tasksHeld] > 0 },
+});
 
-/** Idle after a stop that nothing judged: it may look done, and is not. */
-export const isUnjudged = (row: WorkerRow): boolean =>
-  stateOf(row[w.state]) === 'idle' && row[w.lastCause] === 'unjudged';
-
-export function rankOf(row: WorkerRow): Rank {
-  const state = stateOf(row[w.state]);
-  if (state === 'escalated') return row[w.acknowledged] === 1 ? 'acknowledged' : 'escalated';
-  if (state === 'stopped') return 'stopped';
-  if (row[w.awaitsInput] === 1) return 'asks';
-  if (state === 'blocked') return 'blocked';
-  if (presenceOf(row[w.presence]) === 'stale' && row[w.tasksHeld] > 0) return 'stale';
-  return isUnjudged(row) ? 'unjudged' : state;
-}
-
-/** It goes on only when a person does something. */
-export const waitsForPerson = (row: WorkerRow): boolean => ranks.indexOf(rankOf(row)) <= ranks.indexOf('acknowledged');
+export const isUnjudged = (row: WorkerRow): boolean => isUnjudgedWorker(seenOf(row));
+export const rankOf = (row: WorkerRow): Urgency => urgencyOfWorker(seenOf(row));
+export const waitsForPerson = (row: WorkerRow): boolean => needsPerson(rankOf(row));
 
 /** Since when it is as it is. */
 export const sinceMsOf = (row: WorkerRow): number => row[w.stateSinceMs] ?? row[w.lastSeenMs];
@@ -44,7 +28,7 @@ const rankStep = 1e14;
 export function urgencyOf(row: WorkerRow): number {
   const rank = rankOf(row);
   const sinceMs = sinceMsOf(row);
-  return ranks.indexOf(rank) * rankStep + (rank === 'idle' || rank === 'stopped' ? rankStep - sinceMs : sinceMs);
+  return urgencies.indexOf(rank) * rankStep + (rank === 'idle' || rank === 'stopped' ? rankStep - sinceMs : sinceMs);
 }
 
 /** By index of the state. */

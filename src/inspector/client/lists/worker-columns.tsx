@@ -4,27 +4,34 @@ import { questionIn } from '../../../../machines/values/question.ts';
 import { visible } from '../../visible-text.ts';
 import { shownMs } from '../data/past.ts';
 import { type WorkerRow, w } from '../data/row-fields.ts';
+import { Ago, For } from '../ui/age.tsx';
 import { duration } from '../ui/format.ts';
 import { StateMark } from '../ui/state-mark.tsx';
 import { presenceOf, stateOf } from '../ui/states.ts';
 import { stopWord } from '../ui/vocabulary.ts';
 import type { Column } from './grid.tsx';
-import { ActorLink, Ago, NameCell, NoValue } from './list-cells.tsx';
+import { ActorLink, NameCell, NoValue } from './list-cells.tsx';
 import { isUnjudged, rankOf, sinceMsOf } from './urgency.ts';
 
 export const workerColumns: readonly Column<WorkerRow>[] = [
   { key: 'worker', title: 'Worker', render: (row) => <ActorLink entity="worker" id={row[w.id]} /> },
   { key: 'state', title: 'State', render: (row) => <State row={row} /> },
   { key: 'why', title: 'Why', render: (row) => <Why row={row} /> },
-  { key: 'since', title: 'For', render: (row) => duration(Math.max(0, shownMs.value - sinceMsOf(row))) },
+  { key: 'since', title: 'For', render: (row) => <For sinceMs={sinceMsOf(row)} /> },
   { key: 'retries', title: 'Retries', rank: 3, render: (row) => <Retries row={row} /> },
   { key: 'task', title: 'Task', rank: 2, render: (row) => <Tasks row={row} /> },
   { key: 'agent', title: 'Agent', rank: 3, render: (row) => <NameCell value={row[w.agent]} /> },
   { key: 'idle', title: 'Idle', rank: 3, render: (row) => <Idle row={row} /> },
-  { key: 'seen', title: 'Last seen', rank: 3, render: (row) => <Ago thenMs={row[w.lastSeenMs]} /> },
+  { key: 'seen', title: 'Last seen', rank: 3, render: (row) => <LastSeen row={row} /> },
 ];
 
 type Cell = { readonly row: WorkerRow };
+
+const LastSeen = ({ row }: Cell) => (
+  <span class="muted">
+    <Ago thenMs={row[w.lastSeenMs]} />
+  </span>
+);
 
 const State = ({ row }: Cell) => (
   <span data-unjudged={isUnjudged(row) || undefined}>
@@ -40,15 +47,24 @@ function noteOf(row: WorkerRow): string | null {
 
 /** Why it is where it is, in one line: what a person would ask first. */
 function Why({ row }: Cell) {
-  const text = questionIn(row[w.reason]) ?? otherReason(row);
+  const text = reasonIn(row);
   if (text === null) return <NoValue />;
   const isForPerson = ['escalated', 'asks', 'acknowledged'].includes(rankOf(row));
+  const isCounting = row[w.reason] === null && row[w.waitUntilMs] !== null;
   return (
-    <span class={isForPerson ? 'why urgent' : 'why'} title={visible(text)}>
+    <span class={['why', isForPerson && 'urgent', isCounting && 'age'].filter(Boolean).join(' ')} title={visible(text)}>
       {row[w.acknowledged] === 1 && <span class="tag">acknowledged</span>}
       <bdi>{visible(text)}</bdi>
     </span>
   );
+}
+
+function reasonIn(row: WorkerRow): string | null {
+  const [reason, other] = [questionIn(row[w.reason]), otherReason(row)];
+  // Of one that was let go at the cap, both.
+  return stateOf(row[w.state]) === 'stopped' && reason !== null && other !== null
+    ? `${other} · ${reason}`
+    : (reason ?? other);
 }
 
 function otherReason(row: WorkerRow): string | null {
@@ -77,7 +93,7 @@ function Idle({ row }: Cell) {
   const limit = row[w.idleLimitMs];
   return (
     <span>
-      {duration(Math.max(0, shownMs.value - since))}
+      <For sinceMs={since} />
       {limit !== null && <span class="muted"> of {duration(limit)}</span>}
     </span>
   );

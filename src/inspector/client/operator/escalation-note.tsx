@@ -1,8 +1,7 @@
 /** An actor's escalation, and how the last one was resolved. */
 import type { WorkerView } from '../../../../machines/index.ts';
 import { questionIn } from '../../../../machines/values/question.ts';
-import { shownMs } from '../data/past.ts';
-import { ago } from '../ui/format.ts';
+import { Ago } from '../ui/age.tsx';
 import { Text } from '../ui/text.tsx';
 
 type Props = Pick<WorkerView, 'escalation' | 'resolution'>;
@@ -21,7 +20,7 @@ const Escalation = ({ escalation }: { escalation: NonNullable<Props['escalation'
       <Text value={questionIn(escalation.reason) ?? ''} />
     </p>
     <p class="muted">
-      {escalation.cause}, {ago(Date.parse(escalation.since), shownMs.value)} ·{' '}
+      {escalation.cause}, <Ago thenMs={Date.parse(escalation.since)} /> ·{' '}
       {escalation.acknowledgedBy === null ? (
         'not acknowledged yet'
       ) : (
@@ -38,7 +37,10 @@ const Resolution = ({ resolution }: { resolution: NonNullable<Props['resolution'
   <section class="resolution" aria-label="Resolution">
     <h3>
       Resolved: {resolution.verdict} <span class="muted">by </span>
-      <Text value={resolution.by} max={60} /> <span class="muted">{ago(Date.parse(resolution.at), shownMs.value)}</span>
+      <Text value={resolution.by} max={60} />{' '}
+      <span class="muted">
+        <Ago thenMs={Date.parse(resolution.at)} />
+      </span>
     </h3>
     {resolution.prompt !== null && (
       <blockquote>

@@ -1,8 +1,8 @@
 /** What an agent asks of a person: a permission with its tool and input, or a question. Answered here where the policy holds it. */
 import type { WorkerView } from '../../../../machines/index.ts';
 import { type Question, readFields, readQuestions } from '../../../../machines/values/asked-questions.ts';
-import { isPast, shownMs } from '../data/past.ts';
-import { ago } from '../ui/format.ts';
+import { isPast } from '../data/past.ts';
+import { Ago } from '../ui/age.tsx';
 import { Text } from '../ui/text.tsx';
 import { type OperatorAction, requestAction } from './operator-actions.ts';
 import { type PlacedRequest, usePlaces } from './places.ts';
@@ -53,7 +53,7 @@ function InputLine({ worker, input, isGone, isHeld }: LineProps) {
       {questions === null
         ? detail !== null && <Detail detail={detail} />
         : !canAnswer && <Asked questions={questions} />}
-      <p class="muted">{isGone ? 'It waits no more.' : ago(Date.parse(since), shownMs.value)}</p>
+      <p class="muted">{isGone ? 'It waits no more.' : <Ago thenMs={Date.parse(since)} />}</p>
       {!canAnswer && <p class="muted">Answer it in the agent’s own terminal.</p>}
       {canAnswer && questions !== null && (
         <QuestionForm
