@@ -26,6 +26,7 @@ export const dev = defineCommand({
   },
   details: [
     'Starts a NATS server that keeps its log in .stopgate/, and the service. Runs until Ctrl-C.',
+    'For a NATS server that runs already, use "stopgate serve --nats URL".',
     'Once ready it prints one line of JSON with its addresses. Other commands in this folder find it automatically.',
   ],
   examples: ['stopgate dev', 'stopgate dev --port 0 --http 127.0.0.1:0 --store /tmp/try'],
