@@ -15,7 +15,7 @@ const notesMax = 16;
  * worker, `default`. Unless a row binds them all, the checks are those of the policies of all held tasks (protocol.md
  * §5). A name that the set does not have is passed over, and noted.
  */
-export function policyInForce(fleet: Fleet, worker: WorkerContext): PolicyInForce {
+export function policyInForce(fleet: Fleet, worker: PolicySubject): PolicyInForce {
   const notes: string[] = [];
   if (worker.profile !== null && !isProfile(worker.profile))
     notes.push(`profile ${worker.profile} is unknown and ignored`);
@@ -29,6 +29,9 @@ export function policyInForce(fleet: Fleet, worker: WorkerContext): PolicyInForc
   const checks = joinChecks([...others].map((it) => it.checks));
   return withNotes({ ...last, policy: { ...last.policy, checks } }, notes);
 }
+
+/** What decides which policy a worker gets: of one that has yet to register, what it will say of itself. */
+export type PolicySubject = Pick<WorkerContext, 'worker' | 'agent' | 'labels' | 'policy' | 'profile' | 'tasks'>;
 
 type Named = Omit<PolicyInForce, 'notes'>;
 const withNotes = ({ name, seq, policy }: Named, notes: readonly string[]) => ({ name, seq, policy, notes });
@@ -47,7 +50,7 @@ function firstOf(fleet: Fleet, names: readonly Name[], notes: string[]): Named |
   return null;
 }
 
-const assignedNames = ({ policies }: Fleet, worker: WorkerContext): Name[] =>
+const assignedNames = ({ policies }: Fleet, worker: PolicySubject): Name[] =>
   policies.assign
     .filter((row) => isFor(row, worker))
     .map((row) => ({ name: row.policy, of: `assigned to worker ${worker.worker}` }));
@@ -57,12 +60,12 @@ function taskNames(fleet: Fleet, task: string): Name[] {
   return name === null ? [] : [{ name, of: `of task ${task}` }];
 }
 
-const ownNames = ({ policy, worker }: WorkerContext): Name[] =>
+const ownNames = ({ policy, worker }: PolicySubject): Name[] =>
   policy === null ? [] : [{ name: policy, of: `of worker ${worker}` }];
 
 const defaultOf = (fleet: Fleet): Named => policyNamed(fleet, 'default') as Named;
 
-function isFor(row: Assignment, worker: WorkerContext): boolean {
+function isFor(row: Assignment, worker: PolicySubject): boolean {
   if (row.agent !== undefined && row.agent !== worker.agent) return false;
   if (row.worker !== undefined && row.worker !== worker.worker) return false;
   return Object.entries(row.labels ?? {}).every(([key, value]) => worker.labels[key] === value);

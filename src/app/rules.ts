@@ -30,6 +30,7 @@ export type RulesOptions = {
 
 /** `policies` null: the log's stay as they are. The escalation is shared, so that its receiver is not hit by each fleet. */
 type Current = {
+  readonly file: ConfigFile;
   readonly policies: PolicyForm | null;
   readonly escalation: EscalationRules;
   readonly answerLinks: AnswerLinks | null;
@@ -46,7 +47,7 @@ export type Rules = {
 export function createRules({ config, checks, access, metrics, env, logger }: RulesOptions): Rules {
   const readNotices = (file: ConfigFile) => createNoticeRules(file.escalation, env, metrics, logger);
   let file = config.file;
-  let current: Current = { policies: file.policyForm, ...readNotices(file), retention: file.retention };
+  let current: Current = { file, policies: file.policyForm, ...readNotices(file), retention: file.retention };
   const apply = (changed: ConfigFile, { replicas }: Fleets) => {
     // A file that never had policies does not change them; one that drops its policies withdraws them.
     const hadPolicies = file.policyForm !== null;
@@ -60,7 +61,7 @@ export function createRules({ config, checks, access, metrics, env, logger }: Ru
     if (policies !== null) for (const replica of replicas()) replica.setPolicies(policies);
     if (!sameEscalation) for (const replica of replicas()) replica.setEscalation(escalation);
     for (const replica of replicas()) replica.setRetention(changed.retention);
-    current = { policies, escalation, answerLinks, retention: changed.retention };
+    current = { file: changed, policies, escalation, answerLinks, retention: changed.retention };
     file = changed;
   };
   return {

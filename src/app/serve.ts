@@ -20,6 +20,7 @@ import { openOtlp } from './otlp.ts';
 import { createEnd, withoutSecrets } from './process-end.ts';
 import { openReplica, type Replica } from './replica.ts';
 import { createRules, type Rules } from './rules.ts';
+import { createSessionPlaces } from './session-place.ts';
 
 export type Ready = {
   readonly ready: true;
@@ -165,6 +166,7 @@ async function openHttp(
     ...{ token, operatorToken, tokens: access.current, publicUrl, metrics, log },
     certificate,
     answerLinks: () => rules.current().answerLinks,
+    findPlace: createSessionPlaces(options.config.filePath, () => rules.current().file),
   });
 }
 

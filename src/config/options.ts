@@ -68,12 +68,19 @@ export function resolveOptions(
     value === undefined ? [{ path: nameOf(name), message: rules[name].describe(text ?? '') }] : [],
   );
   if (problems.length > 0) return { options: null, problems };
-  const options = Object.fromEntries(values.map(({ name, value }) => [name, value])) as unknown as Options;
+  const read = Object.fromEntries(values.map(({ name, value }) => [name, value])) as unknown as Options;
+  const options = { ...read, http: underTls(read, given.get('http')?.text ?? '') };
   if (options.http === null || options.token !== null || hasTokens || isLoopback(options.http.host))
     return { options, problems };
   const address = given.get('http')?.text;
   const message = `"${address}" can be reached from other machines, so it needs a token: set STOPGATE_TOKEN (or --token) to a long random word or "tokens" in stopgate.yaml, or use 127.0.0.1`;
   return { options, problems: [{ path: nameOf('http'), message }] };
+}
+
+/** A service with a certificate speaks HTTPS at its HOST:PORT; whoever writes a scheme means that one. */
+function underTls({ http, tlsCert }: Options, written: string): Options['http'] {
+  if (http === null || tlsCert === null || /^https?:/i.test(written)) return http;
+  return { ...http, url: http.url.replace(/^http:/, 'https:') };
 }
 
 /** The first source that has it. */

@@ -61,6 +61,7 @@ const rows = {
   'POST /api/:fleet/what-if': ['read', 'none'],
   'POST /hooks/:agent': ['agent', 'own'],
   'GET /hooks/:agent/wake': ['agent', 'own'],
+  'GET /hooks/:agent/place': ['agent', 'all'],
   'POST /mcp': ['agent', 'own'],
   'GET /mcp': ['agent', 'own'],
   'DELETE /mcp': ['agent', 'own'],

@@ -11,6 +11,36 @@ import { createPerService, type FleetDirectory, fleetNamed } from './fleet-direc
 /** How long a request for a resolution is kept open. Then the client has to send it again. */
 const wakeHoldMs = 50_000;
 
+/** What `stopgate init` and `doctor` ask with the token of the hooks, before a session does. */
+export type PlaceQuestion = { readonly agent: string; readonly policy: string | null; readonly cwd: string | null };
+export type SessionPlace = {
+  readonly fleet: string;
+  readonly replica: string;
+  /** Who runs the service. */
+  readonly user: string;
+  /** Its configuration file, or where that would be. */
+  readonly file: string;
+  /** Why the service cannot look into the session's folder; null: it can. */
+  readonly folderFault: string | null;
+  readonly policy: {
+    readonly name: string;
+    readonly checks: number;
+    /** Names of those checks that need the folder. */
+    readonly looksIntoFolder: readonly string[];
+    /** Who runs these; empty: the service. */
+    readonly runners: readonly string[];
+  };
+};
+export type FindPlace = (service: Service, question: PlaceQuestion) => Promise<SessionPlace>;
+
+const unknownPlace: FindPlace = async () => {
+  throw new AppError('actor.unknown', 'this service does not know where sessions are judged');
+};
+
+type PlaceRoute = {
+  Params: { agent: string };
+  Querystring: { cwd?: unknown; policy?: unknown; fleet?: unknown };
+};
 type WakeRoute = { Params: { agent: string }; Querystring: { worker?: unknown; fleet?: unknown } };
 type Route = { Params: { agent: string }; Querystring: { event?: unknown; policy?: unknown; fleet?: unknown } };
 
@@ -19,6 +49,7 @@ export function addHookRoutes(
   app: FastifyInstance,
   fleets: FleetDirectory,
   onHeld: (service: Service, ...held: Parameters<OnHeld>) => void,
+  findPlace: FindPlace = unknownPlace,
 ): void {
   const handlerOf = createPerService((service) =>
     createHookCallHandler(service, { onHeld: (held, over) => onHeld(service, held, over) }),
@@ -37,6 +68,11 @@ export function addHookRoutes(
     return answer === null ? reply.code(204).send() : answer;
   });
   addWake(app, fleets, closing.signal);
+  app.get<PlaceRoute>('/hooks/:agent/place', async ({ params: { agent }, query: { cwd, policy, fleet } }) => {
+    readerOf(agent);
+    const textOf = (given: unknown) => (typeof given === 'string' && given !== '' ? given : null);
+    return findPlace(fleetNamed(fleets, fleet).service, { agent, policy: textOf(policy), cwd: textOf(cwd) });
+  });
 }
 
 /** The name that a client gives a call, so that it can post it again after a lost answer. */

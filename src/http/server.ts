@@ -18,7 +18,7 @@ import { type Admission, checkBinding, checkSource, findCaller, refuseAnyone } f
 import { addAnswerRoutes, announceRequest } from './answer-routes.ts';
 import type { FleetDirectory } from './fleet-directory.ts';
 import { prepareGracefulClose } from './graceful-close.ts';
-import { addHookRoutes } from './hook-routes.ts';
+import { addHookRoutes, type FindPlace } from './hook-routes.ts';
 import { addInspectPage } from './inspect-page.ts';
 import { addInspectSocket } from './inspect-socket.ts';
 import { isPageRequest } from './inspector-page.ts';
@@ -49,6 +49,8 @@ export type HttpOptions = {
   readonly log: Logger;
   /** As configured now. Null, the default: requests are announced to nobody, and no link answers one. */
   readonly answerLinks?: () => AnswerLinks | null;
+  /** Where a session would be judged. Default: nobody knows. */
+  readonly findPlace?: FindPlace;
   /** How long `close` lets running requests finish. Shorter than a hold: those clients retry at another replica. */
   readonly closeTimeoutMs?: number;
 };
@@ -95,7 +97,9 @@ export async function createHttpApp(options: Omit<HttpOptions, 'port'>): Promise
   addRequestMetrics(app, options);
   addStatusRoutes(app, fleets, metrics);
   const { answerLinks = () => null } = options;
-  addHookRoutes(app, fleets, (service, held, over) => void announceRequest(answerLinks(), service, held, over));
+  const onHeld: Parameters<typeof addHookRoutes>[2] = (service, held, over) =>
+    void announceRequest(answerLinks(), service, held, over);
+  addHookRoutes(app, fleets, onHeld, options.findPlace);
   addAnswerRoutes(app, fleets, answerLinks);
   addMcpRoutes(app, fleets, options.log);
   await addApiRoutes(app, { fleets, admission, version });

@@ -20,6 +20,7 @@ export function addStatusRoutes(app: FastifyInstance, fleets: FleetDirectory, me
   const endpoints = [
     ...[...agents.keys()].map((agent) => `POST /hooks/${agent}`),
     'GET  /hooks/<agent>/wake?worker=<session>',
+    'GET  /hooks/<agent>/place?cwd=<folder>',
     'GET  /answer, POST /answer (by a signed link)',
     ...apiEndpoints,
     'POST /mcp',

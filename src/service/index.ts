@@ -11,6 +11,7 @@ import { createOperate } from './operate.ts';
 import { probeWorker } from './probe.ts';
 import { publish } from './publish.ts';
 import type { Service } from './service.ts';
+import { sessionPolicy } from './session-policy.ts';
 import { statusOf } from './status.ts';
 import { untilAnswered } from './until-answered.ts';
 import { untilResolved } from './until-resolved.ts';
@@ -37,6 +38,7 @@ export function createService(host: Host, log: EventLog, replica: string, search
     operate: (action, body) => host.write('operator', () => operate(action, body)),
     untilResolved: (worker, signal) => untilResolved(host, worker, signal),
     untilAnswered: (worker, question, signal) => untilAnswered(host, worker, question, signal),
+    sessionPolicy: (agent, policy) => sessionPolicy(host, agent, policy),
     status: () => statusOf(host),
     missingRunners: () => missingRunners(host, search),
   };

@@ -12,6 +12,7 @@ import type { Entity, View } from './actor.ts';
 import type { ListName, Page } from './list.ts';
 import type { OperatorAction } from './operate.ts';
 import type { NewEntry } from './publish.ts';
+import type { SessionPolicy } from './session-policy.ts';
 import type { ServiceStatus } from './status.ts';
 
 export type Service = {
@@ -55,6 +56,8 @@ export type Service = {
    * For what is read at every turn of an agent: `get` asks the log first. Null: unknown.
    */
   peek(worker: string, seq: number): Promise<WorkerView | null>;
+  /** The policy that the next session of this agent gets, if its hooks name `policy` (null: none). */
+  sessionPolicy(agent: string, policy: string | null): SessionPolicy;
   status(): ServiceStatus;
   /** The runners that policies name and nobody serves, sorted. What is not known is left out. Takes a second at most. */
   missingRunners(): Promise<readonly string[]>;

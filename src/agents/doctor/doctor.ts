@@ -1,6 +1,7 @@
 /** What `stopgate doctor` needs of an agent. */
 import type { Policy } from '../../../machines/index.ts';
 import type { Places, Program } from '../setup/places.ts';
+import type { TokenPass } from './dry-turn.ts';
 import type { Finding } from './finding.ts';
 
 export type Doctor = {
@@ -14,8 +15,10 @@ export type Connection = {
   /** Settings that cannot be read, or that switch all hooks off. */
   readonly problems: readonly Finding[];
   readonly check: (context: CheckContext) => Promise<Finding[]>;
+  /** What our hooks are, as text: their address, policy, fleet and token are in it. */
+  readonly lines: readonly string[];
   /** One turn of the agent's real program. `path`: the PATH that it gets. Null: it has none. */
-  readonly dryTurn: ((binary: string, path: string) => Promise<Finding>) | null;
+  readonly dryTurn: ((binary: string, path: string, pass: TokenPass | null) => Promise<Finding>) | null;
 };
 
 export type CheckContext = {

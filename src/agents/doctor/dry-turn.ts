@@ -42,11 +42,22 @@ export type Turn = {
   readonly stopEvent: string;
   /** With hooks that call this address. */
   readonly settingsFor: (http: string) => string;
+  readonly pass: TokenPass | null;
+};
+
+/** The token of the hooks: the program gets it in its environment, as where the user starts it. */
+export type TokenPass = {
+  readonly variable: string;
+  readonly value: string;
+  /** What is wrong with the token that a hook has sent (null: none). Null: the service takes it. */
+  readonly refusalOf: (sent: string | null) => Promise<Finding | null>;
 };
 
 type Outcome = {
   /** The events that the hook got, in order. */
   readonly events: readonly string[];
+  /** The token that came with the last stop. */
+  readonly token: string | null;
   /** Turns of the model. */
   readonly turns: number;
   /** The model got the reason of the block. */
@@ -60,7 +71,10 @@ const turnTimeoutMs = 90_000;
 
 export async function tryTurn(dryTurn: DryTurn, turn: Turn): Promise<Finding> {
   try {
-    return judge(turn, await run(dryTurn, turn));
+    const outcome = await run(dryTurn, turn);
+    const finding = judge(turn, outcome);
+    const refused = finding.state === 'ok' ? ((await turn.pass?.refusalOf(outcome.token)) ?? null) : null;
+    return refused === null ? finding : { ...refused, text: `dry turn: ${refused.text}` };
   } catch (error) {
     return bad(turn.agent, `dry turn: ${(error as Error).message}`, 'check whether the program starts at all');
   }
@@ -68,23 +82,24 @@ export async function tryTurn(dryTurn: DryTurn, turn: Turn): Promise<Finding> {
 
 async function run({ openModel, prepare }: DryTurn, turn: Turn): Promise<Outcome> {
   const scratch = realpathSync(mkdtempSync(join(tmpdir(), 'stopgate-doctor-')));
-  const events: string[] = [];
+  const calls: Calls = { events: [], token: null };
   let model: FakeModel | undefined;
   let gate: Loopback | undefined;
   try {
     const [project, home] = [join(scratch, 'project'), join(scratch, 'home')];
     for (const folder of [project, home]) mkdirSync(folder);
-    gate = await openGate(turn.stopEvent, events);
+    gate = await openGate(turn.stopEvent, calls);
     model = await openModel();
-    const env = { PATH: turn.path, HOME: home, TERM: 'dumb', LANG: 'C.UTF-8', NO_COLOR: '1' };
+    const pass = turn.pass === null ? {} : { [turn.pass.variable]: turn.pass.value };
+    const env = { ...pass, PATH: turn.path, HOME: home, TERM: 'dumb', LANG: 'C.UTF-8', NO_COLOR: '1' };
     const settings = turn.settingsFor(gate.url);
     const { binary } = turn;
     const prepared = await prepare({ home, project, settings, model: model.url, binary, env });
     const program = startProgram(binary, prepared.args, project, { ...env, ...prepared.env });
-    const isOver = () => countStops(turn, events) >= 2;
+    const isOver = () => countStops(turn, calls.events) >= 2;
     const failure = await endOf(program, prepared.drive, isOver);
     const gotReason = model.turns.at(-1)?.includes(JSON.stringify(reason).slice(1, -1)) ?? false;
-    return { events, turns: model.turns.length, gotReason, failure };
+    return { ...calls, turns: model.turns.length, gotReason, failure };
   } finally {
     await Promise.all([gate?.close(), model?.close()]);
     rmSync(scratch, { recursive: true, force: true, maxRetries: 5 });
@@ -115,14 +130,16 @@ function judge(turn: Turn, { events, turns, gotReason, failure }: Outcome): Find
   );
 }
 
+type Calls = { readonly events: string[]; token: string | null };
+
 /** Stands in for the service: blocks the first stop. */
-function openGate(stopEvent: string, events: string[]): Promise<Loopback> {
+function openGate(stopEvent: string, calls: Calls): Promise<Loopback> {
   let stops = 0;
-  return openLoopback(({ body, path }, response) => {
+  return openLoopback(({ body, path, token }, response) => {
     const inBody = (body as { hook_event_name?: unknown } | null)?.hook_event_name;
     const event = String(inBody ?? new URL(path, 'http://gate').searchParams.get('event') ?? 'unknown');
-    events.push(event);
-    if (event === stopEvent) stops += 1;
+    calls.events.push(event);
+    if (event === stopEvent) [stops, calls.token] = [stops + 1, token];
     if (event === stopEvent && stops === 1) sendJson(response, 200, { decision: 'block', reason });
     else response.writeHead(204).end();
   });

@@ -19,6 +19,7 @@ import { type Hooked, initCommand, type ReadSettings, readSettings } from './hoo
 import { checkCap, checkTimes, type Limits } from './limit-checks.ts';
 import { checkPlanTools } from './plan-checks.ts';
 import { checkProgram } from './program-check.ts';
+import { tokenVariableIn } from './session.ts';
 
 /** What the doctor has to know of the agent, besides its hooks. */
 export type HookChecks = {
@@ -41,6 +42,7 @@ export function createHookDoctor(hooks: AgentHooks, checks: HookChecks): Doctor 
       return {
         scopes: hooked.map(({ scope }) => scope),
         problems,
+        lines: hooked.flatMap((one) => one.hooks.map(({ value }) => JSON.stringify(value))),
         check: async (context) => [
           await checkProgram(context),
           ...(await checkConnection(hooks, checks, hooked, context)),
@@ -125,13 +127,14 @@ function createDryTurn(
   const isBoth = values.some(({ type }) => type === 'http');
   const line: Line = {
     form: poster !== undefined ? (isBoth ? `http+${poster}` : poster) : isHttp ? 'http' : 'command',
-    ...{ http: '', policy: undefined, fleet: undefined, tokenEnv: undefined, autostart: undefined },
+    ...{ http: '', policy: undefined, fleet: undefined, autostart: undefined },
+    tokenEnv: tokenVariableIn(values.map((value) => JSON.stringify(value))),
     ...{ wake: false, onUnreachable: 'allow', program: hookProgram() },
   };
   const { agent } = hooks;
-  return (binary, path) =>
+  return (binary, path, pass) =>
     tryTurn(dryTurn, {
-      ...{ agent, binary, path, stopEvent: limits.stopEvent },
+      ...{ agent, binary, path, pass, stopEvent: limits.stopEvent },
       settingsFor: (http) => putHooks(null, settingsFor(hooks, { ...line, http })),
     });
 }

@@ -6,15 +6,19 @@ import { text } from 'node:stream/consumers';
 import { tryJson } from '../../try-json.ts';
 
 export type Loopback = { readonly url: string; close(): Promise<void> };
-export type Answer = (
-  request: { readonly method: string; readonly path: string; readonly body: unknown },
-  response: ServerResponse,
-) => void;
+type Request = {
+  readonly method: string;
+  readonly path: string;
+  readonly body: unknown;
+  /** The token in its header; null: none. */
+  readonly token: string | null;
+};
+export type Answer = (request: Request, response: ServerResponse) => void;
 
 export async function openLoopback(answer: Answer): Promise<Loopback> {
   const server = createServer((request, response) => {
     void readJson(request).then((body) =>
-      answer({ method: request.method ?? '', path: request.url ?? '/', body }, response),
+      answer({ method: request.method ?? '', path: request.url ?? '/', body, token: tokenOf(request) }, response),
     );
   });
   server.listen(0, '127.0.0.1');
@@ -27,6 +31,9 @@ export async function openLoopback(answer: Answer): Promise<Loopback> {
     },
   };
 }
+
+const tokenOf = ({ headers }: IncomingMessage): string | null =>
+  /^Bearer (\S+)$/.exec(headers.authorization ?? '')?.[1] ?? null;
 
 async function readJson(request: IncomingMessage): Promise<unknown> {
   return tryJson(await text(request).catch(() => ''));

@@ -31,11 +31,22 @@ export async function checkService(config: Config, nodeVersion: string): Promise
   const open = await askHttp(`${url}/readyz`, null);
   const needsToken = typeof open !== 'string' && open.status === 401;
   const reply = needsToken ? await askHttp(`${url}/readyz`, config.token) : open;
-  findings.push(judgeReady(url, reply, config.token));
+  findings.push(judgeReady(url, reply, config.token, config));
   if (typeof reply !== 'string' && isStopgate(reply)) findings.push(checkClock(reply.date));
   const answers = typeof reply !== 'string' && reply.status === 200 && isStopgate(reply);
   if (answers) findings.push(...checkRunners(reply.body, config.fleet));
   return { findings, http: answers ? url : null, needsToken };
+}
+
+/**
+ * For `init`, which may come before the service. Null: a service answers. Empty: nobody does yet, or it is still starting.
+ * Otherwise what is wrong: something else answers, or its certificate is not trusted.
+ */
+export async function checkAnswer(url: string, token: string | null, config: Config): Promise<Finding[] | null> {
+  const reply = await askHttp(`${url}/readyz`, token);
+  if (reply === 'ECONNREFUSED') return [];
+  if (typeof reply !== 'string' && (reply.status === 401 || isStopgate(reply))) return reply.status >= 500 ? [] : null;
+  return [judgeReady(url, reply, token, config)];
 }
 
 function checkNode(version: string): Finding {
@@ -87,12 +98,17 @@ const namesMax = 5;
 const listNames = (names: readonly string[]): string =>
   [...names.slice(0, namesMax), ...(names.length > namesMax ? ['…'] : [])].join(', ');
 
-function judgeReady(url: string, reply: Reply | string, token: string | null): Finding {
+function judgeReady(
+  url: string,
+  reply: Reply | string,
+  token: string | null,
+  { tlsCert }: Pick<Config, 'tlsCert'>,
+): Finding {
   if (typeof reply === 'string')
     return bad(
       about,
       `${isCertificate(reply) ? `the certificate of ${url} is not trusted` : `nothing answers at ${url}`} (${reply}): no stop is judged`,
-      remedyFor(url, reply),
+      remedyFor(url, reply, tlsCert),
     );
   if (reply.status === 200 && isStopgate(reply)) return ok(about, `ready at ${url}`);
   if (reply.status === 401)
@@ -141,8 +157,9 @@ function checkRunners(body: unknown, fleet: string): Finding[] {
 const isCertificate = (code: string): boolean => /CERT|UNABLE_TO_VERIFY/.test(code);
 
 /** @param code why there is no reply */
-function remedyFor(url: string, code: string): string {
-  if (/UNABLE_TO_|SELF_SIGNED/.test(code)) return 'set NODE_EXTRA_CA_CERTS to the file of its CA, for the hooks too';
+function remedyFor(url: string, code: string, tlsCert: string | null): string {
+  if (/UNABLE_TO_|SELF_SIGNED/.test(code))
+    return `set NODE_EXTRA_CA_CERTS to the file of its CA${tlsCert === null ? '' : ` (or to ${tlsCert}, if it signs itself)`}, where the agent is started too`;
   if (isCertificate(code)) return 'give the service a certificate that is valid for this address';
   if (url.startsWith('http:') && /UND_ERR_SOCKET|HPE_/.test(code))
     return `if it speaks HTTPS, pass --http ${url.replace('http:', 'https:')}`;

@@ -5,23 +5,26 @@ import { bad, type Finding, ok, warn } from '../doctor/finding.ts';
 import { checkPolicyNames } from '../doctor/hook-checks.ts';
 import { initCommand } from '../doctor/hooked.ts';
 import { checkProgram } from '../doctor/program-check.ts';
+import { tokenVariableIn } from '../doctor/session.ts';
 import type { Places, Scope } from '../setup/places.ts';
 import { readText } from '../setup/settings-file.ts';
 import { dryTurn } from './dry-turn.ts';
 import { pluginFile, pluginText } from './settings.ts';
 
 const agent = 'opencode';
-const settingsFor = (http: string): string =>
-  pluginText({ http, policy: undefined, fleet: undefined, tokenEnv: undefined });
-
 export const doctor: Doctor = {
   find(places) {
     const plugins = findPlugins(places);
     return {
       scopes: plugins.map(({ scope }) => scope),
       problems: [],
+      lines: plugins.map(({ text }) => text),
       check: async (context) => [await checkProgram(context), ...checkPlugins(plugins, context)],
-      dryTurn: (binary, path) => tryTurn(dryTurn, { agent, binary, path, stopEvent: 'session.idle', settingsFor }),
+      dryTurn: (binary, path, pass) => {
+        const tokenEnv = tokenVariableIn(plugins.map(({ text }) => text));
+        const settingsFor = (http: string) => pluginText({ http, policy: undefined, fleet: undefined, tokenEnv });
+        return tryTurn(dryTurn, { agent, binary, path, pass, stopEvent: 'session.idle', settingsFor });
+      },
     };
   },
 };

@@ -3,9 +3,12 @@
  */
 import { homedir } from 'node:os';
 import type { CheckContext } from '../../agents/doctor/doctor.ts';
+import type { TokenPass } from '../../agents/doctor/dry-turn.ts';
 import { bad, type Finding, skip } from '../../agents/doctor/finding.ts';
+import { checkPlace, refusalOf } from '../../agents/doctor/place-checks.ts';
 import { findPolicies } from '../../agents/doctor/policies.ts';
 import { checkConfig, checkService, type ServiceState } from '../../agents/doctor/service-checks.ts';
+import { readSession, type Session } from '../../agents/doctor/session.ts';
 import { checkWorkers } from '../../agents/doctor/worker-checks.ts';
 import { type Agent, agents } from '../../agents/index.ts';
 import { findProgram } from '../../agents/setup/installed.ts';
@@ -96,7 +99,7 @@ async function examine(
   if (doctor === undefined || loaded.kind !== 'settings') return { findings: [], isConnected: false };
   const { program } = loaded;
   const binary = findProgram(program.binary, places.env);
-  const { scopes, problems, check, dryTurn } = doctor.find(places);
+  const { scopes, problems, lines, check, dryTurn } = doctor.find(places);
   if (!isNamed && scopes.length === 0 && problems.length === 0) {
     const hint = skip(name, `${title} is installed but not connected: stopgate init ${name}`);
     return { findings: binary === null ? [] : [hint], isConnected: false };
@@ -105,14 +108,23 @@ async function examine(
   const context = { agent: { name, title, program }, binary, places, url: config.http?.url ?? '', needsToken };
   const runsDryTurn = isNamed && !quick && dryTurn !== null;
   const findings = [...problems, ...(await check({ ...context, policies, runsDryTurn }))];
+  const session = readSession(name, lines, places);
+  if (service.http !== null && lines.length > 0) findings.push(...(await checkPlace(service.http, session, config)));
   findings.push(...(await askWorkers(name, scopes, examination)));
   if (isNamed && !quick) {
     const path = places.env.PATH ?? '';
     if (dryTurn === null) findings.push(skip(name, 'dry turn: not run, it is not known how for this agent'));
-    else if (binary !== null) findings.push(await dryTurn(binary, path));
+    else if (binary !== null) findings.push(await dryTurn(binary, path, passOf(session, service)));
     else findings.push(bad(name, `dry turn: not run, ${program.binary} is not on PATH`, withoutProgram));
   }
   return { findings, isConnected: true };
+}
+
+/** Null: the service wants no token, or does not answer, or there is none. */
+function passOf(session: Session, { http, needsToken }: ServiceState): TokenPass | null {
+  const { tokenEnv, token } = session;
+  if (http === null || !needsToken || token === null) return null;
+  return { variable: tokenEnv, value: token, refusalOf: (sent) => refusalOf(http, session, sent) };
 }
 
 /** Who names an agent wants to know whether a block holds, and that was not seen. */

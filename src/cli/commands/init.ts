@@ -18,7 +18,7 @@ import {
 import type { Places, Scope } from '../../agents/setup/places.ts';
 import { writeSettings } from '../../agents/setup/settings-file.ts';
 import type { LineSetup, SettingsSetup, Setup } from '../../agents/setup/setup.ts';
-import { loadConfig } from '../../config/config.ts';
+import { type Config, loadConfig } from '../../config/config.ts';
 import { isLoopback } from '../../config/values.ts';
 import { AppError } from '../../errors.ts';
 import type { Flags } from '../argument-types.ts';
@@ -27,6 +27,7 @@ import { type Context, defineCommand } from '../command.ts';
 import { readId } from '../option-values.ts';
 import { programName } from '../program-name.ts';
 import { askYes, canAsk } from '../questions.ts';
+import { judgeSession, reportFindings } from '../session-judgement.ts';
 
 const names = [...agents.keys()];
 
@@ -117,7 +118,7 @@ async function connect(connecting: Connecting): Promise<number> {
   const { flags, note } = context;
   const { remove, 'dry-run': dryRun } = flags;
   const scope = readScope(agent.name, setup, flags);
-  const line = await readLine(agent.name, setup, scope, context);
+  const { line, config } = await readLine(agent.name, setup, scope, context);
   const blockCap = readCap(agent.name, setup, flags);
   const planTools = !remove && (await choosePlanTools(connecting, line.http));
   const change = setup.plan({ scope, places, line, blockCap, planTools, remove });
@@ -130,13 +131,14 @@ async function connect(connecting: Connecting): Promise<number> {
   const trusted = granted?.state ?? null;
   const changed = changes.length > 0 || trusted === 'written';
   const { path } = change.file;
+  const findings = remove || dryRun ? [] : await judgeSession(agent.name, line, config, places);
   if (flags.json) {
     const shown = changes.map(({ file, after }) => ({ file: file.path, before: file.text, after }));
     const about = { agent: agent.name, scope, file: path, form: line.form, http: line.http };
-    await context.out.json({ ...about, changed, removed: remove, dryRun, trusted, changes: shown });
+    await context.out.json({ ...about, changed, removed: remove, dryRun, trusted, changes: shown, findings });
   } else if (!changed) note(remove ? `${path} has nothing from stopgate` : `already there: ${path}`);
   else if (!dryRun) note(remove ? `removed from ${path}` : nextSteps(agent.name, path, programName(context.io.env)));
-  return 0;
+  return reportFindings(findings, flags.json ? () => {} : note);
 }
 
 /** Is the agent to get the tools by which it keeps a plan? Asked where a policy looks at the plan, and it has none. */
@@ -217,8 +219,15 @@ function readCap(
   throw new AppError('input.bad', `--block-cap '${cap}' is not a whole number ${range}`);
 }
 
+type Connected = { readonly line: Line; readonly config: Config };
+
 /** @throws AppError input.bad: options that cannot be combined */
-async function readLine(name: string, setup: Setup, scope: Scope, { flags, io, note }: InitContext): Promise<Line> {
+async function readLine(
+  name: string,
+  setup: Setup,
+  scope: Scope,
+  { flags, io, note }: InitContext,
+): Promise<Connected> {
   const { policy, fleet, autostart, wake, 'on-unreachable': onUnreachable = 'allow' } = flags;
   if (wake && !(setup.kind === 'settings' && setup.wakes))
     throw new AppError('input.bad', `--wake is for claude: ${name} has no hooks that wake it`);
@@ -235,13 +244,14 @@ async function readLine(name: string, setup: Setup, scope: Scope, { flags, io, n
   const form = readForm(name, setup, { flags, io }, { scope, url: http.url, tokenEnv });
   if (policy !== undefined && !flags.remove && isUnknownPolicy(policy, await findPolicies(config, http.url)))
     note(`stopgate: there is no policy ${policy} yet: until you add it, sessions that name it get default`);
-  return {
+  const line = {
     ...{ form, http: http.url, tokenEnv, onUnreachable, wake },
     policy: policy === undefined ? undefined : readId('policy', policy),
     fleet: fleet === undefined ? undefined : readId('fleet', fleet),
     autostart: autostart ? io.cwd : undefined,
     program: hookProgram(),
   };
+  return { line, config };
 }
 
 type Target = { readonly scope: Scope; readonly url: string; readonly tokenEnv: string | undefined };
@@ -289,7 +299,7 @@ function readForm(name: string, setup: Setup, { flags, io }: Pick<InitContext, '
 
 async function printLine(agent: Agent, setup: LineSetup, context: InitContext): Promise<number> {
   const { flags, out, note } = context;
-  const line = await readLine(agent.name, setup, 'user', context);
+  const { line } = await readLine(agent.name, setup, 'user', context);
   const command = setup.commandFor(line, readId('worker', flags.worker ?? 'w1'));
   if (flags.json) await out.json({ agent: agent.name, form: line.form, http: line.http, command });
   else {

@@ -77,6 +77,7 @@ export function createFakeService(): FakeService {
       return { items: [], next: null };
     },
     status: () => fake.state,
+    sessionPolicy: () => ({ name: 'default', checks: [], runners: [] }),
     missingRunners: async () => fake.runnersMissing,
   };
   return fake;

@@ -19,6 +19,16 @@ describe('http', () => {
     expect((await load({ flags: { http } })).http).toEqual({ host, port, url });
   });
 
+  test.each([
+    ['http: 127.0.0.1:4281', undefined, 'https://127.0.0.1:4281'],
+    ['', undefined, 'https://127.0.0.1:4280'],
+    ['', '127.0.0.1:9', 'https://127.0.0.1:9'],
+    ['', 'http://127.0.0.1:9', 'http://127.0.0.1:9'],
+  ])('beside tls: in the file (%s, --http %s) it is %s', async (written, http, url) => {
+    put('stopgate.yaml', `tls: { cert: tls.crt, key: tls.key }\n${written}\n`);
+    expect((await load({ flags: { http } })).http?.url).toBe(url);
+  });
+
   test.each(['off', 'none'])('%s is none', async (http) => {
     expect((await load({ flags: { http } })).http).toBeNull();
   });

@@ -1,0 +1,125 @@
+/**
+ * What the service says of a session in this folder, to whoever has the token of its hooks: may it call, whose service is
+ * this, can its checks look into the folder, and which policy judges the session?
+ */
+import { userInfo } from 'node:os';
+import { dirname } from 'node:path';
+import { z } from 'zod';
+import type { Config } from '../../config/config.ts';
+import { isLoopback } from '../../config/values.ts';
+import { askHttp, type Reply } from './ask-http.ts';
+import { bad, type Finding, ok, skip, warn } from './finding.ts';
+import type { Session } from './session.ts';
+
+const placeSchema = z.object({
+  user: z.string(),
+  file: z.string(),
+  folderFault: z.string().nullable(),
+  policy: z.object({
+    name: z.string(),
+    checks: z.number(),
+    looksIntoFolder: z.array(z.string()),
+    runners: z.array(z.string()),
+  }),
+});
+type Place = z.output<typeof placeSchema>;
+
+/** @param http the address of a service that answers */
+export async function checkPlace(http: string, session: Session, config: Config): Promise<Finding[]> {
+  const { agent, token } = session;
+  const reply = await askPlace(http, session, token);
+  if (typeof reply === 'string') return [skip(agent, `the service does not say where it judges (${reply})`)];
+  const place = placeSchema.safeParse(reply.body);
+  if (reply.status === 200 && place.success)
+    return [
+      ...checkOwner(session, place.data, config),
+      checkFolder(session, place.data),
+      checkPolicy(session, place.data, config),
+    ];
+  return [describeRefusal(session, reply)];
+}
+
+/** What is wrong with the token that a hook has sent. Null: nothing is. */
+export async function refusalOf(http: string, session: Session, token: string | null): Promise<Finding | null> {
+  if (token === null)
+    return bad(
+      session.agent,
+      'its hook sent no token',
+      `stopgate init ${session.agent} --token-env ${session.tokenEnv}`,
+    );
+  const reply = await askPlace(http, session, token);
+  return typeof reply === 'string' || reply.status === 200 ? null : describeRefusal({ ...session, token }, reply);
+}
+
+function askPlace(http: string, { agent, cwd, policy, fleet }: Session, token: string | null) {
+  const query = new URLSearchParams({
+    cwd,
+    ...(policy === null ? {} : { policy }),
+    ...(fleet === null ? {} : { fleet }),
+  });
+  return askHttp(`${http}/hooks/${agent}/place?${query}`, token);
+}
+
+function describeRefusal({ agent, tokenEnv, token }: Session, { status, body }: Reply): Finding {
+  const message = (body as { error?: { message?: string } } | null)?.error?.message ?? `status ${status}`;
+  const unjudged = 'so no stop is judged';
+  if (status === 401)
+    return token === null
+      ? bad(
+          agent,
+          `the service wants a token, and ${tokenEnv} is not set here: ${unjudged}`,
+          `set ${tokenEnv}, also where the agent is started`,
+        )
+      : bad(
+          agent,
+          `the service does not know the token in ${tokenEnv}: ${unjudged}`,
+          'set it to one with the role agent',
+        );
+  if (status === 403)
+    return bad(
+      agent,
+      `the token in ${tokenEnv} may not do what a hook does: ${message}; ${unjudged}`,
+      'use a token with the role agent',
+    );
+  return bad(agent, `the service refuses the calls of this agent: ${message}`, 'see its log');
+}
+
+/** Of this machine alone: elsewhere folders and users have other names. */
+function checkOwner({ agent, cwd }: Session, { file, user }: Place, { http, filePath, fileText }: Config): Finding[] {
+  const here = `the service that answers is that of ${dirname(file)}, run by ${user}`;
+  if (http === null || !isLoopback(http.host)) return [ok(agent, here)];
+  const [other, elsewhere] = [user !== userInfo().username, fileText !== null && filePath !== file];
+  if (elsewhere)
+    return [
+      warn(
+        agent,
+        `${here}: its rules are those of ${file}, and those of ${filePath} judge nothing`,
+        `start "stopgate dev" in ${dirname(filePath)}, then: stopgate init ${agent}`,
+      ),
+    ];
+  if (other)
+    return [warn(agent, `${here}: another user, who decides what is checked`, 'start your own in this folder')];
+  return [ok(agent, `${here}${dirname(file) === cwd ? '' : ', not of this folder'}`)];
+}
+
+function checkFolder({ agent, cwd }: Session, { file, folderFault, policy }: Place): Finding {
+  const { looksIntoFolder, runners } = policy;
+  if (runners.length > 0 && looksIntoFolder.length > 0)
+    return ok(agent, `${cwd} is looked into by the runner ${runners.join(' or ')}, which has roots of its own`);
+  if (folderFault === null) return ok(agent, `${cwd} is within the roots of the service`);
+  if (looksIntoFolder.length === 0) return ok(agent, `${folderFault}, and no check of its policy looks there`);
+  return bad(
+    agent,
+    `${folderFault}: ${looksIntoFolder.join(', ')} cannot be judged in any session here`,
+    `name this folder under roots: in ${file}, or start "stopgate dev" here, then: stopgate init ${agent}`,
+  );
+}
+
+function checkPolicy({ agent }: Session, { file, policy }: Place, { filePath, fileText }: Config): Finding {
+  const { name, checks } = policy;
+  if (checks > 0)
+    return ok(agent, `its sessions get the policy ${name}, with ${checks} check${checks === 1 ? '' : 's'}`);
+  const where = fileText === null ? file : filePath;
+  const text = `its sessions get the policy ${name}, which checks nothing: every stop is allowed, as no-policy`;
+  return warn(agent, text, `add checks to it in ${where} (docs/configuration.md)`);
+}

@@ -1,0 +1,38 @@
+/** What the sessions of an agent say of themselves, as its hooks are written. */
+import type { Places } from '../setup/places.ts';
+
+export type Session = {
+  readonly agent: string;
+  readonly cwd: string;
+  /** As its hooks name them; null: they name none. */
+  readonly policy: string | null;
+  readonly fleet: string | null;
+  /** The variable from which they take their token, and what it holds here; null: nothing. */
+  readonly tokenEnv: string;
+  readonly token: string | null;
+};
+
+/** @param lines our hooks as text: settings, or the plugin */
+export function readSession(agent: string, lines: readonly string[], { cwd, env }: Places): Session {
+  const tokenEnv = tokenVariableIn(lines) ?? 'STOPGATE_TOKEN';
+  return {
+    ...{ agent, cwd, tokenEnv, token: env[tokenEnv] || null },
+    policy: firstIn(lines, /(?:[?&]policy=|--policy[ =])([\w-]+)/) ?? null,
+    fleet: firstIn(lines, /(?:[?&]fleet=|--fleet[ =])([\w-]+)/) ?? null,
+  };
+}
+
+/** The hook command takes `STOPGATE_TOKEN` without being told. Undefined: no hook names another, or any. */
+export const tokenVariableIn = (lines: readonly string[]): string | undefined =>
+  firstIn(lines, /Bearer \$\{?(\w+)/) ??
+  firstIn(lines, /--token-env[ =](\w+)/) ??
+  firstIn(lines, /post\.pl'? +\S+ +\S+ +([A-Za-z_]\w*)/) ??
+  firstIn(lines, /\btokenVariable = ["'](\w+)["']/);
+
+function firstIn(lines: readonly string[], pattern: RegExp): string | undefined {
+  for (const line of lines) {
+    const found = pattern.exec(line)?.[1];
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

@@ -1,0 +1,90 @@
+/**
+ * `init` and `doctor` judge the whole path of a session in this folder: its token, whose service answers, whether that can
+ * look into the folder, and the policy. Each row is a wrong use that looked right before.
+ */
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Deployment, deploy } from '../../support/deployment.ts';
+import { holding, makePlace } from './doctor-place.ts';
+
+const checking = 'policies: { default: { checks: [{ command: tests }] } }\ncommands: { tests: { run: ["true"] } }\n';
+const tokens = 'tokens: { reader: { role: read, env: READER }, hooks: { role: agent, env: HOOKS } }\n';
+const secrets = { READER: 'reads-only-0123456789', HOOKS: 'for-hooks-0123456789' };
+
+const connected = async (at: Deployment, options: readonly string[] = [], env: Record<string, string> = {}) => {
+  const place = await makePlace();
+  const address = ['--http', at.http.replace('http://', '')];
+  const init = await place.run(['init', 'claude', '--yes', ...address, ...options], env);
+  return { ...place, init, doctor: () => place.doctor(['claude', '--quick', ...address], env) };
+};
+
+describe('a service of another folder', () => {
+  let at: Deployment;
+  beforeAll(async () => {
+    at = await deploy({ config: checking });
+  });
+  afterAll(() => at.close());
+
+  test('whose roots do not hold this one: no stop here can be judged', async () => {
+    const { init, doctor } = await connected(at);
+    const says =
+      /^✗ the worker's folder .* is outside the runner's roots; .*: tests cannot be judged in any session here → name/m;
+    expect(init).toMatchObject({ code: 1, stderr: expect.stringMatching(says) });
+    const { code, bad, ok } = await doctor();
+    expect({ code, bad }).toEqual({ code: 1, bad: holding("is outside the runner's roots") });
+    expect(ok).toEqual(holding(`the service that answers is that of ${at.folder.path}`));
+    expect(ok).toEqual(holding('its sessions get the policy default, with 1 check'));
+  });
+
+  test('is named where this folder has rules of its own, which judge nothing', async () => {
+    const place = await makePlace({ 'project/stopgate.yaml': checking });
+    const { warn } = await place.doctor(['claude', '--quick', '--http', at.http.replace('http://', '')]);
+    expect(warn).not.toEqual(holding('judge nothing')); // no hooks yet
+    await place.run(['init', 'claude', '--yes', '--http', at.http.replace('http://', '')]);
+    const after = await place.doctor(['claude', '--quick', '--http', at.http.replace('http://', '')]);
+    expect(after.warn).toEqual(holding(`those of ${join(place.cwd, 'stopgate.yaml')} judge nothing`));
+  });
+
+  test('whose roots hold this one: it is green', async () => {
+    const { init, cwd, doctor } = await connected(at);
+    expect(init.code).toBe(1);
+    await at.folder.write('stopgate.yaml', `${checking}roots: [., ${JSON.stringify(dirname(cwd))}]\n`);
+    await expect.poll(async () => (await doctor()).bad, { timeout: 15_000 }).toEqual([]);
+    expect((await doctor()).ok).toEqual(holding('is within the roots of the service'));
+  });
+});
+
+test('a policy that checks nothing is named, though all else is well', async () => {
+  const at = await deploy({ config: 'policies: { default: {}, lax: {} }\n' });
+  try {
+    const { init, doctor } = await connected(at, ['--policy', 'lax']);
+    const says = 'its sessions get the policy lax, which checks nothing: every stop is allowed, as no-policy';
+    expect(init).toMatchObject({ code: 0, stderr: expect.stringContaining(`! ${says}`) });
+    expect((await doctor()).warn).toEqual(holding(says));
+  } finally {
+    await at.close();
+  }
+});
+
+describe('a service that wants a token', () => {
+  let at: Deployment;
+  beforeAll(async () => {
+    at = await deploy({ config: `${tokens}policies: { default: { checks: [{ plan: {} }] } }\n`, env: secrets });
+  });
+  afterAll(() => at.close());
+
+  test.each([
+    ['one that may only read', secrets.READER, "the token 'reader' has the role read, and this needs the role agent"],
+    ['one that it does not know', 'unknown-0123456789', 'the service does not know the token in STOPGATE_TOKEN'],
+  ])('%s is not enough', async (_what, token, says) => {
+    const { init, doctor } = await connected(at, [], { STOPGATE_TOKEN: token });
+    expect(init).toMatchObject({ code: 1, stderr: expect.stringContaining(says) });
+    expect((await doctor()).code).toBe(1);
+  });
+
+  test('one of the role agent is', async () => {
+    const { init, doctor } = await connected(at, [], { STOPGATE_TOKEN: secrets.HOOKS });
+    expect(init.code).toBe(0);
+    expect((await doctor()).bad).toEqual([]);
+  });
+});
