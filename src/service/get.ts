@@ -12,7 +12,10 @@ import { AppError } from '../errors.ts';
 import type { Host } from '../host/host.ts';
 import { checkId, parseInput } from '../parse-input.ts';
 import { type Entity, findActor, type View } from './actor.ts';
+import { fitView } from './fit-view.ts';
 
+/** A message takes 1 MiB, unless the server is set otherwise. */
+const viewBytesMax = 786_432;
 const detailSchema = z.object({ checkpoint: idSchema.optional() });
 
 /** `body` of a task: `{ checkpoint? }`, the one to show whole; by default the last. @throws AppError actor.unknown */
@@ -21,7 +24,8 @@ export async function get(host: Host, entity: Entity, id: string, body: unknown)
   const { checkpoint } = parseInput(detailSchema, body ?? {});
   await host.caughtUp();
   const view = findActor(host, entity, id);
-  return 'hooks' in view ? { ...view, checkpoint: findCheckpoint(host.fleet, id, checkpoint ?? null) } : view;
+  const whole = 'hooks' in view ? { ...view, checkpoint: findCheckpoint(host.fleet, id, checkpoint ?? null) } : view;
+  return fitView(viewBytesMax, whole);
 }
 
 /** The worker as this replica has folded it, at least up to `seq`. Null: unknown. */

@@ -5,7 +5,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
 import {
-  cutMiddle,
   type Fleet,
   idSchema,
   type PersonWait,
@@ -21,12 +20,11 @@ import { AppError } from '../errors.ts';
 import type { Host } from '../host/host.ts';
 import { parseInput } from '../parse-input.ts';
 import { type Entity, type View, viewActor } from './actor.ts';
+import { fitView } from './fit-view.ts';
 
 const pageMax = 1_000;
-/** A page fits into one message, with one more actor. */
+/** A page fits into one message, with one more actor of the same size; `get` has more of that. */
 const pageBytesMax = 200_000;
-/** Of a step, where the plan alone would fill a page; `get` has all of it. */
-const titleCharsMax = 100;
 /** In one turn of the loop: one to two milliseconds. One that has stopped is unpacked to be looked at. */
 const viewsPerTurn = 128;
 /** Likewise: about three milliseconds. */
@@ -72,9 +70,9 @@ export async function list(host: Host, name: ListName, body: unknown): Promise<P
     const id = pop();
     if (id === undefined) return { items, next: null };
     if (looked % viewsPerTurn === 0) await nextTurn();
-    for (const view of viewsOf(host, name, id)) {
-      if (!matches(view, filter)) continue;
-      const fitted = fitInto(pageBytesMax, view);
+    const views = viewsOf(host, name, id).filter((view) => matches(view, filter));
+    for (const view of views) {
+      const fitted = fitView(pageBytesMax / views.length, view);
       length += sizeOf(fitted);
       items.push(fitted);
     }
@@ -140,11 +138,6 @@ async function sortIds(ids: Iterable<string>, after = '') {
 }
 
 const sizeOf = (view: object): number => Buffer.byteLength(JSON.stringify(view));
-
-function fitInto<It extends View | PersonWait>(bytesMax: number, view: It): It {
-  if (!('plan' in view) || view.plan === null || sizeOf(view) <= bytesMax) return view;
-  return { ...view, plan: view.plan.map((step) => ({ ...step, title: cutMiddle(step.title, titleCharsMax) })) };
-}
 
 /** As they are now, also when some come and go between two turns. */
 function idsOf({ workers, tasks, queues, escalated }: Fleet, name: ListName): Iterable<string> {

@@ -133,3 +133,22 @@ test.each<[ListName, object, string]>([
 ])('%s refuses the filter %j, which it does not have', async (name, filter, message) => {
   await expect(list(asked, name, filter)).rejects.toThrow(message);
 });
+
+// Such a reply was an error for everyone who listed the tasks.
+test('actors with as much as the fold takes are cut, so that each page fits into a message', async () => {
+  const large = createFleet('main');
+  const hook = { type: 'promise', metadata: { note: 'x'.repeat(60_000) } };
+  for (let seq = 1; seq <= 60; seq += 1) {
+    const subject = `stopgate.main.task.T-${1 + (seq % 3)}.hook.registered`;
+    const data = Buffer.from(JSON.stringify({ ...hook, hook: `h${seq}` }));
+    foldMessage(large, { seq, atMs: seq, subject, data, header: () => undefined });
+  }
+  const crowded = { ...host, fleet: large } as unknown as Host;
+  const pages: Awaited<ReturnType<typeof list>>[] = [];
+  do pages.push(await list(crowded, 'tasks', { after: pages.at(-1)?.next ?? undefined }));
+  while (pages.at(-1)?.next !== null);
+  expect(pages.flatMap(({ items }) => items)).toMatchObject(
+    ['T-1', 'T-2', 'T-3'].map((task) => ({ task, hooks: { length: 20 }, cut: ['hooks'] })),
+  );
+  for (const page of pages) expect(Buffer.byteLength(JSON.stringify(page))).toBeLessThan(500_000);
+});
