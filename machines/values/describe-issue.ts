@@ -35,10 +35,16 @@ export function describeOne(issue: Issue, input: unknown): string {
     return `has fields that are unknown here: ${issue.keys.map(shown).join(', ')}`;
   if (issue.code === 'invalid_key') return `has the key ${shown(issue.path.at(-1))}, which is not allowed`;
   const expected = expectedBy(issue);
-  if (expected === null) return `is of no known form: ${shown(input)}`;
+  if (expected === null) return ownWords(issue) ?? `is of no known form: ${shown(input)}`;
   if (input !== undefined) return `must ${expected}, not ${shown(input)}`;
   return issue.code === 'invalid_value' ? `is missing: it must ${expected}` : 'is missing';
 }
+
+/** Of a union whose branches all fit by their type: what the first one says that has words of its own. */
+const ownWords = (issue: Issue): string | null =>
+  issue.code === 'invalid_union'
+    ? (issue.errors.flat().find(({ message }) => !ofZod.test(message))?.message ?? null)
+    : null;
 
 /** What follows "must"; null: there are no words for it. */
 function expectedBy(issue: Issue): string | null {

@@ -16,6 +16,7 @@ const schema = z.object({
     .optional(),
   labels: z.record(z.string(), z.string()).optional(),
   wait: z.union([z.int().max(9), z.string().regex(/^\d+s$/, 'is not a duration: write 5s')]).optional(),
+  after: z.union([z.string().regex(/^a/, 'does not begin with a'), z.string().regex(/^b/)]).optional(),
   of: z.strictObject({ a: z.string() }).optional(),
 });
 
@@ -43,6 +44,7 @@ test.each([
   [{ wait: true }, 'wait: must be a number or a string, not true'],
   [{ wait: 10 }, 'wait: must be at most 9, not 10'],
   [{ wait: 'soon' }, 'wait: is not a duration: write 5s'],
+  [{ after: 'c' }, 'after: does not begin with a'],
   [{ of: { a: 'b', c: 1 } }, 'of: has fields that are unknown here: "c"'],
   [[], 'the value must be an object, not an empty list'],
   [{ title: 5, count: 0 }, 'title: must be a string, not 5; count: must be at least 1, not 0'],
