@@ -19,6 +19,16 @@ import { readDecision, readHookResult } from './replies.ts';
 /** How long to wait for the reply; default: 10 minutes plus the hold. */
 export type CallOptions = { readonly timeoutMs?: number };
 export type Verification = { readonly complete: boolean; readonly decision: Decision };
+/**
+ * `decision`: null for a task that nobody holds and that was not judged. `said`: its worker reported it as completed, and
+ * nobody judged it.
+ */
+export type TaskVerification = {
+  readonly complete: boolean;
+  readonly said: boolean;
+  readonly reason: string;
+  readonly decision: Decision | null;
+};
 
 /** Only the last 32 KiB of an attempt's `output` are sent. */
 export type DecisionCalls = {
@@ -31,6 +41,8 @@ export type DecisionCalls = {
   probe(worker: string, attempt?: AttemptFields, options?: CallOptions): Promise<Decision>;
   /** Is its work complete? Only the causes `complete` and `no-policy` count as complete. */
   verify(worker: string, attempt?: AttemptFields, options?: CallOptions): Promise<Verification>;
+  /** Is this task complete, by a judgement? @throws StopgateError actor.unknown */
+  verifyTask(task: string, attempt?: AttemptFields, options?: CallOptions): Promise<TaskVerification>;
   /** @throws IncompleteError if it is not; a failure to verify is a different error */
   assertComplete(worker: string, attempt?: AttemptFields, options?: CallOptions): Promise<Decision>;
   /** Evaluates the hooks of a task for an iteration. @throws StopgateError entry.refused */
@@ -87,6 +99,18 @@ export function createDecisionCalls(link: ClientLink, { fastPath }: { readonly f
       return readDecision(await link.request('probe', worker, toRequest(attempt), timeoutMs));
     },
     verify,
+    async verifyTask(task, attempt = {}, { timeoutMs = timeoutDefaultMs } = {}) {
+      checkId('task', task);
+      try {
+        const decision = readDecision(await link.request('verify-task', task, toRequest(attempt), timeoutMs));
+        return { complete: true, said: false, reason: decision.reason, decision };
+      } catch (error) {
+        if (!(error instanceof AppError) || error.code !== 'stop.incomplete') throw error;
+        const { decision, said = false } = error.details as { decision?: unknown; said?: boolean };
+        const judged = decision === undefined ? null : readDecision(decision);
+        return { complete: false, said, reason: error.message, decision: judged };
+      }
+    },
     async assertComplete(worker, attempt, options) {
       const { complete, decision } = await verify(worker, attempt, options);
       if (!complete) throw new IncompleteError(decision);

@@ -2,6 +2,7 @@
 import type { HookForm, TaskView } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import { newId } from '../nats/id.ts';
+import { throwIfRefused } from '../service/refusal.ts';
 import type { Publish } from './entries.ts';
 import type { Queries } from './queries.ts';
 
@@ -39,6 +40,8 @@ type HookViews = TaskView['hooks'];
 export type HookRegistry = {
   register(registration: HookRegistration): Promise<RegisteredHook>;
   setEnabled(taskId: string, hookId: string, enabled: boolean): Promise<HookState>;
+  /** The id is free again. */
+  unregister(taskId: string, hookId: string): Promise<HookState>;
   /** Empty for an unknown task. */
   list(taskId: string): Promise<HookViews>;
   /** @returns how many hooks there were */
@@ -77,6 +80,11 @@ export function createHookRegistry(publish: Publish, getTask: Queries['getTask']
       await publish('task', taskId, type, { hook: hookId });
       await confirm(taskId, type, (hooks) => hooks.some((it) => it.hook === hookId && it.enabled === enabled));
       return { taskId, hookId, enabled };
+    },
+    async unregister(taskId, hookId) {
+      const { seq } = await publish('task', taskId, 'hook.unregistered', { hook: hookId });
+      throwIfRefused(await getTask(taskId), seq);
+      return { taskId, hookId, enabled: false };
     },
     async clear(taskId) {
       const { length: count } = await list(taskId);

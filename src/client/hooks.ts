@@ -30,7 +30,7 @@ export type Hooks = {
    * serves it, the hook fails. Another process can serve it under the same `taskId` and `hookId`, also in parallel.
    */
   readonly registerStopHook: StopHooks['register'];
-  /** Disables the hook and stops serving it. `clearHooks` and the end of the task remove it. */
+  /** Takes the hook from its task, which frees its id, and stops serving it. */
   readonly unregisterStopHook: StopHooks['unregister'];
   /** Promises first, then validation rules. */
   createDefaultHook(taskId: string, options?: HookOptions): Promise<string>;
@@ -43,6 +43,8 @@ export type Hooks = {
   /** Empty for an unknown task. */
   listHooks(taskId: string): Promise<HookList>;
   clearHooks(taskId: string): Promise<{ readonly taskId: string; readonly hooksCleared: number }>;
+  /** Takes one hook from its task. @throws StopgateError entry.refused: it has no such hook */
+  unregisterHook(taskId: string, hookId: string): Promise<HookState>;
   enableHook(taskId: string, hookId: string): Promise<HookState>;
   disableHook(taskId: string, hookId: string): Promise<HookState>;
 };
@@ -79,6 +81,7 @@ export function createHooks({ publish, getTask, serve }: HookDependencies): Hook
       await stopHooks.stopServing({ taskId });
       return { taskId, hooksCleared };
     },
+    unregisterHook: stopHooks.unregister,
     enableHook: (taskId, hookId) => registry.setEnabled(taskId, hookId, true),
     disableHook: (taskId, hookId) => registry.setEnabled(taskId, hookId, false),
   };

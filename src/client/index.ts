@@ -26,7 +26,7 @@ export {
   type TaskCompletionContext,
 } from './checkers.ts';
 export { type Client, type ConnectOptions, connect, type WorkerHandle } from './connect.ts';
-export type { CallOptions, DecisionCalls, Verification } from './decision-calls.ts';
+export type { CallOptions, DecisionCalls, TaskVerification, Verification } from './decision-calls.ts';
 export type { EntryEntity, EntryFields, EntryType, Publish, Stored } from './entries.ts';
 export type { HookOptions, HookRegistration, HookState, HookType, RegisteredHook } from './hook-registry.ts';
 export type { HookList, Hooks } from './hooks.ts';

@@ -12,7 +12,7 @@ export type StopHooks = {
     registration: HookOptions & ServeOptions & { readonly taskId: string },
     hook: CheckFunction,
   ): Promise<string>;
-  /** Disables the hook and stops serving it. */
+  /** Takes the hook from its task and stops serving it. */
   unregister(taskId: string, hookId: string): Promise<HookState>;
   /** One hook of a task, or all of them. */
   stopServing(which: { readonly taskId: string; readonly hookId?: string }): Promise<void>;
@@ -47,7 +47,7 @@ export function createStopHooks(registry: HookRegistry, serve: Serve): StopHooks
       return hookId;
     },
     async unregister(taskId, hookId) {
-      const state = await registry.setEnabled(taskId, hookId, false);
+      const state = await registry.unregister(taskId, hookId);
       await stopServing({ taskId, hookId });
       return state;
     },

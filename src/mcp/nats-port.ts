@@ -38,6 +38,7 @@ export function createNatsPort(fleet: string, open: () => Promise<Requester>): N
     decide: decision('decide'),
     probe: decision('probe'),
     verify: decision('verify'),
+    verifyTask: decision('verify-task'),
     evaluate: decision('evaluate'),
     get: (entity, id, body = {}) => request('get', `${entity}.${id}`, body, queryTimeoutMs),
     async close() {

@@ -11,6 +11,8 @@ export type ServicePort = {
   probe(worker: string, body: object): Promise<Decision>;
   /** @throws AppError stop.incomplete with `details: { decision }` */
   verify(worker: string, body: object): Promise<Decision>;
+  /** @throws AppError actor.unknown; stop.incomplete with `details`: `{ decision?, said? }` */
+  verifyTask(task: string, body: object): Promise<Decision>;
   /** Evaluates the hooks of a task. @throws AppError entry.refused */
   evaluate(task: string, body: object): Promise<HookResult>;
   /** `body` for a task: `{ checkpoint?: id }`. @throws AppError actor.unknown */

@@ -137,9 +137,10 @@ async def test_a_function_is_a_hook_of_a_task(connect: Connect) -> None:
         blocked = await w.decide()
         assert (blocked.reason, blocked.task) == ("Tests still failing", "T-hook")
         assert "Fix failing tests" in (blocked.next_prompt or "")
-        state = await client.unregister_stop_hook("T-hook", hook)
-        assert not state.enabled
-        await client.enable_hook("T-hook", hook)
+        await client.unregister_stop_hook("T-hook", hook)
+        assert await client.list_hooks("T-hook") == ()
+        with pytest.raises(RefusedError):
+            await client.unregister_hook("T-hook", hook)
         assert await client.register_stop_hook("T-hook", tests_pass, hook_id=hook) == hook  # as after a restart
         assert (await w.decide(validation=[{"rule": "tests_pass", "passed": True}])).cause == "complete"
         assert await client.list_hooks("T-hook") == ()

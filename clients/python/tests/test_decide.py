@@ -201,3 +201,21 @@ async def test_a_loop_has_a_last_turn(connect: Connect) -> None:
         with pytest.raises(TurnsExhaustedError, match="2 turns") as caught:
             await client.run_until_stopped("endless", lambda _: "done", "Go", turns_max=2)
         assert caught.value.decision.cause == "idle"
+
+
+async def test_a_task_is_complete_when_it_was_judged_so(connect: Connect) -> None:
+    async with await connect() as client:
+        w = client.worker("tasked")
+        for task in ("T-judged", "T-said"):
+            await w.publish("task.claimed", {"task": task})
+        await w.publish("task.completed", {"task": "T-said"})
+        said = await client.verify_task("T-said")
+        assert (said.complete, said.said, said.decision) == (False, True, None)
+        decision = await w.decide()
+        assert (decision.task, decision.tasks) == ("T-judged", ("T-judged",))
+        judged = await client.verify_task("T-judged")
+        assert (judged.complete, judged.said) == (True, False)
+        assert judged.decision is not None
+        assert judged.decision.attempt == decision.attempt
+        with pytest.raises(NotFoundError):
+            await client.verify_task("T-unknown")

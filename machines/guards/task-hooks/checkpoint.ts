@@ -2,15 +2,18 @@
 import { idLengthMax } from '../../values/id.ts';
 import { fromJsonText, type JsonText } from '../../values/json-text.ts';
 
-type Saved = Partial<Record<'executionPhase' | 'executionStep' | 'phase' | 'step', unknown>>;
+type Saved = Partial<
+  Record<'executionPhase' | 'executionStep' | 'agentContext' | 'phase' | 'step' | 'context', unknown>
+>;
 
-/** The fields of its `checkpoint.saved`; phase and step also by seed 001's names (CheckpointData). */
+/** The fields of its `checkpoint.saved`, also by seed 001's names (CheckpointData). Data without a context is one itself. */
 export function checkpointOfHooks(attempt: string, data: JsonText | null) {
   const saved = data === null ? null : fromJsonText(data);
-  const { executionPhase, executionStep, phase = executionPhase, step = executionStep } = (saved ?? {}) as Saved;
+  const fields = (saved ?? {}) as Saved;
+  const { phase = fields.executionPhase, step = fields.executionStep, context = fields.agentContext } = fields;
   return {
     checkpoint: `${attempt}-hooks`.slice(0, idLengthMax),
-    context: saved,
+    context: context === undefined ? saved : context,
     ...(typeof phase === 'string' ? { phase } : {}),
     ...(typeof step === 'string' || typeof step === 'number' ? { step } : {}),
   };

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { attemptSchema, type Decision, decisionSchema } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
-import { notes, notesOf, resolveWorker, toWire, worker, workShape } from './input-fields.ts';
+import { notes, notesOf, resolveWorker, taskId, toWire, worker, workShape } from './input-fields.ts';
 import { defineTool, type Tool, type ToolContext } from './tool.ts';
 
 const { attempt, stopReason, toolCount, holdMs } = attemptSchema.shape;
@@ -59,20 +59,28 @@ const probe = defineTool({
 const verify = defineTool({
   name: 'verify',
   title: 'Is the work complete?',
-  description: 'The final verification: complete only if every check and hook passes. Nothing is logged or counted.',
-  input: dryRunShape,
-  output: { complete: z.boolean(), reason: z.string(), decision: decisionSchema, notes },
+  description:
+    'The final verification of a worker, or of the one task taskId: complete only if every check and hook passes, or if a ' +
+    'judgement has completed the task. Nothing is logged or counted.',
+  input: { ...dryRunShape, taskId: taskId.optional().describe('verify this task instead of a worker') },
+  output: {
+    ...{ complete: z.boolean(), reason: z.string() },
+    decision: decisionSchema.nullable().describe('null for a task that nobody holds and that was not judged'),
+    said: z.boolean().describe('the worker of the task only reported it as completed'),
+    notes,
+  },
   effect: 'reads',
-  run: async (context, input) => {
-    const { id, body, notes: found } = readAttempt(context, input);
+  run: async (context, { taskId: task, ...input }) => {
+    const { port } = context;
+    const { id, body, notes: found } = readAttempt(context, task === undefined ? input : { ...input, worker: task });
     try {
-      const decision = await context.port.verify(id, body);
-      return { complete: true, reason: decision.reason, decision, ...found };
+      const decision = await (task === undefined ? port.verify(id, body) : port.verifyTask(task, body));
+      return { complete: true, reason: decision.reason, decision, said: false, ...found };
     } catch (error) {
       // Over the wire, "incomplete" is an error; here it is a result.
       if (!(error instanceof AppError) || error.code !== 'stop.incomplete') throw error;
-      const { decision } = error.details as { decision: Decision };
-      return { complete: false, reason: decision.reason, decision, ...found };
+      const { decision = null, said = false } = error.details as { decision?: Decision; said?: boolean };
+      return { complete: false, reason: decision?.reason ?? error.message, decision, said, ...found };
     }
   },
 });

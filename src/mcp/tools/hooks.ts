@@ -124,4 +124,18 @@ const clear = defineTool({
   },
 });
 
-export const hookTools: readonly Tool[] = [register, evaluate, list, clear];
+const unregister = defineTool({
+  name: 'hook_unregister',
+  title: 'Unregister a stop hook',
+  description: 'Removes one hook from a task; its id is free again. hook_clear removes all of them.',
+  input: { taskId, hookId: idSchema },
+  output: { taskId: z.string(), hookId: z.string(), hookCount: z.number() },
+  effect: 'replaces',
+  run: async (context, { taskId: task, hookId: hook }) => {
+    await getTask(context.port, task);
+    const { hooks } = await withSeedNames(() => publishAndRead(context, 'task', task, 'hook.unregistered', { hook }));
+    return { taskId: task, hookId: hook, hookCount: hooks.length };
+  },
+});
+
+export const hookTools: readonly Tool[] = [register, evaluate, list, unregister, clear];

@@ -81,12 +81,12 @@ test('a checkpoint that a hook saves can be resumed', async () => {
   }));
   expect(await client.evaluate('E-3', { iteration: 5 })).toMatchObject({ checkpointCreated: true });
   const { checkpoint, checkpoints } = await client.getTask('E-3');
-  expect(checkpoint?.context).toEqual(checkpointData);
+  expect(checkpoint?.context).toEqual(checkpointData.agentContext);
   expect(checkpoints).toHaveLength(1);
   await client.publish('task', 'E-3', 'checkpoint.saved', { checkpoint: 'later', phase: 'testing' });
   expect((await client.getTask('E-3')).checkpoint).toMatchObject({ checkpoint: 'later', phase: 'testing' });
   const named = { checkpoint: checkpoints[0]?.checkpoint ?? '' };
-  expect((await client.getTask('E-3', named)).checkpoint?.context).toEqual(checkpointData);
+  expect((await client.getTask('E-3', named)).checkpoint?.context).toEqual(checkpointData.agentContext);
 });
 
 test('a task without hooks, and iterations that cannot be evaluated', async () => {

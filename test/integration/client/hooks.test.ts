@@ -155,11 +155,15 @@ describe('enabling, disabling, clearing', () => {
     await expect(nobody).rejects.toThrow('no responders');
   });
 
-  test('unregisterStopHook disables it and stops serving', async () => {
+  test('unregisterStopHook takes it from the task, whose hook may be registered anew, and stops serving', async () => {
     const { taskId, stop } = await hooks.startTask();
     const hookId = await hooks.client.registerStopHook({ taskId }, () => ({ action: 'continue', reason: 'no' }));
     expect((await stop()).reason).toBe('no');
     expect(await hooks.client.unregisterStopHook(taskId, hookId)).toEqual({ taskId, hookId, enabled: false });
+    expect((await hooks.client.listHooks(taskId)).hooks).toEqual([]);
+    await expect(hooks.client.unregisterHook(taskId, hookId)).rejects.toMatchObject({ code: 'entry.refused' });
+    await hooks.client.createTddHook(taskId, { hookId });
+    await hooks.client.unregisterHook(taskId, hookId);
     expect((await stop()).decision).toBe('allow');
   });
 });

@@ -23,3 +23,24 @@ test('a released task is free again', async () => {
   await expect(worker.releaseTask('T-2')).rejects.toMatchObject({ code: 'entry.refused' });
   await expect(scene.client.failTask('nobody', 'T-2')).rejects.toMatchObject({ code: 'actor.unknown' });
 });
+
+test('a task is complete when it was judged so, and not when its worker only says so', async () => {
+  const { client } = scene;
+  const worker = client.worker('w3');
+  for (const task of ['T-3', 'T-4']) await worker.publish('task.claimed', { task });
+  await worker.publish('task.completed', { task: 'T-4' });
+  const steps = [{ title: 'Write tests', status: 'pending' }];
+  await worker.publish('plan.updated', { steps });
+  expect(await client.verifyTask('T-4')).toMatchObject({ complete: false, said: true, decision: null });
+  const held = await client.verifyTask('T-3');
+  expect(held).toMatchObject({ said: false, decision: { tasks: ['T-3'], dryRun: true } });
+  await worker.publish('plan.updated', { steps: [{ title: 'Write tests', status: 'done' }] });
+  const decided = await worker.decide();
+  expect(decided).toMatchObject({ decision: 'allow', task: 'T-3', tasks: ['T-3'] });
+  expect(await client.verifyTask('T-3')).toMatchObject({
+    complete: true,
+    said: false,
+    decision: { attempt: decided.attempt },
+  });
+  await expect(client.verifyTask('unknown')).rejects.toMatchObject({ code: 'actor.unknown' });
+});

@@ -25,11 +25,18 @@ describe.each(transports)('over %s', (_name, open) => {
   });
   afterEach(() => mcp.close());
 
-  test('lists nineteen tools, each with schemas and hints, and explains how to use them', async () => {
+  test('lists twenty tools, each with schemas and hints, and explains how to use them', async () => {
     const { tools } = await mcp.client.listTools();
     expect(tools.map(({ name }) => name).sort()).toEqual([
       ...['checkpoint_create', 'checkpoint_resume', 'decide', 'hook_clear', 'hook_evaluate', 'hook_list'],
-      ...['hook_register', 'iteration_complete', 'iteration_next', 'iteration_start', 'iteration_validate'],
+      ...[
+        'hook_register',
+        'hook_unregister',
+        'iteration_complete',
+        'iteration_next',
+        'iteration_start',
+        'iteration_validate',
+      ],
       ...['probe', 'task_claim', 'task_complete', 'task_fail', 'task_get', 'task_release', 'verify', 'worker_get'],
     ]);
     for (const { title, description, inputSchema, outputSchema, annotations } of tools) {
@@ -68,7 +75,7 @@ describe.each(transports)('over %s', (_name, open) => {
     expect(first).toMatchObject({
       ...{ hookId: hook.hookId, taskId, iteration: 1, action: 'continue', completionSignal: 'CONTINUE' },
       ...{ reason: 'Failed rules: tests_pass', detectedPromise: null, failedRules: ['tests_pass'] },
-      ...{ nextPrompt: null, checkpointCreated: false },
+      ...{ nextPrompt: expect.stringContaining('tests_pass: 2 failed'), checkpointCreated: false },
     });
 
     const second = await mcp.ok('iteration_next', { iterationId: started.iterationId });
@@ -170,7 +177,11 @@ describe.each(transports)('over %s', (_name, open) => {
     expect(await mcp.ok('hook_evaluate', { iterationId, validationResults, agentOutput })).toMatchObject({
       action: 'complete',
     });
-    expect(await mcp.ok('hook_clear', { taskId })).toEqual({ taskId, hooksCleared: 2 });
+    expect(await mcp.ok('hook_unregister', { taskId, hookId: one.hookId })).toEqual({
+      ...{ taskId, hookId: one.hookId, hookCount: 1 },
+    });
+    expect(await mcp.call('hook_unregister', { taskId, hookId: one.hookId })).toMatchObject({ isError: true });
+    expect(await mcp.ok('hook_clear', { taskId })).toEqual({ taskId, hooksCleared: 1 });
     expect(await mcp.ok('hook_evaluate', { iterationId })).toMatchObject({
       ...{ hookId: 'default', action: 'continue', reason: 'No hooks registered for this task' },
     });

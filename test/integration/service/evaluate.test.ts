@@ -139,7 +139,7 @@ describe('a remote hook of an iteration', () => {
     await start('R-2');
     expect((await evaluate('R-2')).body.checkpointCreated).toBe(true);
     const { checkpoint, phase } = await view('R-2');
-    expect(checkpoint).toMatchObject({ step: 5, context: { agentContext: { milestone: 'halfway' } } });
+    expect(checkpoint).toMatchObject({ step: 5, context: { milestone: 'halfway' } });
     expect(phase).toBe('midpoint');
     served.stop();
   });

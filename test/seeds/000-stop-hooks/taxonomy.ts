@@ -43,11 +43,11 @@ export const taxonomy = [
     }),
     differs(
       'PreToolUse: before a tool, can block',
-      'it denies only StructuredOutput, and only while work remains, because that tool ends the session; any other call is logged as a heartbeat',
+      'it denies only StructuredOutput, and only while work remains, because that tool ends the session; of any other call it is logged that the tool starts',
       async () => {
         const fleet = await busyFleet();
         expect(await fleet.claude('PreToolUse')).toBeNull();
-        expect(fleet.entries.at(-1)).toMatchObject({ type: 'heartbeat.sent' });
+        expect(fleet.entries.at(-1)).toMatchObject({ type: 'tool.started' });
         const refused = { hookEventName: 'PreToolUse', permissionDecision: 'deny' };
         expect(await fleet.claude('PreToolUse.StructuredOutput')).toMatchObject({ hookSpecificOutput: refused });
         await fleet.mark('completed');

@@ -73,7 +73,7 @@ export const patterns = [
       });
       expect(await task.view()).toMatchObject({
         checkpoints: [{ phase: 'midpoint', step: 5 }],
-        checkpoint: { context: { agentContext: { milestone: 'halfway' } } },
+        checkpoint: { context: { milestone: 'halfway' } },
       });
     }),
     differs(

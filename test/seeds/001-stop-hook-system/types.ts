@@ -110,7 +110,7 @@ const result = part(
     expect(saved.task).toMatchObject({
       phase: 'midpoint',
       checkpoints: [{ phase: 'midpoint', step: 5 }],
-      checkpoint: { context: { agentContext: { milestone: 'halfway' } } },
+      checkpoint: { context: { milestone: 'halfway' } },
     });
     const none = await resultOf({}, service);
     expect(none.result.checkpointCreated).toBe(false);

@@ -234,11 +234,19 @@ test('docs/mcp.md lists every tool', () => {
 test('docs/client.md lists every call', () => {
   // A call that is missing here, or is none, does not compile.
   const ofClient: Record<Exclude<keyof Client, symbol>, true> = {
-    ...{ decide: true, probe: true, verify: true, assertComplete: true, evaluate: true, publish: true },
+    ...{
+      decide: true,
+      probe: true,
+      verify: true,
+      verifyTask: true,
+      assertComplete: true,
+      evaluate: true,
+      publish: true,
+    },
     ...{ getWorker: true, getTask: true, getQueue: true, listWorkers: true, listTasks: true, listQueues: true },
     ...{ listEscalations: true },
     ...{ onDecision: true, serveCheck: true, worker: true, fleet: true, close: true },
-    ...{ registerHook: true, registerStopHook: true, unregisterStopHook: true },
+    ...{ registerHook: true, registerStopHook: true, unregisterStopHook: true, unregisterHook: true },
     ...{ createDefaultHook: true, createValidationHook: true, createPromiseHook: true },
     ...{ createTddHook: true, createSecurityHook: true, createCheckpointHook: true },
     ...{ failTask: true, releaseTask: true, answer: true },

@@ -19,7 +19,7 @@ from .checks import (
     ValidationResult,
 )
 from .client import StopgateClient, WorkerHandle
-from .decision import Count, Decision, Feedback, HookResult, Idle, PolicyUsed, Verdict, Verification
+from .decision import Count, Decision, Feedback, HookResult, Idle, PolicyUsed, TaskVerification, Verdict, Verification
 from .entries import HookForm, RuleReport, Step, Stored, When
 from .errors import (
     IncompleteError,
@@ -71,6 +71,7 @@ __all__ = [
     "StopgateClient",
     "StopgateError",
     "Stored",
+    "TaskVerification",
     "TaskView",
     "TurnFields",
     "TurnsExhaustedError",

@@ -12,7 +12,7 @@ from .actions import ActionCalls
 from .attempt import AttemptFields, to_wire
 from .bus import Bus, nobody_serves, parse
 from .checks import CONCURRENCY, TIMEOUT_SECONDS, CheckFunction, ServedCheck, serve_check
-from .decision import Decision, HookResult, Verification, read_decision, read_hook_result
+from .decision import Decision, HookResult, TaskVerification, Verification, read_decision, read_hook_result
 from .entries import Stored, WorkerPublisher
 from .errors import IncompleteError, InputError, RefusedError, UnavailableError, UnreachableError
 from .hooks import HookCalls
@@ -180,6 +180,21 @@ class StopgateClient(HookCalls, ActionCalls):
             if error.code != "stop.incomplete":
                 raise
             return Verification(False, read_decision(error.details.get("decision")))
+
+    async def verify_task(
+        self, task: str, *, timeout: float = _ANSWER_SECONDS, **attempt: Unpack[AttemptFields]
+    ) -> TaskVerification:
+        """Is this task complete, by a judgement? Raises `NotFoundError` for an unknown task."""
+        check_id("task", task)
+        try:
+            decision = read_decision(await self._bus.request("verify-task", task, to_wire(attempt), timeout))
+        except RefusedError as error:
+            if error.code != "stop.incomplete":
+                raise
+            judged = error.details.get("decision")
+            said = error.details.get("said") is True
+            return TaskVerification(False, said, error.message, None if judged is None else read_decision(judged))
+        return TaskVerification(True, False, decision.reason, decision)
 
     async def assert_complete(
         self,

@@ -72,6 +72,8 @@ class Decision:
     fleet: str
     worker: str
     task: str | None
+    tasks: tuple[str, ...]
+    """All that it holds, in the order of the claims; `task` is the last."""
     attempt: str | None
     """None for a probe and a verification."""
     seq: int | None
@@ -117,6 +119,18 @@ class Verification:
 
 
 @dataclass(frozen=True)
+class TaskVerification:
+    """Whether a task is complete, by a judgement."""
+
+    complete: bool
+    said: bool
+    """Its worker reported it as completed, and nobody judged it."""
+    reason: str
+    decision: Decision | None
+    """None for a task that nobody holds and that was not judged."""
+
+
+@dataclass(frozen=True)
 class HookResult:
     """What the hooks of a task answered for an iteration."""
 
@@ -139,6 +153,7 @@ def read_decision(reply: object) -> Decision:
         fleet=it.take("fleet", str),
         worker=it.take("worker", str),
         task=it.maybe("task", str),
+        tasks=it.texts("tasks"),
         attempt=it.maybe("attempt", str),
         seq=it.maybe("seq", int),
         at=it.take("at", str),

@@ -41,6 +41,14 @@ class PromptSubmitted(TypedDict, total=False):
     text: str
 
 
+class _ToolStarted(TypedDict):
+    tool: str
+
+
+class ToolStarted(_ToolStarted, total=False):
+    call: str
+
+
 class _ToolUsed(TypedDict):
     tool: str
 
@@ -233,6 +241,10 @@ class HookDisabled(TypedDict):
     hook: str
 
 
+class HookUnregistered(TypedDict):
+    hook: str
+
+
 class HooksCleared(TypedDict, total=False):
     pass
 
@@ -329,6 +341,8 @@ class EntryPublisher(ABC):
     @overload
     async def publish(self, entity: Literal["worker"], entity_id: str, kind: Literal["prompt.submitted"], data: PromptSubmitted | None = None, *, message_id: str | None = None) -> Stored: ...
     @overload
+    async def publish(self, entity: Literal["worker"], entity_id: str, kind: Literal["tool.started"], data: ToolStarted, *, message_id: str | None = None) -> Stored: ...
+    @overload
     async def publish(self, entity: Literal["worker"], entity_id: str, kind: Literal["tool.used"], data: ToolUsed, *, message_id: str | None = None) -> Stored: ...
     @overload
     async def publish(self, entity: Literal["worker"], entity_id: str, kind: Literal["plan.updated"], data: PlanUpdated, *, message_id: str | None = None) -> Stored: ...
@@ -370,6 +384,8 @@ class EntryPublisher(ABC):
     async def publish(self, entity: Literal["task"], entity_id: str, kind: Literal["hook.enabled"], data: HookEnabled, *, message_id: str | None = None) -> Stored: ...
     @overload
     async def publish(self, entity: Literal["task"], entity_id: str, kind: Literal["hook.disabled"], data: HookDisabled, *, message_id: str | None = None) -> Stored: ...
+    @overload
+    async def publish(self, entity: Literal["task"], entity_id: str, kind: Literal["hook.unregistered"], data: HookUnregistered, *, message_id: str | None = None) -> Stored: ...
     @overload
     async def publish(self, entity: Literal["task"], entity_id: str, kind: Literal["hooks.cleared"], data: HooksCleared | None = None, *, message_id: str | None = None) -> Stored: ...
     @overload
@@ -426,6 +442,8 @@ class WorkerPublisher(ABC):
     async def publish(self, kind: Literal["heartbeat.sent"], data: HeartbeatSent | None = None, *, message_id: str | None = None) -> Stored: ...
     @overload
     async def publish(self, kind: Literal["prompt.submitted"], data: PromptSubmitted | None = None, *, message_id: str | None = None) -> Stored: ...
+    @overload
+    async def publish(self, kind: Literal["tool.started"], data: ToolStarted, *, message_id: str | None = None) -> Stored: ...
     @overload
     async def publish(self, kind: Literal["tool.used"], data: ToolUsed, *, message_id: str | None = None) -> Stored: ...
     @overload

@@ -51,6 +51,14 @@ ENTRIES: Mapping[tuple[str, str], Mapping[str, Any]] = {
     },
     ("worker", "heartbeat.sent"): {"type": "object"},
     ("worker", "prompt.submitted"): {"type": "object", "properties": {"text": {"type": "string"}}},
+    ("worker", "tool.started"): {
+        "type": "object",
+        "properties": {
+            "tool": {"type": "string", "minLength": 1, "maxLength": 1024},
+            "call": {"type": "string", "maxLength": 1024},
+        },
+        "required": ["tool"],
+    },
     ("worker", "tool.used"): {
         "type": "object",
         "properties": {
@@ -76,7 +84,10 @@ ENTRIES: Mapping[tuple[str, str], Mapping[str, Any]] = {
                     "properties": {
                         "title": {"type": "string", "maxLength": 2000},
                         "status": {"type": "string"},
-                        "step": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$"},
+                        "step": {
+                            "type": "string",
+                            "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]{0,127}(\\/[A-Za-z0-9][A-Za-z0-9_-]{0,127})?$",
+                        },
                     },
                     "required": ["title", "status"],
                 },
@@ -87,7 +98,10 @@ ENTRIES: Mapping[tuple[str, str], Mapping[str, Any]] = {
     ("worker", "step.updated"): {
         "type": "object",
         "properties": {
-            "step": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$"},
+            "step": {
+                "type": "string",
+                "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]{0,127}(\\/[A-Za-z0-9][A-Za-z0-9_-]{0,127})?$",
+            },
             "title": {"type": "string", "maxLength": 2000},
             "status": {"type": "string"},
         },
@@ -193,7 +207,7 @@ ENTRIES: Mapping[tuple[str, str], Mapping[str, Any]] = {
                 },
             },
             "draft": {"type": "object", "properties": {"content": {"type": "string"}, "type": {"type": "string"}}},
-            "holdMs": {"type": "integer", "minimum": 0, "maximum": 9007199254740991},
+            "holdMs": {"type": "integer", "minimum": 0, "maximum": 3155760000000},
         },
     },
     ("worker", "session.ended"): {"type": "object", "properties": {"reason": {"type": "string", "maxLength": 2000}}},
@@ -210,7 +224,10 @@ ENTRIES: Mapping[tuple[str, str], Mapping[str, Any]] = {
                     "properties": {
                         "title": {"type": "string", "maxLength": 2000},
                         "status": {"type": "string"},
-                        "step": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$"},
+                        "step": {
+                            "type": "string",
+                            "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]{0,127}(\\/[A-Za-z0-9][A-Za-z0-9_-]{0,127})?$",
+                        },
                     },
                     "required": ["title", "status"],
                 },
@@ -256,6 +273,11 @@ ENTRIES: Mapping[tuple[str, str], Mapping[str, Any]] = {
         "required": ["hook"],
     },
     ("task", "hook.disabled"): {
+        "type": "object",
+        "properties": {"hook": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$"}},
+        "required": ["hook"],
+    },
+    ("task", "hook.unregistered"): {
         "type": "object",
         "properties": {"hook": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$"}},
         "required": ["hook"],
@@ -316,7 +338,7 @@ ENTRIES: Mapping[tuple[str, str], Mapping[str, Any]] = {
                 },
             },
             "draft": {"type": "object", "properties": {"content": {"type": "string"}, "type": {"type": "string"}}},
-            "holdMs": {"type": "integer", "minimum": 0, "maximum": 9007199254740991},
+            "holdMs": {"type": "integer", "minimum": 0, "maximum": 3155760000000},
             "iteration": {"type": "integer", "exclusiveMinimum": 0, "maximum": 9007199254740991},
         },
         "required": ["iteration"],

@@ -113,10 +113,8 @@ class HookCalls(EntryPublisher):
         return key[1]
 
     async def unregister_stop_hook(self, task_id: str, hook_id: str) -> HookState:
-        """Disables the hook and stops serving it. Only `clear_hooks` and the end of the task or iteration remove it."""
-        state = await self.disable_hook(task_id, hook_id)
-        await self._stop_serving(task_id, hook_id)
-        return state
+        """Takes the hook from its task, which frees its id, and stops serving it."""
+        return await self.unregister_hook(task_id, hook_id)
 
     async def list_hooks(self, task_id: str) -> tuple[HookView, ...]:
         """The hooks of a task; empty for an unknown task."""
@@ -134,6 +132,16 @@ class HookCalls(EntryPublisher):
         """The hook is skipped until it is enabled."""
         await self.publish("task", task_id, "hook.disabled", {"hook": hook_id})
         return await self._confirm_enabled(task_id, hook_id, "hook.disabled", enabled=False)
+
+    async def unregister_hook(self, task_id: str, hook_id: str) -> HookState:
+        """Takes one hook from its task. Raises `RefusedError` if it has no such hook."""
+        stored = await self.publish("task", task_id, "hook.unregistered", {"hook": hook_id})
+        task = await self.get_task(task_id)
+        for refused in task.refused:
+            if refused.seq == stored.seq:
+                raise RefusedError("entry.refused", f"'hook.unregistered' of task '{task_id}': {refused.reason}")
+        await self._stop_serving(task_id, hook_id)
+        return HookState(task_id, hook_id, enabled=False)
 
     async def clear_hooks(self, task_id: str) -> int:
         """Removes all hooks of a task, and returns how many there were."""

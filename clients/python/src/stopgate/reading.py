@@ -46,6 +46,13 @@ class Fields:
         """An object within."""
         return Fields(f"{self.what} ({key})", self.raw.get(key))
 
+    def texts(self, key: str) -> tuple[str, ...]:
+        """A list of strings."""
+        values = self.take(key, list)
+        if not all(isinstance(value, str) for value in values):
+            raise UnreachableError("service.unreachable", f"the reply is not a {self.what}: {key}: expected strings")
+        return tuple(values)
+
     def each(self, key: str) -> list[Fields]:
         """A list of objects within."""
         return [Fields(f"{self.what} ({key})", it) for it in self.take(key, list)]

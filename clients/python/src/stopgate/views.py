@@ -37,6 +37,7 @@ class EscalationFilter(ListFilter, total=False):
 class Refused:
     """An entry that was not valid when it arrived."""
 
+    seq: int
     at: str
     type: str
     reason: str
@@ -169,6 +170,11 @@ def read_person_wait(reply: object) -> PersonWait:
 
 def _read_refused(it: Fields) -> tuple[Refused, ...]:
     return tuple(
-        Refused(at=each.take("at", str), type=each.take("type", str), reason=each.take("reason", str))
+        Refused(
+            seq=each.take("seq", int),
+            at=each.take("at", str),
+            type=each.take("type", str),
+            reason=each.take("reason", str),
+        )
         for each in it.each("refused")
     )
