@@ -12,7 +12,7 @@ import {
   type EscalationConfig,
   type PolicyForm,
 } from './file.ts';
-import { blockOnErrors, findUnknownNames } from './file-references.ts';
+import { blockOnErrors, findImpossible, findUnknownNames } from './file-references.ts';
 import { type FileForm, fileForm, type RawForm } from './file-schema.ts';
 import { describePosition, type Locate, type Path, type Position } from './position.ts';
 import { describeFaults } from './problems.ts';
@@ -44,7 +44,10 @@ export function readConfigFile(text: string, path: string): ReadConfigFile {
   const { value, isEmpty, locate } = yaml;
   const result = fileForm.safeParse(value, { reportInput: true });
   const faults = result.success
-    ? oversizeOf(blockOnErrors(value as RawForm))
+    ? [
+        ...oversizeOf(blockOnErrors(value as RawForm)),
+        ...findImpossible(value as RawForm).map((it) => ({ ...it, part: 'value' as const })),
+      ]
     : describeFaults(result.error.issues, fileForm);
   if (!result.success || faults.length > 0) {
     const problems = faults.slice(0, problemsMax).map((it) => ({

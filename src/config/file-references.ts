@@ -1,4 +1,7 @@
-/** Names in stopgate.yaml that refer to nothing. A check without its command would be an error at every stop. */
+/**
+ * What the schema of stopgate.yaml cannot see: names that refer to nothing, and checks that would be in error at every stop.
+ */
+import { posix } from 'node:path';
 import type { CheckForm, FileForm, RawForm } from './file-schema.ts';
 import type { Path } from './position.ts';
 
@@ -19,6 +22,36 @@ export function findUnknownNames({ policies = {}, assign = [] }: RawForm, { comm
   );
   return [...unknownCommands, ...unknownPolicies];
 }
+
+/** What can never work: two answers to who runs the checks, and files that are never in a worker's folder. */
+export function findImpossible({ policies = {} }: RawForm): Fault[] {
+  return Object.entries(policies).flatMap(([name, { runner, runners, checks = [] }]) => [
+    ...(runner === undefined || runners === undefined
+      ? []
+      : [{ path: ['policies', name, 'runners'], message: 'runner and runners exclude each other: remove one' }]),
+    ...filesOutside(checks, ['policies', name, 'checks']),
+  ]);
+}
+
+function filesOutside(checks: readonly CheckForm[], at: Path): Fault[] {
+  return checks.flatMap(({ files = [], all, any }, index) => [
+    ...files.flatMap((file, nth) =>
+      isOutside(file)
+        ? [
+            {
+              path: [...at, index, 'files', nth],
+              message: `${JSON.stringify(file)} is outside every worker's folder, and files are relative to that`,
+            },
+          ]
+        : [],
+    ),
+    ...filesOutside(all ?? [], [...at, index, 'all']),
+    ...filesOutside(any ?? [], [...at, index, 'any']),
+  ]);
+}
+
+const isOutside = (file: string): boolean =>
+  posix.isAbsolute(file) || posix.normalize(file) === '..' || posix.normalize(file).startsWith('../');
 
 function commandChecks(checks: readonly CheckForm[], at: Path): { path: Path; command: string }[] {
   return checks.flatMap(({ command, all, any }, index) => [

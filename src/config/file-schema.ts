@@ -186,6 +186,7 @@ export type RawForm = {
 };
 export type CheckForm = {
   readonly command?: string;
+  readonly files?: string[];
   readonly all?: CheckForm[];
   readonly any?: CheckForm[];
   readonly onError?: string;

@@ -82,6 +82,37 @@ describe('a service that wants a token', () => {
     expect((await doctor()).code).toBe(1);
   });
 
+  /** A stand-in for an agent that runs its hooks and obeys, with or without the header that its settings ask for. */
+  const standIn = (sends: boolean) => `
+const { readFileSync } = require('node:fs');
+const { env, argv } = process;
+if (argv.includes('--version')) { console.log('2.1.330 (Claude Code)'); process.exit(0); }
+const { hooks } = JSON.parse(readFileSync(env.CLAUDE_CONFIG_DIR + '/settings.json', 'utf8'));
+const post = async (url, body, headers = {}) => {
+  const answer = await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) });
+  return answer.status === 200 ? answer.json() : null;
+};
+const token = ${sends} ? { authorization: 'Bearer ' + env.STOPGATE_TOKEN } : {};
+const fire = (event) => post(hooks.UserPromptSubmit[0].hooks[0].url, { session_id: 's', hook_event_name: event }, token);
+const turn = (content) => post(env.ANTHROPIC_BASE_URL + '/v1/messages', { model: 'm', tools: [{}], messages: [{ role: 'user', content }] });
+(async () => {
+  await turn('hello');
+  const { reason } = await fire('Stop');
+  await turn('Stop hook feedback: ' + reason);
+  await fire('Stop');
+})();`;
+
+  test('the dry turn goes with the token, and what its hook sends is tried on the service', async () => {
+    const env = { STOPGATE_TOKEN: secrets.HOOKS };
+    const place = await makePlace();
+    const address = ['--http', at.http.replace('http://', '')];
+    await place.run(['init', 'claude', '--yes', ...address], env);
+    await place.program('claude', standIn(true));
+    expect((await place.doctor(['claude', ...address], env)).ok).toEqual(holding('dry turn: Stop fired'));
+    await place.program('claude', standIn(false));
+    expect((await place.doctor(['claude', ...address], env)).bad).toEqual(['dry turn: its hook sent no token']);
+  });
+
   test('one of the role agent is', async () => {
     const { init, doctor } = await connected(at, [], { STOPGATE_TOKEN: secrets.HOOKS });
     expect(init.code).toBe(0);

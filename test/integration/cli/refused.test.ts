@@ -202,15 +202,43 @@ test('a folder with spaces and quotes in its name works', async () => {
   expect(checked).toMatchObject({ code: 0, stdout: 'stopgate.yaml is valid: 1 policy (default), 0 commands\n' });
 });
 
-test('check notes what a service would not start with here', async () => {
+test('check refuses what a service would not start with here; for one elsewhere it is noted', async () => {
   const folder = join(elsewhere.path, 'not-here');
   await mkdir(folder);
   const file = 'tokens: { ci: { role: read, env: NO_SUCH_TOKEN } }\ntls: { cert: none.crt, key: none.key }\n';
   await writeFile(join(folder, 'stopgate.yaml'), `policies: { default: {} }\n${file}`);
-  const { code, stderr } = await runCommand(['check'], { cwd: folder });
+  const refused = await runCommand(['check'], { cwd: folder });
+  expect(refused).toMatchObject({ code: 2, stdout: '' });
+  const { code, stderr } = await runCommand(['check', '--elsewhere'], { cwd: folder });
   expect(code).toBe(0);
   const notes = stderr.split('\n').filter((line) => line.endsWith('; the service will not start here'));
   expect(notes).toEqual(
     ['"NO_SUCH_TOKEN" is not set', "none.crt'", "none.key'"].map((text) => expect.stringContaining(text)),
   );
+});
+
+test.each([
+  ['HTTP that others reach, without a token', 'http: 0.0.0.0:4280\n', 'needs a token'],
+  [
+    'runner and runners',
+    'policies: { a: { runner: r, runners: [s] } }\n',
+    'stopgate.yaml:1:38: runner and runners exclude each other',
+  ],
+  [
+    'files outside',
+    'policies: { a: { checks: [{ any: [{ files: [a.md, /etc/passwd] }, { files: [x/../../b] }] }] } }\n',
+    'stopgate.yaml:1:51: "/etc/passwd" is outside every worker\'s folder',
+  ],
+  ['a broken escape', 'escalation: { webhook: { url: "http://us%er@h/" } }\n', 'stopgate.yaml:1:31: the user or the'],
+  ['UTF-16', Buffer.from('\uFEFFpolicies: {}\n', 'utf16le'), 'the file is not UTF-8 but UTF-16'],
+  ['what is no file', null, "cannot read 'stopgate.yaml': it is a folder"],
+])('check and a start refuse %s', async (what, text, says) => {
+  const folder = join(elsewhere.path, `refuses ${what}`);
+  await mkdir(text === null ? join(folder, 'stopgate.yaml') : folder, { recursive: true });
+  if (text !== null) await writeFile(join(folder, 'stopgate.yaml'), text);
+  const checked = await runCommand(['check'], { cwd: folder });
+  expect(checked).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(says) });
+  const started = await runCommand(['serve', '--nats', 'nats://127.0.0.1:1'], { cwd: folder });
+  expect(started).toMatchObject({ code: 2, stdout: '' });
+  expect(started.stderr).toContain(text === null ? 'it is a folder' : says);
 });
