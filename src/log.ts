@@ -1,6 +1,6 @@
 /** Logging: JSON lines on stderr (stdout belongs to answers). Data first, a short constant message second. */
 import { type DestinationStream, destination, type Logger as PinoLogger, pino } from 'pino';
-
+import { escapeControls } from './json-line.ts';
 import { traceIds } from './tracing.ts';
 
 export type Logger = Pick<PinoLogger, 'debug' | 'info' | 'warn' | 'error'> & {
@@ -18,6 +18,6 @@ export function createLogger(level: LogLevel, to: DestinationStream = destinatio
       formatters: { level: (label) => ({ level: label }) },
       mixin: traceIds,
     },
-    to,
+    { write: (line) => to.write(escapeControls(line)) },
   );
 }

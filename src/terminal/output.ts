@@ -1,5 +1,6 @@
 /** Stdout of a command: waits for a slow reader, and drops output once the reader is gone (`| head`). */
 import { once } from 'node:events';
+import { escapeControls } from '../json-line.ts';
 import { type Colors, createColors } from './colors.ts';
 import type { Io } from './process-io.ts';
 
@@ -39,6 +40,6 @@ export function createOutput({ stdout, isTTY, env, size }: Io): Output {
     fault: () => new Promise((resolve) => setImmediate(() => resolve(fault))),
     print: (...lines) => write(lines.map((line) => `${line}\n`).join('')),
     write,
-    json: (value) => write(`${JSON.stringify(value)}\n`),
+    json: (value) => write(`${escapeControls(JSON.stringify(value))}\n`),
   };
 }

@@ -39,6 +39,17 @@ describe('with releaseAfter: 5m', () => {
     expect(fleetAfter([...claimed, [5, 'worker.w1.heartbeat.sent']], 13).task).toMatchObject({ worker: null });
   });
 
+  test('a tool that runs keeps it for as long as it runs, and the time begins after it', () => {
+    const running = [...claimed, [2, 'worker.w1.tool.started', { tool: 'Bash', call: 'c1' }]] as const;
+    const done = [...running, [11, 'worker.w1.tool.used', { tool: 'Bash', call: 'c1' }]] as const;
+    expect(fleetAfter(running, 20)).toMatchObject({ task: { worker: 'w1' }, worker: { presence: 'active' } });
+    expect(fleetAfter(done, 17).task).toMatchObject({ worker: 'w1' });
+    expect(fleetAfter(done, 18)).toMatchObject({ task: { worker: null }, worker: { presence: 'stale', tasks: [] } });
+    // 30 min, the default `toolTime`, then the time of releaseAfter.
+    expect(fleetAfter(running, 36).task).toMatchObject({ worker: 'w1' });
+    expect(fleetAfter(running, 37).task).toMatchObject({ worker: null });
+  });
+
   test('a usage limit is waited out, and the time begins when it is over', () => {
     const limited = [...claimed, [2, 'worker.w1.limit.reached', { until: minutes(30) }]] as const;
     expect(fleetAfter(limited, 29)).toMatchObject({ task: { worker: 'w1' }, worker: { presence: 'limited' } });
