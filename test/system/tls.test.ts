@@ -89,6 +89,16 @@ test.skipIf(!hasOpenssl)('HTTP and NATS over TLS, with an authority of its own',
   expect(untrusted.stdout).toMatch(/the certificate of .* is not trusted .* → set NODE_EXTRA_CA_CERTS/);
   expect(unencrypted.stdout).toMatch(/if it speaks HTTPS, pass --http https:/);
 
+  // Beside `tls:` in the file an address without a scheme is one of HTTPS, and the service is asked there.
+  const init = (trust: Record<string, string>) =>
+    run(['init', 'claude', '--yes', '--http', new URL(http ?? '').host], { HOME: folder.path, ...trust });
+  expect(await init(env)).toMatchObject({ code: 0, stderr: expect.not.stringContaining('→') });
+  expect(readFileSync(join(folder.path, '.claude', 'settings.json'), 'utf8')).toContain(`${http}/hooks/claude`);
+  expect(await init({})).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/✗ the certificate of https:.* is not trusted .*NODE_EXTRA_CA_CERTS .*tls\.crt/),
+  });
+
   await use('two');
   await expect.poll(() => look(http ?? '', file('ca.pem')), { timeout: 20_000 }).toEqual({ name: 'two', status: 200 });
   expect(await service.kill('SIGTERM')).toBe(0);
