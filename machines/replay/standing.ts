@@ -27,7 +27,7 @@ export type Standing = {
   readonly waits: readonly Wait[];
   /** What would let it go, a line each. Empty: nothing is known to stand in its way. */
   readonly missing: readonly string[];
-  /** What is to be said where nothing is missing, in one sentence. */
+  /** What else is to be said, in one sentence: where nothing is missing, what its last stop came to. */
   readonly note: string | null;
 };
 
@@ -60,8 +60,13 @@ export function standingOfWorker(view: StandingWorker): Standing {
   const waits = waitsOfWorker(view);
   const missing =
     view.state === 'stopped' ? [] : [...waits.filter(isForPerson).map(missingFrom), ...missingOfWork(view)];
-  return { waits, missing, note: missing.length > 0 ? null : noteOf(view) };
+  return { waits, missing, note: missing.length === 0 ? noteOf(view) : hasWorkedSince(view) ? workedSince : null };
 }
+
+/** What was missing at its last attempt may be done by now. */
+const hasWorkedSince = (view: StandingWorker): boolean =>
+  view.state === 'working' && view.inputs.length === 0 && missingOfWork(view).length > 0;
+const workedSince = 'That was so when it last tried to stop; it has worked since.';
 
 /**
  * @param openAfter the tasks that it comes after and that are not completed
@@ -150,10 +155,10 @@ function waitsOfWorker({
     since: input.since,
   }));
   const pending = attempt === null ? [] : [waitOfAttempt(attempt)];
+  // While the agent works, its background work holds nothing up.
+  const running = state === 'idle' ? background : [];
   const outside: Wait[] = [
-    ...background.map(
-      (id): Wait => ({ kind: 'background', whom: `background work ${id}`, text: 'it ends', since: null }),
-    ),
+    ...running.map((id): Wait => ({ kind: 'background', whom: `background work ${id}`, text: 'it ends', since: null })),
     ...(presence === 'limited'
       ? [{ kind: 'limit', whom: 'its usage limit', text: 'it ends', since: null } as const]
       : []),
@@ -191,11 +196,16 @@ export const requestText = (input: InputRequest): string => cutMiddle(describeRe
 const missingFrom = ({ kind, text }: Wait): string =>
   kind === 'escalation' ? 'a person resumes it, or lets it stop' : `a person answers: ${text}`;
 
-const missingOfWork = ({ lastDecision }: StandingWorker): string[] =>
-  lastDecision === null ? [] : missingIn(lastDecision);
+/** An idle worker goes on with something else: its last block is over. */
+const missingOfWork = ({ state, lastDecision }: StandingWorker): string[] =>
+  lastDecision === null || state === 'idle' ? [] : missingIn(lastDecision);
 
 function noteOf({ state, ended, resolution, lastDecision }: StandingWorker): string {
   if (lastDecision === null) return state === 'stopped' ? whyEnded(ended) : 'It has not tried to stop yet.';
+  if (lastDecision.decision === 'block')
+    return state === 'stopped'
+      ? whyEnded(ended)
+      : 'It was blocked when it last tried to stop, and waits for nothing now.';
   if (lastDecision.action !== 'escalate') return describeOutcome(lastDecision);
   if (resolution !== null) return describeResolution(resolution);
   return state === 'stopped' ? whyEnded(ended) : 'It asked for a person, and goes on.';

@@ -228,7 +228,10 @@ describe.each(transports)('over %s', (_name, open) => {
     expect(await mcp.ok('task_complete', { taskId, worker, result: { pr: 7 } })).toMatchObject({
       ...{ taskId, state: 'stopped', outcome: 'completed' },
     });
-    expect(await mcp.ok('worker_get', { worker })).toMatchObject({ worker, state: 'idle', tasks: [] });
+    expect(await mcp.ok('worker_get', { worker })).toMatchObject({
+      ...{ worker, state: 'idle', tasks: [] },
+      standing: { waits: [], missing: [] },
+    });
   });
 
   test('a loop that is given up leaves the task as it is, and says which tools mark it', async () => {

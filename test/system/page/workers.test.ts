@@ -8,6 +8,7 @@ describeInBrowser('the page', () => {
   const ui = usePage({
     default: { checks: [{ plan: {} }], retries: 3 },
     helper: { persistence: { idle: '10m', hold: '20s' } },
+    capped: { checks: [{ plan: {} }, { remote: 'lint' }], retries: 1 },
   });
   const { open, text, row, rows } = ui;
 
@@ -48,6 +49,21 @@ describeInBrowser('the page', () => {
     expect(gaps.length).toBeGreaterThan(0);
     for (const gap of gaps) expect(gap).toBeGreaterThanOrEqual(6);
     await page.setViewportSize({ width: 1_280, height: 720 });
+  });
+
+  test('at the cap shows what failed, and the check that was not run', async () => {
+    const { page, stage } = ui;
+    await stage.client.publish('worker.c-cap.worker.registered', { policy: 'capped' });
+    await stage.client.publish('worker.c-cap.plan.updated', plan('pending', 'pending', 'pending'));
+    for (const attempt of ['a1', 'a2']) await stage.client.ask('decide.c-cap', { attempt });
+    await open('/?worker=c-cap');
+    await page.locator('.decision[data-cause="capped"] [data-guard="checks"][data-verdict="block"]').waitFor();
+    expect(await text('.decision .feedback')).toMatch(/^plan fail .* lint not run$/);
+    expect(await text('tr[data-id="c-cap"] .c-why')).toMatch(
+      /^let go: the cap is reached · Blocked once, .* plan step/,
+    );
+    expect(await page.getByText('Nothing was missing').count()).toBe(0);
+    await page.locator('.attempts', { hasText: 'The checks gave the same results.' }).waitFor();
   });
 
   test('keeps search, filters and sorting in the address', async () => {

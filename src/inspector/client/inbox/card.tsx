@@ -73,7 +73,7 @@ function describe({ entity, id }: Waiting) {
   if (entity === 'task' || row === undefined) {
     const task = liveFleet.tasks.get(id);
     const worker = task?.[t.escalatedWith] ?? null;
-    const left = worker === null ? null : `Escalated with ${worker}, which waits no more; this task still does`;
+    const left = worker === null ? null : `Escalated with ${worker}, and still waits; ${worker} no longer does`;
     const text = [left, questionIn(task?.[t.reason] ?? null), task?.[t.title]].filter(Boolean).join(' · ');
     return { text, sinceMs: task?.[t.stateSinceMs] ?? null, note: 'task' };
   }

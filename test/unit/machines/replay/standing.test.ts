@@ -37,6 +37,26 @@ describe('a worker', () => {
     });
   });
 
+  test('that has worked since its block may be done: it says so', () => {
+    const blocked = [policy({ checks: [{ plan: {} }] }), plan('pending'), stop('a1')];
+    const used: Entry = ['worker.w1.tool.used', { tool: 'Bash' }];
+    expect(worker(...blocked, used).standing).toEqual({
+      waits: [],
+      missing: ['plan: 1 of 1 plan steps remain: Write tests'],
+      note: 'That was so when it last tried to stop; it has worked since.',
+    });
+  });
+
+  test('that is idle after a block, its task completed by its own entry, needs nothing', () => {
+    const claimed: Entry[] = [
+      ['task.T-1.task.created', {}],
+      ['worker.w1.task.claimed', { task: 'T-1' }],
+    ];
+    const completed: Entry = ['worker.w1.task.completed', { task: 'T-1' }];
+    const view = worker(policy({ checks: [{ plan: {} }] }), ...claimed, plan('pending'), stop('a1'), completed);
+    expect(view).toMatchObject({ state: 'idle', standing: { waits: [], missing: [] } });
+  });
+
   test('that was let go at the cap was not complete', () => {
     const { standing } = worker(
       policy({ checks: [{ plan: {} }], retries: 1 }),
@@ -86,6 +106,14 @@ describe('a worker', () => {
     expect(worker(tests, ['worker.w1.worker.registered', {}], stop('a1')).standing.waits).toMatchObject([
       { kind: 'check', whom: 'check tests', since: '2026-03-02T12:00:02.000Z' },
     ]);
+  });
+
+  test('that stopped with background work waits for it, and while it works for nothing', () => {
+    const started: Entry = ['worker.w1.background.started', { id: 'build' }];
+    expect(worker(policy({}), started, stop('a1')).standing.waits).toMatchObject([
+      { kind: 'background', whom: 'background work build' },
+    ]);
+    expect(worker(policy({}), started, stop('a1'), plan('pending')).standing.waits).toEqual([]);
   });
 
   test('that has stopped waits for nothing', () => {
