@@ -33,13 +33,15 @@ export type AgentFleet = {
   resolve(worker: string, prompt: string): void;
   /** The number of probes. */
   probes(): number;
+  /** Time in which nothing comes from any agent. */
+  pass(ms: number): void;
   /** Moves the clock of the edge. */
   wait(ms: number): void;
 };
 
 export function createAgentFleet(policy: object, more: Record<string, unknown> = {}): AgentFleet {
   const fleet = createFleet('main');
-  const { fold, decisions } = createFold(fleet);
+  const { fold, decisions, pass } = createFold(fleet);
   fold('stopgate.main.own.fleet.main.policy.set', { policies: { default: policy }, ...more });
   const { service, entries, probes } = createService(fleet, fold, decisions);
   let edgeMs = 0;
@@ -62,6 +64,7 @@ export function createAgentFleet(policy: object, more: Record<string, unknown> =
       fold(`stopgate.main.own.worker.${worker}.escalation.resolved`, { by: 'me', verdict: 'resume', prompt });
     },
     probes,
+    pass,
     wait: (ms) => {
       edgeMs += ms;
     },
@@ -70,10 +73,11 @@ export function createAgentFleet(policy: object, more: Record<string, unknown> =
 
 type Fold = (subject: string, data: object) => number;
 
-/** Folds entries as the host does; gives their sequence. */
-function createFold(fleet: Fleet): { fold: Fold; decisions: Decision[] } {
+/** Folds entries as the host does, a second apart; gives their sequence. */
+function createFold(fleet: Fleet): { fold: Fold; decisions: Decision[]; pass(ms: number): void } {
   const decisions: Decision[] = [];
   let seq = 0;
+  let passedMs = 0;
   const fold: Fold = (subject, data) => {
     const address = readSubject(subject);
     if (address === null || 'code' in address) throw new Error(`no subject: ${subject}`);
@@ -83,11 +87,15 @@ function createFold(fleet: Fleet): { fold: Fold; decisions: Decision[] } {
     const entry = readFields(address, JSON.parse(text));
     if ('code' in entry) throw new AppError('input.bad', `${subject}: ${entry.message}`);
     seq += 1;
-    for (const outcome of foldEntry(fleet, { seq, atMs: 1_000 * seq, entry }))
+    for (const outcome of foldEntry(fleet, { seq, atMs: passedMs + 1_000 * seq, entry }))
       if (outcome.kind === 'decided') decisions.push(outcome.decision);
     return seq;
   };
-  return { fold, decisions };
+  const pass = (ms: number) => {
+    passedMs += ms;
+    fold('stopgate.main.worker.another.heartbeat.sent', {});
+  };
+  return { fold, decisions, pass };
 }
 
 function createService(fleet: Fleet, fold: Fold, decisions: readonly Decision[]) {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { agents } from '../../../src/agents/index.ts';
 import type { AnswerableDecision } from '../../../src/agents/shared/block-text.ts';
 import { createAgentFleet } from './agent-fleet.ts';
-import { type Script, scripts, withChildStop, withPlan } from './scripts.ts';
+import { type Script, scripts, withChildStop, withPlan, withToolStart } from './scripts.ts';
 
 const never = { checks: [{ rules: ['tests_pass'] }] };
 const session = '0b5ab8b1-7f3f-4c39-9a34-3d1b0a7f2c11';
@@ -53,6 +53,17 @@ describe('an agent that makes no progress may stop after three blocks', () => {
     await fleet.call(agent, ...script.prompt(session, 'please look at the lint first'));
     expect(fleet.view(session)).toMatchObject({ state: 'working', retry: { count: 0 } });
   });
+});
+
+test.each(withToolStart)('$form: a tool that runs nine minutes does not make it stale', async ({ agent, script }) => {
+  const fleet = createAgentFleet(never);
+  const minute = 60_000;
+  await fleet.call(agent, ...script.toolStart(session));
+  fleet.pass(9 * minute);
+  expect(fleet.view(session)).toMatchObject({ state: 'working', presence: 'active' });
+  await fleet.call(agent, ...script.tool(session));
+  fleet.pass(3 * minute);
+  expect(fleet.view(session).presence).toBe('stale');
 });
 
 test.each(scripts)(

@@ -8,6 +8,8 @@ export type Script = {
   readonly text: (answer: object | null) => string | undefined;
   readonly prompt: (session: string, text: string) => Call;
   readonly tool: (session: string) => Call;
+  /** The start of that tool, if the agent reports it. */
+  readonly toolStart?: (session: string) => Call;
   readonly stop: (session: string) => Call;
   /** The stop of a sub-agent, as a call within the session of its parent. */
   readonly childStop?: (session: string) => Call;
@@ -28,6 +30,7 @@ const forms: Record<string, Script> = {
     text: reasonOf,
     prompt: (session_id, prompt) => [{ ...claude('UserPromptSubmit'), session_id, prompt }],
     tool: (session_id) => [{ ...claude('PostToolUse'), session_id }],
+    toolStart: (session_id) => [{ ...claude('PreToolUse'), session_id }],
     stop: (session_id) => [{ ...claude('Stop'), session_id }],
     childStop: (session_id) => [{ ...claude('SubagentStop'), session_id }],
     plan: (session_id, subject) => [
@@ -41,6 +44,7 @@ const forms: Record<string, Script> = {
     text: reasonOf,
     prompt: (session_id, prompt) => [{ ...codex('UserPromptSubmit'), session_id, prompt, transcript_path: null }],
     tool: (session_id) => [{ ...codex('PostToolUse'), session_id, transcript_path: null }],
+    toolStart: (session_id) => [{ ...codex('PreToolUse'), session_id, transcript_path: null }],
     stop: (session_id) => [{ ...codex('Stop'), session_id, transcript_path: null }],
     childStop: (session_id) => [{ ...codex('SubagentStop'), session_id }],
     plan: (session_id, objective) => [
@@ -54,6 +58,7 @@ const forms: Record<string, Script> = {
     text: reasonOf,
     prompt: (session_id, prompt) => [{ ...gemini('BeforeAgent'), session_id, prompt }],
     tool: (session_id) => [{ ...gemini('AfterTool'), session_id }],
+    toolStart: (session_id) => [{ ...gemini('BeforeTool'), session_id }],
     stop: (session_id) => [{ ...gemini('AfterAgent.second'), session_id }],
     plan: (session_id, description) => [
       {
@@ -66,6 +71,7 @@ const forms: Record<string, Script> = {
     text: reasonOf,
     prompt: (sessionId, prompt) => [{ ...copilot('userPromptSubmitted'), sessionId, prompt }, 'userPromptSubmitted'],
     tool: (sessionId) => [{ ...copilot('postToolUse'), sessionId }, 'postToolUse'],
+    toolStart: (sessionId) => [{ ...copilot('preToolUse'), sessionId }, 'preToolUse'],
     stop: (sessionId) => [{ ...copilot('agentStop.second'), sessionId }, 'agentStop'],
     childStop: (sessionId) => [{ ...copilot('subagentStop'), sessionId, parentAgentId: sessionId }, 'subagentStop'],
     plan: (sessionId, title) => [
@@ -90,6 +96,7 @@ const forms: Record<string, Script> = {
     text: reasonOf,
     prompt: (session_id, prompt) => [{ ...qwen('UserPromptSubmit'), session_id, prompt }],
     tool: (session_id) => [{ ...qwen('PostToolUse'), session_id }],
+    toolStart: (session_id) => [{ ...qwen('PreToolUse'), session_id }],
     stop: (session_id) => [{ ...qwen('Stop'), session_id }],
     childStop: (session_id) => [{ ...qwen('SubagentStop'), session_id }],
     plan: (session_id, content) => [
@@ -124,6 +131,10 @@ const forms: Record<string, Script> = {
       { input: { sessionID, tool: 'bash' }, output: {}, directory: '/workspace/project' },
       'tool.execute.after',
     ],
+    toolStart: (sessionID) => [
+      { input: { sessionID, tool: 'bash' }, directory: '/workspace/project' },
+      'tool.execute.before',
+    ],
     stop: (sessionID) => [{ ...opencode('session.idle'), properties: { sessionID }, directory: '/workspace/project' }],
     plan: (sessionID, content) => [
       { type: 'todo.updated', properties: { sessionID, todos: [{ content, status: 'pending' }] } },
@@ -133,6 +144,7 @@ const forms: Record<string, Script> = {
     text: reasonOf,
     prompt: (worker, text) => [{ worker, event: 'prompt', text, cwd: '/workspace/project' }],
     tool: (worker) => [{ worker, event: 'tool', cwd: '/workspace/project' }],
+    toolStart: (worker) => [{ worker, event: 'tool-start', cwd: '/workspace/project' }],
     stop: (worker) => [{ worker, cwd: '/workspace/project' }],
     plan: (worker, title) => [{ worker, event: 'plan', steps: [{ title, status: 'pending' }] }],
   },
@@ -144,6 +156,10 @@ export const scripts = Object.entries(forms).map(([form, script]) => ({ form, ag
 /** Those that have a plan. */
 export const withPlan = scripts.flatMap(({ script: { plan, ...script }, ...rest }) =>
   plan ? [{ ...rest, script: { ...script, plan } }] : [],
+);
+/** Those that report when a tool starts. */
+export const withToolStart = scripts.flatMap(({ script: { toolStart, ...script }, ...rest }) =>
+  toolStart ? [{ ...rest, script: { ...script, toolStart } }] : [],
 );
 /** Those whose sub-agents ask to stop. */
 export const withChildStop = scripts.flatMap(({ script: { childStop, ...script }, ...rest }) =>
