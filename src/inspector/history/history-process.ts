@@ -32,8 +32,8 @@ const endIdle = new Map<object, () => void>();
 /** One that was started ahead ends sooner: nobody may come. */
 const unusedMs = 60_000;
 
-/** Of the last that it wrote to stderr, which says why it ended. */
-const lastWordsMax = 4_096;
+/** Of the last that it wrote to stderr: why it ended stands before a native stack trace, which may be some KB long. */
+const lastWordsMax = 65_536;
 
 export function createHistoryProcess(source: HistorySource, options: Options, events: Events): HistoryProcess {
   let child: ChildProcess | null = null;
