@@ -1,5 +1,5 @@
 /** The pauses of `stopgate loop` after turns that end at once: often the command is broken, and each turn may cost money. */
-import { setTimeout } from 'node:timers/promises';
+import { startTimer } from '../timer.ts';
 
 /** A turn that ends sooner has hardly done anything. */
 const shortTurnMs = 1_000;
@@ -23,5 +23,9 @@ export function createTurnPauses(firstMs: number): TurnPauses {
 }
 
 /** Ends at once when `signal` fires. */
-export const pause = (ms: number, signal: AbortSignal): Promise<unknown> =>
-  setTimeout(ms, undefined, { signal }).catch(() => undefined);
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = startTimer(signal.aborted ? 0 : ms, resolve);
+    signal.addEventListener('abort', () => (timer.clear(), resolve()), { once: true });
+  });
+}

@@ -56,6 +56,7 @@ describe('a timer', () => {
 const bounded = [
   'app/fleets.ts: options.everyMs ?? everyMsDefault',
   'app/idle-exit.ts: Math.min(Math.max(idleMs / 4, 10), 10_000)',
+  'client/ask-again.ts: afterMs',
   'app/link.ts: Math.random() * claimAgainMsMax',
   'config/watch.ts: intervalMs',
   'hook-command/post.ts: call.timeoutMs', // its options are read with a bound

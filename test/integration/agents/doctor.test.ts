@@ -63,7 +63,7 @@ test('a version that it was not tested with: a dry turn shows more, which may co
 
 test.each([
   ['frob', "does not know 'frob'"],
-  ['shell', 'run the line that "stopgate init shell" prints'],
+  ['shell', 'init shell" prints'],
 ])('an agent that it cannot check is bad usage: %s', async (agent, says) => {
   const { run } = await makePlace();
   expect(await run(['doctor', agent])).toMatchObject({ code: 2, stderr: expect.stringContaining(says) });

@@ -218,11 +218,11 @@ describe('git', () => {
     expect(await again('a3')).toMatchObject({ decision: 'allow', cause: 'complete' });
   });
 
-  test('that cannot tell is in error', async () => {
+  test('of a branch without an upstream has not been pushed', async () => {
     const { cwd } = await repository('alone');
     expect(await stop(at, 'git', { worker: 'git-alone', cwd })).toMatchObject({
       decision: 'block',
-      feedback: [{ check: 'git', outcome: 'error', message: expect.stringContaining('no upstream') }],
+      feedback: [{ check: 'git', outcome: 'fail', message: expect.stringContaining('has no upstream') }],
     });
   });
 });

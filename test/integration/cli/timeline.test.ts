@@ -38,7 +38,18 @@ async function openLog() {
       refused: [],
     },
   };
-  const more = { labels: {}, background: [], idle, lastSeen: '', attempt: null, lastDecision: null, title: null };
+  const standing = { waits: [], missing: [], note: null };
+  const more = {
+    standing,
+    calls: [],
+    labels: {},
+    background: [],
+    idle,
+    lastSeen: '',
+    attempt: null,
+    lastDecision: null,
+    title: null,
+  };
   await standIn.answer(fleet, 'get.>', ({ subject }) => {
     const id = subject.split('.').at(-1) as keyof typeof views;
     const nulls = ['agent', 'profile', 'parent', 'cwd', 'policy', 'queue', 'outcome', 'iteration', 'phase', 'worker'];

@@ -45,7 +45,7 @@ test('accepts its own origin and refuses every other', async () => {
     headers: { origin: 'http://a.example' },
   });
   expect([answer.status, errorOf(answer).code]).toEqual([403, 'FORBIDDEN']);
-  expect(http.service.published).toHaveLength(1);
+  expect(http.service.published.map(({ type }) => type)).toEqual(['worker.registered', 'tool.started']);
 });
 
 test('with a token set, requires it for everything but /healthz', async () => {
