@@ -26,6 +26,10 @@ export function createTurnPauses(firstMs: number): TurnPauses {
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const timer = startTimer(signal.aborted ? 0 : ms, resolve);
-    signal.addEventListener('abort', () => (timer.clear(), resolve()), { once: true });
+    const end = () => {
+      timer.clear();
+      resolve();
+    };
+    signal.addEventListener('abort', end, { once: true });
   });
 }
