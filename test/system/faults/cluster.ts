@@ -1,14 +1,15 @@
 /** Three NATS nodes, the log on all of them, and each killed in turn: the leader of the log, then a follower. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Row, runFault } from './faults.ts';
+import type { NatsServer } from '../../support/nats-server.ts';
+import { type Fault, type Row, runFault } from './faults.ts';
 import { freePorts } from './ports.ts';
-import type { Stage } from './stage.ts';
+import type { Stage, StageOptions } from './stage.ts';
 
 /** Before it `--replicas 3` is refused (docs/operations.md). */
 const clusterVersionMin = [2, 15];
 
-/** A sentence where this server cannot be tried. */
-export async function runCluster(isLong: boolean): Promise<Row | string> {
+/** Three servers that know each other. A sentence where this nats-server cannot be tried. */
+export async function clusterStage(): Promise<StageOptions | string> {
   const version = await serverVersion();
   const [major = 0, minor = 0] = version.split('.').map(Number);
   if (major < (clusterVersionMin[0] as number) || (major === 2 && minor < (clusterVersionMin[1] as number)))
@@ -27,29 +28,54 @@ export async function runCluster(isLong: boolean): Promise<Row | string> {
       routes,
     ],
   }));
-  return runFault(
-    {
-      name: 'three nodes: leader and followers killed',
-      stage: { servers, args: ['--replicas', '3'] },
-      times: [2, 12],
-      run: killNode,
-    },
-    isLong,
-  );
+  return { servers, args: ['--replicas', '3'] };
+}
+
+/** A sentence where this server cannot be tried. */
+export async function runCluster(isLong: boolean): Promise<Row | string> {
+  const stage = await clusterStage();
+  if (typeof stage === 'string') return stage;
+  const name = 'three nodes: leader and followers killed';
+  return runFault({ name, stage, times: [2, 12], run: killNode }, isLong);
 }
 
 let turn = 0;
 
-/** The leader, then a follower, and so on. */
-async function killNode({ client, servers }: Stage): Promise<void> {
+async function leaderOf({ client, servers }: Stage) {
   const { cluster } = await client.manager.streams.info('STOPGATE_main');
-  turn += 1;
   const leader = Number((cluster?.leader ?? 'n0').slice(1));
-  const server = servers[turn % 2 === 1 ? leader : (leader + 1) % servers.length];
+  return { leader, server: servers[leader] as NatsServer };
+}
+
+/** The leader, then a follower, and so on. */
+async function killNode(stage: Stage): Promise<void> {
+  const { leader } = await leaderOf(stage);
+  turn += 1;
+  const server = stage.servers[turn % 2 === 1 ? leader : (leader + 1) % stage.servers.length];
   await server?.kill();
   await sleep(2_000);
   await server?.restart();
 }
+
+/** Another node leads the log. */
+async function stepDown({ client }: Stage): Promise<void> {
+  await client.nc.request('$JS.API.STREAM.LEADER.STEPDOWN.STOPGATE_main', '', { timeout: 5_000 });
+}
+
+/** The leader stands still until the others have another, and goes on as if it still led. */
+async function stopLeader(stage: Stage): Promise<void> {
+  const { server } = await leaderOf(stage);
+  process.kill(server.pid, 'SIGSTOP');
+  await sleep(12_000);
+  process.kill(server.pid, 'SIGCONT');
+}
+
+/** While a history is recorded; how often in its short form and in the long one. */
+export const clusterFaults: readonly Pick<Fault, 'times' | 'run'>[] = [
+  { times: [1, 5], run: stepDown },
+  { times: [1, 5], run: stopLeader },
+  { times: [2, 10], run: killNode },
+];
 
 async function serverVersion(): Promise<string> {
   const { execFile } = await import('node:child_process');

@@ -1,13 +1,18 @@
 /** `npm run test:faults`: each fault on real servers, and a row of the table for each. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { runCluster } from './cluster.ts';
 import { runFullDisk, runSlowDisk } from './disk-faults.ts';
 import { faults, type Row, runFault, runRewind, storeFull } from './faults.ts';
+import { historyRuns, judgeHistories, missingChecker, recordHistory } from './judged.ts';
 
 const usage = `npm run test:faults [-- --short] [--only WORDS]
 
   --short        every fault once or twice, as in .ci/run
   --only WORDS   only those with these words in their name
+  --porcupine    records histories of concurrent clients under faults, and has Porcupine judge them (needs Go)
   --help         this text and the names
 `;
 
@@ -15,9 +20,15 @@ const usage = `npm run test:faults [-- --short] [--only WORDS]
 export async function main(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({
     args: [...args],
-    options: { short: { type: 'boolean' }, only: { type: 'string' }, help: { type: 'boolean' } },
+    options: {
+      short: { type: 'boolean' },
+      only: { type: 'string' },
+      porcupine: { type: 'boolean' },
+      help: { type: 'boolean' },
+    },
   });
   const isLong = values.short !== true;
+  if (values.porcupine === true && values.help !== true) return judgeAll(isLong);
   const runs: [name: string, run: () => Promise<Row | string>][] = [
     ...[...faults, storeFull].map(
       (fault) => [fault.name, () => runFault(fault, isLong)] as [string, () => Promise<Row>],
@@ -53,5 +64,31 @@ export async function main(args: readonly string[]): Promise<number> {
     const gap = `${(longestGapMs / 1_000).toFixed(1)} s`;
     process.stdout.write(`| ${name} | ${times} | ${acknowledged} | ${lost} | ${double} | ${undecided} | ${gap} |\n`);
   }
+  return code;
+}
+
+/** @returns the exit code: 1 where a history has no order that explains it, or none was found in time */
+async function judgeAll(isLong: boolean): Promise<number> {
+  const missing = await missingChecker();
+  if (missing !== null) {
+    process.stdout.write(`not run: ${missing}\n`);
+    return 0;
+  }
+  const folder = await mkdtemp(join(tmpdir(), 'stopgate-histories-'));
+  process.stdout.write(
+    '| history | operations | workers and tasks | no order explains |\n| --- | ---: | ---: | --- |\n',
+  );
+  let code = 0;
+  for (const run of await historyRuns(isLong)) {
+    const file = join(folder, `${run.name}.json`);
+    await recordHistory(run, file, isLong);
+    for (const { operations, parts, violations, unjudged } of await judgeHistories([file])) {
+      const found = [...violations.map((it) => `${it.of}: ${it.operation}`), ...unjudged.map((it) => `${it}: no time`)];
+      if (found.length > 0) code = 1;
+      process.stdout.write(`| ${run.name} | ${operations} | ${parts} | ${found.join(', ') || 'nothing'} |\n`);
+    }
+  }
+  if (code === 0) await rm(folder, { recursive: true });
+  else process.stdout.write(`the histories, with pictures: ${folder}\n`);
   return code;
 }

@@ -1,4 +1,4 @@
-/** Two shipped replicas, each behind a proxy of its own, on one or three real NATS servers. */
+/** Replicas, two shipped ones by default, each behind a proxy of its own, on one or three real NATS servers. */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WorkerView } from '../../../machines/index.ts';
@@ -9,7 +9,7 @@ import { privateInbox } from '../../../src/nats/permissions.ts';
 import { type Client, openClient } from '../../support/client.ts';
 import { type Folder, makeFolder } from '../../support/deployment.ts';
 import { type NatsServer, startNatsServer } from '../../support/nats-server.ts';
-import { type Service, serveShipped } from '../../support/service.ts';
+import { type Service, type StartService, serveShipped } from '../../support/service.ts';
 import { openTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
 import { freePorts } from './ports.ts';
 
@@ -27,7 +27,7 @@ export type Stage = {
   close(): Promise<void>;
 };
 
-const config = `
+const failingConfig = `
 policies:
   default:
     retries: 3
@@ -44,6 +44,12 @@ export type StageOptions = {
   /** Instead of servers: the first replica starts the server, on this store, and is never killed alone. */
   readonly embeddedStore?: string;
   readonly args?: readonly string[];
+  /** Text of stopgate.yaml. */
+  readonly config?: string;
+  /** The names of the replicas. */
+  readonly names?: readonly string[];
+  /** Default: as it is shipped. */
+  readonly serve?: StartService;
 };
 
 export async function openStage({
@@ -52,6 +58,9 @@ export async function openStage({
   storeDir,
   embeddedStore,
   args = [],
+  config = failingConfig,
+  names = ['ra', 'rb'],
+  serve = serveShipped,
 }: StageOptions = {}): Promise<Stage> {
   const folder: Folder = await makeFolder({ 'stopgate.yaml': config });
   const servers = await Promise.all(
@@ -67,7 +76,7 @@ export async function openStage({
   const ports = embeddedStore === undefined ? servers.map(({ port }) => port) : [embeddedPort];
   const creds = embeddedStore === undefined ? undefined : join(embeddedStore, 'credentials', 'service.json');
   const replicas: Replica[] = [];
-  for (const [index, name] of ['ra', 'rb'].entries())
+  for (const [index, name] of names.entries())
     replicas.push({ name, proxy: await openTcpProxy(ports[index % ports.length] as number), service: null });
   const start = async (replica: Replica) => {
     // Behind its proxy it has one server; in a cluster it knows the others, too.
@@ -80,7 +89,7 @@ export async function openStage({
     const line = ['serve', ...place, '--http', '127.0.0.1:0', '--replica', replica.name, '--log-level', 'warn'];
     for (let tries = 0; ; tries += 1) {
       try {
-        replica.service = await serveShipped([...line, ...args], folder.path);
+        replica.service = await serve([...line, ...args], folder.path);
         return;
       } catch (error) {
         if (tries === 20) throw error;
