@@ -5,6 +5,8 @@ import {
   type Escalation,
   type Fleet,
   nextDelivery,
+  viewTask,
+  viewWorker,
 } from '../../machines/index.ts';
 
 /** The body of a webhook. `reminder`: 0 when the escalation is new. */
@@ -18,6 +20,8 @@ export type Notice = {
   readonly reason: string;
   readonly cause: Escalation['cause'];
   readonly attempt: string | null;
+  /** What would let the worker or task go, a line each, as its view says it (`standing.missing`). */
+  readonly missing: readonly string[];
   /** Present while it is the worker's last. */
   readonly decision?: Decision;
   readonly reminder: number;
@@ -57,10 +61,11 @@ export function openDelivery(fleet: Fleet, key: string): string | null {
 export function createNotice(fleet: Fleet, key: string, escalation: Escalation): Notice {
   const { entity, id } = escalatedAt(fleet, key);
   const { since, reason, cause, attempt, notified, seq, worker } = escalation;
+  const view = entity === 'worker' ? viewWorker(fleet, id, fleet.nowMs) : viewTask(fleet, id);
   const last = fleet.workers.get(worker)?.snapshot.context.worker.lastDecision ?? null;
   return {
     ...{ v: 1, kind: notified === 0 ? 'escalation' : 'reminder', fleet: fleet.name, entity, id },
-    ...{ since, reason, cause, attempt },
+    ...{ since, reason, cause, attempt, missing: view?.standing.missing ?? [] },
     ...(last !== null && last.seq === seq && attempt !== null ? { decision: last } : {}),
     ...{ reminder: notified, delivery: nextDelivery(fleet.name, entity, id, escalation) },
   };

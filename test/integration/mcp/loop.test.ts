@@ -225,9 +225,11 @@ describe.each(transports)('over %s', (_name, open) => {
     });
     await at.client.publish(`worker.${worker}.step.updated`, { step: 's1', status: 'done' });
     expect(await mcp.ok('verify', { worker })).toMatchObject({ complete: true, decision: { decision: 'allow' } });
+    expect(await mcp.ok('verify', { taskId })).toMatchObject({ complete: true, decision: { tasks: [taskId] } });
     expect(await mcp.ok('task_complete', { taskId, worker, result: { pr: 7 } })).toMatchObject({
       ...{ taskId, state: 'stopped', outcome: 'completed' },
     });
+    expect(await mcp.ok('verify', { taskId })).toMatchObject({ complete: false, decision: null, said: true });
     expect(await mcp.ok('worker_get', { worker })).toMatchObject({
       ...{ worker, state: 'idle', tasks: [] },
       standing: { waits: [], missing: [] },

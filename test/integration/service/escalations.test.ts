@@ -70,6 +70,7 @@ test('an escalation is sent with its decision, and the notification is an entry'
   expect(body).toEqual({
     ...{ v: 1, kind: 'escalation', fleet, entity: 'worker', id: 'w1', since: escalation.since },
     ...{ reason: expect.stringContaining('<promise>ESCALATE</promise>'), cause: 'escalated', attempt: 'a1' },
+    missing: ['a person resumes it, or lets it stop'],
     ...{ reminder: 0, delivery: expect.stringMatching(new RegExp(`^${fleet}/worker/w1/\\d+/.+/1$`)) },
   });
   expect(decision).toMatchObject({ worker: 'w1', attempt: 'a1', cause: 'escalated', state: 'escalated' });
