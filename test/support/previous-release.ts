@@ -21,12 +21,12 @@ const git = async (...args: readonly string[]): Promise<string | null> =>
     () => null,
   );
 
-/** The newest tag before this commit. Before the first release: what stood before there were snapshots. Null: no history. */
+/** The newest tag before this commit. Before the first release: where today's rules were complete. Null: no history. */
 export async function findPreviousRelease(): Promise<string | null> {
   const tag = await git('describe', '--tags', '--abbrev=0', '--match', 'v*', 'HEAD^');
   if (tag !== null) return git('rev-parse', '--verify', `${tag}^{commit}`);
-  const added = await git('log', '--diff-filter=A', '--format=%H', '--', 'src/nats/snapshots/snapshot-store.ts');
-  return added && git('rev-parse', '--verify', '--quiet', `${added.split('\n').at(-1)}^`);
+  const added = await git('log', '--diff-filter=A', '--format=%H', '--', 'machines/fleet/due-time.ts');
+  return added && git('rev-parse', '--verify', '--quiet', added.split('\n').at(-1) as string);
 }
 
 /** With the packages of today, and unchecked: its own CI has done that. @throws Error with what the compiler says */
