@@ -1,5 +1,6 @@
 /** Claims: a worker takes tasks and releases them (protocol.md §3 and §4). */
 import type { WorkerEntry } from '../entries/index.ts';
+import type { PolicyInForce } from '../guards/attempt.ts';
 import { noPlan, type Plan, planStepsMax, stepsOf } from '../policy/plan.ts';
 import type { TaskEvent } from '../task/events.ts';
 import { heldTasksMax } from '../values/limits.ts';
@@ -24,10 +25,14 @@ export function claimTask(fleet: Fleet, record: WorkerRecord, task: string): voi
     facts: { worker: context.worker },
   });
   if (context.attempt !== null) stepTask(fleet, task, { type: 'attempt.opened', ...placeOf(fleet) });
-  const plan = planOf(fleet, task);
-  stepWorker(fleet, record, { type: 'task.claimed', data: { task }, ...placeOf(fleet), facts: { plan } });
+  const facts = { plan: planOf(fleet, task), inForce: joinedPolicy(fleet, context, task) };
+  stepWorker(fleet, record, { type: 'task.claimed', data: { task }, ...placeOf(fleet), facts });
   resumeTasks(fleet, record);
 }
+
+/** Only an open attempt reads it. */
+const joinedPolicy = (fleet: Fleet, context: WorkerContext, task: string): PolicyInForce | undefined =>
+  context.attempt === null ? undefined : policyInForce(fleet, { ...context, tasks: [...context.tasks, task] });
 
 /** Why this worker may not claim the task, or null. */
 function claimFault(fleet: Fleet, context: WorkerContext, task: string): string | null {

@@ -8,6 +8,7 @@ import { utf8Length } from '../values/text.ts';
 import { endCall } from './calls.ts';
 import { empty, noFiles, type WorkerContext } from './context.ts';
 import type { On } from './events.ts';
+import { joinTask } from './joined-task.ts';
 
 export type Change = Partial<WorkerContext>;
 
@@ -69,7 +70,8 @@ export function takeTask(context: WorkerContext, { data: { task }, facts, atMs }
   const isNew = !context.tasks.includes(task);
   const tasks = [...context.tasks.filter((held) => held !== task), task];
   const plan = isNew ? addSteps(context.plan, task, facts?.plan ?? empty) : context.plan;
-  return { ...resetCounts, tasks, plan, heldAtEnd: empty, activeMs: atMs, ...noFiles };
+  const attempt = isNew && context.attempt !== null ? joinTask(context.attempt, facts) : context.attempt;
+  return { ...resetCounts, tasks, plan, attempt, heldAtEnd: empty, activeMs: atMs, ...noFiles };
 }
 
 /** A held task was given another plan. */

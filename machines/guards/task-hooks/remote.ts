@@ -4,7 +4,7 @@ import type { CheckResult } from '../../policy/checks/check-result.ts';
 import { fromJsonText, type JsonText, toJsonText } from '../../values/json-text.ts';
 import { answer, type HookOutcome, type HookResults, type RemoteAnswer } from './hook.ts';
 
-/** Two hooks of one `name` are one question within an attempt (protocol.md §5). */
+/** Two hooks of a task with one `name` are one question within an attempt (protocol.md §5). */
 export function remoteOutcome(form: HookForm, results: HookResults): HookOutcome {
   const name = form.name as string;
   // Of its own: a check may be named `constructor`.
