@@ -1,5 +1,6 @@
 /** Guard `checks`: every check of the policy passes. Checks with effects are pending until an entry answers them. */
 import { checkTimeoutMs } from '../policy/checks/check.ts';
+import type { Feedback } from '../policy/checks/check-result.ts';
 import { evaluateChecks, unreached } from '../policy/checks/evaluate.ts';
 import { circumstancesOf, pendingSince } from './circumstances.ts';
 import { allow, block, type Guard, pass } from './guard.ts';
@@ -7,7 +8,7 @@ import { promptFor } from './prompt.ts';
 
 export const checks: Guard = (scope) => {
   const { worker, attempt } = scope;
-  const { checks: ofPolicy } = attempt.inForce.policy;
+  const { checks: ofPolicy, failures } = attempt.inForce.policy;
   const input = { checks: ofPolicy.map((check) => check.name) };
   if (ofPolicy.length === 0) return pass('none', input);
   const facts = {
@@ -15,7 +16,7 @@ export const checks: Guard = (scope) => {
     validation: attempt.fields.validation ?? [],
     ...circumstancesOf(scope, attempt.facts.tasks.at(-1)),
   };
-  const { outcome, findings, feedback } = evaluateChecks(ofPolicy, facts, attempt.findings);
+  const { outcome, findings, feedback } = evaluateChecks(ofPolicy, facts, attempt.findings, failures);
   const kept = { findings, feedback };
   const withNotRun = () => {
     const notRun = unreached(ofPolicy, findings);
@@ -23,7 +24,7 @@ export const checks: Guard = (scope) => {
   };
   switch (outcome.kind) {
     case 'pass':
-      return { kind: 'pass', detail: 'all hold', input, kept };
+      return { kind: 'pass', detail: warningsText(feedback) ?? 'all hold', input, kept };
     case 'error':
       return { kind: 'pass', detail: outcome.message, input, kept, isError: true };
     case 'escalate': {
@@ -32,7 +33,8 @@ export const checks: Guard = (scope) => {
     }
     case 'fail': {
       const ruling = block('incomplete', outcome.message, promptFor(outcome.message, feedback));
-      return { kind: 'decides', detail: outcome.message, input: withNotRun(), kept, ruling };
+      const { messages: reasons = [outcome.message] } = outcome;
+      return { kind: 'decides', detail: outcome.message, input: withNotRun(), kept, ruling, reasons };
     }
     case 'pending': {
       const { check } = outcome;
@@ -46,3 +48,9 @@ export const checks: Guard = (scope) => {
     }
   }
 };
+
+/** How many checks only warn; null: none. */
+function warningsText(feedback: readonly Feedback[]): string | null {
+  const count = feedback.filter(({ outcome }) => outcome === 'warn').length;
+  return count === 0 ? null : count === 1 ? '1 warning' : `${count} warnings`;
+}

@@ -27,6 +27,8 @@ export type Policy = {
   readonly onStale: 'wait' | 'escalate';
   readonly stopWhenComplete: boolean;
   readonly steps: 'free' | 'gate';
+  /** `all`: every check runs, and a block tells all failures. */
+  readonly failures: 'first' | 'all';
   readonly checks: readonly Check[];
   readonly runner: string | null;
   readonly runners: readonly string[];
@@ -64,6 +66,7 @@ export function createPolicyForm(object: ObjectMaker) {
     onStale: z.enum(['wait', 'escalate']).optional().describe('of a worker that holds a task and is stale'),
     stopWhenComplete: z.boolean().optional(),
     steps: z.enum(['free', 'gate']).optional(),
+    failures: z.enum(['first', 'all']).optional().describe('all: every check runs, and a block tells all failures'),
     checks: z
       .array(createCheckForm(object))
       .optional()
@@ -99,6 +102,7 @@ export function normalizePolicy(form: PolicyForm): Policy {
     onStale: form.onStale ?? 'wait',
     stopWhenComplete: form.stopWhenComplete ?? false,
     steps: form.steps ?? 'free',
+    failures: form.failures ?? 'first',
     checks: form.checks === undefined ? none : normalizeChecks(form.checks),
     runner: form.runner ?? null,
     runners: form.runners ?? none,

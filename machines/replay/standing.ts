@@ -95,10 +95,12 @@ export function missingIn({
 
 /** What checks and hooks found that did not pass, one line each. A stop may have been allowed all the same. */
 export const failuresIn = ({ feedback }: Pick<Decision, 'feedback'>): string[] =>
-  feedback.map(({ check, message }) => {
-    const first = message.split('\n').find((line) => line.trim() !== '') ?? 'no message';
-    return `${check}: ${first}`;
-  });
+  feedback
+    .filter(({ outcome }) => outcome !== 'warn')
+    .map(({ check, message }) => {
+      const first = message.split('\n').find((line) => line.trim() !== '') ?? 'no message';
+      return `${check}: ${first}`;
+    });
 
 /** Checks of the policy that the judgement did not get to, so that nothing is known of them. */
 export function checksNotRun({ verdicts }: Pick<Decision, 'verdicts'>): string[] {

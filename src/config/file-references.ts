@@ -71,8 +71,10 @@ export function blockOnErrors(raw: RawForm): RawForm {
   return { ...raw, policies: Object.fromEntries(policies) };
 }
 
+/** One that only warns does so too where it cannot be judged, unless it has an `onError` of its own. */
 function blockOnError(check: CheckForm): CheckForm {
-  const { all, any } = check;
+  const { all, any, onFail, onError } = check;
+  if (onFail === 'warn' && onError === undefined) return check;
   return {
     ...check,
     ...(all === undefined ? {} : { all: all.map(blockOnError) }),

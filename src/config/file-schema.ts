@@ -187,6 +187,7 @@ export type RawForm = {
 export type CheckForm = {
   readonly command?: string;
   readonly files?: string[];
+  readonly onFail?: 'block' | 'warn';
   readonly all?: CheckForm[];
   readonly any?: CheckForm[];
   readonly onError?: string;

@@ -64,7 +64,9 @@ const strictHints = {
 /** Which checks or hooks, why, and what would not have let it pass. */
 function describeError({ cause, verdicts, feedback }: Decision) {
   const inError = verdicts.filter(({ verdict }) => verdict === 'error');
-  const checks = feedback.filter(({ outcome }) => outcome !== 'fail').map(({ check }) => check);
+  const checks = feedback
+    .filter(({ outcome }) => outcome === 'error' || outcome === 'timeout')
+    .map(({ check }) => check);
   const detail = inError.map((it) => it.detail).join('; ');
   if (cause !== 'unjudged') return { checks, detail };
   const hint = inError.map(({ guard }) => strictHints[guard as keyof typeof strictHints]).join('; ');

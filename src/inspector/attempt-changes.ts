@@ -50,10 +50,8 @@ function failureOf({ decision }: AttemptRecord): string | null {
   if (decision === null || (decision.decision === 'allow' && decision.action !== 'escalate')) return null;
   const { verdicts, cause } = decision;
   const guard = cause === 'superseded' ? '' : (blockingGuard(decision) ?? verdicts.at(-1)?.guard ?? '');
-  const texts =
-    decision.feedback.length > 0
-      ? decision.feedback.map(({ check, message }) => `${check} ${message}`)
-      : [decision.reason];
+  const failures = decision.feedback.filter(({ outcome }) => outcome !== 'warn');
+  const texts = failures.length > 0 ? failures.map(({ check, message }) => `${check} ${message}`) : [decision.reason];
   return [guard, ...texts].map(masked).join('\n');
 }
 

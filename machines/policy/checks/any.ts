@@ -18,6 +18,10 @@ function evaluateAny(checks: readonly Check[], scope: CheckScope): GroupOutcome 
   for (const check of checks) {
     const outcome = scope.evaluate(check, { ...scope, feedback });
     if (outcome.kind === 'pass' || outcome.kind === 'pending') return outcome;
+    if (outcome.kind === 'warn') {
+      scope.feedback.push(...feedback.filter((it) => it.outcome === 'warn'));
+      return { kind: 'pass' };
+    }
     if (outcome.kind === 'escalate') {
       scope.feedback.push(...feedback);
       return outcome;

@@ -26,7 +26,9 @@ export type CheckResult = z.infer<typeof checkResultSchema>;
 
 export const feedbackSchema = z.object({
   check: z.string(),
-  outcome: z.enum(['fail', 'error', 'timeout']),
+  outcome: z
+    .enum(['fail', 'error', 'timeout', 'warn'])
+    .describe('warn: it did not pass, and blocks nobody (`onFail: warn`)'),
   message: z.string(),
   details: z.unknown(),
 });

@@ -9,6 +9,8 @@ import type { Validation } from './validation.ts';
 export const checkTimeoutMs = 120_000;
 
 export type OnError = 'allow' | 'block' | 'escalate';
+/** `warn`: a failure keeps nobody, and is told. */
+export type OnFail = 'block' | 'warn';
 
 /** As a policy writes it: exactly one of the kinds, and its settings. */
 export type CheckForm = {
@@ -22,6 +24,7 @@ export type CheckForm = {
   any?: CheckForm[] | undefined;
   name?: string | undefined;
   when?: Condition | undefined;
+  onFail?: OnFail | undefined;
   onError?: OnError | undefined;
   timeout?: number | undefined;
 };
@@ -31,7 +34,9 @@ export type CheckSettings = {
   readonly name: string;
   readonly base: string;
   readonly when: Condition | null;
-  readonly onError: OnError;
+  readonly onFail: OnFail;
+  /** `warn`: it only warns, and its error has no consequence of its own. */
+  readonly onError: OnError | 'warn';
   readonly timeoutMs: number | null;
 };
 type CheckFields =
@@ -54,23 +59,25 @@ export type EffectfulCheck = CheckOf<'files' | 'git' | 'command' | 'remote'>;
 export type CheckFacts = Circumstances & { readonly plan: Plan; readonly validation: Validation };
 
 /**
- * What is known of a check. `error`: it could not be judged, and its `onError` lets that pass; `entered`: a group whose
+ * What is known of a check. `error`: it could not be judged, and its `onError` lets that pass; `warn`: it did not pass,
+ * and blocks nobody; `entered`: a group whose
  * `when` held, and which is evaluated each time.
  */
 export type Finding =
   | { readonly kind: 'pass' }
   | { readonly kind: 'skip' }
   | { readonly kind: 'entered' }
-  | {
-      readonly kind: 'fail' | 'error' | 'escalate';
-      readonly message: string;
-      /** Null for a group: its members have the feedback. */
-      readonly feedback: Feedback | null;
-    };
+  | ({ readonly kind: 'fail' | 'error' | 'escalate' } & Found)
+  | ({ readonly kind: 'warn' } & Found);
+type Found = {
+  readonly message: string;
+  /** Null for a group: its members have the feedback. */
+  readonly feedback: Feedback | null;
+};
 export type Findings = Record<string, Finding>;
 export type CheckOutcome = Finding | { readonly kind: 'pending'; readonly check: EffectfulCheck };
 /** The outcome of several checks together. */
-export type GroupOutcome = Exclude<CheckOutcome, { kind: 'skip' | 'entered' }>;
+export type GroupOutcome = Exclude<CheckOutcome, { kind: 'skip' | 'entered' | 'warn' }>;
 
 /** One evaluation of a policy's checks. */
 export type CheckScope = {
@@ -99,5 +106,16 @@ export type CheckKind<K extends Kind> = {
 export function findingFor(check: CheckSettings, failure: string | null): Finding {
   if (failure === null) return { kind: 'pass' };
   const feedback: Feedback = { check: check.name, outcome: 'fail', message: failure, details: noDetails };
-  return { kind: 'fail', message: failure, feedback };
+  return soften(check, { kind: 'fail', message: failure, feedback });
+}
+
+/** Of a check that only warns, a failure is a warning. */
+export function soften({ name, onFail }: CheckSettings, finding: Finding): Finding {
+  if (onFail === 'block' || finding.kind !== 'fail') return finding;
+  const { message, feedback } = finding;
+  return {
+    kind: 'warn',
+    message,
+    feedback: { check: name, outcome: 'warn', message, details: feedback?.details ?? noDetails },
+  };
 }

@@ -11,6 +11,7 @@ import {
   type Check,
   type CheckFacts,
   type CheckKind,
+  type CheckOf,
   type CheckOutcome,
   type CheckScope,
   checkTimeoutMs,
@@ -19,22 +20,47 @@ import {
   type Findings,
   type GroupOutcome,
   type Kind,
+  soften,
 } from './check.ts';
 import { type CheckResult, cutDetails, type Feedback, noDetails } from './check-result.ts';
 import { checkKinds } from './index.ts';
 
 /** `findings`: what is known now; `feedback`: of all checks that did not pass. */
 export type ChecksResult = {
-  readonly outcome: GroupOutcome;
+  readonly outcome: ChecksOutcome;
   readonly findings: Findings;
   readonly feedback: readonly Feedback[];
 };
 
-/** @param known what is known so far; stays as it is */
-export function evaluateChecks(checks: readonly Check[], facts: CheckFacts, known: Readonly<Findings>): ChecksResult {
+/** `messages`: of several failures each one's. */
+type ChecksOutcome = GroupOutcome & { readonly messages?: readonly string[] };
+
+/** @param known what is known so far; stays as it is. @param failures `all`: every check runs, and each failure is told */
+export function evaluateChecks(
+  checks: readonly Check[],
+  facts: CheckFacts,
+  known: Readonly<Findings>,
+  failures: 'first' | 'all' = 'first',
+): ChecksResult {
   const scope: CheckScope = { facts, findings: { ...known }, feedback: [], evaluate };
-  const outcome = evaluateAll(checks, scope);
+  const outcome = failures === 'first' ? evaluateAll(checks, scope) : evaluateEvery(checks, scope);
   return { outcome, findings: scope.findings, feedback: scope.feedback };
+}
+
+/** Every check runs: one that escalates beats failures, whose messages are joined, and those beat errors. */
+function evaluateEvery(checks: readonly Check[], scope: CheckScope): ChecksOutcome {
+  const failures: string[] = [];
+  let escalate: GroupOutcome | null = null;
+  let error: GroupOutcome | null = null;
+  for (const check of checks) {
+    const outcome = scope.evaluate(check, scope);
+    if (outcome.kind === 'pending') return outcome;
+    if (outcome.kind === 'escalate') escalate ??= outcome;
+    if (outcome.kind === 'error') error ??= outcome;
+    if (outcome.kind === 'fail') failures.push(outcome.message);
+  }
+  if (escalate !== null || failures.length === 0) return escalate ?? error ?? { kind: 'pass' };
+  return { kind: 'fail', message: failures.join('; '), feedback: null, messages: failures };
 }
 
 /** The names of those that were not evaluated, since one before them had decided: nothing is known of them. */
@@ -61,13 +87,30 @@ function evaluate(check: Check, scope: CheckScope): CheckOutcome {
   const { evaluate: evaluateKind } = checkKinds[check.kind] as CheckKind<Kind>;
   if (check.kind === 'all' || check.kind === 'any') {
     findings[check.name] = { kind: 'entered' };
-    return evaluateKind(check, scope);
+    return check.onFail === 'block' ? evaluateKind(check, scope) : warnOf(check, scope);
   }
   const outcome = evaluateKind(check, scope);
   if (outcome.kind === 'pending') return outcome;
   findings[check.name] = outcome;
   return collect(outcome, feedback);
 }
+
+/** A group that only warns speaks once, for all of its members. */
+function warnOf(group: CheckOf<'all' | 'any'>, scope: CheckScope): CheckOutcome {
+  const { evaluate: evaluateKind } = checkKinds[group.kind] as CheckKind<Kind>;
+  const feedback: Feedback[] = [];
+  const outcome = evaluateKind(group, { ...scope, feedback });
+  if (outcome.kind === 'pending') return outcome;
+  const finding =
+    outcome.kind === 'error'
+      ? errorOf(group, outcome.message)
+      : soften(group, outcome.kind === 'entered' ? passed : outcome);
+  if (finding.kind === 'warn') return collect(finding, scope.feedback);
+  scope.feedback.push(...feedback);
+  return finding;
+}
+
+const passed = { kind: 'pass' } as const;
 
 function collect(finding: Finding, feedback: Feedback[]): Finding {
   if ('feedback' in finding && finding.feedback !== null) feedback.push(finding.feedback);
@@ -80,7 +123,8 @@ export function findingOf(check: EffectfulCheck, result: CheckResult): Finding {
   if (outcome === 'pass') return { kind: 'pass' };
   const message = result.reason ?? defaultReason(check, outcome);
   const details = cutDetails(result.feedback ?? noDetails);
-  if (outcome === 'fail') return { kind: 'fail', message, feedback: { check: check.name, outcome, message, details } };
+  if (outcome === 'fail')
+    return soften(check, { kind: 'fail', message, feedback: { check: check.name, outcome, message, details } });
   return errorOf(check, message, { outcome, details });
 }
 
@@ -90,6 +134,8 @@ function errorOf(
   message: string,
   { outcome, details }: Pick<Feedback, 'outcome' | 'details'> = { outcome: 'error', details: noDetails },
 ): Finding {
+  if (onError === 'warn')
+    return { kind: 'warn', message, feedback: { check: name, outcome: 'warn', message, details } };
   const kind = onError === 'block' ? 'fail' : onError === 'escalate' ? 'escalate' : 'error';
   return { kind, message, feedback: { check: name, outcome, message, details } };
 }

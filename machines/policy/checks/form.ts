@@ -16,6 +16,7 @@ export function createCheckForm(object: ObjectMaker): z.ZodType<CheckForm> {
       ...Object.fromEntries(kinds.map((kind) => [kind, checkKinds[kind].form(object, form)])),
       name: idSchema.optional(),
       when: conditionSchema(object).optional(),
+      onFail: z.enum(['block', 'warn']).optional().describe('warn: a failure keeps nobody, and is told'),
       onError: z.enum(['allow', 'block', 'escalate']).optional(),
       timeout: durationSchema.optional(),
     }).superRefine(refineCheck as never),
@@ -50,7 +51,8 @@ function normalizeCheck(form: CheckForm, taken: Names, group: Inherited): Check 
     name: freeName(base, taken),
     base,
     when: form.when ?? null,
-    onError: form.onError ?? group.onError,
+    onFail: form.onFail ?? 'block',
+    onError: form.onError ?? (form.onFail === 'warn' ? 'warn' : group.onError),
     timeoutMs: form.timeout ?? group.timeoutMs,
   };
   return { ...settings, ...normalize(value, (member) => normalizeCheck(member, taken, settings)) };

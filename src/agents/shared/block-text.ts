@@ -9,7 +9,7 @@ export type DecisionText = Pick<Decision, 'decision' | 'reason' | 'nextPrompt'>;
 /** The part of a decision that an answer is made of. */
 export type AnswerableDecision = DecisionText &
   Pick<Decision, 'action'> &
-  Partial<Pick<Decision, 'cause' | 'verdicts'>>;
+  Partial<Pick<Decision, 'cause' | 'verdicts' | 'feedback'>>;
 
 /** An agent reads 2,000 at most, and a prefix may precede this. Enough for our text and a command's last lines. */
 const blockCharsMax = 1_960;
@@ -54,10 +54,20 @@ function noticeText({ worker }: { readonly worker: string }, decision: Answerabl
     const what = `this stop was not judged (cause unjudged): ${unjudgedReason(decision)}`;
     return `stopgate: ${what}. It is allowed, but its task is not completed.`;
   }
-  if (decision.action !== 'escalate') return null;
+  if (decision.action !== 'escalate') return warningText(decision);
   const why = cutMiddle(hideSecrets(plainText(decision.reason)), noticeCharsMax);
   const command = `stopgate resolve ${worker} --resume --prompt "…"`;
   return `stopgate: this session waits for a person: ${why}. When that is settled: ${command}`;
+}
+
+/** What checks found that keeps nobody (`onFail: warn`). Null: nothing. */
+function warningText({ feedback = [] }: Pick<AnswerableDecision, 'feedback'>): string | null {
+  const warnings = feedback
+    .filter(({ outcome }) => outcome === 'warn')
+    .map(({ check, message }) => `${check}: ${message}`);
+  if (warnings.length === 0) return null;
+  const found = cutMiddle(hideSecrets(plainText(warnings.join('; '))), noticeCharsMax);
+  return `stopgate: allowed, with ${warnings.length === 1 ? 'a warning' : `${warnings.length} warnings`}: ${found}`;
 }
 
 /** Why nothing was judged: what was wrong with the check or hook. */

@@ -54,7 +54,7 @@ export function createStatistics(): Statistics {
         addBlock(
           bucket,
           guard ?? 'policy',
-          decision.feedback.map(({ check }) => check),
+          decision.feedback.filter(({ outcome }) => outcome !== 'warn').map(({ check }) => check),
         );
     });
     if (kind === 'escalated') begin(key, atMs);

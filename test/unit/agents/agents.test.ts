@@ -83,6 +83,17 @@ test.each(scripts)(
   },
 );
 
+test.each(scripts)('$form: a stop that is allowed with a warning tells it', ({ agent, script }) => {
+  const [body, event] = script.stop(session);
+  const warned = {
+    ...{ decision: 'allow', action: 'complete', reason: 'r', nextPrompt: null, cause: 'complete' },
+    feedback: [{ check: 'lint', outcome: 'warn', message: '2 warnings', details: {} }],
+  } satisfies AnswerableDecision;
+  const answer = agents.get(agent)?.readHook(body, event).answer(warned) ?? {};
+  const { systemMessage, note } = answer as { systemMessage?: string; note?: string };
+  expect(systemMessage ?? note).toBe('stopgate: allowed, with a warning: lint: 2 warnings');
+});
+
 describe('a session is a worker', () => {
   test.each(scripts)('$form: two in one folder stay apart', async ({ agent, script }) => {
     const fleet = createAgentFleet({ checks: [{ plan: {} }, { rules: ['tests_pass'] }] });

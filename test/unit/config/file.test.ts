@@ -190,6 +190,16 @@ describe('strict', () => {
     expect(JSON.stringify([...policySet.policies])).not.toMatch(/"onError":"(allow|escalate)"/);
   });
 
+  test('leaves a check that only warns as it is, unless it has an onError of its own', () => {
+    const warning = (more: string) => `      - { command: t, onFail: warn${more} }`;
+    const head = ['strict: true', 'policies:', '  a:', '    checks:'];
+    const form = read(lines(...head, warning(''), warning(', onError: allow'), 'commands: { t: { run: [x] } }'));
+    expect(checks(form.file.policyForm?.policies)).toEqual([
+      { command: 't', onFail: 'warn' },
+      { command: 't', onFail: 'warn', onError: 'block' },
+    ]);
+  });
+
   test('false leaves each check its own', () => {
     expect(checks(read(text('strict: false')).file.policyForm?.policies)).toEqual([
       { remote: 'scan', onError: 'escalate' },

@@ -160,7 +160,7 @@ describe('configuration', () => {
     it?.properties ?? it?.anyOf?.map(objectIn).find((found) => Object.keys(found).length > 0) ?? {};
   const { policies, commands: programs, escalation } = objectIn(schema);
   const check = objectIn(schema.$defs.check);
-  const settings = ['name', 'when', 'onError', 'timeout'];
+  const settings = ['name', 'when', 'onFail', 'onError', 'timeout'];
   const keysBelow = (it: Schema | undefined): string[] =>
     Object.entries(objectIn(it)).flatMap(([key, inner]) => [
       key,
