@@ -58,9 +58,14 @@ const natsLibrary = {
   name: 'nats-library',
   transform(code, id) {
     if (!id.endsWith('/src/nats/client-library.js')) return null;
-    const bound = code
-      .replace(/import \{ createRequire \}.*\n/, "import * as library from '@nats-io/transport-node';\n")
-      .replace(/createRequire\(import\.meta\.url\)\([^)]*\)/, 'library');
+    const names = [];
+    const body = code
+      .replace(/import \{ createRequire \}.*\n/, '')
+      .replace(
+        /createRequire\(import\.meta\.url\)\(\s*(['"][^)]*?['"])\s*\)/g,
+        (_call, name) => `library${names.push(name)}`,
+      );
+    const bound = [...names.map((name, at) => `import * as library${at + 1} from ${name};`), body].join('\n');
     if (bound.includes('createRequire'))
       throw new Error(`${id} loads the NATS library in a way that is not known here`);
     return bound;

@@ -21,7 +21,7 @@ export type ConnectOptions = {
   /** One or more servers, separated by commas; may contain user and password. */
   readonly nats?: string;
   readonly fleet?: string;
-  /** Path of a NATS `.creds` file, or of JSON `{ "user", "pass" }`. Default: the credentials of `role`. */
+  /** Path of a NATS `.creds` file, or JSON: `{ "user", "pass" }`, `{ "cert", "key" }`. Default: the credentials of `role`. */
   readonly creds?: string;
   /** The same, for serving checks and hooks, if `creds` may not. Default: the credentials of role `check`, else `creds`. */
   readonly checkCreds?: string;

@@ -5,15 +5,23 @@ import type { LogLevel } from '../log.ts';
 export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const satisfies LogLevel[];
 export const isLogLevel = (text: string): text is LogLevel => logLevels.some((level) => level === text);
 
-/** One or more servers, separated by commas; each `HOST`, `HOST:PORT`, `nats://…` or `tls://…`. Stays as written. */
-export const isNatsUrl = (text: string): boolean => text.split(',').every((part) => isServer(part.trim()));
-export const natsFault = 'is not a NATS URL, such as nats://127.0.0.1:4222';
+/**
+ * One or more servers, separated by commas; each `HOST`, `HOST:PORT`, `nats://…` or `tls://…`, or all of them `ws://…` or
+ * all `wss://…`. Stays as written.
+ */
+export function isNatsUrl(text: string): boolean {
+  const parts = text.split(',').map((part) => part.trim());
+  const webSockets = new Set(parts.map((part) => /^wss?:/i.exec(part)?.[0].toLowerCase()));
+  return parts.every(isServer) && webSockets.size === 1;
+}
+export const natsFault =
+  'is not a NATS URL, such as nats://127.0.0.1:4222; ws:// and wss:// do not go together with another kind';
 
 function isServer(text: string): boolean {
   const url = text.includes('://') ? text : `nats://${text}`;
   if (/\s/.test(text) || !URL.canParse(url)) return false;
   const { protocol, hostname } = new URL(url);
-  return (protocol === 'nats:' || protocol === 'tls:') && hostname !== '' && hasDecodableUser(url);
+  return ['nats:', 'tls:', 'ws:', 'wss:'].includes(protocol) && hostname !== '' && hasDecodableUser(url);
 }
 
 /** Whoever connects decodes them, and a "%" that begins no escape ends that with an error. True: it is no URL at all. */

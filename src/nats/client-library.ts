@@ -5,14 +5,22 @@
 import { createRequire } from 'node:module';
 
 type Library = typeof import('@nats-io/transport-node');
+type Transport = typeof import('@nats-io/transport-node/lib/node_transport.js');
+type Core = typeof import('@nats-io/nats-core/internal');
 
 export const {
   AuthorizationError,
-  connect,
   createInbox,
   credsAuthenticator,
+  NatsConnectionImpl,
   PermissionViolationError,
   RequestError,
+  setTransportFactory,
   TimeoutError,
   UserAuthenticationExpiredError,
-} = createRequire(import.meta.url)('@nats-io/transport-node') as Library;
+} = createRequire(import.meta.url)('@nats-io/transport-node') as Library & Core;
+
+/** What `connect` of that package makes its connections of. */
+export const { NodeTransport, nodeResolveHost } = createRequire(import.meta.url)(
+  '@nats-io/transport-node/lib/node_transport.js',
+) as Transport;

@@ -1,32 +1,30 @@
 /** Opens connections to NATS. Only this folder imports @nats-io. */
-import { readFileSync } from 'node:fs';
 import type { ConnectionOptions as ConnectionSettings, NatsConnection } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
-import { tryJson } from '../try-json.ts';
 import {
   AuthorizationError,
-  connect as connectOverTcp,
   createInbox,
-  credsAuthenticator,
   PermissionViolationError,
   TimeoutError,
   UserAuthenticationExpiredError,
 } from './client-library.ts';
+import { readCredentials, readUrl, type TlsFiles } from './credentials.ts';
+import { connectToNats } from './transport.ts';
 
 export type { NatsConnection } from '@nats-io/nats-core';
 
 export type ConnectionOptions = {
-  /** One or more, separated by commas; may hold user and password. */
+  /** One or more, separated by commas; may hold user and password. All of them `ws://` or `wss://`, or none. */
   readonly url: string;
-  /** A NATS `.creds` file, or JSON `{ "user", "pass" }` as the embedded server writes. */
+  /** See `readCredentials`. */
   readonly credsFile?: string | undefined;
   readonly name: string;
   /** Reconnect for ever (a service), or fail soon (a command). */
   readonly patient: boolean;
   /** Where answers to it arrive; default `_INBOX`. */
   readonly inboxPrefix?: string | undefined;
-  /** Default: over TCP. */
-  readonly connect?: typeof connectOverTcp | undefined;
+  /** Default: over TCP, or the WebSocket that the URL names. */
+  readonly connect?: typeof connectToNats | undefined;
 };
 
 const inboxPrefixes = new WeakMap<NatsConnection, string>();
@@ -44,16 +42,16 @@ export async function openConnection({
   name,
   patient,
   inboxPrefix,
-  connect = connectOverTcp,
+  connect = connectToNats,
 }: ConnectionOptions): Promise<NatsConnection> {
   const { servers, ...inUrl } = readUrl(url);
-  const auth = credsFile === undefined ? inUrl : readCreds(credsFile);
+  const { login = inUrl, tls } = credsFile === undefined ? {} : readCredentials(credsFile);
   try {
     const nc = await connect({
       ...(inboxPrefix === undefined ? {} : { inboxPrefix }),
       servers,
-      ...auth,
-      ...(servers.some((server) => server.startsWith('tls://')) ? { tls: {} } : {}),
+      ...login,
+      ...(tls !== undefined || servers.some((server) => server.startsWith('tls://')) ? { tls: { ...tls } } : {}),
       name,
       timeout: connectTimeoutMs,
       maxReconnectAttempts: patient ? -1 : 3,
@@ -70,7 +68,8 @@ export async function openConnection({
     throw notConnected(
       cause as Error,
       servers.join(', '),
-      credsFile ?? ('user' in auth || 'token' in auth ? 'the URL' : null),
+      credsFile ?? ('user' in inUrl || 'token' in inUrl ? 'the URL' : null),
+      tls,
     );
   }
 }
@@ -117,7 +116,7 @@ export async function rejectForbidden(nc: NatsConnection, hint: string): Promise
 }
 
 /** `credentials`: the file or other place that they came from; null: none were given. */
-function notConnected(cause: Error, servers: string, credentials: string | null): AppError {
+function notConnected(cause: Error, servers: string, credentials: string | null, tls: TlsFiles | undefined): AppError {
   if (cause instanceof AuthorizationError || cause instanceof UserAuthenticationExpiredError) {
     const why = /timeout/i.test(cause.message)
       ? 'waited too long for our credentials: this machine or the network is slow; try again'
@@ -135,7 +134,13 @@ function notConnected(cause: Error, servers: string, credentials: string | null)
       { cause },
     );
   }
-  // It has expired, is for another host, or the server wants one of us.
+  if (tls?.certFile === undefined && /certificate required|handshake failure|bad certificate/i.test(text)) {
+    const hint = 'name it with its key in a file for --creds: { "cert": "client.crt", "key": "client.key" }';
+    return new AppError('service.unreachable', `the NATS server at ${servers} requires a client certificate: ${hint}`, {
+      cause,
+    });
+  }
+  // It has expired, is for another host, or the server does not trust ours.
   if (/certificate|CERT_/i.test(text))
     return new AppError('service.unreachable', `no TLS with ${servers}: ${cause.message}`, { cause });
   if (/\bEINVAL fe[89ab]/i.test(text)) {
@@ -144,9 +149,13 @@ function notConnected(cause: Error, servers: string, credentials: string | null)
     return new AppError('service.unreachable', `cannot connect to ${servers}: ${why}; ${hint}`, { cause });
   }
   if (/server does not support 'tls'/.test(cause.message))
-    return new AppError('service.unreachable', `the NATS server at ${servers} has no TLS: use nats:// for it`, {
-      cause,
-    });
+    return new AppError(
+      'service.unreachable',
+      `the NATS server at ${servers} has no TLS: use nats:// for it, without certificates in --creds`,
+      {
+        cause,
+      },
+    );
   const hint =
     cause instanceof TimeoutError
       ? 'if a server runs there, it does not answer: check it, or name another with --nats'
@@ -164,43 +173,4 @@ function describe(cause: Error): string {
     EHOSTUNREACH: `${host} cannot be reached: there is no route to it`,
   };
   return reasons[code] ?? cause.message;
-}
-
-function readUrl(url: string): { servers: string[]; user?: string; pass?: string; token?: string } {
-  const servers: string[] = [];
-  let auth: { user?: string; pass?: string; token?: string } = {};
-  for (const text of url.split(',').map((part) => part.trim())) {
-    const parsed = URL.canParse(text) ? new URL(text) : null;
-    if (parsed === null || parsed.username === '') {
-      servers.push(text);
-      continue;
-    }
-    const user = decodeURIComponent(parsed.username);
-    auth = parsed.password === '' ? { token: user } : { user, pass: decodeURIComponent(parsed.password) };
-    servers.push(`${parsed.protocol}//${parsed.host}`);
-  }
-  return { servers, ...auth };
-}
-
-function readCreds(file: string) {
-  let bytes: Buffer;
-  try {
-    bytes = readFileSync(file);
-  } catch (cause) {
-    const { code, message } = cause as NodeJS.ErrnoException;
-    const reasons: Record<string, string> = {
-      ENOENT: 'there is no such file',
-      EACCES: 'permission denied; they are for the user who started stopgate: name others with --creds',
-    };
-    const why = reasons[code ?? ''] ?? message;
-    throw new AppError('input.bad', `cannot read the credentials '${file}': ${why}`, { cause });
-  }
-  if (bytes.toString('utf8').trimStart().startsWith('{')) {
-    const { user, pass } = (tryJson(bytes.toString('utf8')) ?? {}) as { user?: unknown; pass?: unknown };
-    if (typeof user === 'string' && typeof pass === 'string') return { user, pass };
-    throw new AppError('input.bad', `'${file}' has no "user" and "pass"`);
-  }
-  if (!/BEGIN NATS USER JWT/.test(bytes.toString('latin1')))
-    throw new AppError('input.bad', `'${file}' is not a NATS credentials file, nor JSON with "user" and "pass"`);
-  return { authenticator: credsAuthenticator(bytes) };
 }

@@ -1,32 +1,16 @@
 /** HTTP and NATS over TLS, as shipped, with an authority of its own: openssl makes it. Without openssl it is not run. */
-import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { copyFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { expect, onTestFinished, test } from 'vitest';
+import { hasOpenssl, makeAuthority } from '../support/authority.ts';
 import { runCommand } from '../support/command.ts';
 import { makeFolder } from '../support/deployment.ts';
 import { startNatsServer } from '../support/nats-server.ts';
 import { serveShipped } from '../support/service.ts';
 import { runShipped } from '../support/shipped.ts';
-
-const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
-
-/** `ca.pem`, and pairs for 127.0.0.1 that it signed: `<name>.crt`, `<name>.key`. */
-async function makeAuthority(...names: string[]) {
-  const folder = await makeFolder({ ext: 'subjectAltName=IP:127.0.0.1,DNS:localhost\n' });
-  onTestFinished(() => folder.remove());
-  const openssl = (line: string) => execFileSync('openssl', line.split(' '), { cwd: folder.path, stdio: 'pipe' });
-  const key = '-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes';
-  openssl(`req -x509 ${key} -keyout ca.key -out ca.pem -subj /CN=stopgate-test-authority -days 2`);
-  for (const name of names) {
-    openssl(`req ${key} -keyout ${name}.key -out ${name}.csr -subj /CN=${name}`);
-    openssl(`x509 -req -in ${name}.csr -CA ca.pem -CAkey ca.key -CAcreateserial -out ${name}.crt -days 2 -extfile ext`);
-  }
-  return (name: string) => join(folder.path, name);
-}
 
 /** The name in the certificate, and the status of a request. */
 const look = (url: string, ca: string) =>

@@ -160,7 +160,7 @@ describe('a bad value', () => {
       }),
     ).toEqual([
       'stopgate.yaml:2:1: unknown key "htpp"; did you mean "http"?',
-      'STOPGATE_NATS: "http://h" is not a NATS URL, such as nats://127.0.0.1:4222',
+      'STOPGATE_NATS: "http://h" is not a NATS URL, such as nats://127.0.0.1:4222; ws:// and wss:// do not go together with another kind',
       expect.stringMatching(/^STOPGATE_FLEET: "a b" is not an id/),
       '--http: "x" is not HOST:PORT, such as 127.0.0.1:4280 (or "off")',
       '--log-level: "loud" is not "debug" or "info" or "warn" or "error" or "silent"',

@@ -115,7 +115,11 @@ describe('a wrong value', () => {
       '1:35 "a-b" is not the name of a variable',
     ],
     ['a bad http address', 'http: localhost', '1:7 "localhost" is not HOST:PORT, such as 127.0.0.1:4280 (or "off")'],
-    ['a bad NATS url', 'nats: http://u:secret@h', '1:7 "***@h" is not a NATS URL, such as nats://127.0.0.1:4222'],
+    [
+      'a bad NATS url',
+      'nats: http://u:secret@h',
+      '1:7 "***@h" is not a NATS URL, such as nats://127.0.0.1:4222; ws:// and wss:// do not go together with another kind',
+    ],
     [
       'a webhook with a broken escape in its password',
       'escalation: { webhook: { url: "http://u:100%@h/" } }',
@@ -124,7 +128,7 @@ describe('a wrong value', () => {
     [
       'a NATS url with such a one',
       'nats: nats://u:100%@h',
-      '1:7 "***@h" is not a NATS URL, such as nats://127.0.0.1:4222',
+      '1:7 "***@h" is not a NATS URL, such as nats://127.0.0.1:4222; ws:// and wss:// do not go together with another kind',
     ],
     ['UTF-16', '\uFFFD\uFFFDf\0l\0', '1:1 the file is not UTF-8 but UTF-16, or no text at all: save it as UTF-8'],
     ['Latin-1', 'fleet: a # caf\uFFFD', '1:15 this is not UTF-8: save the file as UTF-8'],
