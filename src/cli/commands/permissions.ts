@@ -5,6 +5,7 @@ import { type Accounts, accountsOf, type Member, mergeAccounts } from '../../nat
 import { type Role, roles } from '../../nats/permissions.ts';
 import { defineCommand } from '../command.ts';
 import { formatNatsConfig } from '../nats-config-text.ts';
+import { formatNscScript } from '../nsc-script.ts';
 import { readId } from '../option-values.ts';
 
 export const permissions = defineCommand({
@@ -33,6 +34,10 @@ export const permissions = defineCommand({
       description: 'the fleet; repeat it for more (STOPGATE_FLEET; default: main)',
     },
     json: { type: 'boolean', description: 'print JSON, which a NATS server also reads' },
+    nsc: {
+      type: 'boolean',
+      description: 'print a script of nsc commands, which makes JWT accounts and a .creds file per role',
+    },
   },
   details: [
     'Prints accounts with users and permissions for the configuration of your own NATS server. The server of "stopgate dev" has them already. Replace every change-me-… with a password, then test it: nats-server -c FILE -t.',
@@ -42,10 +47,13 @@ export const permissions = defineCommand({
     'stopgate permissions > stopgate-accounts.conf',
     'stopgate permissions --role agent --worker w1',
     'stopgate permissions --role runner --name box --fleet research --json',
+    'stopgate permissions --nsc > accounts.sh',
   ],
   run: async ({ flags, io, out }) => {
     const role = flags.role as Role | undefined;
     if (role !== undefined && flags.all) throw new AppError('input.bad', 'use either --all or --role');
+    if (flags.nsc && (role !== undefined || flags.json))
+      throw new AppError('input.bad', '--nsc prints the accounts of all roles: leave out --role and --json');
     const { fleet: one } = await loadConfig({ flags: { http: 'off' }, cwd: io.cwd, env: io.env });
     const fleets = flags.fleet === undefined ? [one] : [...new Set(flags.fleet.split(','))];
     const scope = readScope(flags, role);
@@ -56,7 +64,8 @@ export const permissions = defineCommand({
     const config = configOf(accounts, role);
     const label = `${fleets.length > 1 ? 'fleets' : 'fleet'} ${fleets.join(', ')}`;
     const members = parts.flatMap((part) => part.members);
-    if (flags.json) await out.json(config);
+    if (flags.nsc) await out.print(...nscIntroduction(label), ...formatNscScript(accounts));
+    else if (flags.json) await out.json(config);
     else await out.print(...introduction(label, members, role), ...formatNatsConfig(config));
     return 0;
   },
@@ -106,6 +115,12 @@ function configOf(accounts: Accounts, role: Role | undefined): object {
   const { exports: _, ...account } = accounts.STOPGATE ?? {};
   return { accounts: { STOPGATE: account } };
 }
+
+const nscIntroduction = (label: string): string[] => [
+  '#!/bin/sh',
+  `# stopgate, ${label}: who may do what, as JWT accounts under the operator that nsc has selected.`,
+  '# It leaves a .creds file per role in this folder, for --creds. Then tell your servers: nsc push --all, or nsc generate config.',
+];
 
 function introduction(label: string, members: readonly Member[], role: Role | undefined): string[] {
   const secrets = '# Replace each "change-me-…" by a password of its own, or by its bcrypt hash (nats server passwd).';

@@ -1,24 +1,24 @@
 /** docker/cluster: three NATS nodes, two replicas, Prometheus and the board, by the commands and files that stand there. */
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { readEnvironment } from '../../../src/config/environment.ts';
 import { type Client, openClient } from '../../support/client.ts';
 import { makeFolder } from '../../support/deployment.ts';
 import { endService, serveShipped } from '../../support/service.ts';
 import { backUpStream, restoreStream } from '../../support/stream-backup.ts';
-import { type Cluster, clusterFile, noCluster, openCluster, startProgram, token, untilHealthy } from './cluster.ts';
-
-/** Undefined: not on the PATH. */
-const find = (program: string) =>
-  (readEnvironment().PATH ?? '')
-    .split(delimiter)
-    .map((folder) => join(folder, program))
-    .find((path) => existsSync(path));
+import {
+  type Cluster,
+  clusterFile,
+  findProgram,
+  noCluster,
+  openCluster,
+  startProgram,
+  token,
+  untilHealthy,
+} from './cluster.ts';
 
 describe.skipIf(noCluster !== null)('three nodes, two replicas', () => {
   let cluster: Cluster;
@@ -94,7 +94,7 @@ describe.skipIf(noCluster !== null)('three nodes, two replicas', () => {
     expect(service.stderr()).not.toContain('the log is lost');
   });
 
-  const prometheus = find('prometheus');
+  const prometheus = findProgram('prometheus');
   describe.skipIf(prometheus === undefined)('Prometheus', () => {
     const port = () => cluster.nats[0]?.ports['4280']; // a node of NATS has no use for it
     const query = async (expr: string) => {
@@ -180,14 +180,14 @@ describe.skipIf(noCluster !== null)('three nodes, two replicas', () => {
   }, 60_000);
 });
 
-const promtool = find('promtool');
+const promtool = findProgram('promtool');
 test.skipIf(promtool === undefined)('each alert comes when it must, and not before', async () => {
   const file = clusterFile('alerts.test.yaml').pathname;
   const ran = await promisify(execFile)(promtool as string, ['test', 'rules', file]);
   expect(ran.stdout).toContain('SUCCESS');
 });
 
-const systemd = find('systemd-analyze');
+const systemd = findProgram('systemd-analyze');
 test.skipIf(systemd === undefined)('systemd takes the unit', async () => {
   const unit = await readFile(new URL('../../../docker/systemd/stopgate.service', import.meta.url), 'utf8');
   const folder = await mkdtemp(join(tmpdir(), 'stopgate-unit-'));

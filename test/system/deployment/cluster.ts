@@ -4,12 +4,14 @@
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { copyFile, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { vi } from 'vitest';
 import { parse } from 'yaml';
+import { readEnvironment } from '../../../src/config/environment.ts';
 import { refuseUntestedCluster } from '../../../src/nats/cluster-version.ts';
 import type { Command } from '../../support/command.ts';
 import { startShipped } from '../../support/shipped.ts';
@@ -24,6 +26,13 @@ export const noCluster: string | null = (() => {
     return (error as Error).message;
   }
 })();
+
+/** Undefined: not on the PATH. */
+export const findProgram = (program: string) =>
+  (readEnvironment().PATH ?? '')
+    .split(delimiter)
+    .map((folder) => join(folder, program))
+    .find((path) => existsSync(path));
 
 export const clusterFile = (name: string) => new URL(`../../../docker/cluster/${name}`, import.meta.url);
 export const token = 'a-token-of-this-test';

@@ -1,0 +1,93 @@
+/** The accounts of `stopgate permissions` as a script of `nsc` commands, for a NATS server whose accounts are JWTs. */
+import type { Account, Accounts, AccountUser } from '../nats/accounts.ts';
+import type { Permissions } from '../nats/permissions.ts';
+
+/** Shared accounts come first: `accounts` names them before those that import from them. */
+export const formatNscScript = (accounts: Accounts): string[] => [
+  'set -eu',
+  'umask 077',
+  ...Object.entries(accounts).flatMap(([name, account]) => ['', ...accountLines(name, account)]),
+];
+
+function accountLines(name: string, account: Account): string[] {
+  const { jetstream, limits, users = [], exports = [], imports = [], mappings = {} } = account;
+  const of = ['--account', name];
+  const stores =
+    jetstream === 'enabled'
+      ? ['--js-disk-storage', -1, '--js-mem-storage', -1]
+      : jetstream === undefined
+        ? []
+        : [
+            ...['--js-disk-storage', jetstream.max_file, '--js-mem-storage', jetstream.max_mem],
+            ...['--js-streams', jetstream.max_streams, '--js-consumer', jetstream.max_consumers],
+          ];
+  const bounds =
+    limits === undefined
+      ? []
+      : [
+          ...['--payload', limits.max_payload, '--subscriptions', limits.max_subscriptions],
+          ...['--conns', limits.max_connections],
+        ];
+  const importsOf = new Set(imports.map((it) => ('service' in it ? it.service : it.stream).account));
+  return [
+    nsc('add', 'account', '--name', name),
+    ...(stores.length > 0 ? [nsc('edit', 'account', '--name', name, ...stores)] : []),
+    ...(bounds.length > 0 ? [nsc('edit', 'account', '--name', name, ...bounds)] : []),
+    ...exports.map((it) => {
+      if ('stream' in it) return nsc('add', 'export', ...of, '--name', it.stream, '--subject', it.stream);
+      return nsc(
+        ...['add', 'export', ...of, '--service', '--name', it.service, '--subject', it.service],
+        ...(it.response_type === 'stream' ? ['--response-type', 'Stream'] : []),
+        ...(it.threshold === undefined ? [] : ['--response-threshold', it.threshold]),
+      );
+    }),
+    ...[...importsOf].map(
+      (from) => `${keyVariable(from)}=$(nsc describe account --name ${from} --field sub | tr -d '"')`,
+    ),
+    ...imports.map((it) => {
+      const { account: from, subject } = 'service' in it ? it.service : it.stream;
+      const local = 'service' in it ? (it.to ?? subject) : subject;
+      const line = nsc(
+        ...['add', 'import', ...of, ...('service' in it ? ['--service'] : []), '--name', subject],
+        ...['--remote-subject', subject, '--local-subject', local],
+      );
+      return `${line} --src-account "$${keyVariable(from)}"`;
+    }),
+    ...Object.entries(mappings).map(([from, to]) => nsc('add', 'mapping', ...of, '--from', from, '--to', to)),
+    ...userLines(name, users),
+  ];
+}
+
+/**
+ * A client sends its user's JWT as it connects, in a line of at most 4 KiB, and the list of a plain agent alone is longer. So
+ * what all users of an account may do stands in the account's JWT.
+ */
+function userLines(account: string, users: readonly AccountUser[]): string[] {
+  const areEqual = new Set(users.map((it) => JSON.stringify(it.permissions))).size === 1;
+  const [first] = users;
+  return [
+    ...(first !== undefined && areEqual
+      ? [nsc('edit', 'account', '--name', account, ...rulesOf(first.permissions))]
+      : []),
+    ...users.flatMap(({ user, permissions }) => [
+      nsc('add', 'user', '--account', account, '--name', user, ...(areEqual ? [] : rulesOf(permissions))),
+      `${nsc('generate', 'creds', '--account', account, '--name', user)} >${quote(`${user}.creds`)}`,
+    ]),
+  ];
+}
+
+const rulesOf = ({ publish, subscribe }: Permissions): string[] => [
+  ...rule('--allow-pub', publish.allow),
+  ...rule('--deny-pub', publish.deny),
+  ...rule('--allow-sub', subscribe.allow),
+  ...rule('--deny-sub', subscribe.deny),
+];
+
+const rule = (option: string, subjects: readonly string[] | undefined): string[] =>
+  subjects === undefined ? [] : [option, subjects.join(',')];
+
+/** Of the shell, for the public key of an account. */
+const keyVariable = (account: string): string => `key_${account}`;
+
+const nsc = (...words: readonly (string | number)[]): string => ['nsc', ...words.map(quote)].join(' ');
+const quote = (word: string | number): string => (/^[\w./-]+$/.test(`${word}`) ? `${word}` : `'${word}'`);
