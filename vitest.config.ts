@@ -1,6 +1,6 @@
 /** Three tiers, by what a test needs; `npm test` runs the first two. */
 import { availableParallelism } from 'node:os';
-import { defineConfig } from 'vitest/config';
+import { defineConfig, type TestUserConfig } from 'vitest/config';
 
 // Each project loads this file again, and its workers inherit the environment.
 if (process.env.STOPGATE_TEST_SEED === undefined) {
@@ -11,18 +11,23 @@ if (process.env.STOPGATE_TEST_SEED === undefined) {
 // Debian puts nats-server where only root's PATH leads.
 process.env.PATH = `${process.env.PATH}:/usr/sbin`;
 
+const shared: TestUserConfig = {
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
+  // A busy machine takes its time; what never comes fails all the same.
+  expect: { poll: { timeout: 20_000 } },
+};
+
 export default defineConfig({
   test: {
     passWithNoTests: false,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
-    // A busy machine takes its time; what never comes fails all the same.
-    expect: { poll: { timeout: 20_000 } },
-    maxWorkers: availableParallelism(),
+    // Most of them wait for servers and processes: two to a core keep the processor busy. The projects do not extend this,
+    // so that `--maxWorkers` holds for them.
+    maxWorkers: 2 * availableParallelism(),
     projects: [
       {
-        extends: true,
         test: {
+          ...shared,
           name: 'unit',
           include: ['test/{unit,conformance}/**/*.test.ts'],
           setupFiles: ['test/support/leak-check.ts', 'test/support/property-seed.ts'],
@@ -30,8 +35,8 @@ export default defineConfig({
         },
       },
       {
-        extends: true,
         test: {
+          ...shared,
           name: 'integration',
           include: ['test/{integration,seeds}/**/*.test.ts'],
           globalSetup: ['test/support/global-setup.ts'],
@@ -40,8 +45,8 @@ export default defineConfig({
         },
       },
       {
-        extends: true,
         test: {
+          ...shared,
           name: 'system',
           include: ['test/system/**/*.test.ts'],
           exclude: ['test/system/agents/**', 'test/system/clients/**'],

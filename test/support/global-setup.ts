@@ -1,22 +1,27 @@
-/** One nats-server for each worker of vitest, started before the first file and ended after the last. */
+/** As many nats-servers as vitest has workers, started before the first file and ended after the last. */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { startNatsServer } from './nats-server.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** That of worker n (VITEST_POOL_ID) is at n - 1. */
-    natsServers: readonly { readonly url: string; readonly monitor: string }[];
+    /** Any worker may borrow any of them: server n is lent while there is a folder `n` in `loans`. */
+    natsServers: {
+      readonly loans: string;
+      readonly servers: readonly { readonly url: string; readonly monitor: string }[];
+    };
   }
 }
 
 export default async function startServers(project: TestProject): Promise<() => Promise<void>> {
   const count = Number(project.vitest.config.maxWorkers);
+  const loans = await mkdtemp(join(tmpdir(), 'stopgate-loans-'));
   const servers = await Promise.all(Array.from({ length: count }, () => startNatsServer()));
-  project.provide(
-    'natsServers',
-    servers.map(({ url, monitor }) => ({ url, monitor })),
-  );
+  project.provide('natsServers', { loans, servers: servers.map(({ url, monitor }) => ({ url, monitor })) });
   return async () => {
     await Promise.all(servers.map((server) => server.stop()));
+    await rm(loans, { recursive: true });
   };
 }

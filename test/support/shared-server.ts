@@ -1,41 +1,54 @@
 /**
- * The nats-server of this vitest worker, lent to one test or file at a time. It comes empty, so that each has the fleet
+ * A nats-server that the whole run shares, lent to one test or file at a time. It comes empty, so that each has the fleet
  * `main` to itself, and it goes back only when nobody is connected any more: a connection that was left open fails the
- * file, and with it whatever lives by it (subscriptions, consumers, replicas).
+ * file, and with it whatever lives by it (subscriptions, consumers, replicas). Which one is lent does not depend on the
+ * number of vitest's worker, since two workers at a time can have the same.
  */
+import { mkdir, rmdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { inject } from 'vitest';
-import { readEnvironment } from '../../src/config/environment.ts';
 import { type NatsServer, type NatsServerOptions, startNatsServer } from './nats-server.ts';
 import { unclosed } from './unclosed.ts';
 
-type Shared = { readonly url: string; readonly monitor: string; isLent: boolean };
+type Shared = { readonly url: string; readonly monitor: string };
 type Connection = { readonly name?: string; readonly ip: string; readonly port: number };
 
 const closeTimeoutMs = 5_000;
-const title = "the worker's nats-server";
-let shared: Shared | null | undefined;
+const title = 'the shared nats-server';
+let hasLoan = false;
 
-/** This worker's server; one of its own where that is lent already, or where `options` are given (`{}` will do). */
+/** A shared server; one of its own where this worker has borrowed one already, or where `options` are given (`{}` will do). */
 export async function openNats(options?: NatsServerOptions): Promise<NatsServer> {
-  if (shared === undefined) shared = findShared();
-  if (options !== undefined || shared === null || shared.isLent) return startNatsServer(options);
-  shared.isLent = true;
-  unclosed.add(title);
-  return lend(shared);
+  const shared = hasLoan || options !== undefined ? undefined : inject('natsServers');
+  if (shared === undefined) return startNatsServer(options);
+  hasLoan = true;
+  for (const [index, server] of shared.servers.entries()) {
+    const loan = join(shared.loans, String(index));
+    if (await take(loan)) return lend(server, loan);
+  }
+  hasLoan = false;
+  return startNatsServer();
 }
 
-function findShared(): Shared | null {
-  const found = inject('natsServers')?.[Number(readEnvironment().VITEST_POOL_ID) - 1];
-  return found === undefined ? null : { ...found, isLent: false };
+/** False if another worker has it: only one of many processes can make a folder. */
+async function take(loan: string): Promise<boolean> {
+  try {
+    await mkdir(loan);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
 }
 
-function lend(server: Shared): NatsServer {
+function lend(server: Shared, loan: string): NatsServer {
   const { url, monitor } = server;
   const refuse = (): never => {
     throw new Error('this server is shared: openNats({}) gives one that may be killed');
   };
+  unclosed.add(title);
   let isBack = false;
   return {
     ...{ url, monitor, port: Number(new URL(url).port), kill: refuse, restart: refuse },
@@ -48,14 +61,14 @@ function lend(server: Shared): NatsServer {
     async stop() {
       if (isBack) return;
       isBack = true;
+      hasLoan = false;
       unclosed.delete(title);
       const left = await openConnections(monitor);
-      if (left.length > 0) {
-        shared = null; // for who comes next it would not be empty
+      // It is not lent again: for the next borrower it would not be empty.
+      if (left.length > 0)
         throw new Error(`still connected to NATS: ${left.map(({ name, port }) => name ?? `port ${port}`).join(', ')}`);
-      }
       await empty(url);
-      server.isLent = false;
+      await rmdir(loan);
     },
   };
 }
