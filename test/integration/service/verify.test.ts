@@ -82,6 +82,7 @@ describe('verify asks about the work alone', () => {
     await publish('task.E-1.task.created', { plan: [{ title: 'Ship', status: 'pending', step: 's' }] });
     await publish('worker.gone.task.claimed', { task: 'E-1' });
     await publish('worker.gone.session.ended');
+    await publish('own.worker.gone.worker.retired', { by: 'ann' });
     const reason = '1 of 1 plan steps remain: Ship';
     expect(await verify('gone')).toMatchObject({ code: '409', body: { decision: { reason, tasks: ['E-1'] } } });
     await publish('worker.next.task.claimed', { task: 'E-1' });

@@ -33,6 +33,19 @@ test('the worker and its task are escalated when it becomes stale', () => {
   });
 });
 
+test('the steps of the task leave the plan of its worker, and are kept with it as they are', () => {
+  const steps = [{ title: 'Write', status: 'pending', step: 's1' }];
+  const lines: Line[] = [
+    ['12:00', 'task.T-1.task.created', { plan: steps }],
+    ['12:01', 'worker.w1.task.claimed', { task: 'T-1' }],
+    ['12:01', 'worker.w1.step.updated', { step: 's1', status: 'done' }],
+  ];
+  expect(fleetAt('12:04', lines)).toMatchObject({
+    worker: { state: 'escalated', plan: [] },
+    task: { plan: [{ title: 'Write', status: 'done', step: 's1' }] },
+  });
+});
+
 test('its later stops are allowed, and its task may be taken up by another', () => {
   const lines: Line[] = [
     ...claimed,

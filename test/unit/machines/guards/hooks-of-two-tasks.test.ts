@@ -1,4 +1,4 @@
-/** A stop that waits for a remote hook, while its worker claims another task: each task's hooks are asked themselves. */
+/** Remote hooks of two held tasks: each task's own are asked, and each task is judged by its own. */
 import { expect, test } from 'vitest';
 import { createReplay } from '../../../../machines/index.ts';
 
@@ -19,5 +19,25 @@ test('the answer of a hook is none for the hook of that name on a task that was 
   expect(replay.view().fleets.main).toMatchObject({
     workers: { w1: { state: 'validating', attempt: { waitsFor: 'check hard' } } },
     tasks: { 'T-1': { state: 'validating' }, 'T-2': { state: 'validating' } },
+  });
+});
+
+test('what was not judged of the first task is not judged by the hooks of the second', () => {
+  const replay = createReplay();
+  const lines = [
+    ['task.T-1.hook.registered', { type: 'remote', name: 'review', onError: 'skip' }],
+    ['task.T-2.hook.registered', { type: 'promise' }],
+    ['worker.w1.task.claimed', { task: 'T-1' }],
+    ['worker.w1.task.claimed', { task: 'T-2' }],
+    ['worker.w1.stop.attempted', { attempt: 'a', output: '<promise>COMPLETE</promise>' }],
+    ['own.worker.w1.check.finished', { attempt: 'a', check: 'review', outcome: 'error', reason: 'it is away' }],
+  ] as const;
+  lines.forEach(([tail, data], index) => {
+    replay.fold(JSON.stringify({ at: `2026-03-02T12:00:0${index}.000Z`, subject: `stopgate.main.${tail}`, data }));
+  });
+  expect(replay.view().fleets.main?.workers.w1?.lastDecision).toMatchObject({
+    cause: 'unjudged',
+    reason: expect.stringContaining('T-1: hook-1: Hook evaluation failed: it is away'),
+    tasks: ['T-1', 'T-2'],
   });
 });

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { policySetSchema } from '../../../../machines/index.ts';
 import { evaluateChecks } from '../../../../machines/policy/checks/evaluate.ts';
 import { remainingStepsMessage } from '../../../../machines/policy/checks/plan.ts';
-import { updateStep } from '../../../../machines/policy/plan.ts';
+import { addSteps, returnSteps, updateStep } from '../../../../machines/policy/plan.ts';
 import { createWork } from '../../../../machines/policy/work.ts';
 
 test('a plan changes step by step: added, changed, removed', () => {
@@ -13,6 +13,14 @@ test('a plan changes step by step: added, changed, removed', () => {
   expect(remainingStepsMessage(done)).toBeNull();
   expect(updateStep(done, { step: '1', status: 'deleted' })).toEqual([]);
   expect(updateStep(done, { step: '9', status: 'deleted' })).toBe(done);
+});
+
+test('the steps of a task that is let go of have the ids that they came with', () => {
+  const own = [{ title: 'Read', status: 'done', step: 's1' }];
+  const ofTask = ['s1', 's2', 'T-1/s2'].map((step) => ({ title: step, status: 'pending', step }));
+  const added = addSteps(own, 'T-1', ofTask).slice(1);
+  expect(added.map(({ step }) => step)).toEqual(['T-1/s1', 's2', 'T-1/s2']);
+  expect(returnSteps(ofTask, 'T-1', added)).toEqual(ofTask);
 });
 
 test('titles are cut between code points', () => {
