@@ -19,7 +19,7 @@ import { defaultReplicas } from './cluster-version.ts';
 import { lost } from './log-continuity.ts';
 import { formatLogNote, nothingNoted, parseLogNote } from './log-note.ts';
 import { recogniseLog, warnOfLoss } from './log-recognition.ts';
-import { isWithoutPeers } from './stream-error.ts';
+import { isUnclustered, isWithoutPeers } from './stream-error.ts';
 import { deadName, infoOf, logName, logPrefix } from './stream-info.ts';
 import { deadLimits, hasDeadLimits, limitMessages, messageBytesMax } from './stream-limits.ts';
 
@@ -81,8 +81,10 @@ async function create(manager: JetStreamManager, wanted: NamedConfig, options: L
   try {
     return await add(manager, { ...wanted, num_replicas: copies });
   } catch (error) {
-    if (replicas !== null || copies === 1 || !isWithoutPeers((error as AppError).cause)) throw error;
-    log.warn({ stream: wanted.name }, 'this cluster has no three nodes for the log, so only one node keeps it');
+    const { cause } = error as AppError;
+    if (replicas !== null || copies === 1 || !(isWithoutPeers(cause) || isUnclustered(cause))) throw error;
+    if (isWithoutPeers(cause))
+      log.warn({ stream: wanted.name }, 'this cluster has no three nodes for the log, so only one node keeps it');
     return add(manager, { ...wanted, num_replicas: 1 });
   }
 }
