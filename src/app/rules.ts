@@ -2,7 +2,7 @@
  * The part of stopgate.yaml for all fleets of a process: policies, escalation and commands, and the selection of
  * fleets.
  */
-import { type Config, deadNamesIn, selectFleets } from '../config/config.ts';
+import { type Config, deadNamesIn, selectFleets, tokensWithoutFleets } from '../config/config.ts';
 import type { ConfigFile } from '../config/file.ts';
 import { readFleetSelection } from '../config/fleet-selection.ts';
 import { followConfigFile } from '../config/follow.ts';
@@ -74,7 +74,15 @@ export function createRules({ config, checks, access, metrics, env, logger }: Ru
           apply(file, fleets);
           if (config.fleetsInFile) void fleets.select(selectFleets(config, selectionIn(file)));
         },
-        (read) => [...deadNamesIn({ ...read, path: config.filePath }, env), ...missingTokens(config, read.file)],
+        (read) => {
+          const at = { ...read, path: config.filePath };
+          const served = config.fleetsInFile ? selectFleets(config, selectionIn(read.file)) : config.fleets;
+          return [
+            ...deadNamesIn(at, env),
+            ...missingTokens(config, read.file),
+            ...tokensWithoutFleets(at, { fleets: served, shard: config.shard }),
+          ];
+        },
       ),
   };
 }

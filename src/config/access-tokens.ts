@@ -19,10 +19,12 @@ export type TokenConfig = {
   readonly role: AccessRole;
   /** Ids and patterns; null: every worker. */
   readonly workers: readonly string[] | null;
+  /** Names and patterns; null: every fleet. */
+  readonly fleets: readonly string[] | null;
   readonly source: TokenSource;
 };
 /** Any of its `hashes` is valid. `name` null: that of `--token`, which many may share. */
-export type AccessToken = Pick<TokenConfig, 'role' | 'workers'> & {
+export type AccessToken = Pick<TokenConfig, 'role' | 'workers' | 'fleets'> & {
   readonly name: string | null;
   readonly hashes: readonly string[];
 };
@@ -44,14 +46,14 @@ export function readTokens(
   const tokens: AccessToken[] = [];
   const faults: Fault[] = [];
   const owners = new Map<string, string>();
-  for (const { name, role, workers, source } of configured) {
+  for (const { name, role, workers, fleets, source } of configured) {
     const read = readSource(source, env);
     const owner = typeof read === 'string' ? undefined : read.map((hash) => owners.get(hash)).find(Boolean);
     if (typeof read === 'string') faults.push({ name, message: read });
     else if (owner !== undefined) faults.push({ name, message: `has the same secret as "${owner}"` });
     else {
       for (const hash of read) owners.set(hash, name);
-      tokens.push({ name, role, workers, hashes: read });
+      tokens.push({ name, role, workers, fleets, hashes: read });
     }
   }
   return { tokens, faults };

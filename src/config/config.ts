@@ -94,6 +94,8 @@ export async function loadConfig(surroundings: Surroundings = {}): Promise<Confi
   const isGiven = (option: Option, among: readonly Source[]) => among.some(({ values }) => values[option] != null);
   const fleetIsGiven = isGiven('fleet', sources.slice(0, -1));
   const fleets = selectFleets({ fleet: options.fleet, fleetIsGiven }, options.fleets);
+  const unbound = serving ? tokensWithoutFleets(opened, { fleets, shard: options.shard }) : [];
+  if (unbound.length > 0) throw new AppError('config.bad', unbound.join('\n'));
   const toPath = (path: string | null) => (path === null ? null : resolve(cwd, path));
   return Object.freeze({
     ...options,
@@ -130,6 +132,24 @@ const shortToken = ({ http, token, publicUrl }: Options): string[] =>
 /** The process lives and dies with its only fleet. */
 export const isOneFleet = ({ fleets, shard }: Pick<Config, 'fleets' | 'shard'>): boolean =>
   fleets.names.length === 1 && fleets.patterns.length === 0 && shard === null;
+
+/**
+ * The ids of workers are chosen by agents, fleet by fleet: a token for the workers `box-*` of one fleet must not reach
+ * those of all the others because nobody thought of them.
+ */
+export function tokensWithoutFleets(
+  { file, locate, path }: Pick<OpenedFile, 'file' | 'locate' | 'path'>,
+  served: Pick<Config, 'fleets' | 'shard'>,
+): string[] {
+  if (isOneFleet(served)) return [];
+  const example = served.fleets.names[0] ?? served.fleets.patterns[0] ?? 'main';
+  return file.tokens
+    .filter(({ workers, fleets }) => workers !== null && fleets === null)
+    .map(({ name }) => {
+      const where = describePosition(locate(['tokens', name]), path);
+      return `${where}: the token "${name}" has workers and no fleets, and this service has several: add fleets: [${JSON.stringify(example)}], or fleets: ["*"] for these workers of every fleet`;
+    });
+}
 
 /** Null: only `fleet` is configured, if anything. A given `fleet` is served too, and comes first. */
 export function selectFleets(

@@ -23,6 +23,14 @@ const tokenSchema = z
       .max(patternsMax)
       .optional()
       .describe('only these workers: ids, and patterns such as box-1-*; default: every worker'),
+    fleets: z
+      .array(z.string().refine(isIdOrPattern, 'is not the name of a fleet, or a pattern such as team-*'))
+      .min(1)
+      .max(patternsMax)
+      .optional()
+      .describe(
+        'only these fleets: names, and patterns such as team-*; default: every fleet. Needed beside "workers" where a service has several',
+      ),
     env: z.string().min(1).optional().describe('the variable that holds the token'),
     file: z
       .string()
@@ -44,9 +52,9 @@ export const tokensSchema = z
 
 /** @param toPath makes a path of the file absolute */
 export function toTokens(form: z.output<typeof tokensSchema>, toPath: (path: string) => string): TokenConfig[] {
-  return Object.entries(form).map(([name, { role, workers = null, env, file, hash = [] }]) => {
+  return Object.entries(form).map(([name, { role, workers = null, fleets = null, env, file, hash = [] }]) => {
     const source: TokenSource =
       env !== undefined ? { env } : file !== undefined ? { file: toPath(file) } : { hashes: [hash].flat() };
-    return { name, role, workers, source };
+    return { name, role, workers, fleets, source };
   });
 }

@@ -11,68 +11,75 @@ import { matchesPattern } from '../config/id-pattern.ts';
 import { AppError } from '../errors.ts';
 import { answerPath } from '../notify/answer-links.ts';
 import type { Service } from '../service/service.ts';
+import type { FleetDirectory, ServedFleet } from './fleet-directory.ts';
 
 /** Whoever sent a request: a token without its secret. */
 export type Caller = Omit<AccessToken, 'hashes'>;
 
 /**
  * `role`: what it takes; null: nothing, not even a token. `workers`: what it gives to a token with `workers`: all that it
- * gives to others, what concerns its own workers, or nothing, since it shows or changes everybody's.
+ * gives to others, what concerns its own workers, or nothing, since it shows or changes everybody's. `fleets`: the same of a
+ * token with `fleets`. Where that is `own`, the endpoint finds its fleet in the caller's directory (fleet-directory.ts),
+ * which has no others.
  */
-export type Access = { readonly role: AccessRole | null; readonly workers: 'all' | 'own' | 'none' };
+export type Access = {
+  readonly role: AccessRole | null;
+  readonly workers: 'all' | 'own' | 'none';
+  readonly fleets: 'all' | 'own' | 'none';
+};
 
 const rows = {
-  'GET /healthz': [null, 'all'],
-  'GET /': [null, 'all'], // in a browser; server.ts asks for `read` else
-  'GET /assets/:file': [null, 'all'],
-  'GET /icon/:file': [null, 'all'],
-  'GET /favicon.ico': [null, 'all'],
-  [`GET ${answerPath}`]: [null, 'all'],
-  [`POST ${answerPath}`]: [null, 'all'],
-  'GET /api': ['read', 'all'],
-  'GET /readyz': ['read', 'all'],
-  'DELETE /api/:fleet/session': [null, 'all'], // also of a token that is gone: only this takes the cookie away
-  'POST /api/:fleet/session': ['read', 'all'],
-  'GET /machines.json': ['read', 'all'],
-  'GET /inspect': ['read', 'all'],
-  'GET /inspect/inspect.js': ['read', 'all'],
-  'GET /inspect/inspect.css': ['read', 'all'],
-  'GET /inspect/elk-worker.js': ['read', 'all'],
-  'POST /api/:fleet/probe/:worker': ['read', 'own'],
-  'POST /api/:fleet/verify/:worker': ['read', 'own'],
-  'POST /api/:fleet/verify-task/:task': ['read', 'own'],
-  'GET /api/:fleet/get/:entity/:id': ['read', 'own'],
-  'POST /api/:fleet/get/:entity/:id': ['read', 'own'],
-  'GET /api/:fleet/timeline/:entity/:id': ['read', 'own'],
-  'GET /api/:fleet/attempts/:worker': ['read', 'own'],
-  'GET /api/:fleet/history/:file': ['read', 'own'],
-  'GET /api/:fleet/incident/:file': ['read', 'own'],
-  'GET /metrics': ['read', 'none'],
-  'GET /inspect/ws': ['read', 'none'],
-  'GET /api/:fleet/list/:entities': ['read', 'none'],
-  'POST /api/:fleet/list/:entities': ['read', 'none'],
-  'GET /api/:fleet/stream': ['read', 'none'],
-  'GET /api/:fleet/range': ['read', 'none'],
-  'GET /api/:fleet/at/:seq': ['read', 'none'],
-  'GET /api/:fleet/outline': ['read', 'none'],
-  'GET /api/:fleet/entry/:seq': ['read', 'none'],
-  'GET /api/:fleet/policy': ['read', 'none'],
-  'GET /api/:fleet/statistics': ['read', 'none'],
-  'POST /api/:fleet/what-if': ['read', 'none'],
-  'POST /hooks/:agent': ['agent', 'own'],
-  'GET /hooks/:agent/wake': ['agent', 'own'],
-  'GET /hooks/:agent/place': ['agent', 'all'],
-  'POST /mcp': ['agent', 'own'],
-  'GET /mcp': ['agent', 'own'],
-  'DELETE /mcp': ['agent', 'own'],
-  'POST /api/:fleet/decide/:worker': ['agent', 'own'],
-  'POST /api/:fleet/evaluate/:task': ['agent', 'own'],
-  'POST /api/:fleet/publish/:entity/:id/:noun/:verb': ['agent', 'own'],
-  'POST /api/:fleet/operator/:word': ['operator', 'own'],
-} as const satisfies Record<string, readonly [Access['role'], Access['workers']]>;
+  'GET /healthz': [null, 'all', 'all'],
+  'GET /': [null, 'all', 'all'], // in a browser; server.ts asks for `read` else
+  'GET /assets/:file': [null, 'all', 'all'],
+  'GET /icon/:file': [null, 'all', 'all'],
+  'GET /favicon.ico': [null, 'all', 'all'],
+  [`GET ${answerPath}`]: [null, 'all', 'all'],
+  [`POST ${answerPath}`]: [null, 'all', 'all'],
+  'GET /api': ['read', 'all', 'own'],
+  'GET /readyz': ['read', 'all', 'own'],
+  'DELETE /api/:fleet/session': [null, 'all', 'all'], // also of a token that is gone: only this takes the cookie away
+  'POST /api/:fleet/session': ['read', 'all', 'own'],
+  'GET /machines.json': ['read', 'all', 'all'],
+  'GET /inspect': ['read', 'all', 'all'],
+  'GET /inspect/inspect.js': ['read', 'all', 'all'],
+  'GET /inspect/inspect.css': ['read', 'all', 'all'],
+  'GET /inspect/elk-worker.js': ['read', 'all', 'all'],
+  'POST /api/:fleet/probe/:worker': ['read', 'own', 'own'],
+  'POST /api/:fleet/verify/:worker': ['read', 'own', 'own'],
+  'POST /api/:fleet/verify-task/:task': ['read', 'own', 'own'],
+  'GET /api/:fleet/get/:entity/:id': ['read', 'own', 'own'],
+  'POST /api/:fleet/get/:entity/:id': ['read', 'own', 'own'],
+  'GET /api/:fleet/timeline/:entity/:id': ['read', 'own', 'own'],
+  'GET /api/:fleet/attempts/:worker': ['read', 'own', 'own'],
+  'GET /api/:fleet/history/:file': ['read', 'own', 'own'],
+  'GET /api/:fleet/incident/:file': ['read', 'own', 'own'],
+  'GET /metrics': ['read', 'none', 'none'],
+  'GET /inspect/ws': ['read', 'none', 'own'],
+  'GET /api/:fleet/list/:entities': ['read', 'none', 'own'],
+  'POST /api/:fleet/list/:entities': ['read', 'none', 'own'],
+  'GET /api/:fleet/stream': ['read', 'none', 'own'],
+  'GET /api/:fleet/range': ['read', 'none', 'own'],
+  'GET /api/:fleet/at/:seq': ['read', 'none', 'own'],
+  'GET /api/:fleet/outline': ['read', 'none', 'own'],
+  'GET /api/:fleet/entry/:seq': ['read', 'none', 'own'],
+  'GET /api/:fleet/policy': ['read', 'none', 'own'],
+  'GET /api/:fleet/statistics': ['read', 'none', 'own'],
+  'POST /api/:fleet/what-if': ['read', 'none', 'own'],
+  'POST /hooks/:agent': ['agent', 'own', 'own'],
+  'GET /hooks/:agent/wake': ['agent', 'own', 'own'],
+  'GET /hooks/:agent/place': ['agent', 'all', 'own'],
+  'POST /mcp': ['agent', 'own', 'own'],
+  'GET /mcp': ['agent', 'own', 'own'],
+  'DELETE /mcp': ['agent', 'own', 'own'],
+  'POST /api/:fleet/decide/:worker': ['agent', 'own', 'own'],
+  'POST /api/:fleet/evaluate/:task': ['agent', 'own', 'own'],
+  'POST /api/:fleet/publish/:entity/:id/:noun/:verb': ['agent', 'own', 'own'],
+  'POST /api/:fleet/operator/:word': ['operator', 'own', 'own'],
+} as const satisfies Record<string, readonly [Access['role'], Access['workers'], Access['fleets']]>;
 
 export const accessTable: ReadonlyMap<string, Access> = new Map(
-  Object.entries(rows).map(([endpoint, [role, workers]]) => [endpoint, { role, workers }]),
+  Object.entries(rows).map(([endpoint, [role, workers, fleets]]) => [endpoint, { role, workers, fleets }]),
 );
 
 /** @throws Error when an endpoint is added that has no row */
@@ -86,9 +93,13 @@ export function requireAccessRows(app: FastifyInstance): void {
 
 /** What an endpoint takes; one that there is not takes what `GET /api`, the list of those that there are, takes. */
 export const accessOf = (method: string, url: string | undefined): Access =>
-  accessTable.get(keyOf(method, url ?? '')) ?? { role: 'read', workers: 'all' };
+  accessTable.get(keyOf(method, url ?? '')) ?? { role: 'read', workers: 'all', fleets: 'own' };
 
 const keyOf = (method: string, url: string): string => `${method === 'HEAD' ? 'GET' : method} ${url}`;
+
+/** The fleet in the path, `/api/<fleet>/…`, if it is one of the caller's. @throws AppError as `FleetDirectory.find` */
+export const fleetInPath = (request: FastifyRequest): ServedFleet =>
+  fleetsOf(request).find((request.params as { fleet: string }).fleet);
 
 /** Of an endpoint that takes a role. */
 export function callerOf({ caller }: FastifyRequest): Caller {
@@ -97,13 +108,17 @@ export function callerOf({ caller }: FastifyRequest): Caller {
 }
 
 /** @throws AppError role.lacking */
-export function checkAccess(caller: Caller, { role, workers }: Access, params: unknown): void {
+export function checkAccess(caller: Caller, { role, workers, fleets }: Access, params: unknown): void {
   if (role === null) return;
   if (!hasRole(caller, role))
     throw new AppError(
       'role.lacking',
       `${nameOf(caller)} has the role ${caller.role}, and this needs the role ${role}`,
     );
+  if (caller.fleets !== null && fleets === 'none')
+    throw new AppError('role.lacking', `${nameOf(caller)} is for some fleets only, and this is about all of them`);
+  const { fleet } = params as { readonly fleet?: string };
+  if (fleet !== undefined && fleets === 'own') checkFleet(caller, fleet);
   if (caller.workers === null || workers === 'all') return;
   if (workers === 'none')
     throw new AppError('role.lacking', `${nameOf(caller)} is for some workers only, and this is about all of them`);
@@ -128,6 +143,42 @@ export function checkWorker(caller: Caller, worker: string): void {
 
 export const isFor = ({ workers }: Caller, worker: string): boolean =>
   workers === null || workers.some((pattern) => matchesPattern(pattern, worker));
+
+/** @throws AppError role.lacking, also of a fleet that there is not: who may not know is not told */
+export function checkFleet(caller: Caller, fleet: string): void {
+  if (isForFleet(caller, fleet)) return;
+  throw new AppError('role.lacking', `${nameOf(caller)} is not for the fleet '${fleet}'`);
+}
+
+const isForFleet = ({ fleets }: Caller, fleet: string): boolean =>
+  fleets === null || fleets.some((pattern) => matchesPattern(pattern, fleet));
+
+/** The fleets that this caller may use. Its default is the service's, or the only one that it may use. */
+export function fleetsFor(caller: Caller, fleets: FleetDirectory): FleetDirectory {
+  if (caller.fleets === null) return fleets;
+  const states = () => fleets.states().filter(({ name }) => isForFleet(caller, name));
+  return {
+    replica: fleets.replica,
+    default() {
+      const usual = fleets.default();
+      if (usual !== null && isForFleet(caller, usual)) return usual;
+      const [only, ...others] = states();
+      return only === undefined || others.length > 0 ? null : only.name;
+    },
+    has: (fleet) => isForFleet(caller, fleet) && fleets.has(fleet),
+    find(fleet) {
+      checkFleet(caller, fleet);
+      return fleets.find(fleet);
+    },
+    states,
+  };
+}
+
+/** The fleets of a request that has passed admission. */
+export function fleetsOf({ fleets }: FastifyRequest): FleetDirectory {
+  assert(fleets !== null, 'this endpoint has no role in src/http/access.ts');
+  return fleets;
+}
 
 const nameOf = ({ name }: Caller): string => (name === null ? 'this token' : `the token '${name}'`);
 

@@ -50,7 +50,7 @@ export function checkSource(headers: IncomingHttpHeaders, { host, publicUrl, isO
 }
 
 const unknownToken = 'this token is not known here; it may have been replaced';
-const anyone: Caller = { name: null, role: 'agent', workers: null };
+const anyone: Caller = { name: null, role: 'agent', workers: null, fleets: null };
 
 /** @throws AppError input.unauthorized */
 export function findCaller(headers: IncomingHttpHeaders, { tokens, isOpen }: Admission): Caller {

@@ -29,15 +29,11 @@ export type FleetDirectory = {
   states(): readonly FleetState[];
 };
 
-/** The fleet in the path, `/api/<fleet>/…`. @throws AppError as `find` */
-export const fleetInPath = (fleets: FleetDirectory, params: unknown): ServedFleet =>
-  fleets.find((params as { fleet: string }).fleet);
-
 /** The fleet that `?fleet=F` names, else the default one. @throws AppError input.bad, and as `find` */
 export function fleetNamed(fleets: FleetDirectory, given: unknown): ServedFleet {
   if (given !== undefined && typeof given !== 'string') throw new AppError('input.bad', '?fleet= must be given once');
   const fleet = given ?? fleets.default();
-  if (fleet === null) throw new AppError('input.bad', 'this service serves several fleets: name one with ?fleet=F');
+  if (fleet === null) throw new AppError('input.bad', 'there are several fleets here: name one with ?fleet=F');
   return fleets.find(fleet);
 }
 

@@ -5,8 +5,8 @@ import { agents, createHookCallHandler, type HookCall, type OnHeld, type ReadHoo
 import { AppError } from '../errors.ts';
 import type { Service } from '../service/service.ts';
 import { isUndecided } from '../service/until-resolved.ts';
-import { type Caller, callerOf, checkWorker } from './access.ts';
-import { createPerService, type FleetDirectory, fleetNamed } from './fleet-directory.ts';
+import { type Caller, callerOf, checkWorker, fleetsOf } from './access.ts';
+import { createPerService, fleetNamed } from './fleet-directory.ts';
 
 /** How long a request for a resolution is kept open. Then the client has to send it again. */
 const wakeHoldMs = 50_000;
@@ -47,7 +47,6 @@ type Route = { Params: { agent: string }; Querystring: { event?: unknown; policy
 /** `onHeld` gets each request for permission that is held for an operator. */
 export function addHookRoutes(
   app: FastifyInstance,
-  fleets: FleetDirectory,
   onHeld: (service: Service, ...held: Parameters<OnHeld>) => void,
   findPlace: FindPlace = unknownPlace,
 ): void {
@@ -60,18 +59,20 @@ export function addHookRoutes(
     const { params, query, body } = request;
     const event = typeof query.event === 'string' ? query.event : undefined;
     const call = heldTo(callerOf(request), readerOf(params.agent)(body ?? {}, event));
-    const { service } = fleetNamed(fleets, query.fleet);
+    const { service } = fleetNamed(fleetsOf(request), query.fleet);
     const answer = await handlerOf(service)(underPolicy(call, query.policy), {
       key: keyOf(request.headers['idempotency-key']),
       gone: AbortSignal.any([closing.signal, closed(reply)]),
     });
     return answer === null ? reply.code(204).send() : answer;
   });
-  addWake(app, fleets, closing.signal);
-  app.get<PlaceRoute>('/hooks/:agent/place', async ({ params: { agent }, query: { cwd, policy, fleet } }) => {
+  addWake(app, closing.signal);
+  app.get<PlaceRoute>('/hooks/:agent/place', async (request) => {
+    const { agent } = request.params;
+    const { cwd, policy, fleet } = request.query;
     readerOf(agent);
     const textOf = (given: unknown) => (typeof given === 'string' && given !== '' ? given : null);
-    return findPlace(fleetNamed(fleets, fleet).service, { agent, policy: textOf(policy), cwd: textOf(cwd) });
+    return findPlace(fleetNamed(fleetsOf(request), fleet).service, { agent, policy: textOf(policy), cwd: textOf(cwd) });
   });
 }
 
@@ -92,7 +93,7 @@ function closed({ raw }: FastifyReply): AbortSignal {
  * How a session's escalation was resolved, for a client that can prompt the session: kept open while its stop is judged,
  * and until a person has resolved it. 204: not yet, ask again. A prompt of null: nothing to prompt.
  */
-function addWake(app: FastifyInstance, fleets: FleetDirectory, closing: AbortSignal): void {
+function addWake(app: FastifyInstance, closing: AbortSignal): void {
   app.get<WakeRoute>('/hooks/:agent/wake', async (request, reply) => {
     const { params, query } = request;
     readerOf(params.agent);
@@ -100,7 +101,7 @@ function addWake(app: FastifyInstance, fleets: FleetDirectory, closing: AbortSig
       throw new AppError('input.bad', 'name the session whose resolution you want: ?worker=<session>');
     const worker = toId(query.worker);
     checkWorker(callerOf(request), worker);
-    const { service } = fleetNamed(fleets, query.fleet);
+    const { service } = fleetNamed(fleetsOf(request), query.fleet);
     const signal = AbortSignal.any([closing, closed(reply), AbortSignal.timeout(wakeHoldMs)]);
     const view = await service.untilResolved(worker, signal);
     if (isUndecided(view)) return reply.code(204).send();

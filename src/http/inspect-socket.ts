@@ -6,7 +6,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { isId } from '../../machines/index.ts';
 import { AppError, errorBody, errorCodes } from '../errors.ts';
 import type { Logger } from '../log.ts';
-import { accessOf, checkAccess } from './access.ts';
+import { accessOf, checkAccess, fleetsFor } from './access.ts';
 import { type Admission, checkSource, findCaller } from './admission.ts';
 import { type FleetDirectory, fleetNamed, type ServedFleet } from './fleet-directory.ts';
 import { toAppError } from './replies.ts';
@@ -36,7 +36,9 @@ export function addInspectSocket(app: FastifyInstance, sockets: Sockets): void {
       const wanted = await admit(request, server, sockets);
       server.handleUpgrade(request, socket, head, (opened) => {
         serve(opened, wanted, sockets.log);
-        const settle = onceRevoked(request.headers, access, sockets.admission, () => opened.terminate());
+        const settle = onceRevoked(request.headers, { fleet: wanted.fleet }, access, sockets.admission, () =>
+          opened.terminate(),
+        );
         opened.on('close', settle);
       });
     } catch (error) {
@@ -52,24 +54,25 @@ export function addInspectSocket(app: FastifyInstance, sockets: Sockets): void {
   });
 }
 
-type Wanted = Pick<ServedFleet, 'inspection'> & { readonly worker: string | null };
+type Wanted = Pick<ServedFleet, 'inspection'> & { readonly fleet: string; readonly worker: string | null };
 
 /** @throws AppError as any request would */
 async function admit(request: IncomingMessage, { clients }: WebSocketServer, sockets: Sockets): Promise<Wanted> {
   const { fleets, admission } = sockets;
   checkSource(request.headers, admission);
-  checkAccess(findCaller(request.headers, admission), access, {});
+  const caller = findCaller(request.headers, admission);
+  checkAccess(caller, access, {});
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost');
   if (pathname !== inspectSocketPath)
     throw new AppError('actor.unknown', `no WebSocket at ${pathname}; use ${inspectSocketPath}`);
   const worker = searchParams.get('worker');
   if (worker !== null && !isId(worker))
     throw new AppError('input.bad', `'${worker.slice(0, 100)}' is not the id of a worker`);
-  const { service, inspection } = fleetNamed(fleets, searchParams.get('fleet') ?? undefined);
+  const { service, inspection } = fleetNamed(fleetsFor(caller, fleets), searchParams.get('fleet') ?? undefined);
   if (worker !== null) await service.get('worker', worker);
   if (clients.size >= socketsMax)
     throw new AppError('service.busy', `${socketsMax} inspectors are connected, which is the limit; close one first`);
-  return { inspection, worker };
+  return { fleet: service.fleet, inspection, worker };
 }
 
 function serve(socket: WebSocket, { inspection, worker }: Wanted, log: Logger): void {

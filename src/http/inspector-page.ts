@@ -34,11 +34,11 @@ const wantsPage = (accept = '*/*'): boolean => isBrowser(accept) || accept.inclu
 const isBrowser = (accept: string | undefined): boolean => accept?.includes('text/html') === true;
 
 /** @param plain what `GET /` returns to clients that do not accept HTML */
-export function addInspectorPage(app: FastifyInstance, plain: () => string): void {
+export function addInspectorPage(app: FastifyInstance, plain: (request: FastifyRequest) => string): void {
   const files = readFiles();
   app.get('/', async (request, reply) => {
     reply.header('vary', 'accept');
-    if (!wantsPage(request.headers.accept)) return reply.type('text/plain; charset=utf-8').send(plain());
+    if (!wantsPage(request.headers.accept)) return reply.type('text/plain; charset=utf-8').send(plain(request));
     return send(request, reply, files, 'index.html', 'no-cache');
   });
   // Asset names contain a hash of their content.

@@ -9,10 +9,9 @@ import { spanNames } from '../inspector/statistics/buckets.ts';
 import { toTruncatedJson } from '../inspector/truncated-json.ts';
 import { parseInput } from '../parse-input.ts';
 import { type OperatorAction, operatorActions } from '../service/operate.ts';
-import { accessOf, callerOf, checkSubject, hasRole, isFor, withCallerName } from './access.ts';
+import { accessOf, callerOf, checkFleet, checkSubject, fleetInPath, hasRole, isFor, withCallerName } from './access.ts';
 import { type Admission, findCaller, hasSession, refuseAnyone, sessionCookie } from './admission.ts';
 import { type EventStream, openEventStream } from './event-stream.ts';
-import { type FleetDirectory, fleetInPath } from './fleet-directory.ts';
 import { sendHistory, type Work } from './history-reply.ts';
 import { onceRevoked } from './revocation.ts';
 
@@ -34,7 +33,6 @@ export const inspectorEndpoints = [
 ] as const;
 
 export type InspectorRoutes = {
-  readonly fleets: FleetDirectory;
   readonly admission: Admission;
   readonly version: string;
 };
@@ -88,9 +86,9 @@ const timelineSchema = z.object({ entity: z.enum(['worker', 'task']), id: idSche
 /** @param api under `/api/:fleet`, its fleet checked */
 export function addInspectorRoutes(api: FastifyInstance, routes: InspectorRoutes): void {
   addStream(api, routes);
-  addPast(api, routes);
-  addTimelines(api, routes);
-  addOperatorActions(api, routes);
+  addPast(api);
+  addTimelines(api);
+  addOperatorActions(api);
   addSession(api, routes);
 }
 
@@ -98,7 +96,7 @@ const topicOf = (entity: Topic['entity'], id: string): Topic => ({ entity, id })
 const readTopic = ({ worker, task }: z.output<typeof selectionSchema>): Topic | null =>
   worker !== undefined ? { entity: 'worker', id: worker } : task !== undefined ? { entity: 'task', id: task } : null;
 
-function addStream(api: FastifyInstance, { fleets, admission, version }: InspectorRoutes): void {
+function addStream(api: FastifyInstance, { admission, version }: InspectorRoutes): void {
   const streams = new Set<EventStream>();
   // A graceful close waits for open requests, and a stream would never end.
   api.addHook('preClose', async () => {
@@ -106,7 +104,7 @@ function addStream(api: FastifyInstance, { fleets, admission, version }: Inspect
   });
   api.get('/stream', async (request, reply) => {
     const { params, query, headers, method, routeOptions } = request;
-    const { service, inspection } = fleetInPath(fleets, params);
+    const { service, inspection } = fleetInPath(request);
     // Who selects another actor opens a new stream; `after` is then the last entry received.
     const { worker, task, after = null } = parseInput(streamSchema, query);
     const topics = [worker.map((id) => topicOf('worker', id)), task.map((id) => topicOf('task', id))].flat();
@@ -123,7 +121,7 @@ function addStream(api: FastifyInstance, { fleets, admission, version }: Inspect
     };
     stream.send('hello', JSON.stringify({ fleet, replica, version, staleAfterMs, ...rights }), null);
     const leave = inspection.live.join(stream, topics, lastId.success ? lastId.data : after);
-    const settle = onceRevoked(headers, accessOf(method, routeOptions.url), admission, () => {
+    const settle = onceRevoked(headers, params, accessOf(method, routeOptions.url), admission, () => {
       stream.send('locked', 'null', null);
       stream.end();
     });
@@ -136,10 +134,10 @@ function addStream(api: FastifyInstance, { fleets, admission, version }: Inspect
 }
 
 /** What the history process answers: the past, statistics, and what other policies would have decided. */
-function addPast(api: FastifyInstance, { fleets }: InspectorRoutes): void {
-  api.get('/range', async ({ params }) => fleetInPath(fleets, params).inspection.range());
+function addPast(api: FastifyInstance): void {
+  api.get('/range', async (request) => fleetInPath(request).inspection.range());
   const send = (request: FastifyRequest, reply: FastifyReply, work: Work) =>
-    sendHistory(request, reply, fleetInPath(fleets, request.params).inspection.history, work);
+    sendHistory(request, reply, fleetInPath(request).inspection.history, work);
   api.get<{ Params: { seq: string } }>('/at/:seq', async (request, reply) => {
     const topic = readTopic(parseInput(selectionSchema, request.query));
     return send(request, reply, { kind: 'past', seq: parseInput(seqSchema, request.params.seq), topic });
@@ -152,48 +150,49 @@ function addPast(api: FastifyInstance, { fleets }: InspectorRoutes): void {
   api.get('/statistics', async (request, reply) =>
     send(request, reply, { kind: 'statistics', ...parseInput(statisticsSchema, request.query) }),
   );
-  api.get('/policy', async ({ params }) => fleetInPath(fleets, params).inspection.policies());
+  api.get('/policy', async (request) => fleetInPath(request).inspection.policies());
   api.post('/what-if', async (request, reply) => {
     const { policy, last, since: sinceMs = null } = parseInput(whatIfSchema, request.body);
     return send(request, reply, { kind: 'whatIf', policy, last, sinceMs });
   });
 }
 
-function addTimelines(api: FastifyInstance, { fleets }: InspectorRoutes): void {
-  api.get('/timeline/:entity/:id', async ({ params, query }, reply) => {
+function addTimelines(api: FastifyInstance): void {
+  api.get('/timeline/:entity/:id', async (request, reply) => {
+    const { params, query } = request;
     const { entity, id } = parseInput(timelineSchema, params);
     const { before = null, limit } = parseInput(pageSchema, query);
-    const { service, inspection } = fleetInPath(fleets, params);
+    const { service, inspection } = fleetInPath(request);
     await service.get(entity, id);
     return sendTruncated(reply, await inspection.timeline({ entity, id }, { before, limit }));
   });
-  api.get<{ Params: { worker: string } }>('/attempts/:worker', async ({ params, query }, reply) => {
+  api.get<{ Params: { worker: string } }>('/attempts/:worker', async (request, reply) => {
+    const { params, query } = request;
     const worker = parseInput(idSchema, params.worker);
     const { before = null, limit } = parseInput(attemptsSchema, query);
-    const { service, inspection } = fleetInPath(fleets, params);
+    const { service, inspection } = fleetInPath(request);
     await service.get('worker', worker);
     return sendTruncated(reply, { attempts: await inspection.attempts(worker, { before, limit }) });
   });
-  api.get<{ Params: { seq: string } }>('/entry/:seq', async ({ params }) => {
-    const seq = parseInput(seqSchema, params.seq);
-    const entry = await fleetInPath(fleets, params).inspection.entry(seq);
+  api.get<{ Params: { seq: string } }>('/entry/:seq', async (request) => {
+    const seq = parseInput(seqSchema, request.params.seq);
+    const entry = await fleetInPath(request).inspection.entry(seq);
     if (entry === null) throw new AppError('actor.unknown', `there is no entry ${seq} about a worker or task`);
     return entry;
   });
   api.get<{ Params: { file: string } }>('/incident/:file', async (request, reply) => {
-    const { params } = request;
     const caller = callerOf(request);
-    const worker = parseInput(idSchema, params.file.replace(/\.html$/, ''));
-    const { service, inspection } = fleetInPath(fleets, params);
+    const worker = parseInput(idSchema, request.params.file.replace(/\.html$/, ''));
+    const { service, inspection } = fleetInPath(request);
     await service.get('worker', worker);
     return reply
       .type('text/html; charset=utf-8')
       .header('content-disposition', `attachment; filename="${worker}.html"`)
       .send(incidentHtml(await inspection.incident(worker, (id) => isFor(caller, id))));
   });
-  api.get<{ Params: { file: string } }>('/history/:file', async ({ params }, reply) => {
-    const worker = parseInput(idSchema, params.file.replace(/\.jsonl$/, ''));
-    const { service, inspection } = fleetInPath(fleets, params);
+  api.get<{ Params: { file: string } }>('/history/:file', async (request, reply) => {
+    const worker = parseInput(idSchema, request.params.file.replace(/\.jsonl$/, ''));
+    const { service, inspection } = fleetInPath(request);
     await service.get('worker', worker);
     const lines = await inspection.replayLines(worker);
     return reply
@@ -203,24 +202,26 @@ function addTimelines(api: FastifyInstance, { fleets }: InspectorRoutes): void {
   });
 }
 
-function addOperatorActions(api: FastifyInstance, { fleets }: InspectorRoutes): void {
+function addOperatorActions(api: FastifyInstance): void {
   api.post<{ Params: { word: string } }>('/operator/:word', async (request) => {
     const { params, body } = request;
     const caller = callerOf(request);
     checkSubject(caller, body);
     if (!Object.hasOwn(operatorActions, params.word))
       throw new AppError('actor.unknown', `'${params.word}' is none of ${Object.keys(operatorActions).join(', ')}`);
-    return fleetInPath(fleets, params).service.operate(params.word as OperatorAction, withCallerName(caller, body));
+    return fleetInPath(request).service.operate(params.word as OperatorAction, withCallerName(caller, body));
   });
 }
 
 /** A session for reading, or for operator actions, depending on the token. */
 function addSession(api: FastifyInstance, { admission }: InspectorRoutes): void {
   const tokenSchema = z.object({ token: z.string().trim().min(1).max(1_000) });
-  api.post('/session', async ({ body, headers }, reply) => {
+  api.post<{ Params: { fleet: string } }>('/session', async ({ params, body, headers }, reply) => {
     const { token } = parseInput(tokenSchema, body);
     const given = { authorization: `Bearer ${token}` };
-    refuseAnyone(findCaller(given, admission), given, admission);
+    const caller = findCaller(given, admission);
+    refuseAnyone(caller, given, admission);
+    checkFleet(caller, params.fleet);
     return reply
       .code(204)
       .header('set-cookie', sessionCookie(headers, token, admission))

@@ -4,17 +4,17 @@ import { isId } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import { createKeyedMutex } from '../keyed-mutex.ts';
 import type { Logger } from '../log.ts';
-import { callerOf, serviceFor } from './access.ts';
-import { createPerService, type FleetDirectory, fleetNamed } from './fleet-directory.ts';
+import { callerOf, fleetsOf, serviceFor } from './access.ts';
+import { createPerService, fleetNamed } from './fleet-directory.ts';
 
 const forwardedHeaders = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-session-id'] as const;
 
-export function addMcpRoutes(app: FastifyInstance, fleets: FleetDirectory, log: Logger): void {
+export function addMcpRoutes(app: FastifyInstance, log: Logger): void {
   const mutexOf = createPerService(() => createKeyedMutex());
   app.post<{ Querystring: { worker?: unknown; fleet?: unknown } }>('/mcp', async (request, reply) => {
     const { headers, query, body } = request;
     const worker = readWorker(query.worker);
-    const { service } = fleetNamed(fleets, query.fleet);
+    const { service } = fleetNamed(fleetsOf(request), query.fleet);
     // Loaded on first use: the MCP library is slow to load and most services never need it.
     const { answerPost } = await import('../mcp/streamable-http.ts');
     const forwarded = forwardedHeaders.flatMap((name) => {

@@ -4,7 +4,7 @@ import { isId } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import { type Entity, entities } from '../service/actor.ts';
 import { type ListName, listNames } from '../service/list.ts';
-import { type FleetDirectory, fleetInPath } from './fleet-directory.ts';
+import { fleetInPath } from './access.ts';
 import { addInspectorRoutes, type InspectorRoutes, inspectorEndpoints } from './inspector-routes.ts';
 
 type EntryParams = { entity: string; id: string; noun: string; verb: string };
@@ -23,13 +23,15 @@ export const apiEndpoints = [
 ] as const;
 
 export async function addApiRoutes(app: FastifyInstance, routes: InspectorRoutes): Promise<void> {
-  const { fleets } = routes;
   await app.register(
     (api, _options, done) => {
-      api.addHook('onRequest', async ({ params }) => void fleetInPath(fleets, params));
-      addDecisionRoutes(api, fleets);
-      addQueryRoutes(api, fleets);
-      addPublishRoute(api, fleets);
+      api.addHook('onRequest', async (request) => {
+        // Whoever needs no token has no fleets: it ends a session, of whichever fleet.
+        if (request.fleets !== null) fleetInPath(request);
+      });
+      addDecisionRoutes(api);
+      addQueryRoutes(api);
+      addPublishRoute(api);
       addInspectorRoutes(api, routes);
       done();
     },
@@ -38,45 +40,48 @@ export async function addApiRoutes(app: FastifyInstance, routes: InspectorRoutes
 }
 
 /** A client that disconnects does not cancel its request: the decision is made and returned to the next retry. */
-function addDecisionRoutes(api: FastifyInstance, fleets: FleetDirectory): void {
+function addDecisionRoutes(api: FastifyInstance): void {
   for (const verb of ['decide', 'probe', 'verify'] as const) {
-    api.post<{ Params: { worker: string } }>(`/${verb}/:worker`, async ({ params, body }) =>
-      fleetInPath(fleets, params).service[verb](idOf('worker', params.worker), body ?? {}),
+    api.post<{ Params: { worker: string } }>(`/${verb}/:worker`, async (request) =>
+      fleetInPath(request).service[verb](idOf('worker', request.params.worker), request.body ?? {}),
     );
   }
-  api.post<{ Params: { task: string } }>('/verify-task/:task', async ({ params, body }) =>
-    fleetInPath(fleets, params).service.verifyTask(idOf('task', params.task), body ?? {}),
+  api.post<{ Params: { task: string } }>('/verify-task/:task', async (request) =>
+    fleetInPath(request).service.verifyTask(idOf('task', request.params.task), request.body ?? {}),
   );
-  api.post<{ Params: { task: string } }>('/evaluate/:task', async ({ params, body }) =>
-    fleetInPath(fleets, params).service.evaluate(idOf('task', params.task), body ?? {}),
+  api.post<{ Params: { task: string } }>('/evaluate/:task', async (request) =>
+    fleetInPath(request).service.evaluate(idOf('task', request.params.task), request.body ?? {}),
   );
 }
 
-function addQueryRoutes(api: FastifyInstance, fleets: FleetDirectory): void {
+function addQueryRoutes(api: FastifyInstance): void {
   api.route<{ Params: ActorParams }>({
     method: ['GET', 'POST'],
     url: '/get/:entity/:id',
-    handler: async ({ method, params, query, body }) => {
+    handler: async (request) => {
+      const { method, params, query, body } = request;
       const entity = entityOf(params.entity);
-      const { service } = fleetInPath(fleets, params);
+      const { service } = fleetInPath(request);
       return service.get(entity, idOf(entity, params.id), method === 'POST' ? (body ?? {}) : query);
     },
   });
   api.route<{ Params: { entities: string }; Querystring: Record<string, unknown> }>({
     method: ['GET', 'POST'],
     url: '/list/:entities',
-    handler: async ({ method, params, query, body }) => {
+    handler: async (request) => {
+      const { method, params, query, body } = request;
       const filter = method === 'POST' ? (body ?? {}) : readFilter(query);
-      return fleetInPath(fleets, params).service.list(listOf(params.entities), filter);
+      return fleetInPath(request).service.list(listOf(params.entities), filter);
     },
   });
 }
 
-function addPublishRoute(api: FastifyInstance, fleets: FleetDirectory): void {
-  api.post<{ Params: EntryParams }>('/publish/:entity/:id/:noun/:verb', async ({ params, body, headers }) => {
+function addPublishRoute(api: FastifyInstance): void {
+  api.post<{ Params: EntryParams }>('/publish/:entity/:id/:noun/:verb', async (request) => {
+    const { params, body, headers } = request;
     const entity = entityOf(params.entity);
     const messageId = headers['nats-msg-id'];
-    return fleetInPath(fleets, params).service.publish({
+    return fleetInPath(request).service.publish({
       entity,
       id: idOf(entity, params.id),
       type: `${params.noun}.${params.verb}`,

@@ -9,13 +9,14 @@ const recheckMs = 1_000;
 /** Calls `end` once the request would be refused. @returns what ends the checks */
 export function onceRevoked(
   headers: IncomingHttpHeaders,
+  params: unknown,
   access: Access,
   admission: Admission,
   end: () => void,
 ): () => void {
   const check = () => {
     try {
-      checkAccess(findCaller(headers, admission), access, {});
+      checkAccess(findCaller(headers, admission), access, params);
     } catch {
       clearInterval(timer);
       end();

@@ -13,7 +13,7 @@ import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import { type AnswerLinks, answerPath } from '../notify/answer-links.ts';
 import { inTraceOf } from '../tracing.ts';
-import { accessOf, type Caller, checkAccess, hasRole, requireAccessRows } from './access.ts';
+import { accessOf, type Caller, checkAccess, fleetsFor, hasRole, requireAccessRows } from './access.ts';
 import { type Admission, checkBinding, checkSource, findCaller, refuseAnyone } from './admission.ts';
 import { addAnswerRoutes, announceRequest } from './answer-routes.ts';
 import type { FleetDirectory } from './fleet-directory.ts';
@@ -92,17 +92,17 @@ export async function createHttpApp(options: Omit<HttpOptions, 'port'>): Promise
   requireAccessRows(app);
   const close = prepareGracefulClose(app, closeTimeoutMs);
   addTrace(app);
-  addAdmission(app, admission);
+  addAdmission(app, admission, fleets);
   addBodyParser(app);
   addRequestMetrics(app, options);
-  addStatusRoutes(app, fleets, metrics);
+  addStatusRoutes(app, metrics);
   const { answerLinks = () => null } = options;
-  const onHeld: Parameters<typeof addHookRoutes>[2] = (service, held, over) =>
+  const onHeld: Parameters<typeof addHookRoutes>[1] = (service, held, over) =>
     void announceRequest(answerLinks(), service, held, over);
-  addHookRoutes(app, fleets, onHeld, options.findPlace);
+  addHookRoutes(app, onHeld, options.findPlace);
   addAnswerRoutes(app, fleets, answerLinks);
-  addMcpRoutes(app, fleets, options.log);
-  await addApiRoutes(app, { fleets, admission, version });
+  addMcpRoutes(app, options.log);
+  await addApiRoutes(app, { admission, version });
   addInspectPage(app);
   addInspectSocket(app, { fleets, admission, log: options.log });
   return { app, close };
@@ -113,7 +113,7 @@ function createAdmission(options: Omit<HttpOptions, 'port'>): Admission {
   const publicUrl = options.publicUrl == null ? null : new URL(options.publicUrl);
   if (token === '') throw new AppError('config.bad', 'the token for HTTP is empty');
   const shared = (secret: string, role: AccessToken['role']): AccessToken => ({
-    ...{ name: null, role, workers: null, hashes: [hashOfToken(secret)] },
+    ...{ name: null, role, workers: null, fleets: null, hashes: [hashOfToken(secret)] },
   });
   const given = [
     ...(operatorToken === null ? [] : [shared(operatorToken, 'operator')]),
@@ -184,8 +184,9 @@ function addTrace(app: FastifyInstance): void {
   });
 }
 
-function addAdmission(app: FastifyInstance, admission: Admission): void {
+function addAdmission(app: FastifyInstance, admission: Admission, fleets: FleetDirectory): void {
   app.decorateRequest('caller', null);
+  app.decorateRequest('fleets', null);
   app.addHook('onRequest', async (request, reply) => {
     const { headers, routeOptions } = request;
     reply.headers(commonHeaders);
@@ -195,6 +196,7 @@ function addAdmission(app: FastifyInstance, admission: Admission): void {
     const access = accessOf(request.method, routeOptions.url);
     if (access.role === null && (routeOptions.url !== '/' || isPageRequest(request))) return;
     request.caller = findCaller(headers, admission);
+    request.fleets = fleetsFor(request.caller, fleets);
     if (access.role === 'operator' && !hasRole(request.caller, 'operator'))
       refuseAnyone(request.caller, headers, admission);
     checkAccess(request.caller, access, request.params);
@@ -205,6 +207,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Null: the endpoint takes nothing, not even a token. */
     caller: Caller | null;
+    /** Those that it may use; null as `caller`. */
+    fleets: FleetDirectory | null;
   }
 }
 

@@ -1,8 +1,9 @@
 /** For monitoring: health, readiness, metrics; and the list of endpoints. */
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { agents } from '../agents/index.ts';
 import { AppError, errorCodes } from '../errors.ts';
 import type { Metrics } from '../metrics.ts';
+import { fleetsOf } from './access.ts';
 import type { FleetDirectory } from './fleet-directory.ts';
 import { addInspectorPage } from './inspector-page.ts';
 import { sendError } from './replies.ts';
@@ -11,9 +12,9 @@ import { apiEndpoints } from './request-routes.ts';
 /** Reveals nothing about the fleet, so that load balancers need no token. */
 const healthPath = '/healthz';
 
-export function addStatusRoutes(app: FastifyInstance, fleets: FleetDirectory, metrics: Metrics): void {
+export function addStatusRoutes(app: FastifyInstance, metrics: Metrics): void {
   app.get(healthPath, async () => ({ ok: true }));
-  addReadiness(app, fleets, metrics);
+  addReadiness(app, metrics);
   app.get('/metrics', async (_request, reply) =>
     reply.type(metrics.registry.contentType).send(await metrics.registry.metrics()),
   );
@@ -34,16 +35,17 @@ export function addStatusRoutes(app: FastifyInstance, fleets: FleetDirectory, me
     'GET  /inspect/ws  (WebSocket)',
   ];
   // Where there is one fleet, its paths can be copied as they stand.
-  const listed = () => {
+  const listed = (fleets: FleetDirectory) => {
     const [only, ...others] = namesOf(fleets);
     return only === undefined || others.length > 0 ? endpoints : endpoints.map((line) => line.replace('<fleet>', only));
   };
-  const plain = () => `stopgate\n\n${listed().join('\n')}\n`;
-  app.get('/api', async ({ headers }, reply) =>
-    headers.accept?.includes('application/json') === true
-      ? { fleet: fleets.default(), fleets: namesOf(fleets), replica: fleets.replica, endpoints: listed() }
-      : reply.type('text/plain; charset=utf-8').send(plain()),
-  );
+  const plain = (request: FastifyRequest) => `stopgate\n\n${listed(fleetsOf(request)).join('\n')}\n`;
+  app.get('/api', async (request, reply) => {
+    if (request.headers.accept?.includes('application/json') !== true)
+      return reply.type('text/plain; charset=utf-8').send(plain(request));
+    const fleets = fleetsOf(request);
+    return { fleet: fleets.default(), fleets: namesOf(fleets), replica: fleets.replica, endpoints: listed(fleets) };
+  });
   addInspectorPage(app, plain);
 }
 
@@ -54,13 +56,15 @@ const namesOf = (fleets: FleetDirectory): string[] => fleets.states().map(({ nam
  * those that are not. `?fleet=F` asks about one. Each is shown with the last entry that it has folded, how many
  * follow, and the runners that its policies name and nobody serves: those concern its checks, not the traffic.
  */
-function addReadiness(app: FastifyInstance, fleets: FleetDirectory, metrics: Metrics): void {
+function addReadiness(app: FastifyInstance, metrics: Metrics): void {
   /** A receiver that is gone concerns people, not the traffic. */
   const notTaken = async () => {
     const webhooksWaiting = (await metrics.webhooksWaiting.get()).values[0]?.value ?? 0;
     return webhooksWaiting === 0 ? {} : { webhooksWaiting };
   };
-  app.get<{ Querystring: { fleet?: unknown } }>('/readyz', async ({ query }, reply) => {
+  app.get<{ Querystring: { fleet?: unknown } }>('/readyz', async (request, reply) => {
+    const { query } = request;
+    const fleets = fleetsOf(request);
     const asked = fleets.states().filter(({ name }) => query.fleet === undefined || name === query.fleet);
     if (query.fleet !== undefined && asked.length === 0) fleets.find(String(query.fleet));
     const faults = asked.flatMap(({ name, fault }) => (fault === null ? [] : [{ name, fault }]));

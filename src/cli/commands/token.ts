@@ -28,6 +28,11 @@ export const token = defineCommand({
       valueHint: 'W…',
       description: "only for these workers, by id or by a pattern such as 'box-1-*'; repeat it for more",
     },
+    fleet: {
+      type: 'string',
+      valueHint: 'F…',
+      description: "only in these fleets, by name or by a pattern such as 'team-*'; repeat it for more",
+    },
     json: { type: 'boolean', description: 'print JSON, for programs' },
   },
   details: [
@@ -37,14 +42,13 @@ export const token = defineCommand({
   examples: ['stopgate token alice --role operator', "stopgate token box-1 --role agent --worker 'box-1-*' --json"],
   run: async ({ flags, out }) => {
     const name = readId('token', flags.name);
-    const workers = flags.worker?.split(',');
-    const bad = workers?.find((worker) => !isIdOrPattern(worker));
-    if (bad !== undefined)
-      throw new AppError('input.bad', `--worker '${bad}' is not the id of a worker, or a pattern such as box-1-*`);
+    const workers = readPatterns('--worker', flags.worker, 'the id of a worker, or a pattern such as box-1-*');
+    const fleets = readPatterns('--fleet', flags.fleet, 'the name of a fleet, or a pattern such as team-*');
     const secret = randomBytes(secretBytes).toString('hex');
     const entry = {
       role: flags.role ?? 'read',
       ...(workers === undefined ? {} : { workers }),
+      ...(fleets === undefined ? {} : { fleets }),
       hash: hashOfToken(secret),
     };
     if (flags.json) await out.json({ name, token: secret, tokens: { [name]: entry } });
@@ -65,6 +69,14 @@ export const token = defineCommand({
     return 0;
   },
 });
+
+/** @throws AppError input.bad */
+function readPatterns(option: string, text: string | undefined, what: string): string[] | undefined {
+  const patterns = text?.split(',');
+  const bad = patterns?.find((each) => !isIdOrPattern(each));
+  if (bad !== undefined) throw new AppError('input.bad', `${option} '${bad}' is not ${what}`);
+  return patterns;
+}
 
 /** JSON that is also the yaml that people write. */
 const flowOf = (entry: object): string =>

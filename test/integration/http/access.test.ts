@@ -8,7 +8,7 @@ import { errorOf, useServer } from './server-fixture.ts';
 const http = useServer();
 
 const token = (name: string, role: AccessRole, workers: string[] | null = null): AccessToken => ({
-  ...{ name, role, workers, hashes: [hashOfToken(`secret-of-${name}`)] },
+  ...{ name, role, workers, fleets: null, hashes: [hashOfToken(`secret-of-${name}`)] },
 });
 const everyone = [
   token('reader', 'read'),

@@ -75,14 +75,22 @@ test('with a token set, requires it for everything but /healthz', async () => {
 });
 
 test('stays closed to others when its last token goes', async () => {
-  const tokens = [{ name: 'box', role: 'agent', workers: null, hashes: [hashOfToken('secret-1')] } as const];
+  const tokens = [
+    { name: 'box', role: 'agent', workers: null, fleets: null, hashes: [hashOfToken('secret-1')] } as const,
+  ];
   const { url } = await http.open({ publicUrl: 'https://stopgate.example.com', tokens: () => tokens });
   tokens.pop();
   expect((await ask(url, '/readyz')).status).toBe(401);
 });
 
 test('of two tokens the one that may do more counts', async () => {
-  const token = (role: 'read' | 'agent') => ({ name: role, role, workers: null, hashes: [hashOfToken(role)] });
+  const token = (role: 'read' | 'agent') => ({
+    name: role,
+    role,
+    workers: null,
+    fleets: null,
+    hashes: [hashOfToken(role)],
+  });
   const { url } = await http.open({ tokens: () => [token('read'), token('agent')] });
   const authorization = 'Bearer read';
   const { headers } = await ask(url, '/api/main/session', { headers: { authorization }, body: { token: 'read' } });

@@ -306,7 +306,7 @@ describe('a WebSocket follows the admission rules of requests', () => {
 
 test('a token that is taken away reads on neither here nor in the stream of the page; others do', async () => {
   const tokenOf = (name: string): AccessToken => ({
-    ...{ name, role: 'read', workers: null, hashes: [hashOfToken(`of-${name}`)] },
+    ...{ name, role: 'read', workers: null, fleets: null, hashes: [hashOfToken(`of-${name}`)] },
   });
   const tokens = [tokenOf('ann'), tokenOf('bob')];
   const guarded = await openHttpServer({

@@ -18,12 +18,18 @@ const hash = hashOfToken('h');
 
 test('a secret comes from a variable, a file with one a line, or as a hash', () => {
   writeFileSync(join(folder, 'two'), 'new\r\n old \n\n');
-  const text = `{ a: { role: read, env: A }, b: { role: agent, workers: [w1, "b-*"], file: two }, c: { role: operator, hash: "${hash}" } }`;
+  const text = `{ a: { role: read, env: A }, b: { role: agent, workers: [w1, "b-*"], fleets: [main], file: two }, c: { role: operator, hash: "${hash}" } }`;
   expect(tokensOf(text, { A: 'x' })).toEqual({
     tokens: [
-      { name: 'a', role: 'read', workers: null, hashes: [hashOfToken('x')] },
-      { name: 'b', role: 'agent', workers: ['w1', 'b-*'], hashes: [hashOfToken('new'), hashOfToken('old')] },
-      { name: 'c', role: 'operator', workers: null, hashes: [hash] },
+      { name: 'a', role: 'read', workers: null, fleets: null, hashes: [hashOfToken('x')] },
+      {
+        name: 'b',
+        role: 'agent',
+        workers: ['w1', 'b-*'],
+        fleets: ['main'],
+        hashes: [hashOfToken('new'), hashOfToken('old')],
+      },
+      { name: 'c', role: 'operator', workers: null, fleets: null, hashes: [hash] },
     ],
     faults: [],
   });
@@ -50,6 +56,7 @@ test.each([
   ['{ a: { role: read, env: A, file: b } }', /needs its secret in one of env, file and hash/],
   ['{ a: { role: boss, env: A } }', /"boss" is not/],
   ['{ a: { role: read, env: A, workers: ["a.b"] } }', /is not the id of a worker, or a pattern/],
+  ['{ a: { role: read, env: A, fleets: ["a.b"] } }', /is not the name of a fleet, or a pattern/],
   ['{ a: { role: read, hash: "sha256:12" } }', /is not a hash as "stopgate token" prints it/],
   ['{ "a b": { role: read, env: A } }', /a b/],
 ])('%s is refused', (text, message) => {
