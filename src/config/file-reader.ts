@@ -104,7 +104,7 @@ function toConfigFile(form: FileForm, raw: RawForm, folder: string): ConfigFile 
 }
 
 function toCommand(
-  { run, cwd, timeout, feedback, env }: NonNullable<FileForm['commands']>[string],
+  { run, cwd, timeout, feedback, inherit, env }: NonNullable<FileForm['commands']>[string],
   folder: string,
 ): CommandConfig {
   return {
@@ -112,6 +112,7 @@ function toCommand(
     cwd: cwd === undefined || cwd === 'worker' ? 'worker' : resolve(folder, cwd),
     timeoutMs: timeout ?? commandTimeoutMs,
     feedback: feedback ?? 'tail',
+    ...(inherit === undefined ? {} : { inherit }),
     ...(env === undefined ? {} : { env }),
   };
 }

@@ -23,8 +23,31 @@ export function findUnknownNames({ policies = {}, assign = [] }: RawForm, { comm
   return [...unknownCommands, ...unknownPolicies];
 }
 
-/** What can never work: two answers to who runs the checks, and files that are never in a worker's folder. */
-export function findImpossible({ policies = {} }: RawForm): Fault[] {
+/**
+ * What can never work: two answers to who runs the checks, files that are never in a worker's folder, and a secret of the
+ * service in a command, which an agent often wrote.
+ */
+export function findImpossible(raw: RawForm): Fault[] {
+  return [...findBadChecks(raw), ...findInheritedSecrets(raw)];
+}
+
+function findInheritedSecrets({ commands = {}, tokens = {}, escalation }: RawForm): Fault[] {
+  const secrets = new Set([...Object.values(tokens).map(({ env }) => env), escalation?.webhook?.secretEnv]);
+  return Object.entries(commands).flatMap(([name, { inherit = [] }]) =>
+    inherit.flatMap((variable, index) =>
+      secrets.has(variable)
+        ? [
+            {
+              path: ['commands', name, 'inherit', index],
+              message: `"${variable}" holds a secret of the service (tokens, or secretEnv of the webhook), which no command gets`,
+            },
+          ]
+        : [],
+    ),
+  );
+}
+
+function findBadChecks({ policies = {} }: RawForm): Fault[] {
   return Object.entries(policies).flatMap(([name, { runner, runners, checks = [] }]) => [
     ...(runner === undefined || runners === undefined
       ? []

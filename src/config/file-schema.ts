@@ -20,6 +20,10 @@ const natsSchema = z.string().refine(isNatsUrl, natsFault);
 const concurrencyMax = 1_000;
 
 const word = z.string().min(1);
+const variableName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'is not the name of a variable');
+/** Each is looked up at every start of the command. */
+const inheritMax = 100;
+
 const commandSchema = z.strictObject({
   run: z
     .array(z.string())
@@ -32,10 +36,12 @@ const commandSchema = z.strictObject({
     .enum(['tail', 'json', 'none'])
     .optional()
     .describe('tail (default): the last 2,000 characters of the output; json: stdout is the structured difference'),
-  env: z
-    .record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'is not the name of a variable'), z.string())
+  inherit: z
+    .array(variableName.refine((name) => !name.startsWith('STOPGATE_'), 'is one of our own, which may hold a token'))
+    .max(inheritMax)
     .optional()
-    .describe('variables in addition to those of the runner'),
+    .describe('variables of the service or runner that it gets, by name, beside PATH, HOME and the like'),
+  env: z.record(variableName, z.string()).optional().describe('variables with these values'),
 });
 
 const bytesPattern = /^(\d{1,15})(KiB|MiB|GiB|TiB)?$/;
@@ -181,6 +187,9 @@ export type RawForm = {
   readonly policies?: Record<string, { checks?: CheckForm[]; runner?: string; runners?: string[] }>;
   readonly strict?: boolean;
   readonly assign?: { policy: string }[];
+  readonly commands?: Record<string, { inherit?: string[] }>;
+  readonly tokens?: Record<string, { env?: string }>;
+  readonly escalation?: { webhook?: { secretEnv?: string } | null } | null;
   readonly releaseAfter?: unknown;
   readonly forget?: unknown;
 };

@@ -10,6 +10,8 @@ export type CommandConfig = {
   readonly cwd: 'worker' | string;
   readonly timeoutMs: number;
   readonly feedback: 'tail' | 'json' | 'none';
+  /** Names of the service's variables that it gets beside the basic ones. */
+  readonly inherit?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
 };
 

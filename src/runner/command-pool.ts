@@ -2,6 +2,7 @@
 import type { Logger } from '../log.ts';
 import { createSemaphore } from '../semaphore.ts';
 import { type CommandConfig, type CommandRequest, runCommand, unknownCommand } from './command.ts';
+import type { Environment } from './environment.ts';
 import { checkGit, type GitRequest, gitTimeoutMs } from './git/check.ts';
 import { createInterruption } from './interruption.ts';
 import { type Group, signalGroup } from './process-group.ts';
@@ -12,7 +13,7 @@ export type PoolSettings = {
   readonly roots: readonly string[];
   readonly baseDir: string;
   readonly commands: Readonly<Record<string, CommandConfig>>;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
   readonly processesMax: number;
 };
 type CommandPoolOptions = PoolSettings & { readonly log: Logger; readonly waitingMax: number };

@@ -1,5 +1,6 @@
 /** The `command` check: one program of the configuration, by name. Nothing that it runs comes over the wire. */
 import { formatDuration } from '../../machines/index.ts';
+import { basicVariables, type Environment, pickVariables } from './environment.ts';
 import { findFixedFolder, findWorkerFolder } from './folder.ts';
 import type { Interruption } from './interruption.ts';
 import { collectOutput, type FeedbackMode } from './output.ts';
@@ -15,6 +16,8 @@ export type CommandConfig = {
   readonly cwd: 'worker' | (string & {});
   readonly timeoutMs: number;
   readonly feedback: FeedbackMode;
+  /** Variables of the service that it gets beside the basic ones, by name. */
+  readonly inherit?: readonly string[] | undefined;
   readonly env?: Readonly<Record<string, string>> | undefined;
 };
 
@@ -23,7 +26,7 @@ export type CommandRequest = Extract<RunRequest, { kind: 'command' }>;
 export type CommandPlace = {
   readonly roots: readonly string[];
   readonly baseDir: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
   onStart(group: Group): void;
 };
 
@@ -41,7 +44,7 @@ export async function runCommand(
   // The folder may have been found just as the interruption came.
   if (stop.cause !== null) return findingOf({ by: stop.cause }, about);
   const output = collectOutput(config.feedback);
-  const env = environmentOf(place.env, request.env, config.env);
+  const env = environmentOf(place.env, request.env, config);
   const group = startGroup({ run: config.run, cwd: folder.path, env, onOutput: output.add }, stop);
   place.onStart(group);
   const end = await group.ended;
@@ -52,17 +55,16 @@ export async function runCommand(
 const findCommandFolder = (request: CommandRequest, { cwd }: CommandConfig, { roots, baseDir }: CommandPlace) =>
   cwd === 'worker' ? findWorkerFolder(request.cwd, { roots, baseDir }) : findFixedFolder(cwd, baseDir);
 
-/** Our environment without our own settings, which hold tokens; then the ids; the command's own variables win. */
-function environmentOf(ours: CommandPlace['env'], ids: RunIds, own: CommandConfig['env']): Record<string, string> {
-  const inherited = Object.entries(ours).filter(([key]) => !key.startsWith('STOPGATE_'));
-  const given = Object.entries({
+/** What tells it where things are, and what it inherits by name; then the ids; the command's own variables win. */
+function environmentOf(ours: Environment, ids: RunIds, { inherit = [], env }: CommandConfig): Record<string, string> {
+  const given = {
     STOPGATE_FLEET: ids.fleet,
     STOPGATE_WORKER: ids.worker,
     STOPGATE_TASK: ids.task,
     STOPGATE_ATTEMPT: ids.attempt,
-  });
-  const known = [...inherited, ...given].filter((it): it is [string, string] => typeof it[1] === 'string');
-  return { ...Object.fromEntries(known), ...own };
+  };
+  const asked = Object.entries(given).filter((it): it is [string, string] => typeof it[1] === 'string');
+  return { ...pickVariables(ours, [...basicVariables, ...inherit]), ...Object.fromEntries(asked), ...env };
 }
 
 /** Exit 0 is a pass, any other ordinary exit a fail; all else means that nobody could tell (protocol.md §8). */

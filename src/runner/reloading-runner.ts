@@ -14,12 +14,9 @@ export function createReloadingRunner(
   env: Io['env'],
   logger: Logger,
 ): ReloadingRunner {
-  const settingsOf = ({ roots, commands, concurrency, escalation }: ConfigFile): RunnerSettings => {
-    // The agent often wrote what a command runs, and must not be able to sign webhooks.
-    const secretEnv = escalation?.webhook?.secretEnv ?? null;
-    const commandEnv = secretEnv === null ? env : { ...env, [secretEnv]: undefined };
-    return { roots, commands, baseDir: dirname(config.filePath), env: commandEnv, processesMax: concurrency };
-  };
+  const settingsOf = ({ roots, commands, concurrency }: ConfigFile): RunnerSettings => ({
+    ...{ roots, commands, baseDir: dirname(config.filePath), env, processesMax: concurrency },
+  });
   const runner = createRunner({ ...settingsOf(config.file), log: logger });
   return { ...runner, configure: (file) => runner.configure(settingsOf(file)) };
 }

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import type { Logger } from '../log.ts';
 import type { CommandConfig } from './command.ts';
 import { createCommandPool, type PoolSettings } from './command-pool.ts';
+import type { Environment } from './environment.ts';
 import { checkFiles } from './files.ts';
 import { cancelled, type RunRequest, type RunResult, timed } from './request.ts';
 
@@ -13,8 +14,8 @@ export type RunnerSettings = {
   /** The folder of the configuration, absolute. */
   readonly baseDir: string;
   readonly commands: Readonly<Record<string, CommandConfig>>;
-  /** What commands inherit, except what begins with STOPGATE_. */
-  readonly env: Readonly<Record<string, string | undefined>>;
+  /** That of this process, of which a command gets a part (environment.ts). */
+  readonly env: Environment;
   /** Default 8. More of them wait, and their clocks start later. */
   readonly processesMax?: number | undefined;
 };

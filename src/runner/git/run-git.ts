@@ -1,13 +1,14 @@
 /** One git program, in an environment that names nothing to run and holds nothing secret. */
 import { delimiter, isAbsolute } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
+import { type Environment, pickVariables } from '../environment.ts';
 import { isInside, type WorkerPlace } from '../folder.ts';
 import type { Interruption, InterruptionCause } from '../interruption.ts';
 import { type Group, type GroupEnd, startGroup } from '../process-group.ts';
 import { quote } from '../request.ts';
 
 export type GitPlace = WorkerPlace & {
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
   onStart(group: Group): void;
 };
 
@@ -98,8 +99,7 @@ function environmentOf({ env, roots }: GitPlace, workTree: string): Env {
   const folders = (env.PATH ?? '/usr/local/bin:/usr/bin:/bin').split(delimiter);
   const isForeign = (folder: string) => ![workTree, ...roots].some((root) => isInside(root, folder));
   const path = folders.filter((folder) => isAbsolute(folder) && isForeign(folder)).join(delimiter);
-  const kept = keptVariables.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]] as const]));
-  return { ...Object.fromEntries(kept), PATH: path, ...fixed };
+  return { ...pickVariables(env, keptVariables), PATH: path, ...fixed };
 }
 
 function failureText(end: GroupEnd, stderr: string): string {

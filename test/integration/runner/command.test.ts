@@ -82,14 +82,22 @@ test('arguments are not interpreted by a shell', async () => {
 describe('the environment', () => {
   const check = node('console.log(JSON.stringify(process.env))', { feedback: 'json' });
 
-  test("has ours without our settings, who asks, and the command's own", async () => {
-    const env = { PATH: '/bin', STOPGATE_TOKEN: 'secret', STOPGATE_WORKER: 'old', LEFT_OUT: undefined };
-    const { runner, cwd } = await createWorkspace({ check: { ...check, env: { CI: '1' } } }, { env });
+  test('has no secret of ours: where things are, who asks, and what the command names', async () => {
+    const secrets = {
+      STOPGATE_TOKEN: 'secret',
+      CI_TOKEN: 'secret',
+      AWS_SECRET_ACCESS_KEY: 'secret',
+      NODE_OPTIONS: '-h',
+    };
+    const env = { ...secrets, PATH: '/bin', DATABASE_URL: 'sqlite:', STOPGATE_WORKER: 'old', LANG: undefined };
+    const named = { inherit: ['DATABASE_URL', 'JAVA_HOME'], env: { CI: '1' } };
+    const { runner, cwd } = await createWorkspace({ check: { ...check, ...named } }, { env });
     const ids = { fleet: 'main', worker: 'w1', task: null, attempt: 'a1' };
     const request = { kind: 'command', name: 'check', cwd, timeoutMs: null, env: ids } as const;
     const result = await runner.run(request, new AbortController().signal);
     expect(result.feedback).toEqual({
       PATH: '/bin',
+      DATABASE_URL: 'sqlite:',
       STOPGATE_FLEET: 'main',
       STOPGATE_WORKER: 'w1',
       STOPGATE_ATTEMPT: 'a1',

@@ -38,11 +38,26 @@ describe('an unknown key', () => {
     ['commands: { a: { run: [x], timeoutMs: 3 } }', '1:28 unknown key "timeoutMs"; did you mean "timeout"?'],
     ['assign: [{ policy: default, agnt: x }]', '1:29 unknown key "agnt"; did you mean "agent"?'],
     ['escalation: { webhook: { uri: x } }', '1:26 unknown key "uri"; did you mean "url"?'],
-    ['commands: { a: { run: [x], zzz: 3 } }', '1:28 unknown key "zzz"; known keys: run, cwd, timeout, feedback, env'],
+    [
+      'commands: { a: { run: [x], zzz: 3 } }',
+      '1:28 unknown key "zzz"; known keys: run, cwd, timeout, feedback, inherit, env',
+    ],
     ['token: abc', '1:1 unknown key "token"; secrets do not belong here: set STOPGATE_TOKEN or pass --token'],
     ['a: &a {}\n<<: *a', '2:1 merge keys ("<<") are not part of YAML 1.2; repeat the map with an alias instead'],
   ])('in %j is found at its place', (text, problem) => {
     expect(problemsOf(text)).toContain(problem);
+  });
+});
+
+describe('a secret of the service in a command', () => {
+  test.each([
+    ['tokens: { ci: { role: read, env: CI_TOKEN } }', 'CI_TOKEN', '"CI_TOKEN" holds a secret of the service'],
+    ['escalation: { webhook: { url: "http://h/", secretEnv: KEY } }', 'KEY', '"KEY" holds a secret of the service'],
+    ['fleet: a', 'STOPGATE_TOKEN', 'is one of our own, which may hold a token'],
+  ])('beside %s', (rest, name, problem) => {
+    const text = (inherited: string) => `commands: { t: { run: [x], inherit: [${inherited}] } }\n${rest}\n`;
+    expect(problemsOf(text('JAVA_HOME'))).toEqual([]);
+    expect(problemsOf(text(`JAVA_HOME, ${name}`))).toEqual([expect.stringContaining(problem)]);
   });
 });
 
