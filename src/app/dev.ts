@@ -47,7 +47,9 @@ export async function serveEmbedded(config: Config, options: DevOptions, io: Io)
       rulesMax: options.rulesMax,
       operatorToken: operatorTokenIn(server.credentials('operator')),
       async onReady(ready, fleets) {
-        const { nats, http, fleet } = ready;
+        const { nats, fleet } = ready;
+        // At a wildcard address it is reached at loopback, too, and clients believe no other.
+        const http = ready.http?.replace(/\/\/(?:0\.0\.0\.0|\[::\]):/, '//127.0.0.1:') ?? null;
         writeFileSync(serviceFile, `${JSON.stringify({ nats, http, fleet, pid: process.pid })}\n`, { mode: 0o600 });
         return options.hints
           ? hintsFor({ config, http, worker: await newWorker(fleets, config.fleet), program: programName(io.env) })

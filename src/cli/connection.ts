@@ -2,6 +2,7 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { loadConfig, refuseOtherService } from '../config/config.ts';
+import { givenCredentials } from '../config/own-address.ts';
 import { defaultCredentials } from '../config/store.ts';
 import { folderOfServer } from '../nats/embedded/server-name.ts';
 import { privateInbox } from '../nats/permissions.ts';
@@ -28,7 +29,7 @@ export async function resolvePlace(
   // These commands do not use HTTP, so a bad address in a variable must not stop them.
   const resolved = await loadConfig({ flags: { nats, creds, fleet, config, http: 'off' }, cwd, env });
   refuseOtherService(resolved);
-  const credsFile = as === 'agent' ? (resolved.creds ?? undefined) : defaultCredentials(resolved, 'operator');
+  const credsFile = as === 'agent' ? givenCredentials(resolved) : defaultCredentials(resolved, 'operator');
   // Credentials that we found are the operator's, and nobody else may hear its answers; given ones may be anyone's.
   const inboxPrefix = credsFile !== undefined && resolved.creds === null ? privateInbox : undefined;
   return {

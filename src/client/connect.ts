@@ -4,6 +4,7 @@
  */
 import type { AttemptFields, Decision, TaskDetail, WorkerView } from '../../machines/index.ts';
 import { loadConfig, refuseOtherService } from '../config/config.ts';
+import { givenCredentials } from '../config/own-address.ts';
 import { defaultCredentials } from '../config/store.ts';
 import { type ClientLink, openClientLink } from '../nats/client-link.ts';
 import { privateInbox } from '../nats/permissions.ts';
@@ -80,7 +81,7 @@ export async function connect(options: ConnectOptions = {}): Promise<Client> {
   });
   refuseOtherService(config);
   const target = { url: config.nats, fleet: config.fleet, name };
-  const credsFile = role === 'agent' ? (config.creds ?? undefined) : defaultCredentials(config, role);
+  const credsFile = role === 'agent' ? givenCredentials(config) : defaultCredentials(config, role);
   // Replies to an operator go to a private inbox, as on the command line. The fast path replies where anyone can listen.
   const isOperator = role === 'operator' && config.creds === null && credsFile !== undefined;
   const link = await openClientLink({ ...target, credsFile, ...(isOperator ? { inboxPrefix: privateInbox } : {}) });

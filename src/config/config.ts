@@ -54,6 +54,10 @@ export type Config = Omit<Options, 'fleets'> & {
   readonly store: Store | null;
   /** No NATS server was given: `nats` is where one usually listens. */
   readonly natsIsDefault: boolean;
+  /** Only a file that was found in the folder, and may be of anybody, names it: see own-address.ts. */
+  readonly natsIsFound: boolean;
+  readonly httpIsFound: boolean;
+  readonly credsIsFound: boolean;
 };
 
 export type Surroundings = {
@@ -75,12 +79,19 @@ export async function loadConfig(surroundings: Surroundings = {}): Promise<Confi
   const { random = Math.random, ownFile = serving } = surroundings;
   const opened = await openFile(flags, cwd, env);
   const store = findStore(cwd, home);
+  const nameInFile = (option: Option) => describePosition(opened.locate([option]), opened.path);
+  const ofFile: Source = { values: writtenIn(opened.file), nameOf: nameInFile };
+  const ofStore: Source = {
+    values: serving ? {} : valuesOfService(store),
+    nameOf: () => '.stopgate/service.json',
+  };
+  const defaults: Source = { values: defaultsWith(random), nameOf: (option) => `default ${option}` };
   const sources: readonly Source[] = [
     { values: flags, nameOf: (option) => `--${option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}` },
     { values: valuesOf(env), nameOf: (option) => variables[option] },
-    { values: writtenIn(opened.file), nameOf: (option) => describePosition(opened.locate([option]), opened.path) },
-    { values: serving ? {} : valuesOfService(store), nameOf: () => '.stopgate/service.json' },
-    { values: defaultsWith(random), nameOf: (option) => `default ${option}` },
+    ofFile,
+    ofStore,
+    defaults,
   ];
   const { options, problems } = resolveOptions(sources, opened.file.tokens.length > 0);
   // A client does not fail because of a typo in rules that are not its own: it warns, and uses the other sources.
@@ -92,6 +103,11 @@ export async function loadConfig(surroundings: Surroundings = {}): Promise<Confi
     throw new AppError('config.bad', lines.join('\n'), { issues: problems });
   }
   const isGiven = (option: Option, among: readonly Source[]) => among.some(({ values }) => values[option] != null);
+  const isFound = (option: Option) => {
+    const origin = sources.find(({ values }) => values[option] != null)?.values;
+    const isUsual = origin?.[option] === defaults.values[option];
+    return !isUsual && ((origin === ofFile.values && !isOwnFile) || origin === ofStore.values);
+  };
   const fleetIsGiven = isGiven('fleet', sources.slice(0, -1));
   const fleets = selectFleets({ fleet: options.fleet, fleetIsGiven }, options.fleets);
   const unbound = serving ? tokensWithoutFleets(opened, { fleets, shard: options.shard }) : [];
@@ -115,6 +131,7 @@ export async function loadConfig(surroundings: Surroundings = {}): Promise<Confi
       ...(serving ? shortToken(options) : []),
     ]),
     store,
+    ...{ natsIsFound: isFound('nats'), httpIsFound: isFound('http'), credsIsFound: isFound('creds') },
     natsIsDefault: !isGiven('nats', sources.slice(0, -1)),
   });
 }

@@ -2,11 +2,12 @@
  * The `.stopgate` folder, where `stopgate dev` keeps its log, its addresses and credentials, so that commands and hooks
  * find it without options. This file only reads it.
  */
-import { accessSync, constants, readFileSync, statSync } from 'node:fs';
+import { accessSync, constants, readFileSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { isId } from '../../machines/values/id.ts';
-import { isNatsUrl, readHttpAddress } from './values.ts';
+import { givenCredentials } from './own-address.ts';
+import { isLoopback, isNatsUrl, readHttpAddress } from './values.ts';
 
 const storeName = '.stopgate';
 
@@ -56,8 +57,9 @@ function readService(path: string, cwd: string): ServiceFile | null {
 /** Null: it is not valid. */
 function toService(data: unknown): ServiceFile | null {
   const { nats, http, fleet, pid } = data as Readonly<Record<keyof ServiceFile, unknown>>;
-  if (typeof nats !== 'string' || !isNatsUrl(nats)) return null;
-  if (http !== null && (typeof http !== 'string' || readHttpAddress(http) === undefined)) return null;
+  // The server that dev starts listens on loopback: any other address was written by somebody else.
+  if (typeof nats !== 'string' || !isNatsUrl(nats) || !isLoopback(toUrl(nats)?.hostname ?? '')) return null;
+  if (http !== null && (typeof http !== 'string' || !isLoopback(readHttpAddress(http)?.host ?? ''))) return null;
   if (typeof fleet !== 'string' || !isId(fleet)) return null;
   return Number.isSafeInteger(pid) && (pid as number) > 0 ? { nats, http, fleet, pid: pid as number } : null;
 }
@@ -66,29 +68,35 @@ export type Role = 'operator' | 'service' | 'runner' | 'check';
 
 /**
  * The credentials to connect with: those that were given; else those of the store for `role`, if `nats` is the store's
- * own server, so that no other server ever sees them. Undefined: none, connect as an agent.
+ * own server, so that no other server ever sees them. Undefined: none, connect as an agent. @throws AppError config.bad
  */
 export function defaultCredentials(
-  { nats, creds, store }: { readonly nats: string; readonly creds: string | null; readonly store: Store | null },
+  config: Parameters<typeof givenCredentials>[0] & { readonly store: Store | null },
   role: Role,
 ): string | undefined {
-  if (creds !== null) return creds;
+  const { nats, creds, store } = config;
+  if (creds !== null) return givenCredentials(config);
   if (store === null || store.service === null || !isSameServer(nats, store.service.nats)) return undefined;
   const path = join(store.folder, 'credentials', `${role}.json`);
   try {
     accessSync(path, constants.R_OK);
-    return path;
+    // A link in a checkout could lead to any file of the user.
+    return realpathSync(path) === join(realpathSync(dirname(store.folder)), '.stopgate/credentials', `${role}.json`)
+      ? path
+      : undefined;
   } catch {
     return undefined;
   }
 }
 
+function toUrl(text: string): URL | null {
+  const url = text.includes('://') ? text : `nats://${text}`;
+  return URL.canParse(url) ? new URL(url) : null;
+}
+
 /** A URL with a user in it is never the same: it has its own credentials. */
 function isSameServer(one: string, other: string): boolean {
-  const [here, there] = [one, other].map((text) => {
-    const url = text.includes('://') ? text : `nats://${text}`;
-    return URL.canParse(url) ? new URL(url) : null;
-  });
+  const [here, there] = [one, other].map(toUrl);
   if (!here || !there || here.username !== '') return false;
   const address = ({ protocol, hostname, port }: URL) => `${protocol}//${hostname.toLowerCase()}:${port || '4222'}`;
   return address(here) === address(there);

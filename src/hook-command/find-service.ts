@@ -30,7 +30,10 @@ function ownService(file: string, cwd: string): string | undefined {
     const owners = [process.getuid?.(), statSync(cwd).uid];
     if (process.getuid !== undefined && !owners.includes(statSync(file).uid)) return undefined;
     const { http } = JSON.parse(text) as { http?: unknown };
-    return typeof http === 'string' ? http : undefined;
+    // Any other address was not written by dev.
+    return typeof http === 'string' && /^http:\/\/(?:127\.\d+\.\d+\.\d+|localhost|\[::1\])(?::\d+)?$/.test(http)
+      ? http
+      : undefined;
   } catch {
     return undefined; // it is being written
   }

@@ -6,7 +6,10 @@ export type HookOptions = {
   readonly agent: HookAgent;
   /** `http://host:port`, without a slash at its end. */
   readonly http: string;
+  /** Undefined too where only the files of the folder name the service: see `withheld`. */
   readonly token: string | undefined;
+  /** Where the token was not sent. */
+  readonly withheld: string | null;
   /** Undefined: the body names it. */
   readonly event: string | undefined;
   readonly worker: string | undefined;
@@ -31,6 +34,8 @@ export type HookWaits = {
   readonly sessionMs: number;
 };
 const hookWaits: HookWaits = { serviceMs: 2_000, serviceAgainMs: 15_000, sessionMs: 2_000 };
+
+const usual = '127.0.0.1:4280';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -58,10 +63,15 @@ export async function readOptions(argv: readonly string[], env: Env, cwd: string
     throw new Error(`--on-unreachable '${onUnreachable}' is neither allow nor block`);
   if (wake && agent.wake === undefined) throw new Error(`--wake is for claude: ${name} has no hooks that wake it`);
   if (agent.isScript && (worker ?? '') === '') throw new Error(`${name} needs the name of its worker: --worker W`);
+  const given = values.http ?? nonEmpty(env.STOPGATE_HTTP);
+  const found = given === undefined ? await find(cwd) : undefined;
+  const http = readHttp(given ?? found ?? usual);
+  const token = readToken(nonEmpty(env[values['token-env'] ?? 'STOPGATE_TOKEN']));
+  // A checkout may name any server: src/config/own-address.ts says more.
+  const isKnown = found === undefined || http === readHttp(usual);
   return {
     ...{ name, agent, event, worker, policy, fleet, autostart, onUnreachable, wake, waits: hookWaits },
-    http: readHttp(values.http ?? nonEmpty(env.STOPGATE_HTTP) ?? (await find(cwd)) ?? '127.0.0.1:4280'),
-    token: readToken(nonEmpty(env[values['token-env'] ?? 'STOPGATE_TOKEN'])),
+    ...{ http, token: isKnown ? token : undefined, withheld: isKnown || token === undefined ? null : http },
     timeoutMs: timeout === undefined ? undefined : readDuration(timeout),
   };
 }

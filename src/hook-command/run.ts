@@ -57,6 +57,10 @@ export async function runHook(argv: readonly string[], io: HookIo): Promise<numb
     return 1;
   }
   const note = (text: string) => void io.stderr.write(`stopgate: ${text.replace(/\p{Cc}+/gu, ' ')}\n`);
+  if (options.withheld !== null)
+    note(
+      `only the files of this folder name ${options.withheld}, so it does not get your token; if you trust it, name it: --http ${options.withheld} or STOPGATE_HTTP`,
+    );
   try {
     if (options.wake) return await wake(options, io, note);
     return print(await judge(options, io, note), options, io);

@@ -14,6 +14,7 @@ import { type Agent, agents } from '../../agents/index.ts';
 import { findProgram } from '../../agents/setup/installed.ts';
 import type { Places } from '../../agents/setup/places.ts';
 import { type Config, loadConfig } from '../../config/config.ts';
+import { tokenForHttp } from '../../config/own-address.ts';
 import { AppError } from '../../errors.ts';
 import { clean } from '../../terminal/text.ts';
 import { type Context, defineCommand } from '../command.ts';
@@ -109,6 +110,7 @@ async function examine(
   const runsDryTurn = isNamed && !quick && dryTurn !== null;
   const findings = [...problems, ...(await check({ ...context, policies, runsDryTurn }))];
   const session = readSession(name, lines, places);
+  tokenForHttp(config, session.token); // it is asked with the token of the hooks
   if (service.http !== null && lines.length > 0) findings.push(...(await checkPlace(service.http, session, config)));
   findings.push(...(await askWorkers(name, scopes, examination)));
   if (isNamed && !quick) {

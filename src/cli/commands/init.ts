@@ -19,6 +19,7 @@ import type { Places, Scope } from '../../agents/setup/places.ts';
 import { writeSettings } from '../../agents/setup/settings-file.ts';
 import type { LineSetup, SettingsSetup, Setup } from '../../agents/setup/setup.ts';
 import { type Config, loadConfig } from '../../config/config.ts';
+import { tokenForHttp } from '../../config/own-address.ts';
 import { isLoopback } from '../../config/values.ts';
 import { AppError } from '../../errors.ts';
 import type { Flags } from '../argument-types.ts';
@@ -241,6 +242,8 @@ async function readLine(
   const tokenEnv = flags['token-env'] ?? (isTokenKnown ? 'STOPGATE_TOKEN' : undefined);
   if (tokenEnv !== undefined && !/^[A-Za-z_]\w*$/.test(tokenEnv))
     throw new AppError('input.bad', `--token-env '${tokenEnv}' is not the name of a variable`);
+  // Its hooks would send the token there from now on.
+  if (tokenEnv !== undefined) tokenForHttp(config, `$${tokenEnv}`);
   const form = readForm(name, setup, { flags, io }, { scope, url: http.url, tokenEnv });
   if (policy !== undefined && !flags.remove && isUnknownPolicy(policy, await findPolicies(config, http.url)))
     note(`stopgate: there is no policy ${policy} yet: until you add it, sessions that name it get default`);

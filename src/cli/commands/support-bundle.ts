@@ -4,6 +4,7 @@ import { arch, cpus, platform, release, totalmem } from 'node:os';
 import { resolve } from 'node:path';
 import { askHttp } from '../../agents/doctor/ask-http.ts';
 import { type Config, loadConfig } from '../../config/config.ts';
+import { tokenForHttp } from '../../config/own-address.ts';
 import { defaultCredentials } from '../../config/store.ts';
 import { AppError } from '../../errors.ts';
 import { describeSystemError } from '../../system-error.ts';
@@ -101,7 +102,7 @@ async function describeService(config: Config) {
   const { url } = config.http ?? { url: null };
   const ask = async (path: string) => {
     if (url === null) return { unknown: 'http is off' };
-    const reply = await askHttp(`${url}${path}`, config.token);
+    const reply = await askHttp(`${url}${path}`, tokenForHttp(config, config.token));
     return typeof reply === 'string' ? { unknown: reply } : { status: reply.status, body: reply.body ?? reply.text };
   };
   const [readiness, api, metrics] = [await ask('/readyz'), await ask('/api'), await ask('/metrics')];

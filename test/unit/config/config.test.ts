@@ -226,7 +226,9 @@ describe('credentials', () => {
   test('that were named go before those of the store', async () => {
     putService();
     put('.stopgate/credentials/operator.json', '{}');
-    expect(defaultCredentials(await load({ flags: { creds: 'mine' } }), 'operator')).toBe(inHome('mine'));
+    expect(defaultCredentials(await load({ flags: { nats: '127.0.0.1:5001', creds: 'mine' } }), 'operator')).toBe(
+      inHome('mine'),
+    );
   });
 
   test('are none where no service runs', async () => {

@@ -1,0 +1,53 @@
+/**
+ * Which addresses may get a secret of the user. Whoever runs a command in a checkout has not read its files: a stopgate.yaml
+ * or a `.stopgate/service.json` in it may name any server, also one on this machine, and owner and mode say nothing, since
+ * `git clone` writes as the user. So an address that only the files of a folder name gets no token and no credentials but
+ * those that lie in the same folder (docs/security.md).
+ */
+import { realpathSync } from 'node:fs';
+import { dirname, sep } from 'node:path';
+import { AppError } from '../errors.ts';
+
+/** A token for HTTP, as it may be sent to `http`. Null: none. @throws AppError config.bad */
+export function tokenForHttp(
+  { http, httpIsFound }: { readonly http: { readonly url: string } | null; readonly httpIsFound: boolean },
+  token: string | null,
+): string | null {
+  if (token === null || http === null || !httpIsFound) return token;
+  throw refusal('token', http.url, `--http ${http.url} or STOPGATE_HTTP=${http.url}`);
+}
+
+/** Credentials that were given, as they may be sent to `nats`. Undefined: none. @throws AppError config.bad */
+export function givenCredentials({
+  nats,
+  creds,
+  natsIsFound,
+  credsIsFound,
+  filePath,
+}: {
+  readonly nats: string;
+  readonly creds: string | null;
+  readonly natsIsFound: boolean;
+  readonly credsIsFound: boolean;
+  readonly filePath: string;
+}): string | undefined {
+  if (creds === null) return undefined;
+  if (!natsIsFound || (credsIsFound && isReallyIn(creds, dirname(filePath)))) return creds;
+  const url = nats.replace(/[^/,\s]*@/g, '***@');
+  throw refusal(`credentials in '${creds}'`, url, `--nats ${url} or STOPGATE_NATS=${url}`);
+}
+
+const refusal = (secret: string, url: string, mend: string): AppError =>
+  new AppError(
+    'config.bad',
+    `only the files of this folder name ${url}, so it does not get your ${secret}; if you trust that server, name it yourself, with ${mend}`,
+  );
+
+/** Also through links. What is not there is in no folder, and cannot be read either. */
+function isReallyIn(path: string, folder: string): boolean {
+  try {
+    return realpathSync(path).startsWith(`${realpathSync(folder)}${sep}`);
+  } catch {
+    return false;
+  }
+}
