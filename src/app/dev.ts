@@ -9,6 +9,7 @@ import type { FleetDirectory } from '../http/fleet-directory.ts';
 import { probeAddress } from '../http/probe-address.ts';
 import type { Logger } from '../log.ts';
 import { openEmbeddedServer } from '../nats/embedded/embedded-server.ts';
+import { requireOwnStore } from '../nats/embedded/own-store.ts';
 import type { Io } from '../terminal/process-io.ts';
 import { serve } from './serve.ts';
 
@@ -30,6 +31,7 @@ export async function serveEmbedded(config: Config, options: DevOptions, io: Io)
   // Before the store is made, so that a refused start leaves none behind.
   if (http !== null && !existsSync(storeDir)) await probeAddress(http);
   mkdirSync(storeDir, { recursive: true, mode: 0o700 });
+  requireOwnStore(storeDir);
   // The log and the credentials must not be committed.
   writeFileSync(join(storeDir, '.gitignore'), '*\n');
   const server = await openEmbeddedServer({

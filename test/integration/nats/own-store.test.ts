@@ -1,0 +1,55 @@
+/** A store that somebody else has made, or may change, is not taken over. */
+import { existsSync, readdirSync } from 'node:fs';
+import { chmod, chown, mkdir, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { requireOwnStore } from '../../../src/nats/embedded/own-store.ts';
+import { runCommand } from '../../support/command.ts';
+import { makeFolder } from '../../support/deployment.ts';
+
+const stranger = 12_345;
+const isRoot = process.geteuid?.() === 0;
+
+async function makeStore() {
+  const folder = await makeFolder();
+  onTestFinished(() => folder.remove());
+  const store = join(folder.path, '.stopgate');
+  await mkdir(join(store, 'credentials'), { recursive: true, mode: 0o700 });
+  return { store, cwd: folder.path };
+}
+
+test('one that is ours alone is taken', async () => {
+  const { store } = await makeStore();
+  expect(() => requireOwnStore(store)).not.toThrow();
+});
+
+test('one that others can write is refused, before anything is written into it', async () => {
+  const { store, cwd } = await makeStore();
+  await chmod(store, 0o777);
+  const ended = await runCommand(['dev', '--http', 'off', '--port', '0'], { cwd });
+  expect(ended.code).toBe(2);
+  expect(ended.stderr).toContain(`'${store}' can be written by other users, so it cannot be the store of this service`);
+  expect(readdirSync(store)).toEqual(['credentials']);
+});
+
+test.runIf(isRoot)('one of another user is refused, and what another user has put into ours', async () => {
+  const { store } = await makeStore();
+  await writeFile(join(store, 'nats-server.conf'), '');
+  await chown(join(store, 'nats-server.conf'), stranger, stranger);
+  expect(() => requireOwnStore(store)).toThrow(`nats-server.conf' belongs to another user (${stranger})`);
+  await chown(store, stranger, stranger);
+  expect(() => requireOwnStore(store)).toThrow(`'${store}' belongs to another user (${stranger})`);
+});
+
+test.runIf(isRoot)('a link counts as what it leads to', async () => {
+  const { store, cwd } = await makeStore();
+  const elsewhere = join(cwd, 'elsewhere');
+  await mkdir(elsewhere, { mode: 0o700 });
+  await symlink(elsewhere, join(store, 'jetstream'));
+  expect(() => requireOwnStore(store)).not.toThrow();
+  await chown(elsewhere, stranger, stranger);
+  expect(() => requireOwnStore(store)).toThrow(`jetstream' leads to what belongs to another user (${stranger})`);
+  await symlink(elsewhere, join(cwd, 'link'));
+  expect(() => requireOwnStore(join(cwd, 'link'))).toThrow(`link' leads to what belongs to another user`);
+  expect(existsSync(elsewhere)).toBe(true);
+});
