@@ -148,7 +148,7 @@ const pause = fc.oneof(
 type LogLine = { readonly at: string; readonly subject: string; readonly data: object };
 
 /** A log of fleet `main`, in its order, as `stopgate replay` reads it. */
-const randomLines = (length: number): fc.Arbitrary<readonly LogLine[]> =>
+export const randomLines = (length: number): fc.Arbitrary<readonly LogLine[]> =>
   fc
     .array(
       fc.tuple(

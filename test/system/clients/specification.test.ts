@@ -1,6 +1,6 @@
 /**
- * The specification of log, fold, snapshots, cut and takeover (test/specification/Log.tla), checked by TLC in a small form:
- * every order of the steps of two replicas up to so many entries. Each invariant catches a bug that is planted in the
+ * The specification of log, fold, snapshots, cut and takeover (test/system/specification/Log.tla), checked by TLC in a
+ * small form: every order of the steps of two replicas up to so many entries. Each invariant catches a bug that is planted in the
  * specification. Takes Java, and TLC from Python's package index.
  */
 import { execFile } from 'node:child_process';
@@ -46,7 +46,7 @@ test.each<[bug: string, invariant: (typeof invariants)[number], form: Form]>([
 async function check({ replicas, attempts, entries }: Form, bug: string, names: readonly string[]): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'stopgate-tlc-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  await copyFile(join(root, 'test/specification/Log.tla'), join(folder, 'Log.tla'));
+  await copyFile(join(root, 'test/system/specification/Log.tla'), join(folder, 'Log.tla'));
   const values = (letter: string, count: number) =>
     Array.from({ length: count }, (_, index) => `${letter}${index}`).join(', ');
   await writeFile(

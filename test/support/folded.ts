@@ -1,0 +1,60 @@
+/** What lines of a log fold to, as far as the rules say it: decisions and states, without the texts. */
+import { createReplay, type FleetView, type ReplayLine } from '../../machines/index.ts';
+
+export type Folded = {
+  /** The numbers of the lines that were refused, from 1. */
+  readonly badLines: readonly number[];
+  readonly results: readonly string[];
+  readonly views: readonly unknown[];
+};
+
+/** @throws Error where the log needs rules that are not known */
+export function foldLines(lines: readonly string[]): Folded {
+  const replay = createReplay();
+  const badLines = lines.flatMap((line, index) => (replay.fold(line) === null ? [] : [index + 1]));
+  const results = [...replay.take(), ...replay.open()].map(describe);
+  const fault = replay.fault();
+  if (fault !== null) throw new Error(fault);
+  return { badLines, results, views: Object.values(replay.view().fleets).map(statesOf) };
+}
+
+/** A decision without its texts, which are no rules. */
+function describe(line: ReplayLine): string {
+  if (!('worker' in line)) return `${line.taskId} ${line.attempt} ${line.action}`;
+  if (line.decision === null) return `${line.worker} ${line.attempt} open`;
+  const { worker, tasks, attempt, at, decision, action, cause, state, retry, keepAlives, policy, verdicts } = line;
+  const counts = `${retry.count}/${retry.max} ${keepAlives.count}/${keepAlives.max}`;
+  return `${at} ${worker} [${tasks}] ${attempt} ${decision} ${action} ${cause} ${state} ${counts} ${policy.name}@${policy.seq} ${verdicts.at(-1)?.guard}`;
+}
+
+function statesOf({ workers, tasks, queues }: FleetView): unknown {
+  return [
+    Object.values(workers).map(
+      ({
+        worker,
+        state,
+        presence,
+        agent,
+        tasks: held,
+        policy,
+        queue,
+        retry,
+        keepAlives,
+        plan,
+        calls,
+        lastSeen,
+        refused,
+      }) => [
+        ...[worker, state, presence, agent, held, policy, queue, retry, keepAlives, plan, calls, lastSeen],
+        refused.map(({ at, type }) => [at, type]),
+      ],
+    ),
+    Object.values(tasks).map(
+      ({ task, state, worker, queue, after, outcome, plan, judged, iteration, hooks, checkpoints }) => [
+        ...[task, state, worker, queue, after, outcome, plan, judged, iteration, hooks],
+        checkpoints.map(({ checkpoint }) => checkpoint),
+      ],
+    ),
+    queues,
+  ];
+}

@@ -1,0 +1,30 @@
+/**
+ * The fold of this commit is that of the commits before it: random logs fold to the states of the baseline, unless the
+ * rules' version went up (protocol.md §15).
+ */
+import { expect, test } from 'vitest';
+import { releasedRules } from '../../../machines/index.ts';
+import { compareGroup, foldGroup, groupLine, groups, readBaseline } from '../../support/fold-baseline.ts';
+import { sample } from '../../support/random.ts';
+
+test.each(releasedRules.map(({ version }) => version))(
+  'version %d of the rules: equal logs, equal states',
+  (version) => {
+    const baseline = readBaseline(version);
+    expect(baseline).toHaveLength(groups.length);
+    for (const group of sample(groups, 10, 'groups'))
+      expect(compareGroup(group, version, baseline[group] ?? '')).toBeNull();
+  },
+  120_000,
+);
+
+test('what differs is named: another state by its seed, and another log as such', () => {
+  const { logs, states } = foldGroup(3, 1);
+  const changed = states.with(7, '000000');
+  expect(compareGroup(3, 1, groupLine({ logs, states: changed }))).toMatch(
+    /^the log of seed 67 folds to another state/,
+  );
+  expect(compareGroup(3, 1, groupLine({ logs: '000000', states }))).toMatch(
+    /^the random logs of seeds 60 to 79 are others/,
+  );
+});
