@@ -31,7 +31,7 @@ export type PendingCheck = {
   readonly deadlineMs: number;
 } & (
   | { readonly by: 'checks'; readonly check: EffectfulCheck }
-  | { readonly by: 'hooks'; readonly key: string; readonly remote: string }
+  | { readonly by: 'hooks'; readonly task: string; readonly key: string; readonly remote: string }
 );
 
 export type Attempt = {

@@ -41,7 +41,8 @@ function judgeTask(scope: GuardScope, task: TaskFacts, work: Work): GuardResult 
   if (outcome.kind === 'pending') {
     const { key, name } = outcome;
     const pending = pendingSince(attempt, { name, timeoutMs: checkTimeoutMs, onRunner: false });
-    const check = { by: 'hooks', key: `${task.task}:${key}`, remote: name, ...pending } as const;
+    const hook = { task: task.task, key: `${task.task}:${key}`, remote: name };
+    const check = { by: 'hooks', ...hook, ...pending } as const;
     return { kind: 'pending', detail: `${of}asked ${name}`, input: place, check };
   }
   const { runs } = outcome;

@@ -33,7 +33,8 @@ async function runOf(
   how: Pick<CheckTimes, 'signal' | 'onStarted'>,
 ): Promise<RunResult> {
   const { timeoutMs } = pending;
-  const remote = (name: string) => askRemote(context, name, questionOf(context.fleet, worker, attempt), timeoutMs);
+  const remote = (name: string) =>
+    askRemote(context, name, questionOf(context.fleet, worker, attempt, pending), timeoutMs);
   if (pending.by === 'hooks') return remote(pending.remote);
   if (pending.check.kind === 'remote') return remote(pending.check.remote);
   const times = { ...how, startTimeoutMs: pending.deadlineMs - pending.sinceMs, timeoutMs };

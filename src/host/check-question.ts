@@ -4,13 +4,15 @@ import {
   cutMiddle,
   type Evaluation,
   type Fleet,
+  type PendingCheck,
   promisesOf,
   type WorkerContext,
 } from '../../machines/index.ts';
 
-/** About a worker that wants to stop. */
-export function questionOf(fleet: Fleet, worker: WorkerContext, attempt: string): object {
-  return question(fleet, { worker, task: worker.tasks.at(-1) ?? null, attempt, fields: worker.attempt?.fields ?? {} });
+/** About a worker that wants to stop. A hook is asked about its own task, a check about the one that was claimed last. */
+export function questionOf(fleet: Fleet, worker: WorkerContext, attempt: string, pending: PendingCheck): object {
+  const task = pending.by === 'hooks' ? pending.task : (worker.tasks.at(-1) ?? null);
+  return question(fleet, { worker, task, attempt, fields: worker.attempt?.fields ?? {} });
 }
 
 /** About an iteration that is validated. Its task need not be held by a worker. */

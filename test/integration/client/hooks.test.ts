@@ -70,6 +70,24 @@ describe("the seed's custom hooks", () => {
     await stop();
     expect(seen).toMatchObject([{ taskId, iteration: 3, executionPhase: 'testing' }]);
   });
+
+  test('with several held tasks, the one that it was registered on', async () => {
+    const { taskId: first, worker, stop } = await hooks.startTask(3);
+    const second = `${first}-next`;
+    await hooks.client.publish('task', second, 'iteration.started', { iteration: 8, maxIterations: 20 });
+    await worker.publish('task.claimed', { task: second });
+    const seen: AgentContext[] = [];
+    for (const taskId of [first, second])
+      await hooks.client.registerStopHook({ taskId }, async (context) => {
+        seen.push(context);
+        return TaskCompletionResult.ok();
+      });
+    expect(await stop()).toMatchObject({ cause: 'complete', tasks: [first, second] });
+    expect(seen).toMatchObject([
+      { taskId: first, iteration: 3 },
+      { taskId: second, iteration: 8 },
+    ]);
+  });
 });
 
 describe('a hook that throws', () => {
