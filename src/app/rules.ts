@@ -45,7 +45,9 @@ export type Rules = {
 };
 
 export function createRules({ config, checks, access, metrics, env, logger }: RulesOptions): Rules {
-  const readNotices = (file: ConfigFile) => createNoticeRules(file.escalation, env, metrics, logger);
+  const { http, publicUrl } = config;
+  const isReachable = http !== null && !isPrivate({ host: http.host, publicUrl });
+  const readNotices = (file: ConfigFile) => createNoticeRules(file.escalation, env, metrics, logger, isReachable);
   let file = config.file;
   let current: Current = { file, policies: file.policyForm, ...readNotices(file), retention: file.retention };
   const apply = (changed: ConfigFile, { replicas }: Fleets) => {

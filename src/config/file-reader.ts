@@ -121,7 +121,10 @@ function toEscalation({ remind, webhook }: NonNullable<FileForm['escalation']>):
   return {
     remindMs: remind ?? null,
     webhook: webhook
-      ? { url: webhook.url, secretEnv: webhook.secretEnv ?? null, links: toLinks(webhook.links ?? null) }
+      ? {
+          ...{ url: webhook.url, secretEnv: webhook.secretEnv ?? null },
+          ...{ allowPrivate: webhook.allowPrivate ?? null, links: toLinks(webhook.links ?? null) },
+        }
       : null,
   };
 }

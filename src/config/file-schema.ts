@@ -72,6 +72,12 @@ const escalationSchema = z.strictObject({
     .strictObject({
       url: postUrl,
       secretEnv: word.optional().describe('the variable with the secret that signs each call'),
+      allowPrivate: z
+        .boolean()
+        .optional()
+        .describe(
+          'may it post to loopback and private networks? default: only if HTTP listens on loopback and has no publicUrl, and never to link-local addresses',
+        ),
       links: z
         .strictObject({
           url: httpUrl

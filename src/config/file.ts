@@ -30,6 +30,8 @@ export type EscalationConfig = {
     readonly url: string;
     /** The variable that holds the secret; null: unsigned. */
     readonly secretEnv: string | null;
+    /** Whether it may post to private addresses; null: as far as the service itself is private. */
+    readonly allowPrivate: boolean | null;
     /** Where people reach the service to answer requests, and whose those answers are; null: no links are sent. */
     readonly links: { readonly url: string; readonly by: string } | null;
   } | null;

@@ -7,25 +7,40 @@ import type { Logger } from '../log.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Io } from '../terminal/process-io.ts';
 import { type AnswerLinks, createAnswerLinks } from './answer-links.ts';
+import { isRefused, type Reach } from './private-address.ts';
 import { createWebhook, type WebhookOutcome, webhookOutcomes } from './webhook.ts';
+
+/**
+ * A service that only this machine reaches is one of a person, who may have a receiver beside it; nobody means the address
+ * where a cloud keeps credentials.
+ */
+function reachOf(allowPrivate: boolean | null, isReachable: boolean): Reach {
+  if (allowPrivate !== null) return allowPrivate ? 'all' : 'public';
+  return isReachable ? 'public' : 'network';
+}
 
 /** `answerLinks` null: notices of requests are not sent. */
 type Notices = { readonly escalation: EscalationRules; readonly answerLinks: AnswerLinks | null };
 
+/** @param isReachable whether other machines reach this service */
 export function createNoticeRules(
   escalation: ConfigFile['escalation'],
   env: Io['env'],
   metrics: Metrics,
   logger: Logger,
+  isReachable = false,
 ): Notices {
   const { remindMs = null, webhook = null } = escalation ?? {};
   if (webhook === null) return { escalation: { remindMs, notify: null }, answerLinks: null };
-  const { url, secretEnv, links } = webhook;
+  const { url, secretEnv, links, allowPrivate } = webhook;
+  const reach = reachOf(allowPrivate, isReachable);
+  if (isRefused(new URL(url).hostname, reach))
+    logger.warn('the webhook has a private address, and will get nothing: see escalation.webhook.allowPrivate');
   const secret = secretEnv === null ? null : (readVariable(secretEnv, env) ?? null);
   const count = (outcome: WebhookOutcome, by = 1) => metrics.webhooks.inc({ outcome }, by);
   for (const outcome of webhookOutcomes) count(outcome, 0); // see beginAtZero in src/app/serve.ts
   const onWaiting = (change: number) => metrics.webhooksWaiting.inc(change);
-  const post = createWebhook({ url, secret, clock: Date.now, logger, count, onWaiting });
+  const post = createWebhook({ url, secret, reach, clock: Date.now, logger, count, onWaiting });
   const answerLinks =
     links === null || secret === null ? null : createAnswerLinks({ ...links, secret, clock: Date.now, logger, post });
   return { escalation: { remindMs, notify: post }, answerLinks };

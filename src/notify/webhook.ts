@@ -4,9 +4,12 @@
  * (which may contain another secret) are never logged.
  */
 import { createHmac } from 'node:crypto';
+import { request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from '../log.ts';
 import { createSemaphore } from '../semaphore.ts';
+import { isRefused, lookupWithin, type Reach, refusedCode } from './private-address.ts';
 
 /** `retried`: a try that failed and will be repeated; the others end a delivery. */
 export const webhookOutcomes = ['delivered', 'retried', 'failed'] as const;
@@ -16,6 +19,8 @@ export type WebhookOptions = {
   readonly url: string;
   /** Null: unsigned. */
   readonly secret: string | null;
+  /** Which addresses it may post to. Default: any. */
+  readonly reach?: Reach;
   /** Milliseconds since 1970, for the time stamp. */
   readonly clock: () => number;
   readonly logger: Logger;
@@ -40,7 +45,7 @@ export type PostNotice = (notice: { readonly delivery: string }, signal: AbortSi
 
 export function createWebhook(options: WebhookOptions): PostNotice {
   const { url, secret, clock, logger, count, onWaiting = () => {} } = options;
-  const { timeoutMs = timeoutMsDefault, pauseMs = pauseMsDefault } = options;
+  const { timeoutMs = timeoutMsDefault, pauseMs = pauseMsDefault, reach = 'all' } = options;
   const target = readTarget(url);
   const slots = createSemaphore(atOnceMax);
 
@@ -57,12 +62,11 @@ export function createWebhook(options: WebhookOptions): PostNotice {
     const late = AbortSignal.timeout(timeoutMs);
     try {
       const both = AbortSignal.any([signal, late]);
-      const response = await fetch(target.url, { method: 'POST', headers, body, redirect: 'manual', signal: both });
-      // The body does not matter, and may be endless.
-      void response.body?.cancel().catch(() => {});
-      return readStatus(response.status);
+      return readStatus(await send(target.url, { headers, body, signal: both, reach }));
     } catch (error) {
       signal.throwIfAborted();
+      if ((error as NodeJS.ErrnoException).code === refusedCode)
+        return { taken: false, retry: false, why: refusedText };
       return { taken: false, retry: true, why: late.aborted ? `no answer within ${timeoutMs} ms` : describe(error) };
     }
   };
@@ -105,7 +109,36 @@ function readStatus(status: number): Answer {
   return { taken: false, retry: status === 429 || status >= 500, why };
 }
 
-/** `fetch` refuses a URL with user and password. */
+const refusedText =
+  'the webhook leads to a private address, which this service does not post to: see escalation.webhook.allowPrivate';
+
+type Sent = {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly signal: AbortSignal;
+  readonly reach: Reach;
+};
+
+/** Resolves to the status. The body of the answer does not matter, and may be endless. */
+function send(url: URL, { headers, body, signal, reach }: Sent): Promise<number> {
+  return new Promise((resolve, reject) => {
+    // An address is not looked up.
+    if (isRefused(url.hostname, reach)) return reject(Object.assign(new Error(refusedText), { code: refusedCode }));
+    const request = url.protocol === 'https:' ? requestHttps : requestHttp;
+    const sent = request(url, {
+      ...{ method: 'POST', headers: { ...headers, 'content-length': Buffer.byteLength(body) }, signal },
+      ...{ agent: false, lookup: lookupWithin(reach) },
+    });
+    sent.once('response', (response) => {
+      resolve(response.statusCode ?? 0);
+      response.destroy();
+    });
+    sent.on('error', reject); // also after the answer
+    sent.end(body);
+  });
+}
+
+/** User and password go into a header. */
 function readTarget(text: string) {
   const url = new URL(text);
   const { username, password, host } = url;
@@ -117,8 +150,7 @@ function readTarget(text: string) {
   return { url, host, headers };
 }
 
-/** The message of `fetch` itself is empty of detail; its cause may have some. */
 function describe(error: unknown): string {
-  const { cause } = error as { cause?: { code?: string; message?: string } };
-  return cause?.code ?? cause?.message ?? 'the request failed';
+  const { code, message } = error as NodeJS.ErrnoException;
+  return code ?? (message || 'the request failed');
 }

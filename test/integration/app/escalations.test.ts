@@ -94,7 +94,7 @@ test('a receiver that knows another secret refuses, and the service says so', as
 test('a command that checks something does not see the secret', async () => {
   const receiver = await receive();
   const command = `policies: { default: { checks: [{ command: look, onError: block }] } }
-commands: { look: { run: [sh, -c, 'echo "seen: <$HOOK_SECRET> <$OTHER>"; exit 1'], cwd: . } }
+commands: { look: { run: [sh, -c, 'echo "seen: <$HOOK_SECRET> <$OTHER>"; exit 1'], cwd: ., inherit: [OTHER] } }
 escalation: { webhook: { url: "${receiver.url}", secretEnv: HOOK_SECRET } }\n`;
   const at = await deployWith(receiver, 'null', { config: command, env: { HOOK_SECRET: secret, OTHER: 'theirs' } });
   const { body } = await at.client.ask('decide.w1', { attempt: 'a1' });

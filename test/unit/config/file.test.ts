@@ -27,7 +27,7 @@ describe('a right file', () => {
     });
     expect(file.escalation).toEqual({
       remindMs: 900_000,
-      webhook: { url: 'https://example.com/hook', secretEnv: 'HOOK_SECRET', links: null },
+      webhook: { url: 'https://example.com/hook', secretEnv: 'HOOK_SECRET', allowPrivate: null, links: null },
     });
     expect(file.policySet.releaseAfterMs).toBeNull();
   });
