@@ -146,10 +146,12 @@ const rows: Record<string, () => Promise<unknown>> = {
     expect(ended).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('log.jsonl, line 1: "seq"') });
   },
   audit: async () => expect(await says(['audit', '--worker', 'nobody'])).toContain('No operator actions'),
-  'support-bundle': async () =>
-    expect(await says(['support-bundle', '--http', 'off', '--nats', 'nats://127.0.0.1:1'])).toContain(
-      '.json: read it before you send it',
-    ),
+  async 'support-bundle'() {
+    const { code, stdout, stderr } = await run(['support-bundle', '--http', 'off', '--nats', 'nats://127.0.0.1:1']);
+    expect(stdout).toContain('.json: read it before you send it');
+    expect(stderr).toMatch(/^stopgate: it has no readiness.*\nstopgate: it has no streams.*\n$/);
+    expect(code).toBe(0);
+  },
   async bench() {
     const { code, stdout, stderr } = await run(['bench', 'speed']);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
