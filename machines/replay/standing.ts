@@ -208,10 +208,13 @@ function noteOf({ state, ended, resolution, lastDecision }: StandingWorker): str
     return state === 'stopped'
       ? whyEnded(ended)
       : 'It was blocked when it last tried to stop, and waits for nothing now.';
-  if (lastDecision.action !== 'escalate') return describeOutcome(lastDecision);
+  if (lastDecision.action !== 'escalate')
+    return state === 'stopped' || state === lastDecision.state ? describeOutcome(lastDecision) : goneOn;
   if (resolution !== null) return describeResolution(resolution);
   return state === 'stopped' ? whyEnded(ended) : 'It asked for a person, and goes on.';
 }
+
+const goneOn = 'It has gone on since its last stop, which was allowed.';
 
 const whyEnded = (ended: StandingWorker['ended']): string =>
   ended === 'retired' ? 'It was retired.' : 'Its session has ended.';
@@ -225,11 +228,15 @@ function waitOfTask(view: StandingTask, openAfter: readonly string[]): Wait | nu
   if (state === 'stopped') return null;
   if (escalation !== null) return waitOfEscalation(escalation);
   if (worker !== null) return { kind: 'worker', whom: `worker ${worker}`, text: 'it holds the task', since };
-  if (openAfter.length > 0)
-    return { kind: 'task', whom: openAfter.map((id) => `task ${id}`).join(', '), text: 'to be completed first', since };
+  if (openAfter.length > 0) return { kind: 'task', whom: firstOf(openAfter), text: 'to be completed first', since };
   const text = queue === null ? 'it is in no queue, so nobody is told of it' : `one of queue ${queue} claims it`;
   return { kind: 'claim', whom: 'a worker', text, since };
 }
+
+/** A task may come after a thousand others. */
+const namedMax = 3;
+const firstOf = (tasks: readonly string[]): string =>
+  [...tasks.slice(0, namedMax).map((id) => `task ${id}`), ...(tasks.length > namedMax ? ['…'] : [])].join(', ');
 
 /** Null: the escalation is the task's own, or its worker still waits with it. */
 function whatBecameOf(escalation: TaskEscalation, partner: Partner | null): string | null {

@@ -116,6 +116,16 @@ describe('a worker', () => {
     expect(worker(policy({}), started, stop('a1'), plan('pending')).standing.waits).toEqual([]);
   });
 
+  test('that goes on after a stop that was complete is not said to miss nothing', () => {
+    const complete = [policy({ checks: [{ plan: {} }] }), plan('done'), stop('a1')];
+    const { state, standing } = worker(...complete, ['worker.w1.prompt.submitted', {}], plan('pending'));
+    expect(state).toBe('working');
+    expect(standing).toEqual({
+      ...{ waits: [], missing: [] },
+      note: 'It has gone on since its last stop, which was allowed.',
+    });
+  });
+
   test('that has stopped waits for nothing', () => {
     const checks = policy({ checks: [{ plan: {} }] });
     const ended: Entry = ['worker.w1.session.ended', {}];
@@ -139,6 +149,11 @@ describe('a task', () => {
       'after another',
       [created('T-0'), created('T-1', { queue: 'q', after: ['T-0'] })],
       { kind: 'task', whom: 'task T-0' },
+    ],
+    [
+      'after many',
+      [created('T-1', { queue: 'q', after: ['A', 'B', 'C', 'D'] })],
+      { kind: 'task', whom: 'task A, task B, task C, …' },
     ],
     ['that is held', [created('T-1'), claim], { kind: 'worker', whom: 'worker w1' }],
   ])('%s says what it waits for', (_, entries, wait) => {
