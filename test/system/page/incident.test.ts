@@ -10,7 +10,8 @@ import { openStage, type Stage } from '../../support/stage.ts';
 let stage: Stage;
 let browser: Browser;
 let folder: string;
-const hostile = '</script><img src=x onerror="document.title=1"><script>document.title=2</script>';
+const hostile = '</script><img src=x onerror="document.title=1"><script>document.title=2</script>\u202egpj.exe\u0007';
+const shown = '⟨U+202E⟩gpj.exe⟨BEL⟩';
 
 describeInBrowser('the history of a worker in a file', () => {
   beforeAll(async () => {
@@ -39,6 +40,14 @@ describeInBrowser('the history of a worker in a file', () => {
     await page.locator('aside article.decision').waitFor();
     expect(await page.locator('aside .lead .state').innerText()).toBe('blocked');
     expect(await page.locator('.connection').innerText()).toBe('history in a file');
+    const isText = async () => {
+      expect(await page.locator('aside').innerText()).toContain(shown);
+      expect(await page.locator('img[src="x"]').count()).toBe(0);
+    };
+    await isText();
+    await page.emulateMedia({ media: 'print' }); // as for a PDF
+    await isText();
+    await page.emulateMedia({ media: 'screen' });
     // Of the fleet it has those who belong to it.
     const rows = page.locator('.grid tr[data-id]');
     expect((await rows.evaluateAll((all) => all.map((it) => it.getAttribute('data-id')))).sort()).toEqual([
