@@ -4,7 +4,7 @@ export { type AttemptFields, attemptSchema } from './entries/attempt.ts';
 export { describeEntry, isFields, isHousekeeping } from './entries/entry-text.ts';
 export { type HookForm, hookTypes } from './entries/hook.ts';
 export * from './entries/index.ts';
-export { isTextTooDeep, isTooDeep, readJson, tooDeepMessage } from './entries/json.ts';
+export { hasMoreValues, isTextTooDeep, isTooDeep, readJson, tooDeepMessage } from './entries/json.ts';
 export { type LogLine, parseLogLine, payloadOf, type StoredText } from './entries/log-line.ts';
 export * from './entries/message-ids.ts';
 export { quickRead } from './entries/quick-read.ts';

@@ -19,6 +19,8 @@ export type FleetGauges = {
   readonly lag: number;
   readonly workers: number;
   readonly openAttempts: number;
+  /** How full it is, from 0 to 1 (protocol.md §2). */
+  readonly stateShare: number;
 };
 
 /** `checksWaiting`: how many wait for a free place of the runner in this service. */
@@ -43,18 +45,9 @@ export function createMetrics(checksWaiting = () => 0) {
     entriesFolded: counter('entries_folded_total', 'Entries of the log that this replica folded.', ['fleet']),
     deadLetters: counter('dead_letters_total', 'Malformed entries, by code.', ['fleet', 'code']),
     refused: counter('refused_total', 'Entries that were not valid when they arrived.', ['fleet']),
-    hookAnswers: counter('hook_answers_total', 'Answers of hooks on tasks, by type; skip: none.', [
-      'fleet',
-      'type',
-      'action',
-    ]),
-    hookErrors: counter('hook_errors_total', 'Task hooks that could not be evaluated.', ['fleet', 'type']),
-    hookSeconds: histogram(
-      'hook_seconds',
-      'Seconds that the remote parts of a task hook took.',
-      ['fleet', 'type'],
-      [0.005, 0.025, 0.1, 0.5, 2, 10, 60, 120],
-    ),
+    ...createHookMetrics(instruments),
+    /** Counted where the bound is: `http bodies`, `checks waiting`. */
+    bounded: counter('bounded_total', 'What was refused because a bound was reached, by bound.', ['bound']),
     policyConflicts: counter('policy_conflicts_total', 'Policies in force that are not those of our stopgate.yaml.', [
       'fleet',
     ]),
@@ -78,6 +71,11 @@ export function createMetrics(checksWaiting = () => 0) {
     ),
     workers: ofFleet('workers', 'Workers that this replica knows.', ({ workers }) => workers),
     openAttempts: ofFleet('open_attempts', 'Attempts without a decision yet.', ({ openAttempts }) => openAttempts),
+    stateShare: ofFleet(
+      'state_share',
+      'How much the fleet keeps of its workers and tasks, as a share of what it may keep; at 1 it is full.',
+      ({ stateShare }) => stateShare,
+    ),
     checksWaiting: gauge(
       'checks_waiting',
       'Checks that wait for a free place of the runner in this service (concurrency).',
@@ -88,6 +86,22 @@ export function createMetrics(checksWaiting = () => 0) {
     foldLag: ofFleet('fold_lag', 'Entries in the log that are not folded yet.', ({ lag }) => lag),
   };
 }
+
+/** Of the hooks on tasks. */
+const createHookMetrics = ({ counter, histogram }: ReturnType<typeof createInstruments>) => ({
+  hookAnswers: counter('hook_answers_total', 'Answers of hooks on tasks, by type; skip: none.', [
+    'fleet',
+    'type',
+    'action',
+  ]),
+  hookErrors: counter('hook_errors_total', 'Task hooks that could not be evaluated.', ['fleet', 'type']),
+  hookSeconds: histogram(
+    'hook_seconds',
+    'Seconds that the remote parts of a task hook took.',
+    ['fleet', 'type'],
+    [0.005, 0.025, 0.1, 0.5, 2, 10, 60, 120],
+  ),
+});
 
 function createFleetGauges({ gauge }: ReturnType<typeof createInstruments>) {
   let fleets: () => readonly FleetGauges[] = () => [];

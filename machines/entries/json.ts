@@ -51,6 +51,21 @@ export function isTextTooDeep(text: string, depthMax = jsonDepthMax): boolean {
   return false;
 }
 
+/** Whether JSON of this text may have more values than that: the shortest one takes two bytes, and a hundred in memory. */
+export function hasMoreValues(text: string, valuesMax: number): boolean {
+  if (text.length <= valuesMax) return false;
+  let count = 1;
+  for (let index = 0; index < text.length; index += 1) {
+    const unit = text.charCodeAt(index);
+    if (unit === quote) index = endOfString(text, index);
+    else if (unit === comma || (unit | 0x20) === 0x7b) {
+      count += 1;
+      if (count > valuesMax) return true;
+    }
+  }
+  return false;
+}
+
 /**
  * The text of a member of an object, as it stands in `json`, which is valid; null: there is none of that name. The last
  * of several counts, as for `JSON.parse`.

@@ -8,8 +8,9 @@ import { type Fleet, placeOf, type WorkerRecord } from './fleet.ts';
 import { addAttempt, isKnownAttempt } from './known-attempts.ts';
 import { ownerFor } from './owner.ts';
 import { policyInForce, queueOfWorker } from './policies.ts';
+import { describeFull, exceedsState, growthOfWorker, knownAttemptSize } from './state-size.ts';
 import { stepTask } from './tasks.ts';
-import { refuseWorker, stepWorker } from './workers.ts';
+import { moveWorker, refuseWorker, stepWorker } from './workers.ts';
 
 export function openAttempt(
   fleet: Fleet,
@@ -28,14 +29,23 @@ export function openAttempt(
     refuseWorker(fleet, record, 'stop.attempted', fault);
     return;
   }
-  record.known = addAttempt(record.known, id);
   supersedeAttempt(fleet, record);
-  record.owner = ownerFor(fleet, attemptMessageId(worker, id), owner);
-  record.accepted = false;
   const { worker: context } = record.snapshot.context;
   const inForce = policyInForce(fleet, context);
   const facts = surroundingsOf(fleet, context, inForce);
-  stepWorker(fleet, record, { type: 'stop.attempted', data: fields, seq, atMs: fleet.nowMs, facts });
+  const event = { type: 'stop.attempted', data: fields, seq, atMs: fleet.nowMs, facts } as const;
+  const next = fleet.workerStepper.next(record.snapshot, event);
+  const growth = growthOfWorker(context, next.context.worker);
+  if (exceedsState(fleet, growth)) {
+    refuseWorker(fleet, record, 'stop.attempted', describeFull(fleet.stateSizeMax));
+    return;
+  }
+  const knownBefore = record.known?.length ?? 0;
+  record.known = addAttempt(record.known, id);
+  fleet.stateSize += ((record.known.length - knownBefore) / 2) * knownAttemptSize;
+  record.owner = ownerFor(fleet, attemptMessageId(worker, id), owner);
+  record.accepted = false;
+  moveWorker(fleet, record, next, 'stop.attempted', growth);
 }
 
 /** A replica has left: each of its open attempts goes to one of the remaining members. */

@@ -7,6 +7,7 @@ import { heldTasksMax } from '../values/limits.ts';
 import type { WorkerContext } from '../worker/context.ts';
 import { type Fleet, placeOf, type WorkerRecord } from './fleet.ts';
 import { policyInForce, queueOfWorker } from './policies.ts';
+import { describeFull, exceedsState, isStateFull, sizeOfPlan } from './state-size.ts';
 import { createTask, stepTask } from './tasks.ts';
 import { refuseWorker, stepWorker } from './workers.ts';
 
@@ -41,11 +42,17 @@ function claimFault(fleet: Fleet, context: WorkerContext, task: string): string 
   if (tasks.length >= heldTasksMax && !tasks.includes(task))
     return `worker ${worker} holds ${heldTasksMax} tasks, the most there may be`;
   const found = fleet.tasks.get(task)?.snapshot;
-  if (found === undefined) return null;
+  if (found === undefined) return isStateFull(fleet) ? describeFull(fleet.stateSizeMax) : null;
   const { worker: holder, outcome, after } = found.context;
   if (found.value === 'stopped') return `task ${task} is ${outcome ?? 'stopped'}`;
   if (holder !== null && holder !== worker) return `task ${task} is held by ${holder}`;
-  return waitsFor(fleet, after) ?? (tasks.includes(task) ? null : planFault(context, task, planOf(fleet, task)));
+  if (tasks.includes(task)) return waitsFor(fleet, after);
+  const plan = planOf(fleet, task);
+  // The worker keeps its steps, too.
+  const isTooMuch = exceedsState(fleet, sizeOfPlan(plan));
+  return (
+    waitsFor(fleet, after) ?? planFault(context, task, plan) ?? (isTooMuch ? describeFull(fleet.stateSizeMax) : null)
+  );
 }
 
 const planOf = (fleet: Fleet, task: string): Plan => fleet.tasks.get(task)?.snapshot.context.plan ?? noPlan;

@@ -13,6 +13,7 @@ import type { Outcome } from './outcome.ts';
 import type { StateMove, TaskRecord, WorkerRecord } from './records.ts';
 import { packWorkers } from './snapshot/packed-worker.ts';
 import { SnapshotMap } from './snapshot-map.ts';
+import { stateSizeMax } from './state-size.ts';
 
 export type { Forgettable, StateMove, TaskRecord, WorkerRecord } from './records.ts';
 
@@ -50,6 +51,9 @@ export type Fleet = {
   deadlinesKept: number;
   /** When what is stopped is dropped. */
   readonly forgetting: Deadlines;
+  /** How much is kept of workers and tasks, and the most that may be (`state-size.ts`). */
+  stateSize: number;
+  readonly stateSizeMax: number;
   policies: PolicySet;
   policySeq: number;
   /** The policies were given from outside: `policy.set` entries are ignored. */
@@ -80,6 +84,8 @@ export type FleetOptions = {
   readonly rules?: readonly Rules[] | undefined;
   /** How many stopped workers stay unpacked; more are packed. */
   readonly restingMax?: number | undefined;
+  /** Default: the protocol's, which all replicas share. */
+  readonly stateSizeMax?: number | undefined;
 };
 
 const noPolicies: PolicySet = { policies: new Map(), assign: [], releaseAfterMs: null, forgetMs: forgetMsDefault };
@@ -109,6 +115,7 @@ export function createFleet(name: string, options: FleetOptions = {}): Fleet {
   const [rules] = rulesKnown as [Rules];
   return packWorkers({
     ...{ name, nowMs: 0, seq: 0, policySeq: 0 },
+    ...{ stateSize: 0, stateSizeMax: options.stateSizeMax ?? stateSizeMax },
     workers: new SnapshotMap<WorkerRecord>(
       (it) => ({ ...it, known: it.known === null ? null : [...it.known] }),
       options.restingMax,

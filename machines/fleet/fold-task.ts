@@ -8,7 +8,8 @@ import { clearFilesOf, loseTask, planFault, planTask } from './claims.ts';
 import { type Fleet, placeOf, type TaskRecord } from './fleet.ts';
 import { ownerFor } from './owner.ts';
 import { armStaleDeadlines } from './stale-deadlines.ts';
-import { createTask, refuseTask, stepTask, taskSurroundings } from './tasks.ts';
+import { describeFull, isStateFull } from './state-size.ts';
+import { createTask, refuseTask, stepTaskWithin, taskSurroundings } from './tasks.ts';
 
 /** Types that create an unknown task; only `task.created` gives it a queue. */
 const creating: ReadonlySet<string> = new Set([
@@ -21,8 +22,13 @@ const creating: ReadonlySet<string> = new Set([
 export function foldTask(fleet: Fleet, entry: TaskEntry, owner: string | null): void {
   const { id, type } = entry;
   if (!fleet.tasks.has(id)) {
-    if (!creating.has(type)) {
-      fleet.outcomes.push({ kind: 'refused', entity: 'task', id, type, reason: `task ${id} is unknown` });
+    const reason = !creating.has(type)
+      ? `task ${id} is unknown`
+      : isStateFull(fleet)
+        ? describeFull(fleet.stateSizeMax)
+        : null;
+    if (reason !== null) {
+      fleet.outcomes.push({ kind: 'refused', entity: 'task', id, type, reason });
       return;
     }
     createTask(fleet, id, null);
@@ -35,7 +41,8 @@ export function foldTask(fleet: Fleet, entry: TaskEntry, owner: string | null): 
     return;
   }
   const { worker, refused } = record.snapshot.context;
-  stepTask(fleet, id, { type, data: entry.data, ...placeOf(fleet), facts: factsOf(fleet, entry, owner) } as TaskEvent);
+  const facts = factsOf(fleet, entry, owner);
+  stepTaskWithin(fleet, id, record, { type, data: entry.data, ...placeOf(fleet), facts } as TaskEvent);
   if (worker === null || record.snapshot.context.refused !== refused) return;
   if (type === 'task.created') {
     if (entry.data.plan !== undefined) planTask(fleet, worker, id, entry.data.plan);

@@ -16,9 +16,15 @@ import { policyInForce } from './policies.ts';
 import { staleFromMs } from './presence.ts';
 import { refreshPresence } from './presence-change.ts';
 import { armStaleness } from './stale-deadlines.ts';
-import { eventOf, refuseWorker, stepWorker, workerOf } from './workers.ts';
+import { describeFull, isStateFull } from './state-size.ts';
+import { eventOf, refuseWorker, stepWithin, workerOf } from './workers.ts';
 
 export function foldWorker(fleet: Fleet, entry: WorkerEntry, seq: number, owner: string | null): void {
+  if (!fleet.workers.has(entry.id) && isStateFull(fleet)) {
+    const reason = describeFull(fleet.stateSizeMax);
+    fleet.outcomes.push({ kind: 'refused', entity: 'worker', id: entry.id, type: entry.type, reason });
+    return;
+  }
   const record = workerOf(fleet, entry.id);
   const beforeMs = staleFromMs(record);
   record.lastSeenMs = fleet.nowMs;
@@ -34,7 +40,7 @@ function apply(fleet: Fleet, record: WorkerRecord, entry: WorkerEntry, seq: numb
   const { worker: context } = record.snapshot.context;
   switch (entry.type) {
     case 'tool.started':
-      stepWorker(fleet, record, {
+      stepWithin(fleet, record, {
         ...eventOf(fleet, entry),
         facts: { inForce: policyInForce(fleet, context) },
       } as WorkerEvent);
@@ -88,14 +94,13 @@ function apply(fleet: Fleet, record: WorkerRecord, entry: WorkerEntry, seq: numb
         refuseWorker(fleet, record, entry.type, `the worker has reported ${scopesMax} scopes, the most there may be`);
         return;
       }
-      stepWorker(fleet, record, eventOf(fleet, entry));
-      changeLimit(fleet, record, entry);
+      if (stepWithin(fleet, record, eventOf(fleet, entry))) changeLimit(fleet, record, entry);
       return;
     case 'worker.registered':
       if (entry.data.queue !== undefined) fleet.arrivals.add(entry.data.queue);
       break;
   }
-  stepWorker(fleet, record, eventOf(fleet, entry));
+  stepWithin(fleet, record, eventOf(fleet, entry));
   if (workTypes.has(entry.type)) resumeTasks(fleet, record);
 }
 

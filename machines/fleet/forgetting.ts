@@ -8,6 +8,7 @@
 import type { Deadline } from './deadlines.ts';
 import type { Fleet, Forgettable, TaskRecord, WorkerRecord } from './fleet.ts';
 import { changeQueue } from './queues.ts';
+import { sizeOfTask, sizeOfWorker } from './state-size.ts';
 
 export const newlyNamed = (nowMs: number): Forgettable => ({ namedMs: nowMs, stoppedMs: null, isForgetArmed: false });
 
@@ -80,6 +81,7 @@ export function forget(fleet: Fleet, { kind, id }: Deadline): void {
 
 function forgetWorker(fleet: Fleet, id: string): void {
   const record = fleet.workers.read(id);
+  if (record !== undefined) fleet.stateSize -= sizeOfWorker(record);
   for (const scope of record?.snapshot.context.worker.scopes ?? []) leaveScope(fleet, scope, id);
   fleet.escalated.delete(`worker/${id}`);
   fleet.workers.delete(id);
@@ -93,7 +95,9 @@ function leaveScope({ scopes }: Fleet, scope: string, worker: string): void {
 }
 
 function forgetTask(fleet: Fleet, id: string): void {
-  changeQueue(fleet, id, fleet.tasks.read(id)?.snapshot.context.queue ?? null, null);
+  const record = fleet.tasks.read(id);
+  if (record !== undefined) fleet.stateSize -= sizeOfTask(record);
+  changeQueue(fleet, id, record?.snapshot.context.queue ?? null, null);
   fleet.escalated.delete(`task/${id}`);
   fleet.tasks.delete(id);
 }

@@ -9,6 +9,7 @@ import { trackEscalation } from './escalations.ts';
 import { type Fleet, moveOf, placeOf, queueOf, type TaskRecord } from './fleet.ts';
 import { armForget, newlyNamed, noteStop } from './forgetting.ts';
 import { changeQueue } from './queues.ts';
+import { describeFull, exceedsState, growthOfTask, newActorSize } from './state-size.ts';
 
 /** `queue` null: in none until `task.created` gives one. */
 export function createTask(fleet: Fleet, task: string, queue: string | null): void {
@@ -19,6 +20,7 @@ export function createTask(fleet: Fleet, task: string, queue: string | null): vo
     judged: null,
     openAfter: 0,
   });
+  fleet.stateSize += newActorSize;
   changeQueue(fleet, task, null, queue);
   fleet.watcher?.task(task, 'idle', 'idle', 'task.created');
 }
@@ -27,11 +29,37 @@ export function createTask(fleet: Fleet, task: string, queue: string | null): vo
 export function stepTask(fleet: Fleet, task: string, event: TaskEvent): void {
   const record = fleet.tasks.get(task);
   if (record === undefined) return;
+  const next = fleet.taskStepper.next(record.snapshot, event);
+  moveTask(fleet, task, record, next, event.type, growthOfTask(record.snapshot.context, next.context));
+}
+
+/** Steps the machine with an agent's entry, unless the fleet would then keep more than it may: then it is refused. */
+export function stepTaskWithin(fleet: Fleet, task: string, record: TaskRecord, event: TaskEvent): void {
+  const next = fleet.taskStepper.next(record.snapshot, event);
+  const growth = growthOfTask(record.snapshot.context, next.context);
+  if (!exceedsState(fleet, growth)) {
+    moveTask(fleet, task, record, next, event.type, growth);
+    return;
+  }
+  const isRefused = next.context.refused !== record.snapshot.context.refused;
+  const reason = isRefused ? next.context.refused.at(-1)?.reason : undefined;
+  refuseTask(fleet, task, event.type, reason ?? describeFull(fleet.stateSizeMax));
+}
+
+function moveTask(
+  fleet: Fleet,
+  task: string,
+  record: TaskRecord,
+  next: TaskRecord['snapshot'],
+  event: string,
+  growth: number,
+): void {
   const before = record.snapshot;
-  record.snapshot = fleet.taskStepper.next(before, event);
-  fleet.watcher?.task(task, before.value, record.snapshot.value, event.type);
+  record.snapshot = next;
+  fleet.stateSize += growth;
+  fleet.watcher?.task(task, before.value, record.snapshot.value, event);
   if (record.snapshot.value !== before.value)
-    record.lastMove = moveOf(fleet, before.value, record.snapshot.value, event.type);
+    record.lastMove = moveOf(fleet, before.value, record.snapshot.value, event);
   const { context } = record.snapshot;
   if (context.escalation !== before.context.escalation) {
     const owner = fleet.workers.get(context.escalation?.worker ?? '')?.owner ?? null;
@@ -53,7 +81,7 @@ export function stepTask(fleet: Fleet, task: string, event: TaskEvent): void {
     record.snapshot.value !== before.value ||
     context.queue !== before.context.queue ||
     context.after !== before.context.after;
-  if (!mayBeReady && event.type !== 'task.created') return;
+  if (!mayBeReady && event !== 'task.created') return;
   if (before.context.queue !== context.queue) changeQueue(fleet, task, before.context.queue, context.queue);
   reindexTask(fleet, task);
   if (context.outcome === 'completed' && before.context.outcome === null) releaseDependents(fleet, task);
@@ -137,7 +165,13 @@ function reindexTask(fleet: Fleet, task: string): void {
   }
 }
 
+/** It is kept with the task, unless the fleet is full. */
 export function refuseTask(fleet: Fleet, id: string, type: string, reason: string): void {
+  const record = fleet.tasks.get(id);
+  if (record === undefined) return;
   const refused = { at: formatIsoTime(fleet.nowMs), seq: fleet.seq, type, reason };
-  stepTask(fleet, id, { type: 'entry.refused', refused });
+  const next = fleet.taskStepper.next(record.snapshot, { type: 'entry.refused', refused });
+  const growth = growthOfTask(record.snapshot.context, next.context);
+  if (exceedsState(fleet, growth)) fleet.outcomes.push({ kind: 'refused', entity: 'task', id, type, reason });
+  else moveTask(fleet, id, record, next, 'entry.refused', growth);
 }

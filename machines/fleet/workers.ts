@@ -11,6 +11,7 @@ import { type Fleet, moveOf, placeOf, type WorkerRecord } from './fleet.ts';
 import { armForget, noteStop } from './forgetting.ts';
 import { createRecord } from './records.ts';
 import { armStaleDeadlines } from './stale-deadlines.ts';
+import { describeFull, exceedsState, growthOfWorker, newActorSize } from './state-size.ts';
 import { recordHookRuns, stepTask } from './tasks.ts';
 
 /** The worker's record; an entry about an unknown one registers it, at the entry's time. */
@@ -20,6 +21,7 @@ export function workerOf(fleet: Fleet, worker: string): WorkerRecord {
   const snapshot = fleet.workerStepper.start({ fleet: fleet.name, worker, atMs: fleet.nowMs });
   const record = createRecord(snapshot, fleet.nowMs);
   fleet.workers.set(worker, record);
+  fleet.stateSize += newActorSize;
   fleet.watcher?.worker(worker, 'idle', 'idle', 'worker.registered');
   return record;
 }
@@ -29,10 +31,29 @@ export function stepWorker(fleet: Fleet, record: WorkerRecord, event: WorkerEven
   moveWorker(fleet, record, fleet.workerStepper.next(record.snapshot, event), event.type);
 }
 
-/** Applies a step of the machine that the caller has taken. */
-export function moveWorker(fleet: Fleet, record: WorkerRecord, next: WorkerRecord['snapshot'], event: string): void {
+/** Steps the machine with an agent's entry, unless the fleet would then keep more than it may: then it is refused. */
+export function stepWithin(fleet: Fleet, record: WorkerRecord, event: WorkerEvent): boolean {
+  const next = fleet.workerStepper.next(record.snapshot, event);
+  const growth = growthOfWorker(record.snapshot.context.worker, next.context.worker);
+  if (exceedsState(fleet, growth)) {
+    refuseWorker(fleet, record, event.type, describeFull(fleet.stateSizeMax));
+    return false;
+  }
+  moveWorker(fleet, record, next, event.type, growth);
+  return true;
+}
+
+/** Applies a step of the machine that the caller has taken. `growth`: by how much its worker then keeps more. */
+export function moveWorker(
+  fleet: Fleet,
+  record: WorkerRecord,
+  next: WorkerRecord['snapshot'],
+  event: string,
+  growth = growthOfWorker(record.snapshot.context.worker, next.context.worker),
+): void {
   const { value, context } = record.snapshot;
   const before = context.worker;
+  fleet.stateSize += growth;
   record.snapshot = next;
   const after = record.snapshot.context.worker;
   fleet.watcher?.worker(after.worker, value.state, record.snapshot.value.state, event);
@@ -138,8 +159,11 @@ function holdEndMs({ attempt, tasks, activeMs }: WorkerContext): number {
   return tasks.length > 0 || idleLimitMs === null ? holdUntilMs : Math.min(holdUntilMs, activeMs + idleLimitMs);
 }
 
+/** It is kept with the worker, unless the fleet is full. */
 export function refuseWorker(fleet: Fleet, record: WorkerRecord, type: string, reason: string): void {
   const refused = { at: formatIsoTime(fleet.nowMs), seq: fleet.seq, type, reason };
-  stepWorker(fleet, record, { type: 'entry.refused', refused });
+  const next = fleet.workerStepper.next(record.snapshot, { type: 'entry.refused', refused });
+  const growth = growthOfWorker(record.snapshot.context.worker, next.context.worker);
+  if (!exceedsState(fleet, growth)) moveWorker(fleet, record, next, 'entry.refused', growth);
   fleet.outcomes.push({ kind: 'refused', entity: 'worker', id: record.snapshot.context.worker.worker, type, reason });
 }

@@ -53,6 +53,13 @@ export function onAttemptStored(context: HostContext, message: LogMessage, worke
   if (inbox !== undefined) replyInboxes.add(key, inbox);
 }
 
+/** The fold does not take it, since the fleet is full: its caller is told, and may ask again later. */
+export function onAttemptRefused(context: HostContext, message: LogMessage, worker: string, reason: string): void {
+  const messageId = message.header('Nats-Msg-Id');
+  if (messageId !== undefined && isAttemptMessageIdOf(worker, messageId))
+    context.decisionWaiters.fail(messageId, new AppError('service.busy', reason));
+}
+
 /**
  * Sends it without waiting for the acknowledgement, which only matters if the log does not take the entry.
  * @param waiter the key of its caller, and its message id unless an agent has used that one before

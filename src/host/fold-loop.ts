@@ -2,7 +2,7 @@
 import { describeUnknownRules, type Entry, type Outcome } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
-import { onAttemptStored } from './attempts.ts';
+import { onAttemptRefused, onAttemptStored } from './attempts.ts';
 import { type HostContext, isAtHead, subject } from './context.ts';
 import type { DeadLetters } from './dead-letters.ts';
 import { onDecisionPublished } from './decisions.ts';
@@ -93,10 +93,12 @@ function onStored(
   outcomes: readonly Outcome[],
 ): void {
   switch (entry.type) {
-    case 'stop.attempted':
-      if (refusalOf(entry, outcomes) === null)
-        onAttemptStored(context, message, entry.id, entry.data.attempt ?? `seq-${message.seq}`);
+    case 'stop.attempted': {
+      const refusal = refusalOf(entry, outcomes);
+      if (refusal === null) onAttemptStored(context, message, entry.id, entry.data.attempt ?? `seq-${message.seq}`);
+      else onAttemptRefused(context, message, entry.id, refusal);
       return;
+    }
     case 'iteration.validated': {
       const attempt = entry.data.attempt ?? `seq-${message.seq}`;
       evaluations.onStored(message, entry.id, attempt, refusalOf(entry, outcomes));

@@ -5,7 +5,7 @@
 import type { RequestListener, Server } from 'node:http';
 import { createServer as createTlsServer, Server as TlsServer } from 'node:https';
 import { type FastifyError, type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
-import { isTextTooDeep } from '../../machines/entries/json.ts';
+import { hasMoreValues, isTextTooDeep } from '../../machines/entries/json.ts';
 import { type AccessToken, hashOfToken } from '../config/access-tokens.ts';
 import { isPrivate } from '../config/values.ts';
 import { AppError, errorCodes } from '../errors.ts';
@@ -16,6 +16,7 @@ import { inTraceOf } from '../tracing.ts';
 import { accessOf, type Caller, checkAccess, fleetsFor, hasRole, requireAccessRows } from './access.ts';
 import { type Admission, checkBinding, checkSource, findCaller, refuseAnyone } from './admission.ts';
 import { addAnswerRoutes, announceRequest } from './answer-routes.ts';
+import { addBodyBudget } from './body-budget.ts';
 import type { FleetDirectory } from './fleet-directory.ts';
 import { prepareGracefulClose } from './graceful-close.ts';
 import { addHookRoutes, type FindPlace } from './hook-routes.ts';
@@ -93,6 +94,7 @@ export async function createHttpApp(options: Omit<HttpOptions, 'port'>): Promise
   const close = prepareGracefulClose(app, closeTimeoutMs);
   addTrace(app);
   addAdmission(app, admission, fleets);
+  addBodyBudget(app, metrics);
   addBodyParser(app);
   addRequestMetrics(app, options);
   addStatusRoutes(app, metrics);
@@ -214,6 +216,8 @@ declare module 'fastify' {
 
 /** Entries and arguments may nest far less deep, and have a message of their own. */
 const bodyDepthMax = 1_000;
+/** An empty list takes 2 bytes of a body and 16 or more in memory: these are 25 MB at most. The largest calls of agents have some thousands. */
+const bodyValuesMax = 250_000;
 
 /** Bodies are JSON objects; an empty body means `{}`, as it does on NATS. */
 function addBodyParser(app: FastifyInstance): void {
@@ -224,6 +228,8 @@ function addBodyParser(app: FastifyInstance): void {
     // A parser of ten million brackets holds the only thread for seconds.
     if (isTextTooDeep(body as string, bodyDepthMax))
       return done(new AppError('input.bad', `the body nests deeper than ${bodyDepthMax} levels`));
+    if (hasMoreValues(body as string, bodyValuesMax))
+      return done(new AppError('input.bad', `the body has more than ${bodyValuesMax} values`));
     return parseJson(request, body as string, (error, value) => {
       if (error !== null) return done(error);
       const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);

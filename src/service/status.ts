@@ -13,6 +13,8 @@ export type ServiceStatus = {
   readonly lag: number;
   readonly workers: number;
   readonly openAttempts: number;
+  /** How much is kept of workers and tasks: 1 is all that may be. */
+  readonly stateShare: number;
 };
 
 export function statusOf(host: Host): ServiceStatus {
@@ -25,5 +27,6 @@ export function statusOf(host: Host): ServiceStatus {
     lag: host.lastSeq() - host.foldedSeq(),
     workers: host.fleet.workers.size,
     openAttempts: host.fleet.open.size,
+    stateShare: host.fleet.stateSize / host.fleet.stateSizeMax,
   };
 }

@@ -28,7 +28,15 @@ type Part<Value> = {
 };
 
 /** Fields that are no state: arguments of `createFleet`, and what is empty between two entries. */
-type NotState = 'name' | 'policyPinned' | 'outcomes' | 'watcher' | 'rulesKnown' | 'workerStepper' | 'taskStepper';
+type NotState =
+  | 'name'
+  | 'stateSizeMax'
+  | 'policyPinned'
+  | 'outcomes'
+  | 'watcher'
+  | 'rulesKnown'
+  | 'workerStepper'
+  | 'taskStepper';
 type Parts = { readonly [K in Exclude<keyof Fleet, NotState>]: Part<Fleet[K]> };
 
 /** How many small values are written in one line. */
@@ -200,7 +208,7 @@ const unknownRules: Part<number | null> = {
 
 export const parts: Parts = {
   ...{ rules, unknownRules },
-  ...{ nowMs: number, seq: number, policySeq: number, deadlinesKept: number },
+  ...{ nowMs: number, seq: number, policySeq: number, deadlinesKept: number, stateSize: number },
   policies,
   ...{ open: names, held: names, evaluating: names, arrivals: names, reports: names },
   escalated: plainMap as Part<Fleet['escalated']>,

@@ -1,0 +1,51 @@
+/**
+ * How many bytes of bodies all requests together may have in flight. One body is within its own limit, and a hundred of
+ * them at once would end the service. A request beyond the budget gets 503 before its body is read.
+ */
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { AppError } from '../errors.ts';
+import type { Metrics } from '../metrics.ts';
+import { bodyBytesMax } from './replies.ts';
+
+/** What nearly every hook call is below. Large bodies leave room for these. */
+const smallBytesMax = 65_536;
+/**
+ * Six of the largest bodies, each with its text and what is parsed of it (`bodyValuesMax`): 350 MB of heap, measured,
+ * which a service with 1 GB has.
+ */
+const largeBytesMax = 100_663_296;
+/** 512 small ones at once. */
+const smallBytesInAllMax = 33_554_432;
+
+const bound = { bound: 'http bodies' };
+
+export function addBodyBudget(app: FastifyInstance, { bounded }: Pick<Metrics, 'bounded'>): void {
+  bounded.inc(bound, 0); // an alert sees the first one only after a zero
+  const open = { small: 0, large: 0 };
+  const most = { small: smallBytesInAllMax, large: largeBytesMax };
+  app.addHook('onRequest', async (request, reply) => {
+    const bytes = declaredBytes(request);
+    if (bytes === 0 || bytes > bodyBytesMax) return; // too large a one is refused unread
+    const kind = bytes <= smallBytesMax ? 'small' : 'large';
+    if (open[kind] + bytes > most[kind]) {
+      bounded.inc(bound);
+      // Else the rest of it would be read and thrown away, before the next request.
+      reply.header('connection', 'close');
+      throw new AppError(
+        'service.busy',
+        `the bodies of all requests have ${most[kind]} bytes at most, and those of others take ${open[kind]}: send it again later`,
+      );
+    }
+    open[kind] += bytes;
+    // Answered, or gone: until then the handler may hold what was parsed.
+    reply.raw.once('close', () => {
+      open[kind] -= bytes;
+    });
+  });
+}
+
+/** What is sent in chunks may be as large as a body may be. */
+function declaredBytes({ headers }: FastifyRequest): number {
+  if (headers['transfer-encoding'] !== undefined) return bodyBytesMax;
+  return Number(headers['content-length'] ?? 0) || 0;
+}

@@ -1,0 +1,77 @@
+/** What the bodies of all requests may take together: an agent that posts many large ones ends nothing, and delays nobody. */
+import { once } from 'node:events';
+import { type ClientRequest, request } from 'node:http';
+import { afterEach, expect, test } from 'vitest';
+import { ask } from './request.ts';
+import { createGate, errorOf, useServer } from './server-fixture.ts';
+
+const http = useServer();
+const path = '/api/main/decide/w1';
+const json = { 'content-type': 'application/json' };
+const bodyBytesMax = 16 * 1_024 * 1_024;
+const largest = JSON.stringify({ output: 'x'.repeat(bodyBytesMax - 13) });
+
+const held: ClientRequest[] = [];
+afterEach(() => {
+  for (const it of held.splice(0)) it.destroy();
+});
+
+/** Sends the head of a request and nothing of its body, once the server has taken it. */
+async function begin(headers: Record<string, string | number>): Promise<ClientRequest> {
+  const sent = request(`${http.server.url}${path}`, {
+    ...{ method: 'POST', agent: false },
+    headers: { ...json, expect: '100-continue', ...headers },
+  });
+  sent.on('error', () => {});
+  sent.flushHeaders();
+  held.push(sent);
+  await once(sent, 'continue');
+  return sent;
+}
+
+test('a dozen bodies of 16 MiB at once: six are read, and the others get 503 before they are', async () => {
+  const gate = createGate();
+  http.service.pause = gate.promise;
+  const answers: number[] = [];
+  const posts = Array.from({ length: 12 }, async () => {
+    const answer = await ask(http.server.url, path, { method: 'POST', headers: json, body: largest }).catch(() => null);
+    answers.push(answer?.status ?? 0); // 0: the server has closed the connection while the body was still sent
+    if (answers.length === 6) gate.resolve();
+  });
+  await Promise.all(posts);
+  expect(answers.filter((status) => status === 200)).toHaveLength(6);
+  expect(http.service.requests).toHaveLength(6);
+  // All is given back.
+  expect((await ask(http.server.url, path, { method: 'POST', headers: json, body: largest })).status).toBe(200);
+});
+
+test('what is refused says when to try again; small bodies have a budget of their own', async () => {
+  for (let count = 0; count < 6; count += 1) await begin({ 'content-length': bodyBytesMax });
+  const refused = await ask(http.server.url, path, { method: 'POST', headers: { ...json, 'content-length': 70_000 } });
+  expect([refused.status, errorOf(refused).code]).toEqual([503, 'UNAVAILABLE']);
+  expect(refused.headers).toMatchObject({ 'retry-after': '1', connection: 'close' });
+  const chunked = await ask(http.server.url, path, {
+    ...{ method: 'POST', headers: { ...json, 'transfer-encoding': 'chunked' }, body: '{}' },
+  });
+  expect(chunked.status).toBe(503);
+  expect((await ask(http.server.url, path, { body: { output: 'x'.repeat(60_000) } })).status).toBe(200);
+  expect((await ask(http.server.url, '/metrics')).text).toContain('stopgate_bounded_total{bound="http bodies"} 2');
+});
+
+test('a request that is given up gives its bytes back', async () => {
+  for (let count = 0; count < 6; count += 1) await begin({ 'content-length': bodyBytesMax });
+  for (const sent of held.splice(0)) sent.destroy();
+  await expect
+    .poll(async () => (await ask(http.server.url, path, { method: 'POST', headers: json, body: largest })).status)
+    .toBe(200);
+});
+
+test('a body of many values is refused before it is parsed: in memory they take fifty times as much', async () => {
+  for (const value of ['[]', '{}', '1']) {
+    const body = `{"a":[${Array(250_001).fill(value).join(',')}]}`;
+    const answer = await ask(http.server.url, path, { method: 'POST', headers: json, body });
+    expect([answer.status, errorOf(answer).message]).toEqual([400, 'the body has more than 250000 values']);
+  }
+  const text = JSON.stringify({ output: ',[{'.repeat(300_000) });
+  expect((await ask(http.server.url, path, { method: 'POST', headers: json, body: text })).status).toBe(200);
+});

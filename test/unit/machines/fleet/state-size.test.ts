@@ -1,0 +1,138 @@
+/** A fleet keeps no more of its workers and tasks than the protocol says (docs/protocol.md §2), whoever publishes what. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { sizeOfTask, sizeOfWorker } from '../../../../machines/fleet/state-size.ts';
+import {
+  advanceClock,
+  createFleet,
+  type Fleet,
+  foldEntry,
+  type Outcome,
+  readEntry,
+} from '../../../../machines/index.ts';
+import { conformanceLogs } from '../../../support/conformance-logs.ts';
+import { randomLog } from '../../../support/random-log.ts';
+import { restoreText, snapshotText } from '../../../support/snapshot-text.ts';
+
+const startMs = Date.parse('2026-03-02T12:00:00.000Z');
+const stateSizeMax = 4_000_000;
+
+function publish(fleet: Fleet, tail: string, data: object = {}): readonly Outcome[] {
+  const text = JSON.stringify(data);
+  const entry = readEntry(`stopgate.main.${tail}`, text, text.length);
+  if (entry === null || !('data' in entry)) throw new Error(`no entry: ${tail}`);
+  return foldEntry(fleet, { seq: fleet.seq + 1, atMs: fleet.nowMs || startMs, entry });
+}
+
+const refusalIn = (outcomes: readonly Outcome[]) =>
+  outcomes.flatMap((it) => (it.kind === 'refused' ? [`${it.type}: ${it.reason}`] : []));
+
+const measure = (fleet: Fleet): number =>
+  [...fleet.workers.values()].reduce((sum, it) => sum + sizeOfWorker(it), 0) +
+  [...fleet.tasks.values()].reduce((sum, it) => sum + sizeOfTask(it), 0);
+
+/** 62 KB as an agent sends them. */
+const largePlan = { steps: Array.from({ length: 31 }, () => ({ title: 'x'.repeat(1_970), status: 'pending' })) };
+
+/** Everything by which a worker or task keeps much. */
+const attacks: Readonly<Record<string, (fleet: Fleet, id: number) => readonly Outcome[]>> = {
+  plans: (fleet, id) => publish(fleet, `worker.w${id}.plan.updated`, largePlan),
+  'steps, one by one': (fleet, id) =>
+    publish(fleet, 'worker.w1.step.updated', { step: `s${id % 400}`, title: 'x'.repeat(1 + Math.ceil(id / 2)) }).concat(
+      publish(fleet, `worker.w${id}.plan.updated`, largePlan),
+    ),
+  files: (fleet, id) =>
+    publish(fleet, `worker.w${id}.tool.used`, {
+      tool: 'Edit',
+      files: Array.from({ length: 60 }, (_, file) => `${file}/${'x'.repeat(1_000)}`),
+    }),
+  'background work': (fleet, id) =>
+    publish(fleet, `worker.w${id >> 5}.background.started`, { id: `${id}${'x'.repeat(1_000)}` }),
+  questions: (fleet, id) =>
+    publish(fleet, `worker.w${id >> 3}.input.requested`, { request: `${id}`, detail: 'x'.repeat(4_000) }),
+  'ended sessions': (fleet, id) => [
+    ...publish(fleet, `worker.w${id}.plan.updated`, largePlan),
+    ...(fleet.workers.has(`w${id}`) ? publish(fleet, `worker.w${id}.session.ended`) : []),
+  ],
+  'decisions with long feedback': (fleet, id) =>
+    publish(fleet, `worker.w${id}.stop.attempted`, {
+      validation: Array.from({ length: 30 }, (_, rule) => ({
+        ...{ rule: `r${rule}`, passed: false, message: 'x'.repeat(1_900) },
+      })),
+    }),
+  'attempts that are held': (fleet, id) =>
+    publish(fleet, `worker.w${id}.stop.attempted`, { holdMs: 3_600_000, output: 'x'.repeat(60_000) }),
+  tasks: (fleet, id) => publish(fleet, `task.T-${id}.task.created`, { title: 'x', plan: largePlan.steps }),
+  'tasks, claimed': (fleet, id) => [
+    ...publish(fleet, `task.T-${id}.task.created`, { plan: largePlan.steps }),
+    ...publish(fleet, `worker.w${id}.task.claimed`, { task: `T-${id}` }),
+  ],
+  hooks: (fleet, id) =>
+    publish(fleet, `task.T-${id >> 3}.hook.registered`, {
+      ...{ hook: `h${id}`, type: 'validation', metadata: { rules: ['r1'], note: 'x'.repeat(60_000) } },
+    }),
+  checkpoints: (fleet, id) =>
+    publish(fleet, `task.T-${id >> 4}.checkpoint.saved`, { checkpoint: `c${id}`, context: { a: 'x'.repeat(60_000) } }),
+  'many small workers': (fleet, id) => publish(fleet, `worker.w${id}.heartbeat.sent`),
+  'many small tasks': (fleet, id) => publish(fleet, `worker.w1.task.claimed`, { task: `T-${id}` }),
+};
+
+/** Work, policies and rules under which the attacks keep what they can. */
+const policies = {
+  policies: {
+    default: {
+      checks: [{ rules: Array.from({ length: 30 }, (_, rule) => `r${rule}`) }],
+      persistence: { idle: '10h', hold: '1h' },
+    },
+  },
+};
+
+test.each(Object.entries(attacks))(
+  '%s are refused when the fleet is full, and its neighbours go on',
+  (_name, attack) => {
+    const fleet = createFleet('main', { stateSizeMax });
+    publish(fleet, 'own.fleet.main.policy.set', policies);
+    publish(fleet, 'worker.neighbour.worker.registered', { agent: 'claude' });
+    let refusals = 0;
+    for (let id = 0; id < 6_000 && refusals < 60; id += 1)
+      refusals += refusalIn(attack(fleet, id)).filter((it) => it.includes('the most there may be')).length;
+    expect(refusals).toBeGreaterThanOrEqual(60);
+    expect(fleet.stateSize).toBe(measure(fleet));
+    // What an entry brings beside, as the steps of a claimed task, is little more than one entry.
+    expect(fleet.stateSize).toBeLessThan(stateSizeMax + 100_000);
+    expect(refusalIn(publish(fleet, 'worker.neighbour.heartbeat.sent'))).toEqual([]);
+    expect(refusalIn(publish(fleet, 'worker.neighbour.prompt.submitted'))).toEqual([]);
+    const [decided] = publish(fleet, 'worker.neighbour.stop.attempted', {
+      ...{ attempt: 'a1', output: 'done', holdMs: 0 },
+      validation: policies.policies.default.checks[0]?.rules.map((rule) => ({ rule, passed: true })),
+    });
+    expect(decided).toMatchObject({ kind: 'decided', decision: { attempt: 'a1' } });
+  },
+);
+
+test('a worker that is not known is refused by a full fleet, and again known once others are forgotten', () => {
+  const fleet = createFleet('main', { stateSizeMax: 200_000 });
+  for (const id of [1, 2, 3, 4]) publish(fleet, `worker.w${id}.plan.updated`, largePlan);
+  for (const id of [1, 2, 3]) publish(fleet, `worker.w${id}.session.ended`);
+  const refused = refusalIn(publish(fleet, 'worker.w4.plan.updated', largePlan));
+  expect(refused).toEqual([expect.stringMatching(/^plan.updated: the fleet keeps 200000 units/)]);
+  advanceClock(fleet, fleet.nowMs + 8 * 24 * 3_600_000);
+  expect(fleet.stateSize).toBe(measure(fleet));
+  expect(refusalIn(publish(fleet, 'worker.w4.plan.updated', largePlan))).toEqual([]);
+});
+
+test('what is kept is counted to the byte, over random logs and every conformance case', () => {
+  const check = (log: Parameters<typeof foldEntry>[1][]) => {
+    const fleet = createFleet('main', { restingMax: 1 });
+    for (const entry of log) foldEntry(fleet, entry);
+    expect(fleet.stateSize).toBe(measure(fleet));
+    const restored = restoreText(snapshotText(fleet));
+    expect(restored.stateSize).toBe(measure(restored));
+    expect(restored.stateSize).toBe(fleet.stateSize);
+  };
+  fc.assert(
+    fc.property(randomLog(150), (log) => check([...log])),
+    { numRuns: 100 },
+  );
+  for (const { log } of conformanceLogs()) check([...log]);
+});
