@@ -2,6 +2,7 @@
 import { loadConfig } from '../../config/config.ts';
 import { AppError } from '../../errors.ts';
 import { type Accounts, accountsOf, type Member, mergeAccounts } from '../../nats/accounts.ts';
+import { serverLimits } from '../../nats/agent-limits.ts';
 import { type Role, roles } from '../../nats/permissions.ts';
 import { defineCommand } from '../command.ts';
 import { formatNatsConfig } from '../nats-config-text.ts';
@@ -111,7 +112,8 @@ function membersOf(role: Role, fleet: string, { workers, name, checks }: Named):
 
 /** The part of one role is merged into a configuration that has the rest already. */
 function configOf(accounts: Accounts, role: Role | undefined): object {
-  if (role === undefined || role === 'agent') return { accounts };
+  if (role === undefined) return { ...serverLimits, accounts };
+  if (role === 'agent') return { accounts };
   const { exports: _, ...account } = accounts.STOPGATE ?? {};
   return { accounts: { STOPGATE: account } };
 }

@@ -4,7 +4,7 @@ import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { accountsOf } from '../accounts.ts';
-import { agentsJetStream } from '../agent-limits.ts';
+import { agentsJetStream, serverLimits } from '../agent-limits.ts';
 import { type Role, roles } from '../permissions.ts';
 import { isAtLeast, type ServerBinary } from './server-binary.ts';
 
@@ -79,6 +79,7 @@ export function serverConfig(options: ServerConfig): string {
     listen: `127.0.0.1:${port}`,
     logtime: false, // our log has its own
     ports_file_dir: portsDir,
+    ...serverLimits,
     // The server adds `jetstream` to the folder.
     jetstream: { store_dir: storeDir, max_file_store: storeBytesMax, ...syncInterval(version) },
     no_auth_user: credentials.agent.user,

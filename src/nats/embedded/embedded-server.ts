@@ -20,7 +20,7 @@ import {
 } from './embedded-config.ts';
 import { findBinary } from './server-binary.ts';
 import { nameServer } from './server-name.ts';
-import { end, type Running, type ServerExit, superviseServer } from './server-process.ts';
+import { end, type Running, type ServerExit, type SuperviseOptions, superviseServer } from './server-process.ts';
 import { endLeftServer, lockStore } from './store-lock.ts';
 import { openStoreSpace } from './store-space.ts';
 import { watchStore } from './store-watch.ts';
@@ -39,6 +39,8 @@ export type EmbeddedServerOptions = {
   readonly beforeStart?: () => Promise<void>;
   /** Default: `nats-server` on the PATH, else where packages put it. */
   readonly binary?: string | undefined;
+  /** How often a server that has ended by itself is started again. */
+  readonly keeping?: Omit<SuperviseOptions, 'log'> | undefined;
 };
 
 export type EmbeddedServer = {
@@ -46,7 +48,7 @@ export type EmbeddedServer = {
   readonly port: number;
   /** The JSON file with user and password of a role, readable by this user alone. */
   credentials(role: Role): string;
-  /** Resolves when the server is gone, after `close` or by itself. Never rejects. */
+  /** Resolves when the server is gone for good: after `close`, or if it cannot be started again. Never rejects. */
   readonly closed: Promise<ServerExit>;
   /** SIGTERM, then SIGKILL after 3 s; unlocks the store. May be called again. */
   close(): Promise<void>;
@@ -93,7 +95,10 @@ export async function openEmbeddedServer(options: EmbeddedServerOptions): Promis
     const first = await start(portsFor(options.port));
     const { port } = first;
     const url = `nats://127.0.0.1:${port}`;
-    const { closed, restart, close, hasFailedToWrite } = superviseServer(first, () => start([port]));
+    const { closed, restart, close, hasFailedToWrite } = superviseServer(first, () => start([port]), {
+      log,
+      ...options.keeping,
+    });
     const storeWatch = watchStore({
       ...{ url, credsFile: credentialsFile(storeDir, 'service'), space, fleet, log },
       ...{ restart, hasFailedToWrite },

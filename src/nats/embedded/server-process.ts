@@ -1,6 +1,8 @@
-/** The process of the embedded server: notices its end, and starts it again. */
+/** The process of the embedded server: notices its end, also one by SIGKILL or for lack of memory, and starts it again. */
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from '../../log.ts';
 
 /** `lastLines`: the end of the server's own log, for an error message. */
 export type ServerExit = {
@@ -18,7 +20,7 @@ export type Running = {
 };
 
 export type Supervised = Pick<Running, 'hasFailedToWrite'> & {
-  /** Resolves when the server is gone, but not when another start takes its place. Never rejects. */
+  /** Resolves when the server is gone for good: after `close`, or after too many starts in vain. Never rejects. */
   readonly closed: Promise<ServerExit>;
   /** Ends it and starts it again. @throws AppError it does not start; it may be tried again */
   restart(): Promise<void>;
@@ -27,34 +29,77 @@ export type Supervised = Pick<Running, 'hasFailedToWrite'> & {
 
 const stopTimeoutMs = 3_000;
 
-export function superviseServer(first: Running, start: () => Promise<Running>): Supervised {
+/** The last one is repeated. A server that lacks memory needs its clients to pause, too. */
+const pausesMsDefault = [100, 500, 1_000, 2_000, 5_000, 10_000];
+/**
+ * Some three minutes: a server that was ended by what its streams remember of the last two minutes (`duplicate_window`)
+ * is ended by that at each start until they are over.
+ */
+const startsMaxDefault = 24;
+/** One that has lived for so long has recovered: the next end is counted from the beginning. */
+const recoveredMs = 60_000;
+
+export type SuperviseOptions = {
+  readonly log: Logger;
+  /** Default: up to 10 s. */
+  readonly pausesMs?: readonly number[] | undefined;
+  readonly startsMax?: number | undefined;
+};
+
+export function superviseServer(
+  first: Running,
+  start: () => Promise<Running>,
+  { log, pausesMs = pausesMsDefault, startsMax = startsMaxDefault }: SuperviseOptions,
+): Supervised {
   let running = first;
   let replaced: Running | null = null;
   let restarting: Promise<void> = Promise.resolve();
-  let isClosed = false;
+  let startsInVain = 0;
+  const closing = new AbortController();
   let onClosed: (exit: ServerExit) => void;
   const closed = new Promise<ServerExit>((resolve) => {
     onClosed = resolve;
   });
   const follow = (started: Running) => {
     running = started;
-    void started.closed.then((exit) => started !== replaced && onClosed(exit));
+    const sinceMs = performance.now();
+    void started.closed.then((exit) => {
+      if (started === replaced || closing.signal.aborted) return;
+      if (performance.now() - sinceMs >= recoveredMs) startsInVain = 0;
+      log.error({ code: exit.code, signal: exit.signal }, 'nats-server has ended by itself; starting it again');
+      restarting = restarting.catch(() => {}).then(() => startAgain(exit));
+    });
+  };
+  const startAgain = async (exit: ServerExit) => {
+    while (startsInVain < startsMax) {
+      const pauseMs = pausesMs[Math.min(startsInVain, pausesMs.length - 1)];
+      startsInVain += 1;
+      await delay(pauseMs, null, { signal: closing.signal }).catch(() => {});
+      if (closing.signal.aborted) return;
+      try {
+        follow(await start());
+        return;
+      } catch (error) {
+        log.error({ error: (error as Error).message, starts: startsInVain }, 'nats-server does not start again');
+      }
+    }
+    onClosed(exit);
   };
   const restart = async () => {
     replaced = running;
     await end(running.child);
-    if (!isClosed) follow(await start());
+    if (!closing.signal.aborted) follow(await start());
   };
   follow(first);
   return {
     closed,
     hasFailedToWrite: () => running.hasFailedToWrite(),
     restart() {
-      restarting = restart();
+      restarting = restarting.catch(() => {}).then(restart);
       return restarting;
     },
     async close() {
-      isClosed = true;
+      closing.abort();
       await restarting.catch(() => {});
       await end(running.child);
       onClosed(await running.closed);

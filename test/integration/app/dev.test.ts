@@ -174,14 +174,20 @@ describe('its end', () => {
     expect(await service.kill('SIGINT')).toBe(0);
   });
 
-  test('where its nats-server dies it ends too, with 3, and says why', async () => {
+  test('where its nats-server dies, as for lack of memory, it starts it again and goes on', async () => {
     const folder = await ownFolder();
     const dev = await start(folder);
+    const decide = (attempt: string) =>
+      runCommand(['decide', 'w1', '--attempt', attempt, '--json'], { cwd: folder.path });
+    const before = await decide('a1');
+    expect(before).toMatchObject({ code: 0 });
     process.kill(await serverPid(folder), 'SIGKILL');
-    expect(await dev.ended).toBe(3);
+    await expect.poll(async () => (await decide('a2')).code, { timeout: 30_000 }).toBe(0);
+    const { seq, at } = JSON.parse(before.stdout) as { seq: number; at: string };
+    expect(JSON.parse((await decide('a1')).stdout)).toMatchObject({ attempt: 'a1', seq, at });
     expect(linesOf(dev.stderr())).toContainEqual(
-      expect.objectContaining({ msg: 'stopping', why: 'nats-server has ended' }),
+      expect.objectContaining({ msg: 'nats-server has ended by itself; starting it again', signal: 'SIGKILL' }),
     );
-    expect(await exists(inStore(folder, 'service.json'))).toBe(false);
+    expect(await dev.kill('SIGINT')).toBe(0);
   });
 });

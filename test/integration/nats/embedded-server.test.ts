@@ -270,12 +270,50 @@ describe('the end', () => {
     expect(await server.closed).toMatchObject({ code: null, signal: 'SIGKILL' });
   });
 
-  test('is reported where the server exits by itself', async () => {
+  test('by itself is followed by another start, on the same port and with the same log', async () => {
     const server = await open();
+    const nc = await openConnection({
+      ...{ url: server.url, credsFile: server.credentials('service'), name: 'test', patient: true },
+    });
+    ends.push(() => nc.close());
+    await (await jetstreamManager(nc)).streams.add({ name: 'STOPGATE_main', subjects: ['stopgate.main.worker.>'] });
+    for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
+      const pid = await pidOf();
+      process.kill(pid, signal);
+      await expect.poll(pidOf, { timeout: 10_000 }).not.toBe(pid);
+      await expect
+        .poll(
+          () =>
+            jetstream(nc)
+              .publish('stopgate.main.worker.w1.heartbeat.sent', '{}')
+              .catch(() => null),
+          {
+            timeout: 10_000,
+          },
+        )
+        .not.toBeNull();
+    }
+    const pid = await pidOf();
+    await server.close();
+    expect(isAlive(pid)).toBe(false);
+  });
+
+  test('is reported where no start helps', async () => {
+    const server = await open({ keeping: { pausesMs: [1], startsMax: 2 } });
+    await rm(join(storeDir, 'ports'), { recursive: true });
     process.kill(await pidOf(), 'SIGKILL');
     expect(await server.closed).toMatchObject({ signal: 'SIGKILL' });
     await server.close();
     await open();
+  });
+
+  test('while it is started again is the end', async () => {
+    const server = await open({ keeping: { pausesMs: [600_000] } });
+    const pid = await pidOf();
+    process.kill(pid, 'SIGKILL');
+    await expect.poll(() => isAlive(pid)).toBe(false);
+    await server.close();
+    expect(await server.closed).toMatchObject({ signal: 'SIGKILL' });
   });
 
   test('is not that of our process group', async () => {

@@ -22,7 +22,15 @@ function createScene() {
     tried.push(fleet);
     const error = failing.get(fleet);
     if (error !== undefined) throw error;
-    const status = () => ({ ready: true, reason: null, code: null, foldedSeq: 7, workers: 2, openAttempts: 1, stateShare: 0 });
+    const status = () => ({
+      ready: true,
+      reason: null,
+      code: null,
+      foldedSeq: 7,
+      workers: 2,
+      openAttempts: 1,
+      stateShare: 0,
+    });
     return {
       service: { fleet, status },
       broken: new Promise<boolean>((done) => void breakers.set(fleet, done)),
