@@ -6,6 +6,7 @@ import { type FleetSelection, isInShard, matchesSelection, type Shard, shardOf }
 import { AppError } from '../errors.ts';
 import { type FleetDirectory, type FleetState, type ServedFleet, toFleetState } from '../http/fleet-directory.ts';
 import type { Logger } from '../log.ts';
+import { isWithoutLeader } from '../nats/stream-error.ts';
 import { createSemaphore } from '../semaphore.ts';
 import type { Service } from '../service/index.ts';
 import type { Replica } from './replica.ts';
@@ -65,7 +66,9 @@ export async function openFleets(options: FleetsOptions): Promise<Fleets> {
   await options.onOpening?.(directory);
   await supervisor.refresh();
   await supervisor.opened();
-  const failed = [...slots.values()].find(({ replica }) => replica === null);
+  const findFailed = () => [...slots.values()].find(({ replica }) => replica === null);
+  await untilLeader(options, supervisor, findFailed);
+  const failed = findFailed();
   if (failed !== undefined && isOnly()) {
     await supervisor.close();
     throw failed.fault;
@@ -82,6 +85,29 @@ export async function openFleets(options: FleetsOptions): Promise<Fleets> {
     },
   };
 }
+
+/** A cluster may elect its leader just now, or lack nodes: its only fleet is waited for, like those of many. */
+async function untilLeader(
+  { logger, isInterrupted = () => false }: FleetsOptions,
+  { isOnly, refresh, opened }: Supervisor,
+  findFailed: () => Slot | undefined,
+): Promise<void> {
+  let isTold = false;
+  for (;;) {
+    const failed = findFailed();
+    if (failed === undefined || !isOnly() || isInterrupted() || !isWithoutLeader(failed.fault)) return;
+    if (!isTold)
+      logger.warn({ fleet: failed.name, err: failed.fault }, 'the cluster has no leader for the log; waiting');
+    isTold = true;
+    await new Promise((done) => setTimeout(done, electionPauseMs));
+    failed.retryAtMs = 0;
+    await refresh();
+    await opened();
+  }
+}
+
+/** An election takes some seconds. */
+const electionPauseMs = 500;
 
 type Supervisor = {
   readonly slots: ReadonlyMap<string, Slot>;

@@ -1,4 +1,5 @@
 /** Several fleets in one process: which are opened, and what a failing one means for the others. */
+import { JetStreamApiError } from '@nats-io/jetstream';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Fleets, type FleetsOptions, openFleets } from '../../../src/app/fleets.ts';
 import type { Replica } from '../../../src/app/replica.ts';
@@ -104,6 +105,25 @@ describe('several fleets', () => {
 });
 
 describe('a single fleet', () => {
+  test('whose cluster elects a leader just now is waited for', async () => {
+    const { failing, tried, start } = createScene();
+    const cause = new JetStreamApiError({ code: 503, err_code: 10_008, description: 'temporarily unavailable' });
+    failing.set('main', new AppError('log.unavailable', 'the stream STOPGATE_main does not answer', { cause }));
+    const starting = start('main');
+    await expect.poll(() => tried.length).toBe(2);
+    failing.clear();
+    expect(served(await starting)).toEqual(['main']);
+  });
+
+  test('whose cluster has no leader is not waited for once the process is told to end', async () => {
+    const { failing, tried, start } = createScene();
+    const cause = new JetStreamApiError({ code: 503, err_code: 10_118, description: 'stream is offline' });
+    failing.set('main', new AppError('log.unavailable', 'the stream STOPGATE_main does not answer', { cause }));
+    const starting = start('main', { isInterrupted: () => tried.length > 1 });
+    await expect(starting).rejects.toMatchObject({ code: 'log.unavailable' });
+    expect(tried).toEqual(['main', 'main']);
+  });
+
   test('that cannot be opened ends the start', async () => {
     const { start, failing } = createScene();
     failing.set('a', new AppError('log.lost', 'gone'));
