@@ -5,7 +5,7 @@ import { type Rules, releasedRules } from '../rules/rules.ts';
 import { createStepper, type Stepper } from '../step.ts';
 import type { taskMachine } from '../task/task.ts';
 import type { EscalatedEntity } from '../values/escalation.ts';
-import { forgetMsDefault } from '../values/limits.ts';
+import { forgetMsDefault, stateSizeMax } from '../values/limits.ts';
 import type { State } from '../values/states.ts';
 import type { workerMachine } from '../worker/worker.ts';
 import { createDeadlines, type Deadlines } from './deadlines.ts';
@@ -13,7 +13,6 @@ import type { Outcome } from './outcome.ts';
 import type { StateMove, TaskRecord, WorkerRecord } from './records.ts';
 import { packWorkers } from './snapshot/packed-worker.ts';
 import { SnapshotMap } from './snapshot-map.ts';
-import { stateSizeMax } from './state-size.ts';
 
 export type { Forgettable, StateMove, TaskRecord, WorkerRecord } from './records.ts';
 

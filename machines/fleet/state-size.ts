@@ -14,12 +14,6 @@ import type { TaskContext } from '../task/context.ts';
 import type { WorkerContext } from '../worker/context.ts';
 import type { Fleet, TaskRecord, WorkerRecord } from './fleet.ts';
 
-/**
- * All of a fleet: 500,000 small workers, or 8,600 with plans of 62 KB. Measured, it takes 0.6 to 1.3 GB of heap, and
- * Node's own limit is 2 GB or more on a machine with 8 GB.
- */
-export const stateSizeMax = 536_870_912;
-
 /** A worker or task without texts: 800 bytes of heap, and after some decisions 2,300. */
 const actorSize = 1_024;
 /** What a usual decision keeps is within `actorSize`, so that a stop is judged in a full fleet, too. */

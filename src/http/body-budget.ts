@@ -10,8 +10,8 @@ import { bodyBytesMax } from './replies.ts';
 /** What nearly every hook call is below. Large bodies leave room for these. */
 const smallBytesMax = 65_536;
 /**
- * Six of the largest bodies, each with its text and what is parsed of it (`bodyValuesMax`): 350 MB of heap, measured,
- * which a service with 1 GB has.
+ * Six of the largest bodies. Text, what is parsed of it and `bodyValuesMax` make 60 MB of each, 90 MB where the text is not
+ * Latin: by that count they fit into a service with 1 GB.
  */
 const largeBytesMax = 100_663_296;
 /** 512 small ones at once. */
