@@ -12,6 +12,7 @@ import { parseArgs } from 'node:util';
 import { bundleClient, bundleProgram } from './pack/bundle.js';
 import { licencesOf } from './pack/licences.js';
 import { readProgram, stageProgram, stageRelease } from './pack/nats-server.js';
+import { sbomOf } from './pack/sbom.js';
 import { rollMachineTypes, rollPlainTypes } from './pack/types.js';
 
 const root = resolve(import.meta.dirname, '..');
@@ -108,7 +109,8 @@ async function stageProgramPackage(folder) {
   cpSync(join(root, 'docs'), join(folder, 'docs'), { recursive: true, filter: isPage });
   const { files, scripts, dependencies, devDependencies, overrides, peerDependencies, peerDependenciesMeta, ...rest } =
     about;
-  describe(folder, bundled, join(root, 'README.md'), {
+  const ofPages = JSON.parse(readFileSync(join(dist, 'page-packages.json'), 'utf8')).map((path) => join(root, path));
+  describe(folder, new Set([...bundled, ...ofPages]), join(root, 'README.md'), {
     ...rest,
     bin: { stopgate: 'dist/src/main.js' },
   });
@@ -117,6 +119,7 @@ async function stageProgramPackage(folder) {
 function describe(folder, bundled, readme, manifest) {
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
   writeFileSync(join(folder, 'THIRD-PARTY-LICENSES'), licencesOf(bundled));
+  writeFileSync(join(folder, 'sbom.cdx.json'), sbomOf(root, bundled, manifest));
   cpSync(join(root, 'LICENSE'), join(folder, 'LICENSE'));
   cpSync(readme, join(folder, 'README.md'));
 }

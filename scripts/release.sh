@@ -28,6 +28,9 @@ notes() {
 [[ -n $(node -p 'require("./package.json").repository ?? ""') ]] ||
   fail 'package.json names no "repository": npm checks it against the one that signs the packages'
 
+bash scripts/images.sh --check || fail 'an image in docker/ could be another one tomorrow'
+
+run node scripts/audit.js
 run .ci/run
 run npm run packages -- --nats-releases https://github.com/nats-io/nats-server/releases/download
 # What another package asks for goes first.

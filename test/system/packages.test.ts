@@ -105,6 +105,12 @@ test('the packages are small: the client without anything, the service with all 
   expect(service.files.length).toBeLessThan(330); // of which 23 are the documentation
   expect(service.bytes).toBeLessThan((35 - natsServerMegabytes) * megabyte);
   expect(service.files.filter((file) => file.endsWith('.map'))).toEqual([]);
+  // What is in the program and in its pages, with versions and hashes, for those who look for known holes.
+  const sbom = JSON.parse(await readFile(installed('stopgate/sbom.cdx.json'), 'utf8'));
+  expect(sbom).toMatchObject({ bomFormat: 'CycloneDX', metadata: { component: { name: 'stopgate' } } });
+  const components = (sbom.components as { name: string; purl: string; hashes: object[] }[]).map((it) => it.name);
+  expect(components).toEqual(expect.arrayContaining(['@nats-io/nats-core', 'fastify', 'preact', 'ws', 'xstate']));
+  expect(components).not.toContain('vitest');
   const licences = await readFile(installed('stopgate/THIRD-PARTY-LICENSES'), 'utf8');
   for (const name of ['xstate', 'zod'])
     expect(licences).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\(MIT\\)$`, 'm'));

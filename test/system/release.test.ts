@@ -15,7 +15,9 @@ import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
-const script = fileURLToPath(new URL('../../scripts/release.sh', import.meta.url));
+const scripts = ['release.sh', 'images.sh', 'audit.js'];
+const pathOfScript = (name: string) => fileURLToPath(new URL(`../../scripts/${name}`, import.meta.url));
+const digest = `sha256:${'0123456789abcdef'.repeat(4)}`;
 const changelog = '# Changelog\n\n## [Unreleased]\n\n### Added\n\n## [1.2.0]\n\n### Added\n\n- A thing.\n';
 
 const tarballs = {
@@ -71,7 +73,10 @@ beforeEach(() => {
   put('package.json', '{ "version": "1.2.0", "repository": "here" }');
   put('CHANGELOG.md', changelog);
   mkdirSync(pathOf('scripts'));
-  copyFileSync(script, pathOf('scripts/release.sh'));
+  for (const name of scripts) copyFileSync(pathOfScript(name), pathOf(`scripts/${name}`));
+  put('docker/Dockerfile', `ARG BASE_IMAGE=node:20-slim@${digest}\nFROM \${BASE_IMAGE}\n`);
+  for (const name of ['', 'cluster/'])
+    put(`docker/${name}compose.yaml`, `services:\n  nats:\n    image: nats:2-alpine@${digest} # a note\n`);
   putStub(pathOf('.ci/run'), 'ci');
   for (const name of ['npm', 'npx']) putStub(join(folder, 'bin', name), name);
   for (const tarball of Object.values(tarballs)) put(tarball, ''); // `npm run packages` would make them
@@ -82,6 +87,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
+const audited = 'npm audit --json';
 /** Everything that a release calls between its tests and its tag, in this order. */
 const steps = [
   ...[packed, published(tarballs.nats)],
@@ -92,7 +98,7 @@ test('a dry run prints what it would do, and does none of it', () => {
   const tagged = ['git tag --annotate v1.2.0 --message v1.2.0', 'git push origin v1.2.0'];
   expect(release('--dry-run')).toEqual({
     code: 0,
-    stdout: ['.ci/run', ...steps, ...tagged].map((step) => `would run: ${step}\n`).join(''),
+    stdout: ['node scripts/audit.js', '.ci/run', ...steps, ...tagged].map((step) => `would run: ${step}\n`).join(''),
     stderr: '',
   });
   expect({ calls: acts(), tags: tags() }).toEqual({ calls: [], tags: '' });
@@ -100,7 +106,7 @@ test('a dry run prints what it would do, and does none of it', () => {
 
 test('a release is tested, packed, checked, published with its provenance and tagged, in this order', () => {
   expect(release()).toMatchObject({ code: 0 });
-  expect({ calls: acts(), tags: tags() }).toEqual({ calls: ['ci ', ...steps], tags: 'v1.2.0' });
+  expect({ calls: acts(), tags: tags() }).toEqual({ calls: [audited, 'ci ', ...steps], tags: 'v1.2.0' });
 });
 
 test('a nats-server that is published already is not published again', () => {
@@ -111,11 +117,11 @@ test('a nats-server that is published already is not published again', () => {
 });
 
 test.each([
-  { what: 'the tests', file: () => pathOf('.ci/run'), name: 'ci', expected: ['ci '] },
-  { what: 'npm', file: () => join(folder, 'bin/npm'), name: 'npm', expected: ['ci ', packed] },
+  { what: 'the tests', file: () => pathOf('.ci/run'), name: 'ci', expected: [audited, 'ci '] },
+  { what: 'npm', file: () => join(folder, 'bin/npm'), name: 'npm', expected: [audited, 'ci ', packed] },
   {
     ...{ what: 'the check of the types', file: () => join(folder, 'bin/npx'), name: 'npx' },
-    expected: ['ci ', packed, published(tarballs.nats), checked(tarballs.client)],
+    expected: [audited, 'ci ', packed, published(tarballs.nats), checked(tarballs.client)],
   },
 ])('where $what fail nothing is tagged', ({ file, name, expected }) => {
   putStub(file(), name, { code: 1 });
@@ -124,7 +130,33 @@ test.each([
   expect({ calls: acts(), tags: tags() }).toEqual({ calls: expected, tags: '' });
 });
 
+test('a known hole in a package ends a release before its tests', () => {
+  const found = '{ "metadata": { "vulnerabilities": { "low": 3, "high": 1, "critical": 0 } } }';
+  putStub(join(folder, 'bin/npm'), 'npm', { says: found, code: 1 });
+  expect(release()).toMatchObject({ code: 1, stderr: expect.stringContaining('audit: 3 low, 1 high, 0 critical') });
+  expect({ calls: acts(), tags: tags() }).toEqual({ calls: [audited], tags: '' });
+});
+
+test('images get the digests that docker knows, and newer ones later', () => {
+  put('docker/compose.yaml', 'services:\n  nats:\n    image: nats:2-alpine\n');
+  const newer = `sha256:${'f'.repeat(64)}`;
+  putStub(join(folder, 'bin/docker'), 'docker', { says: newer });
+  expect(run('bash', 'scripts/images.sh')).toMatchObject({ code: 0, stderr: '' });
+  expect(readFileSync(pathOf('docker/Dockerfile'), 'utf8')).toContain(`ARG BASE_IMAGE=node:20-slim@${newer}\n`);
+  expect(readFileSync(pathOf('docker/compose.yaml'), 'utf8')).toContain(`    image: nats:2-alpine@${newer}\n`);
+  expect(readFileSync(pathOf('docker/cluster/compose.yaml'), 'utf8')).toContain(`nats:2-alpine@${newer} # a note\n`);
+  expect(run('git', 'status', '--porcelain').stdout.match(/^\?\?/gm)).toBeNull();
+});
+
 test.each([
+  {
+    why: 'an image without a digest',
+    change: () => {
+      put('docker/Dockerfile', 'ARG BASE_IMAGE=node:20-slim\n');
+      commit();
+    },
+    says: 'images: without a digest: node:20-slim',
+  },
   { why: 'a change that is not committed', change: () => put('new.ts', ''), says: 'the working tree is not clean' },
   {
     why: 'a version that is tagged',

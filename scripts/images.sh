@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Names each image in docker/ by its digest, or by today's digest of its tag, which docker looks up: `npm run images`. With
+# `-- --check` it only says which have none: a release refuses those, since a tag may be another image tomorrow.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+files=(docker/Dockerfile docker/compose.yaml docker/cluster/compose.yaml)
+
+images() { sed -nE 's/^(ARG BASE_IMAGE=| *image: )([^ ]+).*/\2/p' "${files[@]}" | sort -u; }
+
+case "$*" in
+  --check)
+    unpinned=$(images | grep -vE '@sha256:[0-9a-f]{64}$' || true)
+    [[ -z $unpinned ]] && exit 0
+    printf 'images: without a digest: %s: run "npm run images" where docker is, and commit\n' "${unpinned//$'\n'/, }" >&2
+    exit 1
+    ;;
+  '')
+    for image in $(images); do
+      tag=${image%@*}
+      digest=$(docker buildx imagetools inspect "$tag" --format '{{.Manifest.Digest}}')
+      [[ $digest =~ ^sha256:[0-9a-f]{64}$ ]] || { printf 'images: docker knows no digest of %s\n' "$tag" >&2; exit 1; }
+      sed -i.old -E "s#^(ARG BASE_IMAGE=| *image: )${image}( |\$)#\\1${tag}@${digest}\\2#" "${files[@]}"
+      rm -f "${files[@]/%/.old}"
+    done
+    ;;
+  *) printf 'usage: npm run images [-- --check]\n' >&2 && exit 1 ;;
+esac

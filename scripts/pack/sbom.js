@@ -1,0 +1,30 @@
+/** What a package contains, as a CycloneDX document. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/**
+ * @param root where package-lock.json is
+ * @param folders of the packages that went in
+ */
+export function sbomOf(root, folders, { name, version }) {
+  const args = ['sbom', '--package-lock-only', '--sbom-format', 'cyclonedx'];
+  const text = execFileSync('npm', args, {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'ignore'],
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  const { components, dependencies: _, metadata, ...document } = JSON.parse(text);
+  const found = [...folders].sort().map((folder) => {
+    const about = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+    const component = components.find((it) => it.name === about.name && it.version === about.version);
+    if (component === undefined)
+      throw new Error(`${about.name} ${about.version} is not in package-lock.json: run "npm ci"`);
+    // Here all of them are in the program, whatever they are in the repository.
+    const { properties: _properties, ...rest } = component;
+    return { ...rest, scope: 'required' };
+  });
+  const component = { 'bom-ref': `${name}@${version}`, type: 'application', name, version };
+  const sbom = { ...document, metadata: { ...metadata, component }, components: found };
+  return `${JSON.stringify(sbom, null, 2)}\n`;
+}
