@@ -16,6 +16,7 @@ export const hooks: Guard = (scope) => {
   const { tasks } = scope.attempt.facts;
   const work = createWork();
   const judgedTasks: JudgedTask[] = [];
+  const details: string[] = [];
   let result = none;
   let error: string | null = null;
   for (const task of tasks) {
@@ -24,13 +25,16 @@ export const hooks: Guard = (scope) => {
     if (judged.kind === 'pending') return judged;
     judgedTasks.push(...(judged.kept?.judgedTasks ?? []));
     if (judged.isError) error ??= judged.detail;
-    result = { ...judged, kept: { ...judged.kept, judgedTasks } };
-    if (result.kind === 'decides') return result;
+    details.push(judged.detail);
+    result = { ...judged, detail: details.slice(0, detailsMax).join('; '), kept: { ...judged.kept, judgedTasks } };
+    if (result.kind === 'decides') return { ...result, detail: judged.detail };
   }
   return error === null ? result : { ...result, isError: true, detail: error };
 };
 
 const none = constantPass('none');
+/** A worker may hold a thousand tasks, and a detail is cut at 500 characters. */
+const detailsMax = 8;
 
 function judgeTask(scope: GuardScope, task: TaskFacts, work: Work): GuardResult {
   const { attempt } = scope;

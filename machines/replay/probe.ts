@@ -54,7 +54,8 @@ export function probe(
   const step = (snapshot: WorkerSnapshot): Probe => {
     const { worker: at } = snapshot.context;
     const pending = at.attempt?.pending ?? null;
-    if (pending === null) return { decision: dryRun(at.lastDecision as Decision, context, found, atMs) };
+    if (pending === null)
+      return { decision: dryRun(at.lastDecision as Decision, context, found, { atMs, isStop: scope === 'stop' }) };
     const next = (result: CheckResult) => {
       const data = { ...result, attempt: probeId, check: pending.name };
       const event = { type: 'check.finished', data, seq: 0, atMs, facts: surroundings() } as const;
@@ -91,9 +92,14 @@ const workOnly = (inForce: PolicyInForce): PolicyInForce => ({
   policy: { ...inForce.policy, retries: null, stuckAfter: null, persistence: null },
 });
 
-/** Its counts and clocks are those of the policy, asked or not. */
-function dryRun(decision: Decision, worker: WorkerContext, { policy }: PolicyInForce, nowMs: number): Decision {
-  const idle = idleOf(worker, idleLimitOf(policy, worker.profile), nowMs);
-  const retry = { ...decision.retry, max: policy.retries };
-  return { ...decision, attempt: null, seq: null, at: formatIsoTime(nowMs), retry, idle, dryRun: true };
+/** The bounds are those of the policy, asked or not; only a stop would count. */
+function dryRun(
+  decision: Decision,
+  worker: WorkerContext,
+  { policy }: PolicyInForce,
+  { atMs, isStop }: { readonly atMs: number; readonly isStop: boolean },
+): Decision {
+  const idle = idleOf(worker, idleLimitOf(policy, worker.profile), atMs);
+  const retry = { count: isStop ? decision.retry.count : worker.retryCount, max: policy.retries };
+  return { ...decision, attempt: null, seq: null, at: formatIsoTime(atMs), retry, idle, dryRun: true };
 }

@@ -3,6 +3,8 @@
  * for the page, the command line, MCP and notices. What a person has settled since is not asked for again.
  */
 import type { Decision } from '../guards/decision.ts';
+import { remainingStepsMessage } from '../policy/checks/plan.ts';
+import type { Plan } from '../policy/plan.ts';
 import { describeRequest } from '../values/asked-questions.ts';
 import type { Escalation, Resolution, TaskEscalation } from '../values/escalation.ts';
 import type { InputRequest } from '../values/input.ts';
@@ -36,6 +38,7 @@ type StandingWorker = Partner & {
   readonly presence: Presence;
   readonly ended: 'ended' | 'retired' | null;
   readonly inputs: readonly InputRequest[];
+  readonly plan: Plan;
   readonly background: readonly string[];
   readonly attempt: { readonly waitsFor: string; readonly since: string } | null;
   readonly lastDecision: Decision | null;
@@ -198,9 +201,16 @@ export const requestText = (input: InputRequest): string => cutMiddle(describeRe
 const missingFrom = ({ kind, text }: Wait): string =>
   kind === 'escalation' ? 'a person resumes it, or lets it stop' : `a person answers: ${text}`;
 
-/** An idle worker goes on with something else: its last block is over. */
-const missingOfWork = ({ state, lastDecision }: StandingWorker): string[] =>
-  lastDecision === null || state === 'idle' ? [] : missingIn(lastDecision);
+/** An idle worker goes on with something else: its last block is over. Of its plan, what remains now is said. */
+function missingOfWork({ state, lastDecision, plan }: StandingWorker): string[] {
+  if (lastDecision === null || state === 'idle') return [];
+  const remaining = remainingStepsMessage(plan);
+  return missingIn(lastDecision).flatMap((line) => {
+    if (!remainingSteps.test(line)) return [line];
+    return remaining === null ? [] : [line.replace(remainingSteps, () => remaining)];
+  });
+}
+const remainingSteps = /\d+ of \d+ plan steps remain: .*/;
 
 function noteOf({ state, ended, resolution, lastDecision }: StandingWorker): string {
   if (lastDecision === null) return state === 'stopped' ? whyEnded(ended) : 'It has not tried to stop yet.';

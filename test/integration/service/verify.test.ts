@@ -78,6 +78,13 @@ describe('verify asks about the work alone', () => {
     });
   });
 
+  test('after a block: it counts nothing', async () => {
+    await step('counted', 'pending');
+    await client.ask('decide.counted');
+    expect((await verify('counted')).body).toMatchObject({ decision: { retry: { count: 1, max: 3 } } });
+    expect((await client.ask('probe.counted')).body).toMatchObject({ retry: { count: 2, max: 3 } });
+  });
+
   test('after the end of its session, the tasks that it held then belong to it', async () => {
     await publish('task.E-1.task.created', { plan: [{ title: 'Ship', status: 'pending', step: 's' }] });
     await publish('worker.gone.task.claimed', { task: 'E-1' });

@@ -47,6 +47,17 @@ describe('a worker', () => {
     });
   });
 
+  test('of a plan, what remains now is missing, not what remained then', () => {
+    const two = (...statuses: string[]): Entry => [
+      'worker.w1.plan.updated',
+      { steps: statuses.map((status, index) => ({ title: `step ${index}`, status })) },
+    ];
+    const blocked = [policy({ checks: [{ plan: {} }] }), two('pending', 'pending'), stop('a1')];
+    const missing = (...entries: Entry[]) => worker(...blocked, ...entries).standing.missing;
+    expect(missing(two('done', 'pending'))).toEqual(['plan: 1 of 2 plan steps remain: step 1']);
+    expect(missing(two('done', 'done'))).toEqual([]);
+  });
+
   test('that is idle after a block, its task completed by its own entry, needs nothing', () => {
     const claimed: Entry[] = [
       ['task.T-1.task.created', {}],
