@@ -28,7 +28,6 @@ export async function resolvePlace(
 ) {
   // These commands do not use HTTP, so a bad address in a variable must not stop them.
   const resolved = await loadConfig({ flags: { nats, creds, fleet, config, http: 'off' }, cwd, env });
-  refuseOtherService(resolved);
   const credsFile = as === 'agent' ? givenCredentials(resolved) : defaultCredentials(resolved, 'operator');
   // Credentials that we found are the operator's, and nobody else may hear its answers; given ones may be anyone's.
   const inboxPrefix = credsFile !== undefined && resolved.creds === null ? privateInbox : undefined;
@@ -37,6 +36,7 @@ export async function resolvePlace(
     // Null: a server was named, so it is the one that is meant.
     folder: resolved.natsIsDefault ? folderOf(resolved.filePath) : null,
     hasRules: resolved.fileText !== null,
+    ...{ natsIsDefault: resolved.natsIsDefault, store: resolved.store },
   };
 }
 
@@ -48,8 +48,9 @@ function folderOf(file: string): string {
 
 type ResolvedPlace = Awaited<ReturnType<typeof resolvePlace>>;
 
-/** Loads the NATS client when it is used, so that help and bad usage do not wait for it. */
+/** Loads the NATS client when it is used, so that help and bad usage do not wait for it. @throws AppError service.unreachable */
 export async function connect(place: ResolvedPlace): Promise<Requester> {
+  refuseOtherService(place);
   const { openRequester } = await import('../nats/requester.ts');
   return openRequester(place);
 }

@@ -28,6 +28,8 @@ export type McpOptions = {
   readonly newId?: () => string;
   /** Gets each call when it starts; the promise never rejects. */
   readonly onCall?: (call: Promise<unknown>) => void;
+  /** Our command lines in the text of an error, as the user has to type them. Default: unchanged. */
+  readonly spell?: (text: string) => string;
   /** Gets errors that are bugs of ours. */
   readonly onBug: (error: unknown, tool: string) => void;
 };
@@ -42,14 +44,14 @@ checkpoint_create saves your progress, checkpoint_resume returns it in a later s
 decide tells you whether you may stop; if it blocks, nextPrompt says what is missing.`;
 
 export function createMcpServer(options: McpOptions): McpServer {
-  const { port, worker = null, mutex = createKeyedMutex(), newId = shortId, onCall = () => {}, onBug } = options;
+  const { port, worker = null, mutex = createKeyedMutex(), newId = shortId, onCall = () => {} } = options;
   const mcp = new McpServer({ name: 'stopgate', title: 'stopgate', version: version() }, { instructions });
   // Not registerTool: its errors for bad input are hard to read, and it would rebuild all schemas for each request.
   const { server } = mcp;
   server.registerCapabilities({ tools: {} });
   server.setRequestHandler(ListToolsRequestSchema, () => listTools());
   server.setRequestHandler(CallToolRequestSchema, ({ params }) => {
-    const answer = call({ port, worker, mutex, newId }, params.name, params.arguments ?? {}, onBug);
+    const answer = call({ port, worker, mutex, newId }, params.name, params.arguments ?? {}, options);
     onCall(answer);
     return answer;
   });
@@ -62,7 +64,7 @@ async function call(
   context: ToolContext,
   name: string,
   given: unknown,
-  onBug: McpOptions['onBug'],
+  { onBug, spell = String }: McpOptions,
 ): Promise<CallToolResult> {
   try {
     const tool = tools.get(name);
@@ -75,7 +77,7 @@ async function call(
   } catch (error) {
     const isOurs = error instanceof AppError;
     if (!isOurs) onBug(error, name);
-    const text = isOurs ? describeError(error) : 'internal error in stopgate; see its log';
+    const text = isOurs ? spell(describeError(error)) : 'internal error in stopgate; see its log';
     return { content: [{ type: 'text', text }], isError: true };
   }
 }

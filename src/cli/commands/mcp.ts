@@ -3,6 +3,7 @@ import { clientArgs } from '../client-args.ts';
 import { defineCommand } from '../command.ts';
 import { connect, resolvePlace } from '../connection.ts';
 import { readId } from '../option-values.ts';
+import { spellCommands } from '../program-name.ts';
 
 const { json: _, ...placeArgs } = clientArgs;
 
@@ -25,7 +26,7 @@ export const mcp = defineCommand({
     "It needs no more than an agent's permissions. The service serves the same tools over HTTP at /mcp.",
   ],
   examples: ['stopgate mcp --worker w1', 'stopgate mcp --nats nats://127.0.0.1:4222 --fleet main'],
-  run: async ({ flags, io, note }) => {
+  run: async ({ flags, io, note, commands }) => {
     const worker = flags.worker === undefined ? null : readId('worker', flags.worker);
     // Resolved for each connection: a "stopgate dev" that is started later has another port.
     const place = async () => ({ ...(await resolvePlace(flags, io, 'agent')), name: 'stopgate mcp' });
@@ -39,7 +40,8 @@ export const mcp = defineCommand({
     ]);
     const port = createNatsPort(fleet, async () => connect(await place()));
     try {
-      await serveStdio({ port, worker, stdin: io.stdin, stdout: io.stdout, signal, note });
+      const spell = (text: string) => spellCommands(text, io.env, commands);
+      await serveStdio({ port, worker, spell, stdin: io.stdin, stdout: io.stdout, signal, note });
     } finally {
       await port.close();
     }

@@ -2,10 +2,11 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PermissionViolationError } from '@nats-io/nats-core';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { runCommand, startCommand } from '../../support/command.ts';
 import { type Folder, linesOf, makeFolder } from '../../support/deployment.ts';
 import { clear, connect, type Dev, exists, inStore, ownFolder, serverPid, startDev } from '../../support/dev.ts';
+import { openStdioClient } from '../../support/mcp-client.ts';
 import { isRunning } from '../runner/workspace.ts';
 
 describe('while it runs', () => {
@@ -152,6 +153,20 @@ describe('its end', () => {
       code: 3,
       stderr: expect.stringContaining('no service runs in'),
     });
+  });
+
+  test('once it has ended, the MCP tools start in its folder all the same, and say what is missing until it is back', async () => {
+    const folder = await ownFolder();
+    expect(await (await start(folder)).kill('SIGINT')).toBe(0);
+    const mcp = await openStdioClient(['--worker', 'w1'], folder.path);
+    onTestFinished(() => mcp.close());
+    expect(await mcp.call('task_claim', { taskId: 'A-1' })).toMatchObject({
+      isError: true,
+      text: expect.stringContaining(`no service runs in ${folder.path} now; start "npx stopgate dev" there`),
+    });
+    const again = await start(folder);
+    expect(await mcp.ok('task_claim', { taskId: 'A-1' })).toMatchObject({ worker: 'w1', refused: [] });
+    expect(await again.kill('SIGINT')).toBe(0);
   });
 
   test('its log and credentials are kept out of git', async () => {

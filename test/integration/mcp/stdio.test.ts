@@ -40,10 +40,12 @@ describe('with a service', () => {
     expect([ended.code, ended.stderr]).toEqual([0, '']);
   });
 
-  test('a line that is not JSON is reported on stderr and skipped', async () => {
+  test('a line that is not JSON gets the error of JSON-RPC, a note on stderr, and ends nothing', async () => {
     const stdin = `${greeting}{nonsense\n${callLine(2, 'task_get', { taskId: 'nobody' })}`;
     const ended = await runCommand(['mcp', '--nats', at.server.url], { cwd: at.folder.path, stdin });
-    expect(linesOf(ended.stdout).map(({ id }) => id)).toEqual([1, 2]);
+    const answers = linesOf(ended.stdout);
+    expect(answers.map(({ id }) => id).sort()).toEqual([1, 2, null]);
+    expect(answers.find(({ id }) => id === null)).toMatchObject({ jsonrpc: '2.0', error: { code: -32700 } });
     expect(ended).toMatchObject({ code: 0, stderr: expect.stringMatching(/^stopgate mcp: .*JSON/) });
   });
 
@@ -80,12 +82,12 @@ test('it starts without a service, says how to start one, and works once it is t
   const away = await mcp.call('task_claim', { taskId: 'A-1' });
   expect(away).toMatchObject({
     isError: true,
-    text: expect.stringMatching(/no NATS server at .*"stopgate dev".*call again/),
+    text: expect.stringMatching(/no NATS server at .*"npx stopgate dev".*call again/),
   });
 
   await server.restart();
   expect(await mcp.call('task_claim', { taskId: 'A-1' })).toMatchObject({
-    ...{ isError: true, text: expect.stringMatching(/no stopgate service serves fleet 'main'.*"stopgate serve"/) },
+    ...{ isError: true, text: expect.stringMatching(/no stopgate service serves fleet 'main'.*"npx stopgate serve"/) },
   });
   const service = await startService(['serve', '--nats', server.url, '--http', 'off'], folder.path);
   onTestFinished(() => endService(service));
