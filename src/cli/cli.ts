@@ -28,7 +28,7 @@ export async function runCli(argv: readonly string[], io: Io, services: Services
     const asTyped = await speller(io);
     for (const line of cleanLines(asTyped(`stopgate: ${error.message}`))) note(line);
     for (const issue of issuesOf(error)) note(`  ${asTyped(issue)}`);
-    if (argv.includes('--json')) await out.json(errorBody(error));
+    if (argv.includes('--json')) await out.json(errorBody(respell(error, asTyped)));
     return errorCodes[error.code].exit;
   }
 }
@@ -90,6 +90,13 @@ async function speller({ env }: Io): Promise<(text: string) => string> {
   const { spellCommands } = await import('./program-name.ts');
   return (text) => spellCommands(text, env, commands);
 }
+
+/** For programs that show it to a person. */
+const respell = ({ code, message, issues, details }: AppError, spell: (text: string) => string): AppError =>
+  new AppError(code, spell(message), {
+    issues: issues.map((issue) => ({ ...issue, message: spell(issue.message) })),
+    details,
+  });
 
 async function printHelp({ io, out }: Pick<Surroundings, 'io' | 'out'>, name: string | undefined): Promise<number> {
   const columns = Math.min(out.width(), 100);
