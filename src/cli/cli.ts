@@ -7,6 +7,7 @@ import { clean, cleanLines } from '../terminal/text.ts';
 import { clientArgs } from './client-args.ts';
 import type { CommandRow } from './command.ts';
 import { commands } from './command-table.ts';
+import { spellCommands } from './program-name.ts';
 import type { Services } from './services.ts';
 
 /**
@@ -16,7 +17,8 @@ import type { Services } from './services.ts';
 export async function runCli(argv: readonly string[], io: Io, services: Services): Promise<number> {
   const out = createOutput(io);
   io.stderr.on('error', () => undefined);
-  const note = (line: string) => void io.stderr.write(`${clean(line)}\n`);
+  const asTyped = speller(io);
+  const note = (line: string) => void io.stderr.write(`${clean(asTyped(line))}\n`);
   try {
     const code = await dispatch(argv, { io, out, note, services });
     const fault = await out.fault();
@@ -25,9 +27,8 @@ export async function runCli(argv: readonly string[], io: Io, services: Services
   } catch (cause) {
     const error = asAppError(cause);
     if (error === null) throw cause;
-    const asTyped = await speller(io);
-    for (const line of cleanLines(asTyped(`stopgate: ${error.message}`))) note(line);
-    for (const issue of issuesOf(error)) note(`  ${asTyped(issue)}`);
+    for (const line of cleanLines(`stopgate: ${error.message}`)) note(line);
+    for (const issue of issuesOf(error)) note(`  ${issue}`);
     if (argv.includes('--json')) await out.json(errorBody(respell(error, asTyped)));
     return errorCodes[error.code].exit;
   }
@@ -86,10 +87,10 @@ async function rowOf(name: string): Promise<CommandRow> {
 }
 
 /** Our command lines in a text, as this user has to type them. */
-async function speller({ env }: Io): Promise<(text: string) => string> {
-  const { spellCommands } = await import('./program-name.ts');
-  return (text) => spellCommands(text, env, commands);
-}
+const speller =
+  ({ env }: Io) =>
+  (text: string) =>
+    spellCommands(text, env, commands);
 
 /** For programs that show it to a person. */
 const respell = ({ code, message, issues, details }: AppError, spell: (text: string) => string): AppError =>
@@ -100,7 +101,7 @@ const respell = ({ code, message, issues, details }: AppError, spell: (text: str
 
 async function printHelp({ io, out }: Pick<Surroundings, 'io' | 'out'>, name: string | undefined): Promise<number> {
   const columns = Math.min(out.width(), 100);
-  const asTyped = await speller(io);
+  const asTyped = speller(io);
   if (name === undefined) {
     const { formatHelp } = await import('./help.ts');
     await out.print(...formatHelp(asTyped, out.colors, columns));

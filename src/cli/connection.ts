@@ -9,6 +9,7 @@ import { privateInbox } from '../nats/permissions.ts';
 import type { Requester } from '../nats/requester.ts';
 import type { Io } from '../terminal/process-io.ts';
 import { clean } from '../terminal/text.ts';
+import { programName } from './program-name.ts';
 
 export type Place = {
   readonly nats: string | undefined;
@@ -65,7 +66,8 @@ export async function withRequester<Result>(
   const requester = await connect(resolved);
   try {
     const other = describeOtherFolder(resolved, requester.serverName);
-    if (other !== null) io.stderr.write(`stopgate: ${clean(other)}\n`);
+    if (other !== null)
+      io.stderr.write(`stopgate: ${clean(other).replace('"stopgate ', `"${programName(io.env)} `)}\n`);
     return await use(requester, resolved.fleet);
   } finally {
     await requester.close();

@@ -11,6 +11,7 @@ import { clientArgs, timeoutArg } from './client-args.ts';
 import type { Context } from './command.ts';
 import { withRequester } from './connection.ts';
 import { readId, readTimeout } from './option-values.ts';
+import { spellCommands } from './program-name.ts';
 import { createConfirm, yesArg } from './questions.ts';
 import { formatAgo } from './state-text.ts';
 
@@ -41,7 +42,7 @@ type OperatorEntry = {
 /** @throws AppError actor.unknown, entry.refused, input.unauthorized and those of a request */
 export async function publishOperatorEntry(
   entry: OperatorEntry,
-  { flags, io, out }: Context<Flags<typeof operatorArgs>>,
+  { flags, io, out, commands }: Context<Flags<typeof operatorArgs>>,
 ): Promise<number> {
   const { entity, type } = entry;
   const id = readId(entity, entry.id);
@@ -63,7 +64,7 @@ export async function publishOperatorEntry(
     // Another operator may have been faster than the answer to the question.
     throwIfRefused(after, seq);
     if (flags.json) await out.json(after);
-    else await out.print(...(await entry.describe(after, requester)).map(clean));
+    else await out.print(...(await entry.describe(after, requester)).map((line) => spellCommands(clean(line), io.env, commands)));
     return 0;
   });
 }

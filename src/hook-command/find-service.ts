@@ -3,8 +3,17 @@ import { readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 
-/** Undefined: no file names it. */
-export const findService = (cwd: string): string | undefined => configured(cwd) ?? running(cwd);
+/** Both undefined: no file names a service, and none was ever started here. */
+export type Found = {
+  readonly http?: string | undefined;
+  /** The folder whose own service does not run now, so what listens at the usual address is another's. */
+  readonly stopped?: string | undefined;
+};
+
+export function findService(cwd: string): Found {
+  const http = configured(cwd) ?? running(cwd);
+  return http === undefined ? { stopped: foldersAbove(cwd).find(hasStore) } : { http };
+}
 
 /** One line of stopgate.yaml. To parse the whole file would take longer than the call. */
 function configured(cwd: string): string | undefined {
@@ -15,13 +24,24 @@ function configured(cwd: string): string | undefined {
 
 /** The address of the `stopgate dev` of this folder or of one above it; never that of another user. */
 function running(cwd: string): string | undefined {
-  const home = homedir();
-  for (let folder = resolve(cwd); ; folder = dirname(folder)) {
+  for (const folder of foldersAbove(cwd)) {
     const http = ownService(join(folder, '.stopgate', 'service.json'), cwd);
     if (http !== undefined) return http;
-    if (folder === home || folder === dirname(folder)) return undefined;
   }
+  return undefined;
 }
+
+/** With `cwd` itself, as far as the home folder or the root. */
+function foldersAbove(cwd: string): string[] {
+  const home = homedir();
+  const folders = [resolve(cwd)];
+  for (let folder = resolve(cwd); folder !== home && folder !== dirname(folder); folders.push(folder))
+    folder = dirname(folder);
+  return folders;
+}
+
+const hasStore = (folder: string): boolean =>
+  statSync(join(folder, '.stopgate'), { throwIfNoEntry: false })?.isDirectory() ?? false;
 
 function ownService(file: string, cwd: string): string | undefined {
   const text = read(file);

@@ -1,5 +1,6 @@
 /** The arguments after `stopgate hook`. Read by hand: an agent waits for each call, and `parseArgs` takes a millisecond. */
 import type { HookAgent } from './agent.ts';
+import type { Found } from './find-service.ts';
 
 export type HookOptions = {
   readonly name: string;
@@ -10,6 +11,8 @@ export type HookOptions = {
   readonly token: string | undefined;
   /** Where the token was not sent. */
   readonly withheld: string | null;
+  /** No address was given, and the service of this folder does not run: another's must not hear of the call. */
+  readonly stopped: string | null;
   /** Undefined: the body names it. */
   readonly event: string | undefined;
   readonly worker: string | undefined;
@@ -64,7 +67,7 @@ export async function readOptions(argv: readonly string[], env: Env, cwd: string
   if (wake && agent.wake === undefined) throw new Error(`--wake is for claude: ${name} has no hooks that wake it`);
   if (agent.isScript && (worker ?? '') === '') throw new Error(`${name} needs the name of its worker: --worker W`);
   const given = values.http ?? nonEmpty(env.STOPGATE_HTTP);
-  const found = given === undefined ? await find(cwd) : undefined;
+  const { http: found, stopped } = given === undefined ? await find(cwd) : {};
   const http = readHttp(given ?? found ?? usual);
   const token = readToken(nonEmpty(env[values['token-env'] ?? 'STOPGATE_TOKEN']));
   // A checkout may name any server: src/config/own-address.ts says more.
@@ -72,6 +75,8 @@ export async function readOptions(argv: readonly string[], env: Env, cwd: string
   return {
     ...{ name, agent, event, worker, policy, fleet, autostart, onUnreachable, wake, waits: hookWaits },
     ...{ http, token: isKnown ? token : undefined, withheld: isKnown || token === undefined ? null : http },
+    // With --autostart the service comes back as soon as nobody answers.
+    stopped: autostart === undefined ? (stopped ?? null) : null,
     timeoutMs: timeout === undefined ? undefined : readDuration(timeout),
   };
 }
@@ -100,7 +105,7 @@ async function listAgents(): Promise<string[]> {
   return readdirSync(folder).filter((name) => existsSync(new URL(`${name}/hook-command${extension}`, folder)));
 }
 
-const find = async (cwd: string): Promise<string | undefined> => (await import('./find-service.ts')).findService(cwd);
+const find = async (cwd: string): Promise<Found> => (await import('./find-service.ts')).findService(cwd);
 
 type Values = { [Name in (typeof names)[number]]?: string };
 

@@ -39,6 +39,15 @@ export async function checkPlace(http: string, session: Session, config: Config)
   return [describeRefusal(session, reply)];
 }
 
+/** For a folder of which no agent asks yet. Empty: the service that answers is its own, or does not say. */
+export async function checkOwnService(http: string, cwd: string, config: Config): Promise<Finding[]> {
+  const session = { agent: 'claude', cwd, policy: null, fleet: null };
+  const reply = await askPlace(http, session, config.token);
+  const place = typeof reply === 'string' ? null : placeSchema.safeParse(reply.body);
+  if (!place?.success) return [];
+  return checkOwner({ agent: 'service', cwd }, place.data, config).filter(({ state }) => state !== 'ok');
+}
+
 /** What is wrong with the token that a hook has sent. Null: nothing is. */
 export async function refusalOf(http: string, session: Session, token: string | null): Promise<Finding | null> {
   if (token === null)
@@ -51,7 +60,9 @@ export async function refusalOf(http: string, session: Session, token: string | 
   return typeof reply === 'string' || reply.status === 200 ? null : describeRefusal({ ...session, token }, reply);
 }
 
-function askPlace(http: string, { agent, cwd, policy, fleet }: Session, token: string | null) {
+type Asked = Pick<Session, 'agent' | 'cwd' | 'policy' | 'fleet'>;
+
+function askPlace(http: string, { agent, cwd, policy, fleet }: Asked, token: string | null) {
   const query = new URLSearchParams({
     cwd,
     ...(policy === null ? {} : { policy }),
@@ -85,7 +96,7 @@ function describeRefusal({ agent, tokenEnv, token }: Session, { status, body }: 
 }
 
 /** Of this machine alone: elsewhere folders and users have other names. */
-function checkOwner({ agent, cwd }: Session, { file, user }: Place, { http, filePath, fileText }: Config): Finding[] {
+function checkOwner({ agent, cwd }: Pick<Session, 'agent' | 'cwd'>, { file, user }: Place, { http, filePath, fileText }: Config): Finding[] {
   const here = `the service that answers is that of ${dirname(file)}, run by ${user}`;
   if (http === null || !isLoopback(http.host)) return [ok(agent, here)];
   const [other, elsewhere] = [user !== userInfo().username, fileText !== null && filePath !== file];
@@ -94,7 +105,7 @@ function checkOwner({ agent, cwd }: Session, { file, user }: Place, { http, file
       warn(
         agent,
         `${here}: its rules are those of ${file}, and those of ${filePath} judge nothing`,
-        `start "stopgate dev" in ${dirname(filePath)}, then: stopgate init ${agent}`,
+        `start "stopgate dev" in ${dirname(filePath)}, then: stopgate init ${agent === 'service' ? 'AGENT' : agent}`,
       ),
     ];
   if (other)
@@ -107,7 +118,8 @@ function checkFolder({ agent, cwd }: Session, { file, folderFault, policy }: Pla
   if (runners.length > 0 && looksIntoFolder.length > 0)
     return ok(agent, `${cwd} is looked into by the runner ${runners.join(' or ')}, which has roots of its own`);
   if (folderFault === null) return ok(agent, `${cwd} is within the roots of the service`);
-  if (looksIntoFolder.length === 0) return ok(agent, `${folderFault}, and no check of its policy looks there`);
+  if (looksIntoFolder.length === 0)
+    return ok(agent, `${cwd} is outside the roots of the service, and no check of its policy looks there`);
   return bad(
     agent,
     `${folderFault}: ${looksIntoFolder.join(', ')} cannot be judged in any session here`,

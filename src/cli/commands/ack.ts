@@ -25,7 +25,7 @@ export const ack = defineCommand({
         question: 'Acknowledge it?',
         describe: async ({ escalation }) => [
           `${id}: acknowledged by ${escalation?.acknowledgedBy ?? 'nobody'}`,
-          `it stays escalated until "stopgate resolve ${id}${task ? ' --task' : ''}"`,
+          `it stays escalated until "stopgate resolve ${id}${task ? ' --task' : ''} --resume" (or --stop)`,
         ],
       },
       context,

@@ -5,7 +5,7 @@ import { homedir } from 'node:os';
 import type { CheckContext } from '../../agents/doctor/doctor.ts';
 import type { TokenPass } from '../../agents/doctor/dry-turn.ts';
 import { bad, type Finding, skip } from '../../agents/doctor/finding.ts';
-import { checkPlace, refusalOf } from '../../agents/doctor/place-checks.ts';
+import { checkOwnService, checkPlace, refusalOf } from '../../agents/doctor/place-checks.ts';
 import { findPolicies } from '../../agents/doctor/policies.ts';
 import { checkConfig, checkService, type ServiceState } from '../../agents/doctor/service-checks.ts';
 import { readSession, type Session } from '../../agents/doctor/session.ts';
@@ -18,6 +18,7 @@ import { tokenForHttp } from '../../config/own-address.ts';
 import { AppError } from '../../errors.ts';
 import { clean } from '../../terminal/text.ts';
 import { type Context, defineCommand } from '../command.ts';
+import { spellCommands } from '../program-name.ts';
 import { formatAgo } from '../state-text.ts';
 
 const list = [...agents.values()];
@@ -52,7 +53,7 @@ export const doctor = defineCommand({
     `With AGENT (${withDryTurn.join(', ')}) it also runs a dry turn of the real program: in a temporary folder, with its own home folder and a model on loopback that costs nothing, to see whether the hook runs and a block works. Your account and settings are not touched.`,
   ],
   examples: ['stopgate doctor', 'stopgate doctor claude', 'stopgate doctor codex --quick --json'],
-  run: async ({ flags, io, out }) => {
+  run: async ({ flags, io, out, commands }) => {
     const { agent, http, fleet, config: configFile } = flags;
     if (agent !== undefined && agents.has(agent) && !names.includes(agent)) {
       const instead = `"stopgate doctor" checks the service; then run the line that "stopgate init ${agent}" prints`;
@@ -65,15 +66,20 @@ export const doctor = defineCommand({
     const service = await checkService(config, process.version);
     const policies = await findPolicies(config, service.http);
     const examination = { places, config, service, policies, isNamed: agent !== undefined, quick: flags.quick };
-    const findings: Finding[] = [...service.findings, checkConfig(config, policies)];
+    const found: Finding[] = [...service.findings, checkConfig(config, policies)];
     let isConnected = false;
     for (const each of list) {
       if (agent !== undefined && agent !== each.name) continue;
       const result = await examine(each, examination);
-      findings.push(...result.findings);
+      found.push(...result.findings);
       isConnected ||= result.isConnected;
     }
-    if (!isConnected) findings.push(bad('agents', 'no agent asks before it stops', 'stopgate init AGENT'));
+    // Of a connected agent it is said where its sessions are judged.
+    if (!isConnected && service.http !== null)
+      found.push(...(await checkOwnService(service.http, io.cwd, config)));
+    if (!isConnected) found.push(bad('agents', 'no agent asks before it stops', 'stopgate init AGENT'));
+    const spell = (text: string) => spellCommands(text, io.env, commands);
+    const findings = found.map((it) => ({ ...it, text: spell(it.text), ...(it.fix && { fix: spell(it.fix) }) }));
     const isBad = findings.some(({ state }) => state === 'bad');
     if (flags.json) await out.json({ ok: !isBad, findings });
     else await out.print(...findings.flatMap((finding) => format(finding, out.colors)));

@@ -19,10 +19,10 @@ test('without a service and without hooks it reports both, and how to fix them',
   const { code, stdout } = await run(['doctor', 'claude', '--http', '127.0.0.1:59999']);
   expect(code).toBe(1);
   expect(stdout).toContain(
-    '✗ service  nothing answers at http://127.0.0.1:59999 (ECONNREFUSED): no stop is judged → start "stopgate dev"',
+    '✗ service  nothing answers at http://127.0.0.1:59999 (ECONNREFUSED): no stop is judged → start "npx stopgate dev"',
   );
   expect(stdout).toContain(
-    '✗ claude  its settings have no hook of stopgate, so no stop is judged → stopgate init claude',
+    '✗ claude  its settings have no hook of stopgate, so no stop is judged → npx stopgate init claude',
   );
   expect(stdout).toContain(
     '✗ claude  dry turn: not run, claude is not on PATH → install it, or put it on PATH; --quick',
@@ -88,6 +88,17 @@ describe('with a service', () => {
   });
   afterAll(() => at.close());
   const http = () => at.http.replace('http://', '');
+
+  test('before init it says that the service of another folder answers, and its file is the one in force', async () => {
+    const { doctor, cwd } = await makePlace({ 'project/stopgate.yaml': 'policies: { default: {} }\n' });
+    const { warn, findings } = await doctor(['--http', http()]);
+    expect(warn).toEqual(
+      holding(
+        `its rules are those of ${join(at.folder.path, 'stopgate.yaml')}, and those of ${join(cwd, 'stopgate.yaml')} judge nothing`,
+      ),
+    );
+    expect(findings.map(({ fix }) => fix)).toEqual(holding(`start "npx stopgate dev" in ${cwd}`));
+  });
 
   test('all is well after init and a first session', async () => {
     const { run, doctor, cwd } = await makePlace({
@@ -172,7 +183,7 @@ describe('with a service', () => {
       text: expect.stringMatching(
         /^its plan tools are off \(model opus by .*home\/\.claude\/settings\.json\): the plan check of a passes without a plan, and b requires a plan/,
       ),
-      fix: 'stopgate init claude, which sets CLAUDE_CODE_ENABLE_TODO_TOOLS=1',
+      fix: 'npx stopgate init claude, which sets CLAUDE_CODE_ENABLE_TODO_TOOLS=1',
     });
     expect((await ask({ ANTHROPIC_MODEL: 'claude-sonnet-4-5' })).ok).toEqual(
       holding('on (model claude-sonnet-4-5 by the environment)'),

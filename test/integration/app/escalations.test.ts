@@ -214,14 +214,14 @@ test('on the command line: who is escalated, and what an operator’s entries le
 
   expect(await cli('ack', 'w1', '--by', 'ann', '--yes')).toMatchObject({
     code: 0,
-    stdout: 'w1: acknowledged by ann\nit stays escalated until "stopgate resolve w1"\n',
+    stdout: 'w1: acknowledged by ann\nit stays escalated until "npx stopgate resolve w1 --resume" (or --stop)\n',
   });
   expect((await cli('escalations')).stdout).toMatch(/^worker w1 .* by ann /m);
 
   const resumed = await cli('resolve', 'w1', '--resume', '--prompt', 'Use the other key', '--by', 'ann', '--yes');
   expect(resumed).toMatchObject({ code: 0, stderr: '' });
   expect(resumed.stdout).toContain('w1: resolved; it is idle now');
-  expect(resumed.stdout).toContain('task T-1 is still escalated: stopgate resolve T-1 --task --resume');
+  expect(resumed.stdout).toContain('task T-1 is still escalated: npx stopgate resolve T-1 --task --resume');
   const resolution = { by: 'ann', verdict: 'resume', prompt: 'Use the other key' };
   expect(await view('worker', 'w1')).toMatchObject({ state: 'idle', escalation: null, resolution });
   expect((await cli('worker', 'w1')).stdout).toMatch(/resolved +resume by ann, .*: Use the other key/);

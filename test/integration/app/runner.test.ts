@@ -129,7 +129,7 @@ describe('a runner', () => {
     expect(stdout).toContain(
       '! service  policies name runners fake, nobody, other, silent, and nobody serves them, or they cannot be discovered ' +
         '(NATS micro): the checks of a runner that nobody serves are in error → ' +
-        'next to the workspace: stopgate runner --name fake',
+        'next to the workspace: npx stopgate runner --name fake',
     );
     serving.unsubscribe();
   });

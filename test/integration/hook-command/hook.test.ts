@@ -159,6 +159,20 @@ describe('without a service', () => {
     expect(JSON.parse(stdout)).toEqual({ systemMessage: stderr.trimEnd() });
   });
 
+  test.each([
+    ['claude', 'It is allowed.'],
+    ['claude --on-unreachable block', 'It is blocked, as --on-unreachable says.'],
+  ])('%s: in a folder whose service has stopped, it does not ask that of another folder', async (line, outcome) => {
+    const stopped = await makeFolder({ '.stopgate/.gitignore': '*\n', 'stopgate.yaml': 'policies: { default: {} }\n' });
+    onTestFinished(() => stopped.remove());
+    const { code, stdout, stderr } = await runCommand(['hook', ...line.split(' ')], {
+      ...{ cwd: stopped.path, stdin: JSON.stringify(stop), waits: { serviceMs: 1 } },
+    });
+    const why = `no service runs in ${stopped.path} now; start "npx stopgate dev" there, or name another with --http`;
+    expect({ code, stderr }).toEqual({ code: 0, stderr: `stopgate: this stop was not judged: ${why}. ${outcome}\n` });
+    expect(JSON.parse(stdout)).toMatchObject({ systemMessage: stderr.trimEnd() });
+  });
+
   test('an event that is only stored is skipped', async () => {
     const { code, stdout, stderr } = await hook(['claude', '--http', http, '--on-unreachable', 'block'], {
       ...stop,
