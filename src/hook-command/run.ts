@@ -79,8 +79,15 @@ const noService = async (folder: string, io: Pick<HookIo, 'env'>): Promise<strin
   `no service runs in ${folder} now; start "${await spellProgram(io)} dev" there, or name another with --http`;
 
 /** Takes more to load, so it is loaded only where the agent does not wait for it. */
-async function wake(options: HookOptions, { stdin, stderr, env }: HookIo, note: (text: string) => void): Promise<number> {
-  const call = options.stopped === null ? await readCall(stdin, options, eventTimeoutMs) : await noService(options.stopped, { env });
+async function wake(
+  options: HookOptions,
+  { stdin, stderr, env }: HookIo,
+  note: (text: string) => void,
+): Promise<number> {
+  const call =
+    options.stopped === null
+      ? await readCall(stdin, options, eventTimeoutMs)
+      : await noService(options.stopped, { env });
   if (typeof call === 'string') {
     note(`not waiting for a resolution: ${call}`);
     return 0;

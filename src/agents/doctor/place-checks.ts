@@ -96,7 +96,11 @@ function describeRefusal({ agent, tokenEnv, token }: Session, { status, body }: 
 }
 
 /** Of this machine alone: elsewhere folders and users have other names. */
-function checkOwner({ agent, cwd }: Pick<Session, 'agent' | 'cwd'>, { file, user }: Place, { http, filePath, fileText }: Config): Finding[] {
+function checkOwner(
+  { agent, cwd }: Pick<Session, 'agent' | 'cwd'>,
+  { file, user }: Place,
+  { http, filePath, fileText }: Config,
+): Finding[] {
   const here = `the service that answers is that of ${dirname(file)}, run by ${user}`;
   if (http === null || !isLoopback(http.host)) return [ok(agent, here)];
   const [other, elsewhere] = [user !== userInfo().username, fileText !== null && filePath !== file];

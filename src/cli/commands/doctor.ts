@@ -75,8 +75,7 @@ export const doctor = defineCommand({
       isConnected ||= result.isConnected;
     }
     // Of a connected agent it is said where its sessions are judged.
-    if (!isConnected && service.http !== null)
-      found.push(...(await checkOwnService(service.http, io.cwd, config)));
+    if (!isConnected && service.http !== null) found.push(...(await checkOwnService(service.http, io.cwd, config)));
     if (!isConnected) found.push(bad('agents', 'no agent asks before it stops', 'stopgate init AGENT'));
     const spell = (text: string) => spellCommands(text, io.env, commands);
     const findings = found.map((it) => ({ ...it, text: spell(it.text), ...(it.fix && { fix: spell(it.fix) }) }));
