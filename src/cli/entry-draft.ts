@@ -41,15 +41,23 @@ export function readDraft(subject: string, text: string, id: string | undefined,
 
 const example = `e.g. stopgate publish worker w1 tool.used '{"tool":"Bash"}'`;
 
+/** An id of each that agents publish about. */
+const examples = { worker: 'w1', task: 'T-1', queue: 'main' };
+
 function hintFor(subject: string, message: string): string {
   const [entity = '', id = '', noun = '', verb = '', ...more] = subject.replace(/^stopgate\.[^.]*\./, '').split('.');
   if (`${noun}.${verb}` === 'worker.retired') return `${message}. Operators use: stopgate retire ${id}`;
   if (noun === 'escalation') return `${message}. Operators use: stopgate ack ${id}, stopgate resolve ${id}`;
   if (!['worker', 'task', 'queue', 'own'].includes(entity)) return `${message}; ${example}`;
+  const about = (Object.keys(examples) as (keyof typeof examples)[]).find(
+    (area) => area !== entity && Object.hasOwn(entrySchemas[area], `${noun}.${verb}`),
+  );
   const known = Object.keys(entrySchemas[entity as Area] ?? {});
   const type = known.find((each) => `${noun}.${verb}` === each);
   if (type !== undefined && more.length > 0)
     return `after ${type} come its fields, as one JSON object in quotes; ${example}`;
+  if (type === undefined && entity !== 'own' && about !== undefined)
+    return `'${noun}.${verb}' is an entry about a ${about}: stopgate publish ${about} ${examples[about]} ${noun}.${verb}`;
   const meant = suggest(`${noun}.${verb}`, known);
   if (meant !== null && !known.includes(`${noun}.${verb}`)) return `${message}; did you mean '${meant}'?`;
   return noun === '' ? `the subject needs <entity> <id> <noun>.<verb>; ${example}` : message;

@@ -55,10 +55,12 @@ export async function list<View>(
   const timeoutMs = readTimeout(flags.timeout);
   const wanted = Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
   const read = async (requester: Requester): Promise<View[]> => {
-    const { entity, order } = listing;
-    if (order === undefined) return readAll<View>(requester, entity, { wanted, most, timeoutMs });
+    const { entity, order, keeps = () => true } = listing;
+    if (order === undefined && listing.keeps === undefined)
+      return readAll<View>(requester, entity, { wanted, most, timeoutMs });
     const views = await readAll<View>(requester, entity, { wanted, most: Number.POSITIVE_INFINITY, timeoutMs });
-    return views.sort(order).slice(0, most);
+    const kept = views.filter(keeps);
+    return (order === undefined ? kept : kept.sort(order)).slice(0, most);
   };
   const format = (views: readonly View[], fleet: string, width: number): string[] => {
     if (views.length > 0) return formatListing(listing, views, { colors: out.colors, width });

@@ -14,6 +14,8 @@ export type Listing<View> = {
   readonly steadyOf: (view: View) => unknown;
   /** Missing: in the service's order, that of their ids. */
   readonly order?: (a: View, b: View) => number;
+  /** Missing: all that the service lists. */
+  readonly keeps?: (view: View) => boolean;
   /** What to print if the fleet has none. */
   readonly empty: (fleet: string) => string[];
 };

@@ -27,9 +27,15 @@ export async function feedFold(
 /** Gives how many lines are bad. */
 async function feedFile(fold: Fold, file: string, context: Source, result: () => string): Promise<number> {
   const { io } = context;
-  let bad = 0;
+  let [entries, bad] = [0, 0];
   const files = await findLogFiles(file, io);
-  for (const each of files) bad += await feedLines(fold, each, context, result, files.length > 1 ? `${each}: ` : '');
+  for (const each of files) {
+    const fed = await feedLines(fold, each, context, result, files.length > 1 ? `${each}: ` : '');
+    entries += fed.entries;
+    bad += fed.bad;
+  }
+  if (entries === 0 && !context.out.closed.aborted)
+    throw new AppError('input.bad', `no entries in ${file === '-' ? 'stdin' : file}`);
   return bad;
 }
 
@@ -39,13 +45,15 @@ async function feedLines(
   { io, out, note }: Source,
   result: () => string,
   prefix: string,
-): Promise<number> {
+): Promise<{ readonly entries: number; readonly bad: number }> {
   let number = 0;
+  let entries = 0;
   let bad = 0;
   for await (const lines of readLines(file, io)) {
     let text = '';
     for (const line of lines) {
       number += 1;
+      if (line?.trim() !== '') entries += 1;
       const why = line === null ? 'is too long' : fold.fold(line);
       if (why !== null) {
         note(`${prefix}line ${number}: ${why}`);
@@ -56,7 +64,7 @@ async function feedLines(
     await out.write(text);
     if (out.closed.aborted) break;
   }
-  return bad;
+  return { entries, bad };
 }
 
 function feedLive(fold: Fold, context: Source, untilMs: number, result: () => string): Promise<number> {

@@ -14,6 +14,7 @@ import { readId, readTimeout } from './option-values.ts';
 import { spellCommands } from './program-name.ts';
 import { createConfirm, yesArg } from './questions.ts';
 import { formatAgo } from './state-text.ts';
+import { orNamed } from './unknown-actor.ts';
 
 export const operatorArgs = {
   by: { type: 'string', valueHint: 'NAME', description: 'your name (default: your login name)' },
@@ -49,11 +50,19 @@ export async function publishOperatorEntry(
   const timeoutMs = readTimeout(flags.timeout);
   const confirm = createConfirm(flags.yes, io);
   const by = flags.by ?? loginName(io);
-  return withRequester(flags, io, async (requester) => {
+  return withRequester(flags, io, async (requester, fleet) => {
     const view = async () => (await requester.request('get', `${entity}.${id}`, {}, timeoutMs)) as View;
-    const before = await view();
+    const isTask = async () => {
+      if (entity === 'task' || !entry.needsEscalation) return '';
+      const task = await requester.request('get', `task.${id}`, {}, timeoutMs).catch(() => null);
+      return (task as View | null)?.state === 'escalated' ? `; the task ${id} is escalated: add --task` : '';
+    };
+    const before = await orNamed(view(), entity, fleet).catch(async (error: AppError) => {
+      const hint = error.code === 'actor.unknown' ? await isTask() : '';
+      throw hint === '' ? error : new AppError('actor.unknown', `there is no worker ${id}${hint}`);
+    });
     if (entry.needsEscalation && before.state !== 'escalated')
-      throw new AppError('entry.refused', `${entity} ${id} is not escalated: it is ${before.state}`);
+      throw new AppError('entry.refused', `${entity} ${id} is not escalated: it is ${before.state}${await isTask()}`);
     const data = typeof entry.data === 'function' ? entry.data(before) : entry.data;
     const question = typeof entry.question === 'function' ? entry.question(before) : entry.question;
     if (!(await confirm(`${spellState(entity, id, before)}. ${question}`))) {
@@ -64,7 +73,10 @@ export async function publishOperatorEntry(
     // Another operator may have been faster than the answer to the question.
     throwIfRefused(after, seq);
     if (flags.json) await out.json(after);
-    else await out.print(...(await entry.describe(after, requester)).map((line) => spellCommands(clean(line), io.env, commands)));
+    else
+      await out.print(
+        ...(await entry.describe(after, requester)).map((line) => spellCommands(clean(line), io.env, commands)),
+      );
     return 0;
   });
 }

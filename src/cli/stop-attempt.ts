@@ -11,6 +11,7 @@ import { isDecision } from './decision-shape.ts';
 import { formatDecision } from './decision-text.ts';
 import { readText } from './input.ts';
 import { readDuration, readId, readTimeout } from './option-values.ts';
+import { orNamed } from './unknown-actor.ts';
 
 /** Checks may be slow, and a decision may be held. */
 const patienceMs = 600_000;
@@ -77,15 +78,18 @@ export async function askAttempt(
     else await out.print(...formatDecision(answer, out.colors, out.width()));
     return answer;
   };
-  return withRequester(flags, io, async (requester) => {
+  return withRequester(flags, io, async (requester, fleet) => {
     try {
-      const decision = await show(await requester.request(verb, id, body, timeoutMs));
+      const answer = requester.request(verb, id, body, timeoutMs);
+      const decision = await show(await orNamed(answer, verb === 'verify-task' ? 'task' : 'worker', fleet));
       return decision.decision === 'allow' ? 0 : 1;
     } catch (error) {
       // The decision comes with the error; with --json the error's own body has it.
       const details =
         error instanceof AppError && error.code === 'stop.incomplete' ? (error.details as { decision?: unknown }) : {};
-      if (details.decision !== undefined && !flags.json) await show(details.decision);
+      if (details.decision === undefined || flags.json) throw error;
+      const { decision } = await show(details.decision);
+      if (decision === 'block') return 1; // and it has said why
       throw error;
     }
   });

@@ -1,5 +1,6 @@
 /** import: restores the log of a fleet that has none, from what export and the archive have written. */
 import { isLogSubject, parseLogLine, payloadOf } from '../../../machines/index.ts';
+import { isId } from '../../../machines/values/id.ts';
 import { loadConfig, refuseOtherService } from '../../config/config.ts';
 import { defaultCredentials } from '../../config/store.ts';
 import { AppError } from '../../errors.ts';
@@ -104,11 +105,11 @@ function readLine(line: string | null, fleet: string, place: string): ImportedEn
       'input.bad',
       `${place}: "seq", "subject" and "data" of an entry, as "stopgate export" prints it, are missing`,
     );
-  const [, of = ''] = subject.split('.');
-  if (!subject.startsWith('stopgate.') || of !== fleet)
+  const [root, of = ''] = subject.split('.');
+  if (root === 'stopgate' && isId(of) && of !== fleet)
     throw new AppError(
       'input.bad',
-      `${place}: '${subject}' belongs to another fleet than '${fleet}'; name that fleet with --fleet`,
+      `${place}: the entry is of fleet '${of}', and a fleet keeps its name: import it with --fleet ${of}`,
     );
   if (!isLogSubject(subject, fleet)) throw new AppError('input.bad', `${place}: '${subject}' is no subject of a log`);
   const payload = payloadOf(parsed, line);

@@ -1,5 +1,6 @@
 /** publish: puts one entry, or many from stdin, into the log. */
 import { z } from 'zod';
+import { isId } from '../../../machines/values/id.ts';
 import { AppError } from '../../errors.ts';
 import type { Requester } from '../../nats/requester.ts';
 import type { Flags } from '../argument-types.ts';
@@ -8,6 +9,7 @@ import { type Context, defineCommand } from '../command.ts';
 import { resolvePlace, withRequester } from '../connection.ts';
 import { type EntryDraft, readDraft, readDraftLine } from '../entry-draft.ts';
 import { readLines, readText } from '../input.ts';
+import { readId } from '../option-values.ts';
 
 const args = {
   subject: {
@@ -55,7 +57,11 @@ async function sendOne(context: PublishContext): Promise<number> {
   const isBody = words.length > 1 && (last === '-' || /[\s{["]/.test(last));
   const text = !isBody ? '' : last === '-' ? await readText('-', io) : last;
   const { fleet } = await resolvePlace(flags, io);
-  const draft = readDraft((isBody ? words.slice(0, -1) : words).join('.'), text.trim(), flags.id, fleet);
+  const subject = isBody ? words.slice(0, -1) : words;
+  const [entity = '', id = ''] = subject;
+  // Joined by dots, what is no id would be taken for other parts of the subject.
+  if (subject.length > 2 && !id.split('.').every(isId)) readId(entity, id);
+  const draft = readDraft(subject.join('.'), text.trim(), flags.id, fleet);
   return withRequester(flags, io, async (requester) => {
     const before = await refusalsOf(draft, requester);
     await send(draft, requester, context);
@@ -88,6 +94,7 @@ async function sendAll(context: PublishContext): Promise<number> {
     note(`stopgate: ${bad} bad ${bad === 1 ? 'line' : 'lines'}; nothing was sent`);
     return 2;
   }
+  if (drafts.length === 0) throw new AppError('input.bad', 'there were no entries on stdin');
   return withRequester(flags, io, async (requester) => {
     for (const draft of drafts) await send(draft, requester, context);
     return 0;

@@ -1,7 +1,8 @@
 /** support-bundle: what somebody else needs to help, in one file that can be read before it is sent. */
+import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { arch, cpus, platform, release, totalmem } from 'node:os';
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { askHttp } from '../../agents/doctor/ask-http.ts';
 import { type Config, loadConfig } from '../../config/config.ts';
 import { tokenForHttp } from '../../config/own-address.ts';
@@ -41,7 +42,8 @@ export const supportBundle = defineCommand({
     try {
       await writeFile(path, `${JSON.stringify(bundle, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
     } catch (cause) {
-      throw new AppError('input.bad', `cannot write '${path}': ${describeSystemError(cause)}`, { cause });
+      const why = existsSync(dirname(path)) ? describeSystemError(cause) : `there is no folder '${dirname(path)}'`;
+      throw new AppError('input.bad', `cannot write '${path}': ${why}`, { cause });
     }
     await out.print(`wrote ${path}: read it before you send it`);
     for (const gap of missing) note(`stopgate: it has no ${gap}`);

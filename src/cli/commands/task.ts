@@ -6,6 +6,7 @@ import { defineCommand } from '../command.ts';
 import { withRequester } from '../connection.ts';
 import { readEntryCount, readId, readTimeout } from '../option-values.ts';
 import { orNone, readTaskTimeline } from '../timeline.ts';
+import { orNamed } from '../unknown-actor.ts';
 
 export const task = defineCommand({
   args: {
@@ -24,8 +25,8 @@ export const task = defineCommand({
     const id = readId('task', flags.task);
     const timeoutMs = readTimeout(flags.timeout);
     const count = readEntryCount(flags.entries);
-    return withRequester(flags, io, async (requester) => {
-      const view = (await requester.request('get', `task.${id}`, {}, timeoutMs)) as TaskView;
+    return withRequester(flags, io, async (requester, fleet) => {
+      const view = (await orNamed(requester.request('get', `task.${id}`, {}, timeoutMs), 'task', fleet)) as TaskView;
       const timeline = count === 0 ? [] : await orNone(readTaskTimeline(requester, id, count), note);
       if (flags.json) await out.json({ ...view, timeline });
       else await out.print(...formatTask(view, timeline ?? [], out.colors, out.width()));

@@ -1,5 +1,6 @@
 /** verify: is this worker's work, or this task, complete? */
 
+import { isId } from '../../../machines/values/id.ts';
 import { AppError } from '../../errors.ts';
 import { defineCommand } from '../command.ts';
 import { askAttempt, attemptArgs } from '../stop-attempt.ts';
@@ -20,7 +21,7 @@ export const verify = defineCommand({
     const { worker, task, body } = context.flags;
     if (task === undefined && worker !== undefined) return askAttempt('verify', worker, context);
     // Without a worker the first argument is the JSON.
-    if (task !== undefined && body === undefined)
+    if (task !== undefined && body === undefined && (worker === undefined || !isId(worker)))
       return askAttempt('verify-task', task, { ...context, flags: { ...context.flags, body: worker } });
     throw new AppError('input.bad', 'name either a worker or a task: verify WORKER, or verify --task T');
   },

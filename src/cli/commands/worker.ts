@@ -6,6 +6,7 @@ import { defineCommand } from '../command.ts';
 import { withRequester } from '../connection.ts';
 import { readEntryCount, readId, readTimeout } from '../option-values.ts';
 import { orNone, readWorkerTimeline } from '../timeline.ts';
+import { orNamed } from '../unknown-actor.ts';
 
 export const worker = defineCommand({
   args: {
@@ -23,8 +24,12 @@ export const worker = defineCommand({
     const id = readId('worker', flags.worker);
     const timeoutMs = readTimeout(flags.timeout);
     const count = readEntryCount(flags.entries);
-    return withRequester(flags, io, async (requester) => {
-      const view = (await requester.request('get', `worker.${id}`, {}, timeoutMs)) as WorkerView;
+    return withRequester(flags, io, async (requester, fleet) => {
+      const view = (await orNamed(
+        requester.request('get', `worker.${id}`, {}, timeoutMs),
+        'worker',
+        fleet,
+      )) as WorkerView;
       const timeline = count === 0 ? [] : await orNone(readWorkerTimeline(requester, id, count), note);
       if (flags.json) await out.json({ ...view, timeline });
       else await out.print(...formatWorker(view, timeline ?? [], out.colors, out.width()));

@@ -46,6 +46,14 @@ describe('the exit code', () => {
     expect(asJson.code).toBe(1);
   });
 
+  test('verify says once why the work is not complete', async () => {
+    const reason = 'plan steps remain: Write tests';
+    const incomplete = refuse(409, 'INCOMPLETE', `w1 is not complete: ${reason}`, { decision: { ...blocked, reason } });
+    const { code, stdout, stderr } = await ask(['verify', 'w1'], incomplete);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
+    expect(stdout).toContain(reason);
+  });
+
   test('verify --task asks about the task, with the JSON in the place of the worker', async () => {
     const fleet = standIn.newFleet();
     const asked = await standIn.answer(fleet, 'verify-task.*', () => allowed);
@@ -70,11 +78,14 @@ describe('the exit code', () => {
     expect(jsonLines((await runOnce([...argv, '--json'])).stdout)).toMatchObject([{ said: true }]);
   });
 
-  test.each([[['verify']], [['verify', 'w1', '{}', '--task', 'T-1']]])('%j: 2, name one of the two', async (argv) => {
-    const { code, stderr } = await runOnce(argv);
-    expect(stderr).toContain('name either a worker or a task');
-    expect(code).toBe(2);
-  });
+  test.each([[['verify']], [['verify', 'w1', '{}', '--task', 'T-1']], [['verify', 'w1', '--task', 'T-1']]])(
+    '%j: 2, name one of the two',
+    async (argv) => {
+      const { code, stderr } = await runOnce(argv);
+      expect(stderr).toContain('name either a worker or a task');
+      expect(code).toBe(2);
+    },
+  );
 
   test('what was not judged: 0 for decide and probe, 1 for verify, and each says what that means', async () => {
     const unjudged = { ...allowed, action: 'continue', cause: 'unjudged', reason: 'tests could not be run' };

@@ -58,7 +58,10 @@ test('what was exported is the log again, and its service goes on where that one
   const half = Math.ceil(lines.length / 2);
   await writeFile(join(folder.path, 'archive', 'main.1.jsonl.gz'), gzipSync(`${lines.slice(0, half).join('\n')}\n`));
   const wrong = await run('import', 'archive', 'log.jsonl', '--fleet', 'other');
-  expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('name that fleet with --fleet') });
+  expect(wrong).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("of fleet 'main', and a fleet keeps its name: import it with --fleet main"),
+  });
   const done = await run('import', 'archive', 'log.jsonl');
   expect(done).toMatchObject({
     code: 0,

@@ -149,6 +149,15 @@ test('tasks: a table', async () => {
   ]);
 });
 
+test('tasks: a filter takes the words that the list shows of a stopped task', async () => {
+  const ended = (outcome: string) => ({ ...story.tasks['T-2'], state: 'stopped', outcome });
+  const done = ended('completed');
+  const { run, asked } = await serve('list.tasks', page([done, ended('cancelled')]));
+  const { stdout } = await run(['tasks', '--state', 'completed', '--json']);
+  expect(jsonLines(stdout)).toEqual([[done]]);
+  expect(asked[0]?.body).toMatchObject({ state: 'stopped' });
+});
+
 test('queues: a table', async () => {
   const { run } = await serve('list.queues', page([{ queue: 'main', pending: 3, reported: 2 }]));
   expect((await run(['queues'])).stdout).toBe('QUEUE  PENDING  REPORTED\nmain   3        2\n');
@@ -259,8 +268,13 @@ describe('one actor', () => {
     expect(jsonLines(stdout)).toEqual([{ ...story.workers.w1, timeline: null }]);
     expect(stderr).toMatch(/^stopgate: no timeline: there is no stream 'STOPGATE_f\d+' here: .*\n$/);
     expect(code).toBe(0);
-    expect(await run(['worker', 'w9'])).toEqual({ code: 1, stdout: '', stderr: 'stopgate: w9 is unknown\n' });
-    expect((await run(['task', 'T-9'])).code).toBe(1);
+    expect(await run(['worker', 'w9'])).toEqual({
+      ...{ code: 1, stdout: '' },
+      stderr: expect.stringMatching(
+        /^stopgate: w9 is unknown \(fleet f\d+\); "npx stopgate workers" lists those that there are\n$/,
+      ),
+    });
+    expect(await run(['task', 'T-9'])).toMatchObject({ code: 1, stderr: expect.stringContaining('stopgate tasks"') });
   });
 });
 

@@ -110,9 +110,20 @@ describe('exit code 1', () => {
     expect(JSON.parse(stdout)).toMatchObject({ error: { code: 'REFUSED' } });
   });
 
+  test('ack of an escalated task without --task says what is missing', async () => {
+    const unknown = new Refusal(404, { error: { code: 'NOT_FOUND', message: 'unknown', issues: [] } });
+    const log = await openLog([unknown, escalated], '>');
+    const said = await log.run(['ack', 'T-3', '--yes']);
+    expect(said).toMatchObject({ code: 1, stderr: expect.stringContaining('the task T-3 is escalated: add --task') });
+    expect(await log.stored()).toEqual([]);
+  });
+
   test('nobody knows it', async () => {
     const log = await openLog([new Refusal(404, { error: { code: 'NOT_FOUND', message: 'unknown', issues: [] } })]);
-    expect(await log.run(['retire', 'w1', '--yes'])).toMatchObject({ code: 1, stderr: 'stopgate: unknown\n' });
+    expect(await log.run(['retire', 'w1', '--yes'])).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^stopgate: unknown \(fleet f\d+\); "npx stopgate workers" lists those/),
+    });
     expect(await log.stored()).toEqual([]);
   });
 });

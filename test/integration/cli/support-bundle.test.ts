@@ -102,6 +102,9 @@ test('is written too where nothing answers, and says so; a file that is there st
   });
   const again = await bundle(folder.path, nowhere);
   expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('cannot write') });
+  const astray = await runCommand(['support-bundle', '--out', 'no/such/file.json', ...nowhere], { cwd: folder.path });
+  const why = `there is no folder '${join(folder.path, 'no/such')}'`;
+  expect(astray).toMatchObject({ code: 2, stderr: expect.stringContaining(why) });
   await folder.remove();
 });
 
