@@ -14,11 +14,12 @@ export function programName(env: Environment): 'stopgate' | 'npx stopgate' {
   return findProgram('stopgate', { PATH: folders.join(delimiter) }) === null ? 'npx stopgate' : 'stopgate';
 }
 
-/** Writes the command lines in a text of ours (`stopgate decide w1`) as this user has to type them. */
+/** Writes the command lines in a text of ours (`stopgate decide w1`) as this user has to type them. `stopgate mcp: …` names who speaks. */
 export function spellCommands(text: string, env: Environment, commands: CommandTable): string {
   if (!text.includes('stopgate ')) return text;
   const name = programName(env);
-  return text.replaceAll(/(?<![\w@./-]|npx )stopgate (?=([a-z-]+|<command>|--(?:help|version)\b))/g, (found, word) =>
-    /^[<-]/.test(word) || word === 'help' || Object.hasOwn(commands, word) ? `${name} ` : found,
+  return text.replaceAll(
+    /(?<![\w@./-]|npx )stopgate (?=([a-z-]+(?![a-z:-])|<command>|--(?:help|version)\b))/g,
+    (found, word) => (/^[<-]/.test(word) || word === 'help' || Object.hasOwn(commands, word) ? `${name} ` : found),
   );
 }

@@ -127,7 +127,11 @@ export async function loadConfig(surroundings: Surroundings = {}): Promise<Confi
     warnings: Object.freeze([
       ...opened.problems.map(({ path, message }) => `${path}: ${message}`),
       ...deadNames,
-      ...(opened.isEmpty ? [`${basename(opened.path)} is empty: the rules of the log stay in force`] : []),
+      ...(opened.isEmpty
+        ? [
+            `${basename(opened.path)} is empty: the policies in force stay; a start over a log that has none allows every stop`,
+          ]
+        : []),
       ...(serving ? shortToken(options) : []),
     ]),
     store,

@@ -53,8 +53,7 @@ export async function runHook(argv: readonly string[], io: HookIo): Promise<numb
     const given = await readOptions(argv, io.env, io.cwd);
     options = { ...given, waits: { ...given.waits, ...io.waits } };
   } catch (error) {
-    const help = `${await spellProgram(io)} help hook`;
-    io.stderr.write(`stopgate hook: ${(error as Error).message} (see "${help}"); nothing was judged\n`);
+    io.stderr.write(`stopgate hook: ${(error as Error).message} (see "stopgate help hook"); nothing was judged\n`);
     return 1;
   }
   const note = (text: string) => void io.stderr.write(`stopgate: ${text.replace(/\p{Cc}+/gu, ' ')}\n`);
@@ -71,23 +70,12 @@ export async function runHook(argv: readonly string[], io: HookIo): Promise<numb
   }
 }
 
-/** Loaded only where something went wrong. */
-const spellProgram = async ({ env }: Pick<HookIo, 'env'>): Promise<string> =>
-  (await import('../cli/program-name.ts')).programName(env);
-
-const noService = async (folder: string, io: Pick<HookIo, 'env'>): Promise<string> =>
-  `no service runs in ${folder} now; start "${await spellProgram(io)} dev" there, or name another with --http`;
+const noService = (folder: string): string =>
+  `no service runs in ${folder} now; start "stopgate dev" there, or name another with --http`;
 
 /** Takes more to load, so it is loaded only where the agent does not wait for it. */
-async function wake(
-  options: HookOptions,
-  { stdin, stderr, env }: HookIo,
-  note: (text: string) => void,
-): Promise<number> {
-  const call =
-    options.stopped === null
-      ? await readCall(stdin, options, eventTimeoutMs)
-      : await noService(options.stopped, { env });
+async function wake(options: HookOptions, { stdin, stderr }: HookIo, note: (text: string) => void): Promise<number> {
+  const call = options.stopped === null ? await readCall(stdin, options, eventTimeoutMs) : noService(options.stopped);
   if (typeof call === 'string') {
     note(`not waiting for a resolution: ${call}`);
     return 0;
@@ -114,10 +102,10 @@ function print({ body: answer, exitCode }: Answer, { agent }: HookOptions, io: H
   return decision === 'block' ? 2 : 0;
 }
 
-async function judge(options: HookOptions, io: HookIo, note: (text: string) => void): Promise<Answer> {
+async function judge(options: HookOptions, { stdin }: HookIo, note: (text: string) => void): Promise<Answer> {
   const startedMs = nowMs();
   const { agent } = options;
-  const call = await readCall(io.stdin, options, options.timeoutMs ?? eventTimeoutMs);
+  const call = await readCall(stdin, options, options.timeoutMs ?? eventTimeoutMs);
   if (typeof call === 'string') {
     note(`this call was not judged: ${call}`);
     return { body: null, exitCode: 0 };
@@ -126,14 +114,14 @@ async function judge(options: HookOptions, io: HookIo, note: (text: string) => v
   const blocks = isStop && options.onUnreachable === 'block';
   const timeoutMs = options.timeoutMs ?? answerTimeoutMs(agent, call);
   const leftMs = () => Math.max(1, timeoutMs - (nowMs() - startedMs));
-  const posted = await postCall(options, call, { leftMs, blocks, io });
+  const posted = await postCall(options, call, leftMs, blocks);
   if (posted.kind === 'answer') return { body: posted.body, exitCode: 0 };
   const what = isStop ? 'this stop' : `the event ${call.event || 'of this call'}`;
   if (blocks && posted.kind === 'unreachable') {
     const message = notJudged(what, posted.why, 'It is blocked, as --on-unreachable says.');
     note(message);
-    const start = `${await spellProgram(io)} dev`;
-    const request = `Do not work around this: tell the user that stopgate has to be started ("${start}") or its hook removed.`;
+    const request =
+      'Do not work around this: tell the user that stopgate has to be started ("stopgate dev") or its hook removed.';
     const reason = `${unjudgedText}${posted.why}), and it is set to block then. ${request}`;
     return agent.block(reason, `stopgate: ${message}`);
   }
@@ -142,8 +130,6 @@ async function judge(options: HookOptions, io: HookIo, note: (text: string) => v
   return isStop ? agent.allow(`stopgate: ${message}`) : { body: null, exitCode: 0 };
 }
 
-type Posting = { readonly leftMs: () => number; readonly blocks: boolean; readonly io: Pick<HookIo, 'env'> };
-
 /**
  * Where no service answers, starts one if the options say so, and waits for one before a stop is blocked: a service that is
  * being restarted is back within a second.
@@ -151,9 +137,10 @@ type Posting = { readonly leftMs: () => number; readonly blocks: boolean; readon
 async function postCall(
   { name, http, stopped, token, policy, fleet, autostart, waits }: HookOptions,
   { event, body, isRepeated }: Call,
-  { leftMs, blocks, io }: Posting,
+  leftMs: () => number,
+  blocks: boolean,
 ): Promise<Posted> {
-  if (stopped !== null) return { kind: 'unreachable', why: await noService(stopped, io), refused: true, lost: false };
+  if (stopped !== null) return { kind: 'unreachable', why: noService(stopped), refused: true, lost: false };
   const query = new URLSearchParams({
     ...(event === '' ? {} : { event }),
     ...(policy === undefined ? {} : { policy }),

@@ -123,7 +123,9 @@ test('only a file that says so withdraws the policies', async () => {
 test('a service that starts on an empty file has the policies of its log, and warns', async () => {
   const at = await start({ config: '' });
   expect(await policyEntries(at)).toEqual([]);
-  expect(messages(at).join()).toContain('stopgate.yaml is empty: the rules of the log stay in force');
+  expect(messages(at).join()).toContain(
+    'stopgate.yaml is empty: the policies in force stay; a start over a log that has none allows every stop',
+  );
 });
 
 test('a file that goes away leaves its policies in force; one that comes to be is read', async () => {

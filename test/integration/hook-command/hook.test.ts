@@ -168,7 +168,7 @@ describe('without a service', () => {
     const { code, stdout, stderr } = await runCommand(['hook', ...line.split(' ')], {
       ...{ cwd: stopped.path, stdin: JSON.stringify(stop), waits: { serviceMs: 1 } },
     });
-    const why = `no service runs in ${stopped.path} now; start "npx stopgate dev" there, or name another with --http`;
+    const why = `no service runs in ${stopped.path} now; start "stopgate dev" there, or name another with --http`;
     expect({ code, stderr }).toEqual({ code: 0, stderr: `stopgate: this stop was not judged: ${why}. ${outcome}\n` });
     expect(JSON.parse(stdout)).toMatchObject({ systemMessage: stderr.trimEnd() });
   });

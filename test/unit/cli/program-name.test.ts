@@ -31,8 +31,8 @@ test.each([
 
 test('commands are written so wherever a text has them, and nothing else is changed', () => {
   const text =
-    '"stopgate dev" or (stopgate decide w1 | stopgate replay -); stopgate decides; npx stopgate dev; /bin/stopgate dev';
+    '"stopgate dev" or (stopgate decide w1 | stopgate replay -); stopgate decides; stopgate mcp: bug; npx stopgate dev; /bin/stopgate dev';
   expect(spellCommands(text, { PATH: '' }, commands)).toBe(
-    '"npx stopgate dev" or (npx stopgate decide w1 | npx stopgate replay -); stopgate decides; npx stopgate dev; /bin/stopgate dev',
+    '"npx stopgate dev" or (npx stopgate decide w1 | npx stopgate replay -); stopgate decides; stopgate mcp: bug; npx stopgate dev; /bin/stopgate dev',
   );
 });
