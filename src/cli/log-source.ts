@@ -20,12 +20,16 @@ export async function feedFold(
 ): Promise<number> {
   const { file } = context.flags;
   if (file === undefined) return feedLive(fold, context, untilMs ?? Number.POSITIVE_INFINITY, result);
-  const bad = await feedFile(fold, file, context, result);
+  const { entries, bad } = await feedFile(fold, file, context, result);
+  if (entries === 0 && !context.out.closed.aborted)
+    throw new AppError('input.bad', `no entries in ${file === '-' ? 'stdin' : file}`);
   return bad > 0 && !context.out.closed.aborted ? 2 : 0;
 }
 
-/** Gives how many lines are bad. */
-async function feedFile(fold: Fold, file: string, context: Source, result: () => string): Promise<number> {
+type Fed = { readonly entries: number; readonly bad: number };
+
+/** Gives how many entries there are, and how many of their lines are bad. */
+async function feedFile(fold: Fold, file: string, context: Source, result: () => string): Promise<Fed> {
   const { io } = context;
   let [entries, bad] = [0, 0];
   const files = await findLogFiles(file, io);
@@ -34,9 +38,7 @@ async function feedFile(fold: Fold, file: string, context: Source, result: () =>
     entries += fed.entries;
     bad += fed.bad;
   }
-  if (entries === 0 && !context.out.closed.aborted)
-    throw new AppError('input.bad', `no entries in ${file === '-' ? 'stdin' : file}`);
-  return bad;
+  return { entries, bad };
 }
 
 async function feedLines(
@@ -45,7 +47,7 @@ async function feedLines(
   { io, out, note }: Source,
   result: () => string,
   prefix: string,
-): Promise<{ readonly entries: number; readonly bad: number }> {
+): Promise<Fed> {
   let number = 0;
   let entries = 0;
   let bad = 0;
