@@ -79,3 +79,15 @@ export function returnSteps(before: Plan, task: string, steps: Plan): Plan {
     return { title, status, step: isRenamed ? step.slice(prefix.length) : step };
   });
 }
+
+const shownTitlesMax = 3;
+const shownTitleLength = 30;
+
+/** Null: nothing remains. Else the fixed text of protocol.md §5, with three titles of 30 code points at most. */
+export function remainingStepsMessage(plan: Plan): string | null {
+  const open = plan.filter((step) => !isDone(step));
+  if (open.length === 0) return null;
+  const titles = open.slice(0, shownTitlesMax).map((step) => [...step.title].slice(0, shownTitleLength).join(''));
+  if (open.length > shownTitlesMax) titles.push('…');
+  return `${open.length} of ${plan.length} plan steps remain: ${titles.join(', ')}`;
+}

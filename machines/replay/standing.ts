@@ -3,8 +3,7 @@
  * for the page, the command line, MCP and notices. What a person has settled since is not asked for again.
  */
 import type { Decision } from '../guards/decision.ts';
-import { remainingStepsMessage } from '../policy/checks/plan.ts';
-import type { Plan } from '../policy/plan.ts';
+import { type Plan, remainingStepsMessage } from '../policy/plan.ts';
 import { describeRequest } from '../values/asked-questions.ts';
 import type { Escalation, Resolution, TaskEscalation } from '../values/escalation.ts';
 import type { InputRequest } from '../values/input.ts';

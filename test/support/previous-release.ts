@@ -25,7 +25,7 @@ const git = async (...args: readonly string[]): Promise<string | null> =>
 export async function findPreviousRelease(): Promise<string | null> {
   const tag = await git('describe', '--tags', '--abbrev=0', '--match', 'v*', 'HEAD^');
   if (tag !== null) return git('rev-parse', '--verify', `${tag}^{commit}`);
-  const added = await git('log', '--diff-filter=A', '--format=%H', '--', 'machines/fleet/due-time.ts');
+  const added = await git('log', '--diff-filter=A', '--format=%H', '--', 'machines/fleet/state-size.ts');
   return added && git('rev-parse', '--verify', '--quiet', added.split('\n').at(-1) as string);
 }
 

@@ -62,6 +62,11 @@ export function startConnection(): void {
     const topic = selected.value;
     if (fleet.value !== '' && !locked.value && pause.value?.by !== 'hidden') select(topic);
   });
+  // At once, and not with the next second: what stands still does not first step back.
+  effect(() => {
+    const standsMs = whereItStands();
+    if (standsMs !== null) nowMs.value = standsMs;
+  });
   pauseWhileHidden();
   addEventListener('pagehide', () => port?.send({ leave: true }));
   addEventListener('pageshow', (event) => event.persisted && reopen());

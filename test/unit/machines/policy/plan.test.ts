@@ -2,8 +2,7 @@
 import { expect, test } from 'vitest';
 import { policySetSchema } from '../../../../machines/index.ts';
 import { evaluateChecks } from '../../../../machines/policy/checks/evaluate.ts';
-import { remainingStepsMessage } from '../../../../machines/policy/checks/plan.ts';
-import { addSteps, returnSteps, updateStep } from '../../../../machines/policy/plan.ts';
+import { addSteps, remainingStepsMessage, returnSteps, updateStep } from '../../../../machines/policy/plan.ts';
 import { createWork } from '../../../../machines/policy/work.ts';
 
 test('a plan changes step by step: added, changed, removed', () => {
