@@ -20,25 +20,17 @@ export async function feedFold(
 ): Promise<number> {
   const { file } = context.flags;
   if (file === undefined) return feedLive(fold, context, untilMs ?? Number.POSITIVE_INFINITY, result);
-  const { entries, bad } = await feedFile(fold, file, context, result);
-  if (entries === 0 && !context.out.closed.aborted)
-    throw new AppError('input.bad', `no entries in ${file === '-' ? 'stdin' : file}`);
+  const bad = await feedFile(fold, file, context, result);
   return bad > 0 && !context.out.closed.aborted ? 2 : 0;
 }
 
-type Fed = { readonly entries: number; readonly bad: number };
-
-/** Gives how many entries there are, and how many of their lines are bad. */
-async function feedFile(fold: Fold, file: string, context: Source, result: () => string): Promise<Fed> {
+/** Gives how many lines are bad. */
+async function feedFile(fold: Fold, file: string, context: Source, result: () => string): Promise<number> {
   const { io } = context;
-  let [entries, bad] = [0, 0];
+  let bad = 0;
   const files = await findLogFiles(file, io);
-  for (const each of files) {
-    const fed = await feedLines(fold, each, context, result, files.length > 1 ? `${each}: ` : '');
-    entries += fed.entries;
-    bad += fed.bad;
-  }
-  return { entries, bad };
+  for (const each of files) bad += await feedLines(fold, each, context, result, files.length > 1 ? `${each}: ` : '');
+  return bad;
 }
 
 async function feedLines(
@@ -47,15 +39,13 @@ async function feedLines(
   { io, out, note }: Source,
   result: () => string,
   prefix: string,
-): Promise<Fed> {
+): Promise<number> {
   let number = 0;
-  let entries = 0;
   let bad = 0;
   for await (const lines of readLines(file, io)) {
     let text = '';
     for (const line of lines) {
       number += 1;
-      if (line?.trim() !== '') entries += 1;
       const why = line === null ? 'is too long' : fold.fold(line);
       if (why !== null) {
         note(`${prefix}line ${number}: ${why}`);
@@ -66,7 +56,7 @@ async function feedLines(
     await out.write(text);
     if (out.closed.aborted) break;
   }
-  return { entries, bad };
+  return bad;
 }
 
 function feedLive(fold: Fold, context: Source, untilMs: number, result: () => string): Promise<number> {
