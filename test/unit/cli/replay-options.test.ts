@@ -76,8 +76,8 @@ describe('--at', () => {
     );
   });
 
-  test('of a file without entries is a mistake', async () => {
-    expect(await replay([], ['--at', day('12:00')])).toMatchObject({ code: 2, results: [] });
+  test('of a file without entries shows no fleet', async () => {
+    expect((await replay([], ['--at', day('12:00')])).results).toEqual([{ at: day('12:00'), fleets: {} }]);
   });
 
   test.each(['noon', '2026-02-30', '2026-02-30T12:00:00Z', ''])('%j is not a time', async (at) => {
