@@ -33,8 +33,9 @@ describe('the hooks in settings and plugins', () => {
     await run(['init', agent, '--yes', '--user', '--http', '127.0.0.1:4999']);
     const { findings } = await doctor([agent, '--quick', '--http', http()]);
     const fix = findings.find(({ text }) => text.includes('not point to'))?.fix;
-    expect(fix).toBe(`stopgate init ${agent} --user --http ${http()}`);
-    await run([...(fix ?? '').split(' ').slice(1), '--yes']);
+    // As it is typed where nothing is installed.
+    expect(fix).toBe(`npx stopgate init ${agent} --user --http ${http()}`);
+    await run([...(fix ?? '').split(' ').slice(2), '--yes']);
     const { bad, warn } = await doctor([agent, '--quick', '--http', http()]);
     expect([...bad, ...warn].filter((text) => /not point to|comes (?:2 times|twice)/.test(text))).toEqual([]);
   });
