@@ -79,11 +79,7 @@ const rows: Record<string, () => Promise<unknown>> = {
   },
   decide: async () => expect(await says(['decide', 'w1'], 1)).toContain('1 of 1 plan steps remain: Write tests'),
   probe: async () => expect(await says(['probe', 'w1'], 1)).toContain('1 of 1 plan steps remain: Write tests'),
-  async verify() {
-    const { code, stdout, stderr } = await run(['verify', 'w1']);
-    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^stopgate: .*\n$/) });
-    expect(stdout).toContain('1 of 1 plan steps remain: Write tests');
-  },
+  verify: async () => expect(await says(['verify', 'w1'], 1)).toContain('1 of 1 plan steps remain: Write tests'),
   publish: async () => expect(await publish('worker.p1.tool.used', { tool: 'Bash' })).not.toBe(''),
   async mcp() {
     const stdin = new PassThrough();

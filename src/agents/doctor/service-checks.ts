@@ -44,7 +44,8 @@ export async function checkService(config: Config, nodeVersion: string): Promise
  */
 export async function checkAnswer(url: string, token: string | null, config: Config): Promise<Finding[] | null> {
   const reply = await askHttp(`${url}/readyz`, token);
-  if (reply === 'ECONNREFUSED') return [];
+  // The second: `fetch` asks nobody at ports of other protocols, where no service of ours answers either.
+  if (reply === 'ECONNREFUSED' || reply === 'bad port') return [];
   if (typeof reply !== 'string' && (reply.status === 401 || isStopgate(reply))) return reply.status >= 500 ? [] : null;
   return [judgeReady(url, reply, token, config)];
 }
