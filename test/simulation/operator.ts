@@ -1,7 +1,7 @@
 /** The person who looks after the replicas: starts them again, and says what to do where a log is lost. */
 import type { Replica } from '../../src/app/replica.ts';
 import type { Release } from './releases.ts';
-import { fittingSeqs } from './snapshots.ts';
+import { isCovered } from './snapshots.ts';
 import type { Member, World } from './world.ts';
 
 const operatorEveryMs = 3_000;
@@ -47,8 +47,7 @@ function restartLost(world: World, member: Member, { fleet }: Replica): void {
 function acceptLog(world: World, member: Member): void {
   const { ledger, log } = world;
   // Snapshots that cover its beginning may all be damaged.
-  const isWhole =
-    log !== undefined && (log.firstSeq === 1 || fittingSeqs(world).some((seq) => seq + 1 >= log.firstSeq));
+  const isWhole = log !== undefined && isCovered(world, log);
   if (ledger.lost.length === 0 && isWhole) world.fail(`${member.name} says that its log is lost, and it is not`);
   world.trace(`the operator accepts the log for ${member.name}`);
   if (log !== undefined && !isWhole) ledger.onLost(log.cut.splice(0));

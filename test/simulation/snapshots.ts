@@ -64,3 +64,7 @@ function damaged(data: Buffer, random: Random): Buffer {
   bytes[at] = (bytes[at] as number) ^ random.int(1, 255);
   return bytes;
 }
+
+/** Whether the log begins with its first entry, or a snapshot has what came before. */
+export const isCovered = (world: World, log: Stream): boolean =>
+  log.firstSeq === 1 || fittingSeqs(world).some((seq) => seq + 1 >= log.firstSeq);

@@ -16,6 +16,7 @@ import type { Random } from './random.ts';
 import { type Release, rulesOf } from './releases.ts';
 import { createRunCheck } from './run-check.ts';
 import { epochMs, type Process, type Scheduler } from './scheduler.ts';
+import { isCovered } from './snapshots.ts';
 
 export const fleet = 'main';
 const logName = `STOPGATE_${fleet}`;
@@ -207,6 +208,9 @@ function lose(world: World, stream: Stream, seq: number): void {
   world.trace(`the store of ${stream.config.name} went back to ${seq}: ${gone.length} messages are gone`);
   if (stream.config.name === logName) {
     world.ledger.onLost(gone);
+    // Whoever starts with the flag of an operator takes what is there now, without a snapshot of what was cut.
+    if (world.members.some((it) => it.acceptEmptyLog) && !isCovered(world, stream))
+      world.ledger.onLost(stream.cut.splice(0));
     for (const member of world.members) if ((member.replica?.fleet.seq ?? 0) > seq) member.outran = member.replica;
   }
   if (stream.config.name === deadName)
