@@ -40,10 +40,10 @@ export function foldTask(fleet: Fleet, entry: TaskEntry, owner: string | null): 
     refuseTask(fleet, id, type, fault);
     return;
   }
-  const { worker, refused } = record.snapshot.context;
+  const { worker } = record.snapshot.context;
   const facts = factsOf(fleet, entry, owner);
-  stepTaskWithin(fleet, id, record, { type, data: entry.data, ...placeOf(fleet), facts } as TaskEvent);
-  if (worker === null || record.snapshot.context.refused !== refused) return;
+  const event = { type, data: entry.data, ...placeOf(fleet), facts } as TaskEvent;
+  if (!stepTaskWithin(fleet, id, record, event) || worker === null) return;
   if (type === 'task.created') {
     if (entry.data.plan !== undefined) planTask(fleet, worker, id, entry.data.plan);
     armStaleDeadlines(fleet, worker);

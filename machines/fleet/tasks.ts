@@ -33,17 +33,22 @@ export function stepTask(fleet: Fleet, task: string, event: TaskEvent): void {
   moveTask(fleet, task, record, next, event.type, growthOfTask(record.snapshot.context, next.context));
 }
 
-/** Steps the machine with an agent's entry, unless the fleet would then keep more than it may: then it is refused. */
-export function stepTaskWithin(fleet: Fleet, task: string, record: TaskRecord, event: TaskEvent): void {
+/**
+ * Steps the machine with an agent's entry, unless the fleet would then keep more than it may: then it is refused.
+ * Returns whether the entry took effect: false where the fleet or the machine refused it.
+ */
+export function stepTaskWithin(fleet: Fleet, task: string, record: TaskRecord, event: TaskEvent): boolean {
+  const before = record.snapshot.context;
   const next = fleet.taskStepper.next(record.snapshot, event);
-  const growth = growthOfTask(record.snapshot.context, next.context);
+  const isRefused = next.context.refused !== before.refused;
+  const growth = growthOfTask(before, next.context);
   if (!exceedsState(fleet, growth)) {
     moveTask(fleet, task, record, next, event.type, growth);
-    return;
+    return !isRefused;
   }
-  const isRefused = next.context.refused !== record.snapshot.context.refused;
   const reason = isRefused ? next.context.refused.at(-1)?.reason : undefined;
   refuseTask(fleet, task, event.type, reason ?? describeFull(fleet.stateSizeMax));
+  return false;
 }
 
 function moveTask(

@@ -121,6 +121,32 @@ test('a worker that is not known is refused by a full fleet, and again known onc
   expect(refusalIn(publish(fleet, 'worker.w4.plan.updated', largePlan))).toEqual([]);
 });
 
+test('a new plan of a held task that a full fleet refuses does not reach its worker either', () => {
+  const fleet = createFleet('main', { stateSizeMax: 200_000 });
+  publish(fleet, 'task.T-1.task.created', { plan: [{ id: 's1', title: 'small', status: 'pending' }] });
+  publish(fleet, 'worker.holder.task.claimed', { task: 'T-1' });
+  publish(fleet, 'worker.w1.plan.updated', largePlan);
+  publish(fleet, 'worker.w2.plan.updated', largePlan);
+  // Filled until not even the record of a refusal has room.
+  let step = 0;
+  for (const size of [1_500, 400, 100, 1]) {
+    const fill = { title: 'x'.repeat(size) };
+    for (let count = 0; count < 60; count += 1)
+      publish(fleet, 'worker.w1.step.updated', { ...fill, step: `f${step++}` });
+  }
+  const plans = () => [
+    fleet.workers.get('holder')?.snapshot.context.worker.plan,
+    fleet.tasks.get('T-1')?.snapshot.context.plan,
+  ];
+  const before = structuredClone(plans());
+  expect(before[0]).toMatchObject([{ title: 'small' }]);
+  const refused = refusalIn(publish(fleet, 'task.T-1.task.created', { plan: largePlan.steps }));
+  expect(refused).toEqual([expect.stringMatching(/^task.created: the fleet keeps 200000 units/)]);
+  expect(fleet.tasks.get('T-1')?.snapshot.context.refused).toEqual([]);
+  expect(plans()).toEqual(before);
+  expect(fleet.stateSize).toBe(measure(fleet));
+});
+
 test('what is kept is counted to the byte, over random logs and every conformance case', () => {
   const check = (log: Parameters<typeof foldEntry>[1][]) => {
     const fleet = createFleet('main', { restingMax: 1 });
