@@ -104,8 +104,8 @@ async function stageProgramPackage(folder) {
   cpSync(join(making, 'client/index.d.ts'), types('src/client/index.d.ts'));
   cpSync(join(making, 'client/claude-agent-sdk.d.ts'), types('src/agents/claude/agent-sdk.d.ts'));
   for (const page of ['CHANGELOG.md', 'SECURITY.md']) cpSync(join(root, page), join(folder, page));
-  // The pages alone: pictures, decisions and examples would double the size, and are a tenth of the files.
-  const isPage = (file) => !file.startsWith(join(root, 'docs/')) || /^docs.[^/]+\.md$/.test(relative(root, file));
+  // Pages only: pictures, decisions and examples would double the size.
+  const isPage = (file) => !/^docs.(pictures|decisions|examples)\b/.test(relative(root, file));
   cpSync(join(root, 'docs'), join(folder, 'docs'), { recursive: true, filter: isPage });
   const { files, scripts, dependencies, devDependencies, overrides, peerDependencies, peerDependenciesMeta, ...rest } =
     about;

@@ -1,6 +1,6 @@
 /**
  * The log's time, seen from this machine: its clock minus the difference to the entries' times. It is the server's, and
- * stands still where that was set back, until the server's clock is where it was (docs/operations.md).
+ * stands still where that was set back, until the server's clock is where it was (docs/operations/failures.md).
  */
 import type { Fleet } from '../../machines/index.ts';
 

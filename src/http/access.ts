@@ -1,5 +1,5 @@
 /**
- * Who may use which endpoint (docs/security.md has the same table). An endpoint without a row here cannot be registered, so
+ * Who may use which endpoint (docs/security/http.md has the same table). An endpoint without a row here cannot be registered, so
  * that none is open by mistake.
  */
 import assert from 'node:assert/strict';

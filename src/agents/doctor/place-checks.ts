@@ -137,5 +137,5 @@ function checkPolicy({ agent }: Session, { file, policy }: Place, { filePath, fi
     return ok(agent, `its sessions get the policy ${name}, with ${checks} check${checks === 1 ? '' : 's'}`);
   const where = fileText === null ? file : filePath;
   const text = `its sessions get the policy ${name}, which checks nothing: every stop is allowed, as no-policy`;
-  return warn(agent, text, `add checks to it in ${where} (docs/configuration.md)`);
+  return warn(agent, text, `add checks to it in ${where} (docs/policies.md)`);
 }

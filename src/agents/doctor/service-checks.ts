@@ -90,7 +90,7 @@ export function checkConfig({ warnings, filePath, fileText }: Config, policies: 
   return warn(
     about,
     `there is no ${filePath}; a service that was started in another folder has its own`,
-    'without policies every stop is allowed: add some (docs/configuration.md), or check the other file',
+    'without policies every stop is allowed: add some (docs/policies.md), or check the other file',
   );
 }
 

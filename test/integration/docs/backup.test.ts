@@ -1,5 +1,5 @@
 /**
- * "Back up and restore" of docs/operations.md: its own commands, in a shell, in the order of the page. What comes back is
+ * docs/operations/backup.md: its own commands, in a shell, in the order of the page. What comes back is
  * what was backed up, and decisions go on.
  */
 import { connect } from '@nats-io/transport-node';
@@ -19,7 +19,7 @@ import { runNats } from './nats-command.ts';
 import { type Call, openShell } from './shell.ts';
 
 const reason = 'test/integration/docs/backup.test.ts';
-const [backUp = [], copy = [], restore = [], copyBack = []] = readPage('docs/operations.md')
+const [backUp = [], copy = [], restore = [], copyBack = []] = readPage('docs/operations/backup.md')
   .fences.filter(({ notRun }) => notRun === reason)
   .map(({ text }) => text.split('\n'));
 const startsService = (line: string) => line.startsWith('npx stopgate ');

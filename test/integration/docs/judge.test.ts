@@ -1,4 +1,4 @@
-/** The recipe of docs/configuration.md for an independent judge, as it stands there, with a scripted model. */
+/** The recipe of docs/policies.md for an independent judge, as it stands there, with a scripted model. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';

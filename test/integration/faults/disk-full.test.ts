@@ -1,4 +1,4 @@
-/** Something else has filled the disk, and gives it back (docs/operations.md). */
+/** Something else has filled the disk, and gives it back (docs/operations/full-disk.md). */
 import { join } from 'node:path';
 import { afterAll, afterEach, expect, test } from 'vitest';
 import type { Replica } from '../../../src/app/replica.ts';

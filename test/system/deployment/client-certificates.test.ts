@@ -1,4 +1,4 @@
-/** docs/security.md, "TLS": a NATS server that requires a certificate of each client, and knows its user by it. */
+/** docs/security/tls.md, "Encrypt NATS": a NATS server that requires a certificate of each client, and knows its user by it. */
 import { copyFile } from 'node:fs/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { hasOpenssl, makeAuthority } from '../../support/authority.ts';

@@ -1,4 +1,4 @@
-/** docs/security.md, "JWT accounts": what `stopgate permissions --nsc` prints, run by a real nsc, where there is one. */
+/** docs/security/nats.md, "JWT accounts": what `stopgate permissions --nsc` prints, run by a real nsc, where there is one. */
 import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';

@@ -1,4 +1,4 @@
-/** docs/operations.md, "A leaf node with its own log": two services, one of them on a leaf node with its own JetStream domain. */
+/** docs/operations/regions.md, "Keep a fleet's log on a leaf node": two services, one of them on a leaf node with its own JetStream domain. */
 import { expect, onTestFinished, test } from 'vitest';
 import { type Client, openClient } from '../../support/client.ts';
 import { makeFolder } from '../../support/deployment.ts';

@@ -1,4 +1,4 @@
-/** docs/operations.md, "From one laptop to many regions": two clusters and a leaf node, and a fleet that moves between them. */
+/** docs/operations/regions.md, "Move a fleet to another region": two clusters and a leaf node, and a fleet that moves between them. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Client, openClient } from '../../support/client.ts';
 import { type Folder, makeFolder } from '../../support/deployment.ts';

@@ -1,4 +1,4 @@
-/** docs/operations.md, "Through WebSockets": service, runner and agents where only HTTP passes. */
+/** docs/operations/regions.md, "Connect through WebSockets": service, runner and agents where only HTTP passes. */
 import { expect, onTestFinished, test } from 'vitest';
 import { connect } from '../../../src/client/index.ts';
 import { hasOpenssl, makeAuthority } from '../../support/authority.ts';

@@ -5,7 +5,7 @@ import { type Fault, type Row, runFault } from './faults.ts';
 import { freePorts } from './ports.ts';
 import type { Stage, StageOptions } from './stage.ts';
 
-/** Before it `--replicas 3` is refused (docs/operations.md). */
+/** Before it `--replicas 3` is refused (docs/operations/cluster.md). */
 const clusterVersionMin = [2, 15];
 
 /** Three servers that know each other. A sentence where this nats-server cannot be tried. */

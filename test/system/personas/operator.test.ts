@@ -3,17 +3,18 @@ import { expect, test } from 'vitest';
 import { makeFolder } from '../../support/deployment.ts';
 import { canBeAlone, type Day, dayTimeoutMs, live, notInPages, on, own, started } from './day.ts';
 
-const operations = 'docs/operations.md';
-const nats = started(operations, 'nats', 'nats-server -js -sd ./nats', '(: </dev/tcp/127.0.0.1/4222)');
+const run = 'docs/operations/run.md';
+const backup = 'docs/operations/backup.md';
+const nats = started(run, 'nats', 'nats-server -js -sd ./nats', '(: </dev/tcp/127.0.0.1/4222)');
 const serveLine = 'npx stopgate serve --nats nats://127.0.0.1:4222';
-const first = started(operations, 'first', serveLine, 'curl -fsS http://127.0.0.1:4280/readyz');
+const first = started(run, 'first', serveLine, 'curl -fsS http://127.0.0.1:4280/readyz');
 const ready = 'curl -fsS http://127.0.0.1:4281/readyz';
-const second = started(operations, 'second', `${serveLine} --http 127.0.0.1:4281`, ready);
+const second = started(run, 'second', `${serveLine} --http 127.0.0.1:4281`, ready);
 const askLine = 'npx stopgate decide w1; echo "exit code $?"';
 
 const day: Day = [
   ...on(
-    'docs/security.md',
+    'docs/security/nats.md',
     'npx stopgate permissions > stopgate-accounts.conf',
     'nats-server -c stopgate-accounts.conf -t',
   ),
@@ -22,21 +23,23 @@ const day: Day = [
   nats,
   first,
   second,
-  ...on(operations, ready),
+  ...on(run, ready),
   ...on('README.md', `npx stopgate publish worker w1 step.updated '{"step":"1","title":"Write tests"}'`, askLine),
-  ...on(operations, 'curl -fsS http://127.0.0.1:4280/metrics', 'npx stopgate support-bundle'),
-  ...on('docs/security.md', 'npx stopgate audit'),
+  ...on('docs/operations/metrics.md', 'curl -fsS http://127.0.0.1:4280/metrics'),
+  ...on('docs/operations/README.md', 'npx stopgate support-bundle'),
+  ...on('docs/security/http.md', 'npx stopgate audit'),
   // One replica after the other is replaced.
   own('end first'),
   first,
   own('end second'),
-  ...on(operations, 'npx stopgate snapshot', 'npx stopgate export >log.jsonl'),
+  ...on('docs/operations/log-size.md', 'npx stopgate snapshot'),
+  ...on(backup, 'npx stopgate export >log.jsonl'),
   // The disk is lost, and the log comes from its export.
   own('end first'),
   own('end nats'),
   own('rm -rf nats'),
   nats,
-  ...on(operations, 'npx stopgate import log.jsonl'),
+  ...on(backup, 'npx stopgate import log.jsonl'),
   first,
   ...on('README.md', askLine),
 ];

@@ -4,7 +4,7 @@ import { makeFolder } from '../../support/deployment.ts';
 import { readPage } from '../../support/markdown.ts';
 import { canBeAlone, type Day, dayTimeoutMs, live, notInPages, on, own, started } from './day.ts';
 
-const security = 'docs/security.md';
+const security = 'docs/security/nats.md';
 const serveLine = 'npx stopgate serve --nats nats://service:PASSWORD@127.0.0.1:4222';
 /** The passwords stay as they are printed. */
 const places = { PASSWORD: 'change-me-service' };
@@ -32,13 +32,13 @@ const day: Day = [
   // Next to the workspace, with a stopgate.yaml of its own.
   as('runner'),
   own(`mkdir box; printf 'commands: { tests: { run: [test, -e, done] } }\\n' > box/stopgate.yaml; cd box`),
-  started('docs/configuration.md', 'box', 'npx stopgate runner --name box', `grep -q '"ready":true' box.log`),
+  started('docs/runners.md', 'box', 'npx stopgate runner --name box', `grep -q '"ready":true' box.log`),
   as('agent'),
   ...on('README.md', decideLine),
   own('touch done'),
   ...on('README.md', decideLine),
   own('cd ..'),
-  ...on(security, boxToken).map((it) => ({ ...it, more: ' | tee token.txt' })),
+  ...on('docs/security/http.md', boxToken).map((it) => ({ ...it, more: ' | tee token.txt' })),
   own(`sed -n '/^tokens:/,$p' token.txt >> stopgate.yaml`),
   own(`until [ "$(${asked[2]})" = 401 ]; do sleep 0.1; done`),
   own(`printf '$ statuses\\n'`),

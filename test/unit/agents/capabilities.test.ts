@@ -1,4 +1,4 @@
-/** The table of what agents can do, in docs/agents.md: each claim without a mark names the test that shows it. */
+/** The table of what agents can do, in docs/agents/capabilities.md: each claim without a mark names the test that shows it. */
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { agents } from '../../../src/agents/index.ts';
@@ -137,7 +137,7 @@ const shownBy: Readonly<Record<string, Readonly<Record<string, readonly string[]
   },
 };
 
-const page = readFileSync(new URL('docs/agents.md', root), 'utf8');
+const page = readFileSync(new URL('docs/agents/capabilities.md', root), 'utf8');
 const [, table = ''] = /<!-- agents -->\n([\s\S]*?)\n<!-- \/agents -->/.exec(page) ?? [];
 const [head = [], , ...rows] = table.split('\n').map((line) =>
   line

@@ -1,5 +1,5 @@
 /**
- * What docs/security.md says of each endpoint is what the server asks for: the table is made from its rows, and `npx vitest
+ * What docs/security/http.md says of each endpoint is what the server asks for: the table is made from its rows, and `npx vitest
  * run test/unit/docs/access.test.ts -u` writes it.
  */
 import { readFileSync } from 'node:fs';
@@ -10,10 +10,10 @@ import { createHttpApp } from '../../../src/http/server.ts';
 import { createLogger } from '../../../src/log.ts';
 import { createMetrics } from '../../../src/metrics.ts';
 
-const page = new URL('../../../docs/security.md', import.meta.url);
+const page = new URL('../../../docs/security/http.md', import.meta.url);
 const scopes = { all: 'all of it', own: 'own', none: 'nothing' };
 
-test('docs/security.md says what each endpoint takes', async () => {
+test('docs/security/http.md says what each endpoint takes', async () => {
   const groups = new Map<string, string[]>();
   for (const [endpoint, { role, workers }] of accessTable) {
     const start = `| ${role === null ? 'none' : `\`${role}\``} | ${scopes[workers]} |`;
@@ -26,7 +26,7 @@ test('docs/security.md says what each endpoint takes', async () => {
     `<!-- access -->\n${table}\n<!-- /access -->`,
   );
   expect(written).toContain(table);
-  await expect(written).toMatchFileSnapshot('../../../docs/security.md');
+  await expect(written).toMatchFileSnapshot('../../../docs/security/http.md');
 });
 
 test('every row is an endpoint, and no endpoint is without a row', async () => {

@@ -1,5 +1,5 @@
 /**
- * The reference of metrics in docs/operations.md is made from the registry: `npx vitest run test/unit/docs/metrics.test.ts
+ * The reference of metrics in docs/operations/metrics.md is made from the registry: `npx vitest run test/unit/docs/metrics.test.ts
  * -u` writes it.
  */
 import { readFileSync } from 'node:fs';
@@ -7,9 +7,9 @@ import type { Metric } from 'prom-client';
 import { expect, test } from 'vitest';
 import { createMetrics } from '../../../src/metrics.ts';
 
-const page = new URL('../../../docs/operations.md', import.meta.url);
+const page = new URL('../../../docs/operations/metrics.md', import.meta.url);
 
-test('docs/operations.md lists every metric of ours: its kind, its labels and what it counts', async () => {
+test('docs/operations/metrics.md lists every metric of ours: its kind, its labels and what it counts', async () => {
   const { registry } = createMetrics();
   const metrics = (await registry.getMetricsAsJSON()).filter(({ name }) => !/^stopgate_(process|nodejs)_/.test(name));
   const rows = metrics.map(({ name, type, help }) => {
@@ -23,5 +23,5 @@ test('docs/operations.md lists every metric of ours: its kind, its labels and wh
   );
   expect(rows.length).toBeGreaterThan(10);
   expect(written).toContain(table);
-  await expect(written).toMatchFileSnapshot('../../../docs/operations.md');
+  await expect(written).toMatchFileSnapshot('../../../docs/operations/metrics.md');
 });

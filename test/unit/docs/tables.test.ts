@@ -30,7 +30,7 @@ const [agentsPage, client, commandLine, configuration, mcp, security, wire] = [
   'command-line',
   'configuration',
   'mcp',
-  'security',
+  'security/nats',
   'wire',
 ].map((name) => readPage(`docs/${name}.md`)) as Pages;
 type P = ReturnType<typeof readPage>;
@@ -274,7 +274,7 @@ test('docs/benchmarks.md has every figure of the bench', () => {
   );
 });
 
-test('docs/security.md lists every role', () => {
+test('docs/security/nats.md lists every role', () => {
   const listed = column(tableUnder(security, 'The embedded server'), 0);
   expect(sorted(['agent', ...listed])).toEqual(sorted(roles));
 });

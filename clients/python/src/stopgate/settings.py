@@ -58,7 +58,7 @@ def find_settings(
     own = store if store is not None and not in_url and _same_server(url, service.get("nats")) else None
     login = _login(given, own, role, in_url)
     for_checks = _login(check_creds, own, "check", login) if check_creds or not given else login
-    # Agents may subscribe to `_INBOX.>`, so an operator has another inbox (docs/security.md).
+    # Agents may subscribe to `_INBOX.>`, so an operator has another inbox (docs/security/nats.md).
     inbox = "_STOPGATE_INBOX" if role == "operator" and own is not None and not given else "_INBOX"
     return Settings(servers, name, login, for_checks, inbox)
 
