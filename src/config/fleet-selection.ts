@@ -12,7 +12,7 @@ export type FleetSelection = {
 /** Shard `index`, from 1, of `count`. */
 export type Shard = { readonly index: number; readonly count: number };
 
-/** Each has its stream, its fold and its consumer: what one process holds is measured in docs/operations/fleets.md. */
+/** Each has its stream, its fold and its consumer: what one process holds is measured in docs/operations/capacity.md. */
 const namesMax = 1_000;
 
 /** `a,b,team-*`. Undefined: it is no such list. */
