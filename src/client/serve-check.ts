@@ -1,10 +1,10 @@
 /** Serves a check or a remote hook: the user's own function, called by the service (protocol.md §8). */
 import { resolve } from 'node:path';
 import { AppError } from '../errors.ts';
+import { createFairSemaphore } from '../fair-semaphore.ts';
 import type { ClientLink } from '../nats/client-link.ts';
 import { checkId } from '../parse-input.ts';
 import { checkFiles } from '../runner/files.ts';
-import { createSemaphore } from '../semaphore.ts';
 import { startTimer, type Timer } from '../timer.ts';
 import { type AgentContext, readAgentContext } from './agent-context.ts';
 import { type CheckReply, encodeReply } from './check-results.ts';
@@ -16,7 +16,7 @@ export type CheckFunction = (context: AgentContext, signal: AbortSignal) => Chec
 export type ServeOptions = {
   /** After this, the reply is an error; default: 10 minutes. How long the service waits is up to its policy. */
   readonly timeoutMs?: number;
-  /** How many requests run at once, the others wait; default: 16. */
+  /** How many requests run at once; the others wait, the workers they are about in turn. Default: 16. */
   readonly concurrency?: number;
   /** For checkers that look at files: worker folders must lie in one of these; default: the working directory. */
   readonly roots?: readonly string[];
@@ -31,6 +31,13 @@ export type ServedCheck = {
 const concurrencyDefault = 16;
 /** Longer than any policy waits: it only ends checks that would hold their slot, and `close`, for ever. */
 const timeoutDefaultMs = 600_000;
+/** Half of them may wait at once, which is as many as the requests that a replica of the service holds open. */
+const waitingMax = 20_000;
+/**
+ * A worker waits for one check at a time: the others are of attempts that a later one has replaced, or come from a
+ * script that asks by itself, which may well send a hundred.
+ */
+const waitingPerWorkerMax = 128;
 
 /**
  * A throw, a rejection or an invalid result is an error of the check, with its message. It never passes: `onError` of
@@ -53,10 +60,19 @@ export async function serveCheck(
           check,
           roots.map((root) => resolve(root)),
         );
-  const slots = createSemaphore(concurrency);
+  const slots = createFairSemaphore({ countMax: concurrency, waitingMax, perWorkerMax: waitingPerWorkerMax });
   const server = await link.serveCheck(name, async (request) => {
     const context = readAgentContext(request);
-    await slots.acquire(new AbortController().signal); // requests are never cancelled
+    // A folder is what the worker says, and need not be on this machine: nothing keeps a flood from inventing some.
+    const by = { folder: null, worker: context.worker };
+    const admission = await slots.acquire(by, new AbortController().signal); // requests are never cancelled
+    if (admission === 'full')
+      throw new AppError('check.failed', `${waitingMax / 2} requests wait for check ${name}, the most that it accepts`);
+    if (admission !== 'admitted')
+      throw new AppError(
+        'check.failed',
+        `more than ${waitingPerWorkerMax} requests of one worker wait for check ${name}`,
+      );
     try {
       return encodeReply(await runInTime(run, context, timeoutMs));
     } finally {

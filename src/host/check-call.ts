@@ -46,7 +46,8 @@ type WorkspaceCheck = Exclude<EffectfulCheck, { kind: 'remote' }>;
 function runRequestOf(check: WorkspaceCheck, worker: WorkerContext, attempt: string): RunRequest {
   const place = { cwd: worker.cwd, timeoutMs: check.timeoutMs };
   if (check.kind === 'files') return { ...place, kind: 'files', files: check.files };
-  if (check.kind === 'git') return { ...place, kind: 'git', clean: check.clean, pushed: check.pushed };
+  if (check.kind === 'git')
+    return { ...place, kind: 'git', clean: check.clean, pushed: check.pushed, worker: worker.worker };
   const env = { fleet: worker.fleet, worker: worker.worker, task: worker.tasks.at(-1) ?? null, attempt };
   return { ...place, kind: 'command', name: check.command, env };
 }

@@ -12,7 +12,7 @@ type RunIds = {
 export type RunRequest = { readonly cwd: string | null; readonly timeoutMs: number | null } & (
   | { readonly kind: 'command'; readonly name: string; readonly env: RunIds }
   | { readonly kind: 'files'; readonly files: readonly string[] }
-  | { readonly kind: 'git'; readonly clean: boolean; readonly pushed: boolean }
+  | { readonly kind: 'git'; readonly clean: boolean; readonly pushed: boolean; readonly worker: string }
 );
 
 /** What a check found. */

@@ -1,6 +1,7 @@
 /** Runs checks that need processes side by side, up to a limit, and leaves no process behind. */
+import { resolve } from 'node:path';
+import { type Admission, createFairSemaphore, type Party } from '../fair-semaphore.ts';
 import type { Logger } from '../log.ts';
-import { createSemaphore } from '../semaphore.ts';
 import { type CommandConfig, type CommandRequest, runCommand, unknownCommand } from './command.ts';
 import type { Environment } from './environment.ts';
 import { checkGit, type GitRequest, gitTimeoutMs } from './git/check.ts';
@@ -17,6 +18,13 @@ export type PoolSettings = {
   readonly processesMax: number;
 };
 type CommandPoolOptions = PoolSettings & { readonly log: Logger; readonly waitingMax: number };
+
+/**
+ * A worker waits for one check at a time: the others are of attempts that a later one has replaced, or come from a
+ * script that asks by itself, which may well send a hundred.
+ */
+const waitingPerWorkerMax = 128;
+
 type PoolRequest = CommandRequest | GitRequest;
 export type CommandPool = {
   /** `onStarted`: the check has a place, and its time runs. */
@@ -30,7 +38,9 @@ export type CommandPool = {
 
 export function createCommandPool({ log, waitingMax, ...first }: CommandPoolOptions): CommandPool {
   let settings: PoolSettings = first;
-  const slots = createSemaphore(first.processesMax);
+  const slots = createFairSemaphore({
+    ...{ countMax: first.processesMax, waitingMax, perWorkerMax: waitingPerWorkerMax },
+  });
   const groups = new Map<number, Promise<boolean>>();
   /** For a crash, where there is no time for SIGTERM: a process group of its own would outlive us. */
   const onExit = () => {
@@ -71,8 +81,8 @@ export function createCommandPool({ log, waitingMax, ...first }: CommandPoolOpti
       const place = settings;
       const config = request.kind === 'git' ? null : findCommand(place, request.name);
       if (config === undefined) return { ...unknownCommand((request as CommandRequest).name), tookMs: 0 };
-      if (slots.waiting() >= waitingMax) return { ...tooMany(waitingMax), tookMs: 0 };
-      if (!(await slots.acquire(signal))) return { ...cancelled, tookMs: 0 };
+      const admission = await slots.acquire(partyOf(request, config), signal);
+      if (admission !== 'admitted') return { ...notAdmitted(admission, waitingMax), tookMs: 0 };
       onStarted();
       return timed(runInSlot(request, config, place, signal));
     },
@@ -90,7 +100,19 @@ export function createCommandPool({ log, waitingMax, ...first }: CommandPoolOpti
 const findCommand = ({ commands }: PoolSettings, name: string) =>
   Object.hasOwn(commands, name) ? commands[name] : undefined;
 
-const tooMany = (waitingMax: number): Finding => ({
-  outcome: 'error',
-  reason: `${waitingMax} checks already wait for a free place on the runner: raise concurrency: in its configuration`,
-});
+/** A command with a folder of its own does not look at the worker's, whatever that is said to be. */
+function partyOf(request: PoolRequest, config: CommandConfig | null): Party {
+  const worker = (request.kind === 'git' ? request.worker : request.env.worker) ?? null;
+  const isThere = config === null || config.cwd === 'worker';
+  return { worker, folder: isThere && request.cwd !== null ? resolve(request.cwd) : null };
+}
+
+function notAdmitted(admission: Exclude<Admission, 'admitted'>, waitingMax: number): Finding {
+  if (admission === 'aborted') return cancelled;
+  const raise = 'raise concurrency: in its configuration';
+  const reason =
+    admission === 'full'
+      ? `${waitingMax} checks may wait for a free place on the runner, at most half of them in one folder, and no more fit: ${raise}`
+      : `more than ${waitingPerWorkerMax} checks of one worker waited for a free place on the runner, and this was the oldest`;
+  return { outcome: 'error', reason };
+}

@@ -15,7 +15,13 @@ type Shared = { readonly cwd: string | null; readonly timeoutMs: number | null }
 export type RunRequest =
   | (Shared & { readonly kind: 'command'; readonly name: string; readonly env: RunIds })
   | (Shared & { readonly kind: 'files'; readonly files: readonly string[] })
-  | (Shared & { readonly kind: 'git'; readonly clean: boolean; readonly pushed: boolean });
+  | (Shared & {
+      readonly kind: 'git';
+      readonly clean: boolean;
+      readonly pushed: boolean;
+      /** Whose place it takes; null: nobody knows. */
+      readonly worker?: string | null | undefined;
+    });
 
 const shared = {
   cwd: z
@@ -42,6 +48,7 @@ export const runRequestSchema = z.discriminatedUnion('kind', [
     kind: z.literal('git'),
     clean: z.boolean().default(false),
     pushed: z.boolean().default(false),
+    worker: idSchema.nullish(),
     ...shared,
   }),
 ]) satisfies z.ZodType<RunRequest>;

@@ -21,7 +21,7 @@ export type RunnerSettings = {
 };
 export type RunnerOptions = RunnerSettings & {
   readonly log: Logger;
-  /** Default 10,000. A check beyond them is an error at once. */
+  /** Default 20,000. A check beyond them is an error at once. */
   readonly waitingMax?: number | undefined;
 };
 
@@ -42,10 +42,11 @@ export type Runner = {
 };
 
 /**
- * As many as the requests that a replica holds open (`openRequestsMax`): a check that comes by request never reaches this bound,
- * and a flood of published attempts cannot fill the memory with checks that will be answered too late anyway.
+ * One folder may take half of it, which is as many as the requests that a replica holds open (`openRequestsMax`): a
+ * check that comes by request hardly reaches this bound, and a flood of published attempts cannot fill the memory with
+ * checks that will be answered too late anyway.
  */
-const waitingMaxDefault = 10_000;
+const waitingMaxDefault = 20_000;
 
 const toPoolSettings = ({ processesMax = 8, roots, ...settings }: RunnerSettings): PoolSettings => ({
   ...{ ...settings, processesMax },

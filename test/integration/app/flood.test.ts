@@ -1,13 +1,23 @@
 /** A flood of attempts opens no gate: nothing is allowed while its check waits for a place (docs/protocol.md §8). */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Deployment, deploy } from '../../support/deployment.ts';
 import { ask } from '../http/request.ts';
 
 /** Two places for a hundred checks: the last one waits far longer than its own time. */
+const gated = 'echo "$STOPGATE_WORKER" >> begun; until test -e open; do sleep 0.02; done; exit 1';
 const config = JSON.stringify({
   concurrency: 2,
-  policies: { default: { checks: [{ command: 'slow', timeout: '2s' }] } },
-  commands: { slow: { run: ['sh', '-c', 'sleep 0.1; exit 1'], cwd: '.' } },
+  policies: {
+    default: { checks: [{ command: 'slow', timeout: '2s' }] },
+    gated: { checks: [{ command: 'gated' }] },
+  },
+  commands: {
+    slow: { run: ['sh', '-c', 'sleep 0.1; exit 1'], cwd: '.' },
+    gated: { run: ['sh', '-c', gated], cwd: '.' },
+  },
+  assign: [{ labels: { gated: 'yes' }, policy: 'gated' }],
 });
 
 let at: Deployment;
@@ -15,14 +25,30 @@ beforeAll(async () => {
   at = await deploy({ config });
 });
 afterAll(() => at.close());
+const waiting = async () => Number(/^stopgate_checks_waiting (\d+)$/m.exec((await ask(at.http, '/metrics')).text)?.[1]);
 
 test('a hundred workers stop at once, and each gets what its check found', async () => {
   const workers = Array.from({ length: 100 }, (_, index) => `flood-${index}`);
   const deciding = Promise.all(workers.map((worker) => at.client.ask(`decide.${worker}`, { attempt: 'a1' }, 90_000)));
-  const waiting = async () =>
-    Number(/^stopgate_checks_waiting (\d+)$/m.exec((await ask(at.http, '/metrics')).text)?.[1]);
   await expect.poll(waiting, { timeout: 20_000, interval: 20 }).toBeGreaterThan(50);
   const causes = (await deciding).map(({ body: { decision, cause } }) => `${decision} ${cause}`);
   expect(new Set(causes)).toEqual(new Set(['block incomplete']));
   expect(await waiting()).toBe(0);
 }, 120_000);
+
+test('9,000 published attempts of invented workers let a handful of them go before a neighbour', async () => {
+  const gatedWorker = { labels: { gated: 'yes' } };
+  await at.client.publish('worker.neighbour.worker.registered', gatedWorker);
+  for (let from = 0; from < 9_000; from += 500) {
+    const workers = Array.from({ length: 500 }, (_, index) => `invented-${from + index}`);
+    await Promise.all(workers.map((worker) => at.client.publish(`worker.${worker}.worker.registered`, gatedWorker)));
+    await Promise.all(workers.map((worker) => at.client.publish(`worker.${worker}.stop.attempted`, { attempt: 'a1' })));
+  }
+  await expect.poll(waiting, { timeout: 60_000 }).toBe(8_998);
+  const deciding = at.client.ask('decide.neighbour', { attempt: 'a1' }, 60_000);
+  await expect.poll(waiting, { timeout: 20_000 }).toBe(8_999);
+  await at.folder.write('open', '');
+  expect((await deciding).body).toMatchObject({ decision: 'block', cause: 'incomplete' });
+  const begun = (await readFile(join(at.folder.path, 'begun'), 'utf8')).split('\n');
+  expect(begun.indexOf('neighbour')).toBeLessThan(2 + 3);
+}, 180_000);

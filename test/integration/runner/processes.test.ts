@@ -196,10 +196,45 @@ describe('the queue', () => {
     const waiting = command('gate');
     await expect.poll(runner.waiting).toBe(1);
     expect(await command('gate')).toMatchObject({
-      ...{ outcome: 'error', reason: expect.stringMatching(/^1 checks already wait .*concurrency/), tookMs: 0 },
+      ...{ outcome: 'error', reason: expect.stringMatching(/^1 checks may wait .*concurrency/), tookMs: 0 },
     });
     await write('go-a1', '');
     for (const each of [running, waiting]) expect(await each).toMatchObject({ outcome: 'pass' });
+  });
+
+  test('a flood of 9,000 invented workers lets one of them run before a neighbour', async () => {
+    const { runner, cwd, read, write } = await createWorkspace({ gate }, { processesMax: 1 });
+    const run = (attempt: string, worker: string, folder: string | null, signal: AbortSignal) =>
+      runner.run({ kind: 'command', name: 'gate', cwd: folder, timeoutMs: null, env: { worker, attempt } }, signal);
+    const never = new AbortController().signal;
+    const first = run('first', 'w0', cwd, never);
+    await expect.poll(() => read('begun')).toBe('first\n');
+    const aborts = Array.from({ length: 9_000 }, () => new AbortController());
+    const flood = aborts.map(({ signal }, at) => run('flood', `invented-${at}`, cwd, signal));
+    const neighbour = run('neighbour', 'neighbour', cwd, never);
+    for (const name of ['go-first', 'go-flood', 'go-neighbour']) await write(name, '');
+    expect(await neighbour).toMatchObject({ outcome: 'pass' });
+    for (const abort of aborts) abort.abort();
+    expect((await read('begun')).split('\n').indexOf('neighbour')).toBe(2);
+    expect(await first).toMatchObject({ outcome: 'pass' });
+    const outcomes = (await Promise.all(flood)).map(({ outcome, reason }) => reason ?? outcome);
+    expect(outcomes.filter((it) => it === 'cancelled').length).toBeGreaterThan(8_900);
+  });
+
+  test('of one worker 128 checks wait; one more, and the oldest is not judged', async () => {
+    const { command, runner, read, write } = await createWorkspace({ gate }, { processesMax: 1 });
+    const running = command('gate');
+    await expect.poll(() => read('begun')).toBe('a1\n');
+    const waiting = Array.from({ length: 129 }, () => command('gate'));
+    expect(await waiting[0]).toMatchObject({
+      outcome: 'error',
+      reason: expect.stringMatching(/^more than 128 checks of/),
+    });
+    expect(runner.waiting()).toBe(128);
+    await write('go-a1', '');
+    expect(await running).toMatchObject({ outcome: 'pass' });
+    await runner.close();
+    await Promise.all(waiting);
   });
 
   test('a hundred at once all get their answer', async () => {
