@@ -59,18 +59,19 @@ function accountLines(name: string, account: Account): string[] {
 }
 
 /**
- * A client sends its user's JWT as it connects, in a line of at most 4 KiB, and the list of a plain agent alone is longer. So
- * what all users of an account may do stands in the account's JWT.
+ * A client sends its user's JWT as it connects, in a line of at most 4 KiB, and some lists are longer: that of a plain
+ * agent, or an operator's of several fleets. So the longest list stands in the account's JWT, which holds for its users
+ * without a list of their own.
  */
 function userLines(account: string, users: readonly AccountUser[]): string[] {
-  const areEqual = new Set(users.map((it) => JSON.stringify(it.permissions))).size === 1;
-  const [first] = users;
+  const lists = users.map(({ permissions }) => JSON.stringify(permissions));
+  const longest = lists.reduce((one, other) => (other.length > one.length ? other : one), '');
   return [
-    ...(first !== undefined && areEqual
-      ? [nsc('edit', 'account', '--name', account, ...rulesOf(first.permissions))]
-      : []),
-    ...users.flatMap(({ user, permissions }) => [
-      nsc('add', 'user', '--account', account, '--name', user, ...(areEqual ? [] : rulesOf(permissions))),
+    ...(longest === ''
+      ? []
+      : [nsc('edit', 'account', '--name', account, ...rulesOf(JSON.parse(longest) as Permissions))]),
+    ...users.flatMap(({ user, permissions }, at) => [
+      nsc('add', 'user', '--account', account, '--name', user, ...(lists[at] === longest ? [] : rulesOf(permissions))),
       `${nsc('generate', 'creds', '--account', account, '--name', user)} >${quote(`${user}.creds`)}`,
     ]),
   ];

@@ -82,10 +82,15 @@ export async function connect(options: ConnectOptions = {}): Promise<Client> {
   refuseOtherService(config);
   const target = { url: config.nats, fleet: config.fleet, name };
   const credsFile = role === 'agent' ? givenCredentials(config) : defaultCredentials(config, role);
+  const checkCredsFile =
+    checkCreds === undefined
+      ? config.creds === null
+        ? defaultCredentials(config, 'check')
+        : undefined
+      : givenCredentials({ ...config, creds: checkCreds, credsIsFound: false });
   // Replies to an operator go to a private inbox, as on the command line. The fast path replies where anyone can listen.
   const isOperator = role === 'operator' && config.creds === null && credsFile !== undefined;
   const link = await openClientLink({ ...target, credsFile, ...(isOperator ? { inboxPrefix: privateInbox } : {}) });
-  const checkCredsFile = checkCreds ?? (config.creds === null ? defaultCredentials(config, 'check') : undefined);
   const checks = createServedChecks(async () =>
     checkCredsFile === undefined || checkCredsFile === credsFile
       ? { link, isOwn: false }

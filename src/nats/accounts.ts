@@ -35,7 +35,8 @@ export type Member = Scope & { readonly role: Role; readonly user: string; reado
  * within its reach.
  */
 export function accountsOf(fleet: string, members: readonly Member[], streams = agentsJetStream): Accounts {
-  const shared = sharedSubjects(fleet, serviceAccount);
+  const everyFleet = members.some((it) => it.everyFleet);
+  const shared = sharedSubjects(fleet, serviceAccount, everyFleet);
   const agents = members.filter(({ role }) => role === 'agent');
   const anyWorker = agents.filter(({ worker }) => worker === undefined);
   const others = members.filter(({ role }) => role !== 'agent');

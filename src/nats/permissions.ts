@@ -19,11 +19,13 @@ export type Permissions = { readonly publish: SubjectRule; readonly subscribe: S
 
 export type Scope = {
   readonly fleet: string;
-  /** Agent: the only worker it may act for, in this fleet only. Default: any worker, as on the embedded server. */
+  /** The embedded server's: all its fleets belong to one user, and more may be added. Streams are still those of `fleet`. */
+  readonly everyFleet?: boolean | undefined;
+  /** Agent: the only worker it may act for. Default: any worker. */
   readonly worker?: string | undefined;
-  /** Runner: its name, in this fleet only. Default: any runner, in every fleet. */
+  /** Runner: its name. Default: any runner. */
   readonly name?: string | undefined;
-  /** Check server: the checks it serves, in this fleet only; default: any. Runner with a name: those it serves too. */
+  /** Check server: the checks it serves; default: any. Runner with a name: those it serves too. */
   readonly checks?: readonly string[] | undefined;
 };
 
@@ -44,28 +46,30 @@ export const privateInbox = '_STOPGATE_INBOX';
 const replies = ['_INBOX.>', '_R_.>', `${privateInbox}.>`];
 /** What the service publishes for everybody. */
 const heardByAgents = ['decision', 'dead'];
-const inAnyFleet = (tokens: readonly string[]) => tokens.map((token) => `stopgate.*.${token}.>`);
+/** `fleet`: `*` for every one. */
+const inFleet = (fleet: string, tokens: readonly string[]) => tokens.map((token) => `stopgate.${fleet}.${token}.>`);
 const logStreams = (fleet: string): readonly string[] => [`STOPGATE_${fleet}`, `STOPGATE-DEAD_${fleet}`];
 const snapshotStreams = (fleet: string) => ['SNAPSHOTS', 'PAST'].map((store) => `OBJ_STOPGATE-${store}_${fleet}`);
 
 export function permissionsFor(role: Role, scope: Scope): Permissions {
+  const fleets = scope.everyFleet ? '*' : scope.fleet;
   switch (role) {
     case 'agent':
-      return scope.worker === undefined ? anyAgent(scope.fleet) : agentOf(scope.worker, scope.fleet);
+      return scope.worker === undefined ? anyAgent(scope.fleet, fleets) : agentOf(scope.worker, scope.fleet);
     case 'service':
       return { publish: { allow: ['>'] }, subscribe: { allow: ['>'] } };
     case 'operator':
-      return operator();
+      return operator(scope.fleet, fleets);
     case 'runner':
       return server(
         scope.name === undefined
-          ? inAnyFleet(workspaceVerbs)
+          ? inFleet(fleets, workspaceVerbs)
           : [`run.${scope.name}`, ...(scope.checks ?? []).map((check) => `check.${check}`)].map(within(scope.fleet)),
       );
     case 'check':
       return server(
         scope.checks === undefined
-          ? inAnyFleet(['check'])
+          ? inFleet(fleets, ['check'])
           : scope.checks.map((check) => within(scope.fleet)(`check.${check}`)),
       );
   }
@@ -80,14 +84,14 @@ const within = (fleet: string) => (tail: string) => `stopgate.${fleet}.${tail}`;
  * What it subscribes to is a list of what it may hear: a denied subject still lets through every wildcard that overlaps
  * it (`*.*.*.*`), and in the queue group of the service such a subscription would answer other agents' requests.
  */
-const anyAgent = (fleet: string): Permissions => ({
+const anyAgent = (fleet: string, fleets: string): Permissions => ({
   publish: {
     deny: [
-      ...inAnyFleet(['own', 'decision', 'dead']),
+      ...inFleet(fleets, ['own', 'decision', 'dead']),
       ...[...logStreams(fleet), ...snapshotStreams(fleet)].flatMap(apiThatChanges),
     ],
   },
-  subscribe: { allow: ['_INBOX.>', ...inAnyFleet(heardByAgents)] },
+  subscribe: { allow: ['_INBOX.>', ...inFleet(fleets, heardByAgents)] },
 });
 
 /** What an agent that acts for one worker only may publish. */
@@ -105,29 +109,31 @@ const agentOf = (worker: string, fleet: string): Permissions => ({
 
 /**
  * Reads the log through consumers, but creates no streams: in the service's account the `republish` of a stream could
- * write every own entry.
+ * write every own entry. Of one fleet, it reaches the log and the dead letters of that one only.
  */
-function operator(): Permissions {
+function operator(fleet: string, fleets: string): Permissions {
+  const reading =
+    fleets === '*'
+      ? ['STREAM.INFO.>', 'STREAM.MSG.GET.>', 'DIRECT.GET.>', 'CONSUMER.>']
+      : logStreams(fleet).flatMap((stream) => [
+          ...['STREAM.INFO', 'STREAM.MSG.GET', 'DIRECT.GET'].map((call) => `${call}.${stream}`),
+          `DIRECT.GET.${stream}.>`,
+          ...consumerCalls(stream),
+        ]);
   return {
     publish: {
       allow: [
-        ...inAnyFleet([...entryNouns, ...serviceVerbs, ...workspaceVerbs, 'snapshot']),
+        ...inFleet(fleets, [...entryNouns, ...serviceVerbs, ...workspaceVerbs, 'snapshot']),
         ...['worker.*.escalation.*', 'worker.*.input.answered', 'task.*.escalation.*', 'worker.*.worker.retired'].map(
-          (tail) => `stopgate.*.own.${tail}`,
+          (tail) => `stopgate.${fleets}.own.${tail}`,
         ),
-        ...[
-          'INFO',
-          'STREAM.LIST',
-          'STREAM.NAMES',
-          'STREAM.INFO.>',
-          'STREAM.MSG.GET.>',
-          'DIRECT.GET.>',
-          'CONSUMER.>',
-        ].map((call) => `$JS.API.${call}`),
+        ...['INFO', 'STREAM.LIST', 'STREAM.NAMES', ...reading].map((call) => `$JS.API.${call}`),
         ...['$JS.ACK.>', '$JS.FC.>', '$SRV.>'],
       ],
     },
-    subscribe: { allow: ['>'] },
+    subscribe: {
+      allow: fleets === '*' ? ['>'] : [`stopgate.${fleet}.>`, '_INBOX.>', `${privateInbox}.>`],
+    },
   };
 }
 
@@ -151,11 +157,15 @@ function apiThatChanges(stream: string): string[] {
   ];
   return [
     ...calls.map((call) => `$JS.API.STREAM.${call}.${stream}`),
-    `$JS.API.CONSUMER.*.${stream}`, // CREATE, LIST, NAMES
-    `$JS.API.CONSUMER.*.${stream}.>`, // CREATE, INFO, DELETE, PAUSE, ...
-    `$JS.API.CONSUMER.*.*.${stream}.>`, // DURABLE.CREATE, MSG.NEXT, LEADER.STEPDOWN
+    ...consumerCalls(stream).map((call) => `$JS.API.${call}`),
   ];
 }
+
+const consumerCalls = (stream: string): string[] => [
+  `CONSUMER.*.${stream}`, // CREATE, LIST, NAMES
+  `CONSUMER.*.${stream}.>`, // CREATE, INFO, DELETE, PAUSE, ...
+  `CONSUMER.*.*.${stream}.>`, // DURABLE.CREATE, MSG.NEXT, LEADER.STEPDOWN
+];
 
 type Service = { readonly account: string; readonly subject: string };
 /** In the form of a NATS configuration. */
@@ -185,15 +195,16 @@ const replyAwaited = '24h';
  * of its own on `stopgate.<fleet>.decide.>` acknowledges its requests, and a `republish` can forge a decision for its subscribers.
  * That reaches neither the log nor the service, operators and runners.
  */
-export function sharedSubjects(fleet: string, account: string): SharedSubjects {
+export function sharedSubjects(fleet: string, account: string, everyFleet = false): SharedSubjects {
+  const fleets = everyFleet ? '*' : fleet;
   const services = [
-    ...inAnyFleet([...entryNouns, ...serviceVerbs, ...workspaceVerbs]).map((subject) => ({
+    ...inFleet(fleets, [...entryNouns, ...serviceVerbs, ...workspaceVerbs]).map((subject) => ({
       service: subject,
-      ...(slowVerbs.some((verb) => subject === `stopgate.*.${verb}.>`) ? { threshold: replyAwaited } : {}),
+      ...(inFleet(fleets, slowVerbs).includes(subject) ? { threshold: replyAwaited } : {}),
     })),
     { service: '$SRV.>', response_type: 'stream' as const }, // every service answers
   ];
-  const streams = [...inAnyFleet(heardByAgents), '_INBOX.>'];
+  const streams = [...inFleet(fleets, heardByAgents), '_INBOX.>'];
   const calls = logStreams(fleet).flatMap((stream) => [`STREAM.INFO.${stream}`, `STREAM.MSG.GET.${stream}`]);
   return {
     exports: [

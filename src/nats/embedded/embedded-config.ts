@@ -71,6 +71,7 @@ export function serverConfig(options: ServerConfig): string {
   const members = roles.map((role) => ({
     role,
     fleet,
+    everyFleet: true,
     user: credentials[role].user,
     password: credentials[role].pass,
   }));

@@ -60,6 +60,12 @@ test('in the folder of the service, a client needs no options to decide, serve a
   expect((await client.decide('w2')).reason).toBe('not yet');
 });
 
+test('credentials for checks do not go to a server that only the folder names', async () => {
+  const file = join(home, 'mine.json');
+  await writeFile(file, '{ "user": "me", "pass": "secret" }');
+  await expect(connect({ cwd: home, checkCreds: file })).rejects.toThrow('it does not get your credentials');
+});
+
 test('a client in another folder acts as an agent and may not serve', async () => {
   const client = await open({ nats: server.url, fleet: 'main', cwd: tmpdir() });
   expect((await client.decide('w3')).decision).toBe('allow');

@@ -202,6 +202,92 @@ describe('an operator', () => {
   });
 });
 
+describe('of one fleet', () => {
+  test('an operator reads the whole log of it with every command', async () => {
+    await ask(await connectAs('agent-w1'), 'decide.w1', { attempt: 'for-operators' });
+    const nats = ['--nats', urlOf('operator')];
+    const commands = [
+      ...[
+        ['tail', '--no-follow'],
+        ['export'],
+        ['replay', '--fleet', 'main'],
+        ['explain', 'w1'],
+        ['audit'],
+        ['snapshot'],
+      ],
+      ...[['workers'], ['worker', 'w1'], ['tasks'], ['escalations']],
+    ];
+    for (const argv of commands) {
+      const { code, stderr } = await runCommand([...argv, ...nats], { cwd: folder.path });
+      expect([argv, code, stderr]).toEqual([argv, 0, '']);
+    }
+  });
+
+  test('an operator neither reads nor writes another one', async () => {
+    const operator = await connectAs('operator');
+    const calls = ['STREAM.INFO', 'STREAM.MSG.GET', 'DIRECT.GET', 'CONSUMER.CREATE', 'CONSUMER.LIST'];
+    for (const call of calls) await refusesPublish(operator, `$JS.API.${call}.STOPGATE_other`);
+    await refusesPublish(operator, '$JS.API.CONSUMER.CREATE.STOPGATE_other.name.stopgate.other.>');
+    for (const tail of [
+      'own.worker.w1.escalation.resolved',
+      'worker.w1.session.ended',
+      'get.worker.w1',
+      'list.workers',
+    ])
+      await refusesPublish(operator, `stopgate.other.${tail}`);
+    await refusesSubscribe(operator, 'stopgate.other.>');
+    await refusesSubscribe(operator, 'stopgate.*.decision.>');
+  });
+
+  test.each(['--role=agent', '--role=operator', '--role=runner', '--role=check'])(
+    'what is printed with %s names no other one',
+    async (role) => {
+      const subjectsOf = (text: string) => [...new Set(text.match(/stopgate\.[^.]+/g))];
+      expect(subjectsOf(await print(role, '--fleet', 'research', '--json'))).toEqual(['stopgate.research']);
+      const both = await print(role, '--fleet', 'research', '--fleet', 'ops', '--json');
+      expect(subjectsOf(both).sort()).toEqual(['stopgate.ops', 'stopgate.research']);
+    },
+  );
+
+  test('JWT accounts keep the long lists, since a server takes 4 KiB from a client that connects', async () => {
+    const fleets = ['a', 'b', 'c', 'd'].flatMap((fleet) => ['--fleet', fleet]);
+    const lines = (await print('--nsc', ...fleets)).split('\n').filter((line) => line.startsWith('nsc add user'));
+    expect(lines).toHaveLength(5);
+    for (const line of lines) expect(line.length).toBeLessThan(1_000);
+  });
+
+  test('an agent without a worker, a runner and a check server without names reach no other one', async () => {
+    const accounts = await print('--fleet', 'main');
+    const plain = await startNatsServer({ config: accounts });
+    const connectTo = async (user: string) => {
+      const nc = await connect({ servers: plain.url, user, pass: `change-me-${user}` });
+      open.push(nc);
+      return keepRefusals(nc);
+    };
+    try {
+      const [service, agent] = [await connectTo('service'), await connectTo('agent')];
+      const heard: string[] = [];
+      for (const fleet of ['main', 'other'])
+        service.nc.subscribe(`stopgate.${fleet}.>`, {
+          callback: (_error, message) => {
+            heard.push(message.subject);
+            message.respond('{}');
+          },
+        });
+      await service.nc.flush();
+      for (const tail of ['decide.w1', 'list.workers', 'task.T-1.task.created'])
+        await expect(agent.nc.request(`stopgate.other.${tail}`, '', { timeout: 5_000 })).rejects.toThrow();
+      expect((await agent.nc.request('stopgate.main.decide.w1', '', { timeout: 5_000 })).json()).toEqual({});
+      expect(heard).toEqual(['stopgate.main.decide.w1']);
+      await refusesSubscribe(agent, 'stopgate.other.decision.>');
+      await refusesSubscribe(await connectTo('runner'), 'stopgate.other.run.box');
+      await refusesSubscribe(await connectTo('check'), 'stopgate.other.check.scan');
+    } finally {
+      await plain.stop();
+    }
+  });
+});
+
 test('the service does all that it must', async () => {
   const { nc, refused } = await connectAs('service');
   const { streams } = await jetstreamManager(nc);

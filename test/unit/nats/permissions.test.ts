@@ -26,9 +26,11 @@ describe('the strict forms, for a server of one’s own', () => {
   test.each([
     { role: 'runner', scope: { name: 'r1' }, served: ['stopgate.f.run.r1'] },
     { role: 'runner', scope: { name: 'r1', checks: ['a'] }, served: ['stopgate.f.run.r1', 'stopgate.f.check.a'] },
-    { role: 'runner', scope: {}, served: ['stopgate.*.check.>', 'stopgate.*.run.>'] },
+    { role: 'runner', scope: {}, served: ['stopgate.f.check.>', 'stopgate.f.run.>'] },
+    { role: 'runner', scope: { everyFleet: true }, served: ['stopgate.*.check.>', 'stopgate.*.run.>'] },
     { role: 'check', scope: { checks: ['scan'] }, served: ['stopgate.f.check.scan'] },
-    { role: 'check', scope: {}, served: ['stopgate.*.check.>'] },
+    { role: 'check', scope: {}, served: ['stopgate.f.check.>'] },
+    { role: 'check', scope: { everyFleet: true }, served: ['stopgate.*.check.>'] },
   ] as const)('a $role of $scope', ({ role, scope, served }) => {
     expect(permissionsFor(role, { fleet: 'f', ...scope })).toEqual({
       publish: { allow: ['_INBOX.>', '_R_.>', '_STOPGATE_INBOX.>'] },

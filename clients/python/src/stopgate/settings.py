@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
+from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import unquote, urlsplit
@@ -40,10 +41,11 @@ def find_settings(
     role: Role,
     cwd: str | Path | None,
 ) -> Settings:
-    """Raises `InputError` if credentials cannot be read, `UnreachableError` if this folder's service is down."""
+    """Raises `InputError` if credentials cannot be read or sent, `UnreachableError` if the service here is down."""
     folder = Path.cwd() if cwd is None else Path(cwd).resolve()
     store, service = _find_store(folder)
-    url = nats or os.environ.get("STOPGATE_NATS") or service.get("nats")
+    named = nats or os.environ.get("STOPGATE_NATS")
+    url = named or service.get("nats")
     if url is None and store is not None:
         raise UnreachableError(
             "service.unreachable",
@@ -54,6 +56,8 @@ def find_settings(
     check_id("fleet", name)
     servers, in_url = _read_url(url)
     given = creds or os.environ.get("STOPGATE_CREDS") or None
+    if not named and service:
+        _refuse_secrets(given or check_creds, url)
     # Only the store's own server ever sees its credentials.
     own = store if store is not None and not in_url and _same_server(url, service.get("nats")) else None
     login = _login(given, own, role, in_url)
@@ -63,11 +67,32 @@ def find_settings(
     return Settings(servers, name, login, for_checks, inbox)
 
 
+def _refuse_secrets(creds: str | Path | None, url: str) -> None:
+    """Whoever runs a program in a checkout has not read its files, and one of them may name any server.
+
+    Owner and mode say nothing, since `git clone` writes as the user. So an address that only the files of a folder name
+    gets no credentials but those that lie in the same store (docs/security.md).
+    """
+    if creds is None:
+        return
+    raise InputError(
+        "config.bad",
+        f"only the files of this folder name {url}, so it does not get your credentials in '{creds}'; if you trust "
+        f'that server, name it yourself, with connect(nats="{url}") or STOPGATE_NATS={url}',
+    )
+
+
 def _login(given: str | Path | None, store: Path | None, role: Role, default: dict[str, Any]) -> dict[str, Any]:
     if given:
         return _read_creds(Path(given))
     file = None if store is None or role == "agent" else store / "credentials" / f"{role}.json"
-    return _read_creds(file) if file is not None and os.access(file, os.R_OK) else default
+    return _read_creds(file) if file is not None and os.access(file, os.R_OK) and _is_own(file) else default
+
+
+def _is_own(file: Path) -> bool:
+    """A link in a checkout could lead to any file of the user."""
+    credentials, store = file.parent, file.parent.parent
+    return file.resolve() == store.parent.resolve() / store.name / credentials.name / file.name
 
 
 def _read_creds(file: Path) -> dict[str, Any]:
@@ -110,6 +135,16 @@ def _same_server(one: str, other: str | None) -> bool:
     return other is not None and address(one) == address(other)
 
 
+def _is_loopback(url: str) -> bool:
+    host = urlsplit(url if "://" in url else f"nats://{url}").hostname or ""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
 def _find_store(cwd: Path) -> tuple[Path | None, dict[str, str]]:
     """The nearest `.stopgate` with a service, in this folder or a parent, up to the home folder; else the nearest."""
     stores = [(store, _read_service(store, cwd)) for store in _stores_above(cwd)]
@@ -132,6 +167,9 @@ def _read_service(store: Path, cwd: Path) -> dict[str, str]:
         if hasattr(os, "getuid") and file.stat().st_uid not in (os.getuid(), cwd.stat().st_uid):
             return {}
         fields = json.loads(file.read_text())
+        # The server that dev starts listens on loopback: any other address was written by somebody else.
+        if not _is_loopback(fields["nats"]):
+            return {}
         return {key: fields[key] for key in ("nats", "fleet") if isinstance(fields[key], str)}
     except (OSError, ValueError, KeyError, TypeError):
         return {}
