@@ -46,6 +46,7 @@ export function createMetrics(checksWaiting = () => 0) {
     deadLetters: counter('dead_letters_total', 'Malformed entries, by code.', ['fleet', 'code']),
     refused: counter('refused_total', 'Entries that were not valid when they arrived.', ['fleet']),
     ...createHookMetrics(instruments),
+    ...createUsageMetrics(instruments),
     /** Counted where the bound is: `http bodies`, `checks waiting`. */
     bounded: counter('bounded_total', 'What was refused because a bound was reached, by bound.', ['bound']),
     policyConflicts: counter('policy_conflicts_total', 'Policies in force that are not those of our stopgate.yaml.', [
@@ -102,6 +103,32 @@ const createHookMetrics = ({ counter, histogram }: ReturnType<typeof createInstr
     [0.005, 0.025, 0.1, 0.5, 2, 10, 60, 120],
   ),
 });
+
+/** Whoever may report may name any model: more than this many are counted as `other`. */
+const modelsMax = 64;
+
+function createUsageMetrics({ counter }: ReturnType<typeof createInstruments>) {
+  const tokens = counter(
+    'tokens_total',
+    'Tokens that agents reported (input, output, written to the cache), by model.',
+    ['fleet', 'model'],
+  );
+  const costUsd = counter('cost_usd_total', 'Dollars that agents reported, by model.', ['fleet', 'model']);
+  const models = new Set<string>();
+  const labelOf = (model = 'unknown'): string => {
+    if (!models.has(model) && models.size >= modelsMax) return 'other';
+    models.add(model);
+    return model;
+  };
+  return {
+    /** Counted by the one replica that the report falls to, at the head of the log. */
+    used(fleet: string, model: string | undefined, amount: { readonly tokens: number; readonly usd: number }): void {
+      const labels = { fleet, model: labelOf(model) };
+      tokens.inc(labels, amount.tokens);
+      costUsd.inc(labels, amount.usd);
+    },
+  };
+}
 
 function createFleetGauges({ gauge }: ReturnType<typeof createInstruments>) {
   let fleets: () => readonly FleetGauges[] = () => [];

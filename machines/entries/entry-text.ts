@@ -59,6 +59,7 @@ const fieldsByType: ReadonlyMap<string, readonly string[]> = new Map(Object.entr
 export function describeEntry(type: string, data: unknown, separator = '  '): string {
   if (!isFields(data)) return `no JSON object: ${String(data)}`;
   if (type === 'tool.used') return describeTool(data);
+  if (type === 'usage.reported') return describeUsage(data, separator);
   if (type === 'plan.updated' && Array.isArray(data.steps)) {
     const done = data.steps.filter((step) => isDone({ title: '', status: '', ...(step as object) }));
     return `${done.length} of ${data.steps.length} steps done`;
@@ -76,6 +77,14 @@ function describeTool({ tool, ok, files }: Fields): string {
   const outcome = ok === undefined ? '' : ok === true ? ' (ok)' : ' (failed)';
   const changed = Array.isArray(files) && files.length > 0 ? `, files ${files.join(' ')}` : '';
   return `${toText(tool)}${outcome}${changed}`;
+}
+
+/** Named, since they are numbers: `m-1  input 400  usd 0.5`. */
+function describeUsage({ model, ...amounts }: Fields, separator: string): string {
+  const named = ['input', 'output', 'cacheRead', 'cacheWrite', 'usd']
+    .filter((name) => typeof amounts[name] === 'number' && amounts[name] !== 0)
+    .map((name) => `${name} ${toText(amounts[name])}`);
+  return [...(model === undefined ? [] : [toText(model)]), ...named].join(separator);
 }
 
 const toText = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''));

@@ -6,7 +6,7 @@
 import type { z } from 'zod';
 import { attemptAccepted, attemptSchema } from './attempt.ts';
 import { backgroundFinished, backgroundStarted } from './background.ts';
-import { budgetExhausted } from './budget.ts';
+import { budgetExhausted, usageReported } from './budget.ts';
 import { checkFinished, checkStarted } from './check.ts';
 import { checkpointSaved } from './checkpoint.ts';
 import { depthReported } from './depth.ts';
@@ -47,6 +47,7 @@ export const entrySchemas = {
     'limit.reached': limitReached,
     'limit.cleared': limitCleared,
     'budget.exhausted': budgetExhausted,
+    'usage.reported': usageReported,
     'stop.attempted': attemptSchema,
     'session.ended': sessionEnded,
   },

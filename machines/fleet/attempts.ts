@@ -45,6 +45,8 @@ export function openAttempt(
   fleet.stateSize += ((record.known.length - knownBefore) / 2) * knownAttemptSize;
   record.owner = ownerFor(fleet, attemptMessageId(worker, id), owner);
   record.accepted = false;
+  const task = context.tasks.at(-1);
+  if (task !== undefined) stepTask(fleet, task, { type: 'stop.attempted', data: fields, ...placeOf(fleet) });
   moveWorker(fleet, record, next, 'stop.attempted', growth);
 }
 

@@ -8,6 +8,7 @@ import { bareTask } from '../worker/surroundings.ts';
 import { type Fleet, pendingIn } from './fleet.ts';
 import { queueOfWorker } from './policies.ts';
 import { isLimited } from './presence.ts';
+import { dayUsageOf } from './usage.ts';
 
 export function surroundingsOf(
   fleet: Fleet,
@@ -21,6 +22,7 @@ export function surroundingsOf(
     limited: isLimited(fleet, worker, nowMs),
     queue,
     pendingTasks: pendingIn(fleet, queue),
+    day: dayUsageOf(fleet, nowMs),
     tasks: worker.tasks.length === 0 ? noTasks : worker.tasks.map((task) => taskFacts(fleet, task)),
   };
 }
@@ -30,7 +32,8 @@ const noTasks: readonly TaskFacts[] = Object.freeze([]);
 function taskFacts(fleet: Fleet, task: string): TaskFacts {
   const context = fleet.tasks.get(task)?.snapshot.context;
   if (context === undefined) return bareTask(task);
-  return { task, hooks: context.hooks, iteration: context.iteration, phase: phaseOf(context) };
+  const { hooks, iteration, usage } = context;
+  return { task, hooks, iteration, phase: phaseOf(context), usage };
 }
 
 /** The steps of a task: as its worker has them, where it is held and the worker has any; else as they are kept with it. */

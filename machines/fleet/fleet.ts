@@ -7,6 +7,7 @@ import type { taskMachine } from '../task/task.ts';
 import type { EscalatedEntity } from '../values/escalation.ts';
 import { forgetMsDefault, stateSizeMax } from '../values/limits.ts';
 import type { State } from '../values/states.ts';
+import { type Period, unusedPeriod } from '../values/usage.ts';
 import type { workerMachine } from '../worker/worker.ts';
 import { createDeadlines, type Deadlines } from './deadlines.ts';
 import type { Outcome } from './outcome.ts';
@@ -53,6 +54,8 @@ export type Fleet = {
   /** How much is kept of workers and tasks, and the most that may be (`state-size.ts`). */
   stateSize: number;
   readonly stateSizeMax: number;
+  /** What was used on the last day, in UTC, on which anything was. */
+  day: Period;
   policies: PolicySet;
   policySeq: number;
   /** The policies were given from outside: `policy.set` entries are ignored. */
@@ -87,7 +90,13 @@ export type FleetOptions = {
   readonly stateSizeMax?: number | undefined;
 };
 
-const noPolicies: PolicySet = { policies: new Map(), assign: [], releaseAfterMs: null, forgetMs: forgetMsDefault };
+const noPolicies: PolicySet = {
+  policies: new Map(),
+  assign: [],
+  budget: null,
+  releaseAfterMs: null,
+  forgetMs: forgetMsDefault,
+};
 
 type Steppers = Pick<Fleet, 'workerStepper' | 'taskStepper'>;
 // One of each serves every fleet of this process: they hold no state.
@@ -136,6 +145,7 @@ export function createFleet(name: string, options: FleetOptions = {}): Fleet {
       deadlinesKept: 0,
       forgetting: createDeadlines(),
     },
+    day: unusedPeriod,
     policies: options.policies ?? noPolicies,
     policyPinned: options.policies !== undefined,
     outcomes: [],

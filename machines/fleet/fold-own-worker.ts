@@ -7,10 +7,11 @@ import { refuseAnswer } from '../worker/inputs.ts';
 import { closeSession } from './attempts.ts';
 import { surroundingsOf } from './facts.ts';
 import type { Fleet, WorkerRecord } from './fleet.ts';
-import { staleAfterMs, staleFromMs } from './presence.ts';
-import { refreshPresence } from './presence-change.ts';
+import { staleFromMs } from './presence.ts';
+import { absentWorkerOf, refreshPresence } from './presence-change.ts';
 import { armStaleness } from './stale-deadlines.ts';
-import { eventOf, refuseWorker, stepWorker, workerOf } from './workers.ts';
+import { grantBudget } from './usage.ts';
+import { eventOf, refuseWorker, stepWorker } from './workers.ts';
 
 export function foldOwnWorker(fleet: Fleet, entry: OwnWorkerEntry): void {
   const known = fleet.workers.get(entry.id);
@@ -30,7 +31,7 @@ export function foldOwnWorker(fleet: Fleet, entry: OwnWorkerEntry): void {
       if (known !== undefined) accept(fleet, known, entry);
       return;
     case 'worker.retired': {
-      const record = recordFor(fleet, entry.id);
+      const record = absentWorkerOf(fleet, entry.id);
       const beforeMs = staleFromMs(record);
       closeSession(fleet, record, entry);
       // No tool of its own keeps it from being stale any more.
@@ -40,14 +41,17 @@ export function foldOwnWorker(fleet: Fleet, entry: OwnWorkerEntry): void {
     }
     case 'escalation.acknowledged':
     case 'escalation.resolved': {
-      const record = recordFor(fleet, entry.id);
+      const record = absentWorkerOf(fleet, entry.id);
       if (record.snapshot.value.state !== 'escalated')
         refuseWorker(fleet, record, entry.type, `worker ${entry.id} is not escalated`);
-      else stepWorker(fleet, record, eventOf(fleet, entry));
+      else {
+        if (entry.type === 'escalation.resolved') grantBudget(fleet, record, entry);
+        stepWorker(fleet, record, eventOf(fleet, entry));
+      }
       return;
     }
     case 'input.answered':
-      answer(fleet, recordFor(fleet, entry.id), entry);
+      answer(fleet, absentWorkerOf(fleet, entry.id), entry);
       return;
     case 'escalation.notified': {
       // One that comes late is about what is over.
@@ -58,16 +62,6 @@ export function foldOwnWorker(fleet: Fleet, entry: OwnWorkerEntry): void {
       return;
     }
   }
-}
-
-/** An operator's entry about an unknown worker registers it; the worker itself has published nothing. */
-function recordFor(fleet: Fleet, worker: string): WorkerRecord {
-  const known = fleet.workers.get(worker);
-  if (known !== undefined) return known;
-  const record = workerOf(fleet, worker);
-  record.lastSeenMs = fleet.nowMs - staleAfterMs;
-  refreshPresence(fleet, record);
-  return record;
 }
 
 /** The first answer counts; later ones are refused. */

@@ -14,15 +14,22 @@ import type { Fleet, WorkerRecord } from './fleet.ts';
 import { changeLimit } from './limits.ts';
 import { policyInForce } from './policies.ts';
 import { staleFromMs } from './presence.ts';
-import { refreshPresence } from './presence-change.ts';
+import { absentWorkerOf, refreshPresence } from './presence-change.ts';
 import { armStaleness } from './stale-deadlines.ts';
 import { describeFull, isStateFull } from './state-size.ts';
+import { addUsage } from './usage.ts';
 import { eventOf, refuseWorker, stepWithin, workerOf } from './workers.ts';
 
 export function foldWorker(fleet: Fleet, entry: WorkerEntry, seq: number, owner: string | null): void {
   if (!fleet.workers.has(entry.id) && isStateFull(fleet)) {
     const reason = describeFull(fleet.stateSizeMax);
     fleet.outcomes.push({ kind: 'refused', entity: 'worker', id: entry.id, type: entry.type, reason });
+    return;
+  }
+  if (entry.type === 'usage.reported') {
+    const record = absentWorkerOf(fleet, entry.id);
+    record.namedMs = fleet.nowMs;
+    addUsage(fleet, record, entry);
     return;
   }
   const record = workerOf(fleet, entry.id);

@@ -3,6 +3,7 @@ import type { PendingCheck } from '../guards/attempt.ts';
 import type { Decision, HookResult } from '../guards/decision.ts';
 import type { HookRun } from '../guards/task-hooks/hook.ts';
 import type { EscalatedEntity } from '../values/escalation.ts';
+import type { UsageReport } from '../values/usage.ts';
 
 export type Outcome =
   /** `openedMs`: when its attempt began, in the log's time. */
@@ -21,6 +22,8 @@ export type Outcome =
   | { readonly kind: 'escalation'; readonly entity: EscalatedEntity; readonly id: string }
   /** Its input requests have changed: a new one, an answer, or one that was withdrawn. */
   | { readonly kind: 'inputs'; readonly worker: string }
+  /** An agent has reported what it used since its last report. */
+  | { readonly kind: 'used'; readonly worker: string; readonly report: UsageReport }
   | {
       readonly kind: 'refused';
       readonly entity: 'worker' | 'task';

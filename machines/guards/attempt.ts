@@ -1,11 +1,13 @@
 /** An attempt: one try of a worker to stop, from `stop.attempted` to its decision, with how far it has been judged. */
 
 import type { AttemptFields } from '../entries/attempt.ts';
+import type { DayUsage, TaskUsage } from '../policy/budget.ts';
 import type { EffectfulCheck, Findings } from '../policy/checks/check.ts';
 import type { Feedback } from '../policy/checks/check-result.ts';
 import type { Plan } from '../policy/plan.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { Escalation } from '../values/escalation.ts';
+import type { WorkerUsage } from '../values/usage.ts';
 import type { Verdict } from './decision.ts';
 import type { GuardName } from './names.ts';
 import type { Hook, HookResults, Iteration, JudgedTask } from './task-hooks/hook.ts';
@@ -70,13 +72,16 @@ export type Facts = {
   readonly pendingTasks: number;
   /** The held tasks, in the order of the claims. */
   readonly tasks: readonly TaskFacts[];
+  /** Null: the fleet has no budget of the day. */
+  readonly day: DayUsage | null;
 };
-/** A held task as the guards see it: its hooks, its current iteration, and the phase of its last checkpoint. */
+/** A held task as the guards see it: its hooks, its current iteration, the phase of its last checkpoint, what it used. */
 export type TaskFacts = {
   readonly task: string;
   readonly hooks: readonly Hook[];
   readonly iteration: Iteration | null;
   readonly phase: string | null;
+  readonly usage: TaskUsage;
 };
 
 /** The worker as the guards see it. */
@@ -87,6 +92,7 @@ export type JudgedWorker = {
   readonly ended: 'ended' | 'retired' | null;
   readonly escalation: Escalation | null;
   readonly budgetExhausted: boolean;
+  readonly usage: WorkerUsage;
   readonly background: readonly string[];
   readonly awaitsInput: boolean;
   readonly retryCount: number;

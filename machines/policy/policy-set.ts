@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { forgetMsDefault } from '../values/limits.ts';
 import { durationSchema, idSchema } from '../values/schemas.ts';
+import { createDayBudgetForm, type DayBudget, normalizeDayBudget } from './budget.ts';
 import { looseObject, type ObjectMaker, strictObject } from './object-maker.ts';
 import { createPolicyForm, normalizePolicy, type Policy } from './policy.ts';
 import { policiesSizeFault } from './policy-size.ts';
@@ -21,6 +22,8 @@ export type Assignment = {
 export type PolicySet = {
   readonly policies: ReadonlyMap<string, Policy>;
   readonly assign: readonly Assignment[];
+  /** Of all workers together; null: none. */
+  readonly budget: DayBudget | null;
   readonly releaseAfterMs: number | null;
   /** How long a stopped worker or task is remembered; null: for ever. */
   readonly forgetMs: number | null;
@@ -33,6 +36,7 @@ export const policySetSchema: z.ZodType<PolicySet> = schemas.loose.policySet;
 /** The contents of `policies:` and `assign:` in a configuration. */
 export const strictPoliciesSchema = schemas.strict.policies;
 export const strictAssignSchema = schemas.strict.assign;
+export const strictDayBudgetSchema = schemas.strict.dayBudget;
 /** One policy, in the form in which `policy.set` has it. */
 export const policySchema: z.ZodType<Policy> = schemas.loose.policy;
 /** The form that a person writes, for a JSON Schema. */
@@ -48,6 +52,7 @@ function createSchemas(object: ObjectMaker) {
       labels: z.record(z.string(), z.string()).optional(),
     }),
   );
+  const dayBudget = createDayBudgetForm(object);
   const policy = policyForm.transform(normalizePolicy);
   const policies = z
     .record(idSchema, policy)
@@ -60,16 +65,18 @@ function createSchemas(object: ObjectMaker) {
     .object({
       policies,
       assign: assign.optional(),
+      budget: dayBudget.nullable().optional(),
       releaseAfter: durationSchema.nullable().optional(),
       forget: durationSchema.nullable().optional(),
     })
     .transform(
-      ({ policies: found, assign: rows, releaseAfter, forget }): PolicySet => ({
+      ({ policies: found, assign: rows, budget, releaseAfter, forget }): PolicySet => ({
         policies: found,
         assign: rows ?? [],
+        budget: normalizeDayBudget(budget),
         releaseAfterMs: releaseAfter ?? null,
         forgetMs: forget === undefined ? forgetMsDefault : forget,
       }),
     );
-  return { policyForm, policy, policies, assign, policySet };
+  return { policyForm, policy, policies, assign, dayBudget, policySet };
 }

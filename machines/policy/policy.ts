@@ -1,6 +1,7 @@
 /** A policy: the rules by which a stop is judged (protocol.md §8). */
 import { z } from 'zod';
 import { durationSchema, idSchema } from '../values/schemas.ts';
+import { type Budget, createBudgetForm, normalizeBudget } from './budget.ts';
 import type { Check } from './checks/check.ts';
 import { createCheckForm, normalizeChecks } from './checks/form.ts';
 import type { ObjectMaker } from './object-maker.ts';
@@ -19,6 +20,9 @@ export type Policy = {
   readonly keepAlives: number | null;
   /** Null: off. */
   readonly persistence: Persistence | null;
+  readonly budget: Budget | null;
+  /** Whether a person is asked when a budget is used up. */
+  readonly onBudget: 'allow' | 'escalate';
   readonly bypass: readonly string[];
   /** How long a request for permission is held for an operator's answer. Null: not at all. */
   readonly askMs: number | null;
@@ -57,6 +61,11 @@ export function createPolicyForm(object: ObjectMaker) {
     promises: z.boolean().optional().describe('read <promise>ESCALATE</promise> and BLOCKED from the output'),
     keepAlives: z.int().nonnegative().nullable().optional().describe('blocks that keep a worker alive; null: no cap'),
     persistence: createPersistenceForm(object).optional(),
+    budget: createBudgetForm(object)
+      .nullable()
+      .optional()
+      .describe('what may be used before stops are no longer judged; usage comes from the agents, see usage.reported'),
+    onBudget: z.enum(['allow', 'escalate']).optional().describe('when a budget is used up'),
     bypass: z.array(z.string().min(1)).optional().describe('stop reasons that are not judged'),
     ask: z
       .union([z.literal('off'), durationSchema])
@@ -96,6 +105,8 @@ export function normalizePolicy(form: PolicyForm): Policy {
     promises: form.promises ?? false,
     keepAlives: form.keepAlives ?? null,
     persistence: normalizePersistence(form.persistence),
+    budget: normalizeBudget(form.budget),
+    onBudget: form.onBudget ?? 'allow',
     bypass: form.bypass ?? bypassDefault,
     askMs: form.ask === undefined || form.ask === 'off' || form.ask === 0 ? null : form.ask,
     toolTimeMs: form.toolTime ?? toolTimeMsDefault,

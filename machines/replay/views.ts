@@ -6,10 +6,13 @@ import { planOfTask } from '../fleet/facts.ts';
 import { type Fleet, pendingIn, type StateMove, type WorkerRecord } from '../fleet/fleet.ts';
 import { policyInForce, queueOfWorker } from '../fleet/policies.ts';
 import { presenceAt } from '../fleet/presence.ts';
+import { dayUsageOf } from '../fleet/usage.ts';
 import type { Decision, Idle } from '../guards/decision.ts';
 import { idleOf } from '../guards/idle.ts';
+import { type BudgetLine, budgetLines } from '../policy/budget.ts';
 import { idleLimitOf } from '../policy/persistence.ts';
 import type { Plan } from '../policy/plan.ts';
+import type { Policy } from '../policy/policy.ts';
 import { phaseOf, type SavedCheckpoint } from '../task/checkpoint.ts';
 import type { HookStats } from '../task/hook-stats.ts';
 import type { Escalation, Resolution, TaskEscalation } from '../values/escalation.ts';
@@ -17,6 +20,8 @@ import type { InputAnswer, InputRequest } from '../values/input.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
 import { fromJsonText } from '../values/json-text.ts';
 import type { Presence, State } from '../values/states.ts';
+import { type UsageView, viewUsage } from '../values/usage.ts';
+import type { WorkerContext } from '../worker/context.ts';
 import { type Standing, standingOfTask, standingOfWorker } from './standing.ts';
 
 /** A transition of the actor's machine, and when. */
@@ -44,6 +49,10 @@ export type WorkerView = {
    * for permission are held (`askMs` null: not at all).
    */
   rules: { stopWhenComplete: boolean; steps: 'free' | 'gate'; checks: number; askMs: number | null };
+  /** Since its registration, since its last prompt, and of the task that it claimed last (null: it holds none). */
+  usage: { session: UsageView; prompt: UsageView; task: UsageView | null };
+  /** The limits of the budgets that hold for it, its policy's first, and how much of each is used. */
+  budgets: readonly BudgetLine[];
   plan: Plan;
   /** Tools that run, in the order in which they started; until `until` they keep it from becoming stale. */
   calls: readonly { tool: string; call: string | null; since: string; until: string }[];
@@ -98,6 +107,8 @@ export type TaskView = {
   hookStats: readonly HookStats[];
   /** While it is held, its steps as its worker has them. Null: it has no plan. */
   plan: Plan | null;
+  /** Used while it was the task that its worker claimed last, by whatever workers. */
+  usage: UsageView;
   /** The attempt whose decision completed it; null: it is not completed, or only its worker said so. */
   judged: { worker: string; attempt: string } | null;
   /** Without their data, which may be large. */
@@ -136,6 +147,7 @@ export function viewWorker(fleet: Fleet, worker: string, nowMs: number): WorkerV
       ...{ stopWhenComplete: policy.stopWhenComplete, steps: policy.steps, checks: policy.checks.length },
       askMs: policy.askMs,
     },
+    ...viewUsageOf(fleet, context, policy, nowMs),
     plan: context.plan,
     calls: context.calls.map(({ tool, call, atMs, untilMs }) => ({
       ...{ tool, call, since: formatIsoTime(atMs), until: formatIsoTime(untilMs) },
@@ -152,6 +164,22 @@ export function viewWorker(fleet: Fleet, worker: string, nowMs: number): WorkerV
     refused: context.refused,
   };
   return { ...view, standing: standingOfWorker(view) };
+}
+
+function viewUsageOf(
+  fleet: Fleet,
+  { usage, tasks }: WorkerContext,
+  policy: Policy,
+  nowMs: number,
+): Pick<WorkerView, 'usage' | 'budgets'> {
+  const ofTask = fleet.tasks.get(tasks.at(-1) ?? '')?.snapshot.context.usage ?? null;
+  return {
+    usage: {
+      ...{ session: viewUsage(usage.session), prompt: viewUsage(usage.prompt) },
+      task: ofTask === null ? null : viewUsage(ofTask),
+    },
+    budgets: budgetLines(policy, usage, ofTask, dayUsageOf(fleet, nowMs), nowMs),
+  };
 }
 
 /** A deadline that is due may not have been handled yet. */
@@ -194,6 +222,7 @@ export function viewTask(fleet: Fleet, task: string): TaskView | null {
       ...(metadata === null ? {} : { metadata: fromJsonText(metadata) as Readonly<Record<string, unknown>> }),
     })),
     hookStats: context.hookStats,
+    usage: viewUsage(context.usage),
     ...{
       plan: context.worker === null || context.plan === null ? context.plan : planOfTask(fleet, task),
       judged: record.judged === null ? null : { worker: record.judged.worker, attempt: record.judged.attempt },

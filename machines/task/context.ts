@@ -3,6 +3,7 @@ import type { RefusedEntry } from '../entries/refusal.ts';
 import type { Hook, Iteration } from '../guards/task-hooks/hook.ts';
 import type { Plan } from '../policy/plan.ts';
 import type { TaskEscalation } from '../values/escalation.ts';
+import { type Period, unusedPeriod } from '../values/usage.ts';
 import type { SavedCheckpoint } from './checkpoint.ts';
 import type { Evaluation, Judged } from './evaluation.ts';
 import type { HookStats } from './hook-stats.ts';
@@ -29,6 +30,8 @@ export type TaskContext = {
   readonly validated: readonly Judged[];
   readonly refused: readonly RefusedEntry[];
   readonly escalation: TaskEscalation | null;
+  /** Used while it was the task that its worker claimed last; since the last claim. */
+  readonly usage: Period;
 };
 /** `queue` null: in none, until `task.created` gives one. */
 export type TaskInput = { readonly fleet: string; readonly task: string; readonly queue?: string | null };
@@ -53,4 +56,5 @@ export const createTaskContext = ({ fleet, task, queue = null }: TaskInput): Tas
   validated: empty,
   refused: empty,
   escalation: null,
+  usage: unusedPeriod,
 });

@@ -23,11 +23,14 @@ export type TaskSurroundings = {
 /** `seq` and `atMs`: the entry's place and time in the log. */
 export type Place = { readonly seq: number; readonly atMs: number; readonly facts?: TaskSurroundings | undefined };
 type HoldingEntry = Extract<WorkerEntry, { type: 'task.claimed' | 'task.completed' | 'task.failed' | 'task.released' }>;
+/** Of the worker that claimed it last. */
+type UsingEntry = Extract<WorkerEntry, { type: 'usage.reported' | 'stop.attempted' }>;
 
 export type TaskEvent =
   | EventOf<TaskEntry, Place>
   | EventOf<OwnTaskEntry, Place>
   | EventOf<HoldingEntry, Place>
+  | EventOf<UsingEntry, Place>
   /** Its worker tries to stop; works again after a block. */
   | ({ readonly type: 'attempt.opened' | 'work.resumed' } & Place)
   /** `escalation`: the one that the decision makes, where the disposition is `escalated`. */
@@ -36,6 +39,8 @@ export type TaskEvent =
       readonly disposition: TaskDisposition;
       readonly escalation: TaskEscalation | null;
     } & Place)
+  /** Somebody resumed its worker, for which a budget of this task was used up. */
+  | ({ readonly type: 'budget.granted' } & Place)
   /** Its worker is stale, and the policy escalates that. */
   | ({ readonly type: 'stale.escalated'; readonly escalation: TaskEscalation } & Place)
   /** Its worker has let go of it: its steps as the worker had them. */

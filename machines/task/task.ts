@@ -9,6 +9,7 @@ import type { Stepped } from '../step.ts';
 import { acknowledge, escalate, noteNotice, type TaskEscalation } from '../values/escalation.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
 import type { TaskDisposition } from '../values/task-disposition.ts';
+import { addUse, grantPeriod, oneTurn, useOf } from '../values/usage.ts';
 import { addCheckpoint } from './checkpoint.ts';
 import { createTaskContext, type TaskContext, type TaskInput } from './context.ts';
 import type { On, TaskEvent } from './events.ts';
@@ -80,7 +81,13 @@ export const taskMachine = setup({
   },
   actions: {
     create: change(createFrom),
-    hold: change((_it, { facts }: On<'task.claimed'>) => ({ worker: facts?.worker ?? null, escalation: null })),
+    hold: change((it, { facts, atMs }: On<'task.claimed'>) => ({
+      ...{ worker: facts?.worker ?? null, escalation: null },
+      usage: { ...it.usage, sinceMs: atMs },
+    })),
+    addUsage: change((it, { data }: On<'usage.reported'>) => ({ usage: addUse(it.usage, useOf(data)) })),
+    countTurn: change((it) => ({ usage: addUse(it.usage, oneTurn) })),
+    grantBudget: change((it, { atMs }: On<'budget.granted'>) => ({ usage: grantPeriod(it.usage, atMs) })),
     free: assign({ worker: null }),
     complete: change((it, event) => ({
       ...removeHooks(it, event as On<'task.completed'>),
@@ -98,7 +105,10 @@ export const taskMachine = setup({
     noteNotice: change((it, { atMs }: On<'escalation.notified'>) => ({
       escalation: noteNotice(it.escalation, formatIsoTime(atMs)),
     })),
-    resume: assign({ escalation: null }),
+    resume: change((it, { atMs }: On<'escalation.resolved'>) => ({
+      escalation: null,
+      usage: it.escalation?.budget === 'task' ? grantPeriod(it.usage, atMs) : it.usage,
+    })),
     registerHook: change(registerHook),
     enableHook: change(enableHook),
     removeHook: change(removeHook),
@@ -144,6 +154,9 @@ export const taskMachine = setup({
     'hooks.evaluated': { actions: 'countHookRuns' },
     'checkpoint.saved': { actions: 'saveCheckpoint' },
     'entry.refused': refused,
+    'usage.reported': { actions: 'addUsage' },
+    'stop.attempted': { actions: 'countTurn' },
+    'budget.granted': { actions: 'grantBudget' },
   },
   states: {
     idle: {

@@ -6,6 +6,7 @@ export const causes = [
   'retired',
   'escalated',
   'bypassed',
+  'budget',
   'limited',
   'waiting',
   'capped',

@@ -23,6 +23,7 @@ import { findingOf } from '../policy/checks/evaluate.ts';
 import { idleLimitOf } from '../policy/persistence.ts';
 import type { Cause } from '../values/causes.ts';
 import { noInputs } from '../values/input.ts';
+import { addToBoth, oneTurn } from '../values/usage.ts';
 import { type Change, resetCounts, withoutTasks } from './changes.ts';
 import { empty, type WorkerContext } from './context.ts';
 import { decide, stateAfter } from './decide.ts';
@@ -36,7 +37,11 @@ export function openAttempt(context: WorkerContext, event: On<'stop.attempted'>)
   const inForce = policyFor(event.facts);
   const facts = factsFor(context, inForce, event);
   const opening = { attempt: fields.attempt ?? `seq-${seq}`, seq, fields, inForce, facts };
-  return { attempt: createAttempt(context, opening, event.facts?.from), calls: empty };
+  return {
+    attempt: createAttempt(context, opening, event.facts?.from),
+    calls: empty,
+    usage: addToBoth(context.usage, oneTurn),
+  };
 }
 
 type Opening = Pick<Attempt, 'attempt' | 'seq' | 'fields' | 'inForce' | 'facts'>;
@@ -190,13 +195,13 @@ function causesOf(guard: GuardName, to: Verdict): Cause {
   if (guard === 'checks' || guard === 'hooks') return to === 'blocked' ? 'incomplete' : 'escalated';
   if (guard === 'pending') return to === 'blocked' ? 'pending-tasks' : 'capped';
   if (guard === 'idle') return to === 'blocked' ? 'idle' : 'idle-timeout';
+  if (guard === 'bypass') return to === 'escalated' ? 'budget' : 'bypassed';
   if (guard === 'done') return to === 'idle' ? 'unjudged' : 'complete';
   return guardCauses[guard];
 }
 const guardCauses = {
   retired: 'retired',
   escalated: 'escalated',
-  bypass: 'bypassed',
   limited: 'limited',
   waiting: 'waiting',
   retries: 'capped',

@@ -5,6 +5,7 @@ import { noInputs } from '../values/input.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
 import { filesBytesMax, filesMax } from '../values/limits.ts';
 import { utf8Length } from '../values/text.ts';
+import { beginPeriod, beginUsage, grantPeriod, type WorkerUsage } from '../values/usage.ts';
 import { endCall } from './calls.ts';
 import { empty, noFiles, type WorkerContext } from './context.ts';
 import type { On } from './events.ts';
@@ -15,18 +16,21 @@ export type Change = Partial<WorkerContext>;
 export const resetCounts = { retryCount: 0, keepAlives: 0, failureStreak: null } as const;
 const notEscalated = { escalation: null, resolution: null } as const;
 
-export function register({ data, atMs }: On<'worker.registered'>): Change {
+/** A registration that is repeated goes on in its session; one after an end begins another. */
+export function register(context: WorkerContext, { data, atMs }: On<'worker.registered'>): Change {
   const given = Object.fromEntries(Object.entries(data).filter(([, value]) => value !== undefined));
   const reset = { ended: null, heldAtEnd: empty, calls: empty, ...noInputs, background: empty, budgetExhausted: false };
-  return { ...given, ...reset, ...notEscalated, ...resetCounts, activeMs: atMs };
+  const usage = context.ended === null ? context.usage : beginUsage(atMs);
+  return { ...given, ...reset, ...notEscalated, ...resetCounts, usage, activeMs: atMs };
 }
 
-export function beginTurn(context: WorkerContext): Change {
+export function beginTurn(context: WorkerContext, { atMs }: On<'prompt.submitted'>): Change {
   // Nothing but a registration brings a retired worker back.
   const ended = context.ended === 'retired' ? context.ended : null;
   const heldAtEnd = ended === null ? empty : context.heldAtEnd;
   const reset = { ended, heldAtEnd, calls: empty, ...noInputs, budgetExhausted: false, ...noFiles };
-  return { ...reset, ...notEscalated, ...resetCounts };
+  const usage = { ...context.usage, prompt: beginPeriod(atMs) };
+  return { ...reset, ...notEscalated, ...resetCounts, usage };
 }
 
 export function useTool(context: WorkerContext, { data }: On<'tool.used'>): Change {
@@ -114,7 +118,13 @@ export const escalateStale = (context: WorkerContext, { escalation, atMs }: On<'
   activeMs: atMs,
 });
 
-export function resolveEscalation({ atMs, data }: On<'escalation.resolved'>): Change {
+/** A budget for which a person was asked is granted once more from here. */
+export function resolveEscalation(context: WorkerContext, { atMs, data }: On<'escalation.resolved'>): Change {
   const { by, verdict, prompt = null } = data;
-  return { escalation: null, resolution: { at: formatIsoTime(atMs), by, verdict, prompt } };
+  const isGranted = context.escalation?.cause === 'budget' && verdict === 'resume';
+  const usage = isGranted ? grantUsage(context.usage, context.escalation.budget, atMs) : context.usage;
+  return { escalation: null, usage, resolution: { at: formatIsoTime(atMs), by, verdict, prompt } };
 }
+
+const grantUsage = (usage: WorkerUsage, budget: string | undefined, atMs: number): WorkerUsage =>
+  budget === 'session' || budget === 'prompt' ? { ...usage, [budget]: grantPeriod(usage[budget], atMs) } : usage;

@@ -6,6 +6,7 @@ import { noPlan } from '../policy/plan.ts';
 import type { Resolution } from '../values/escalation.ts';
 import { type InputAnswer, type InputRequest, noInputs } from '../values/input.ts';
 import type { TaskDisposition } from '../values/task-disposition.ts';
+import { beginUsage } from '../values/usage.ts';
 
 export type WorkerContext = JudgedWorker & {
   readonly agent: string | null;
@@ -69,6 +70,7 @@ export const createWorkerContext = ({ fleet, worker, atMs }: WorkerInput): Worke
   ended: null,
   escalation: null,
   budgetExhausted: false,
+  usage: beginUsage(atMs),
   background: empty,
   inputs: noInputs.inputs,
   awaitsInput: noInputs.awaitsInput,
@@ -113,6 +115,7 @@ export function changeContext(it: WorkerContext, change: Partial<WorkerContext>)
     ended: it.ended,
     escalation: it.escalation,
     budgetExhausted: it.budgetExhausted,
+    usage: it.usage,
     background: it.background,
     inputs: it.inputs,
     awaitsInput: it.awaitsInput,

@@ -5,6 +5,7 @@ import { isFailure } from '../guards/evaluate.ts';
 import type { Ruling } from '../guards/guard.ts';
 import { idleOf } from '../guards/idle.ts';
 import type { GuardName } from '../guards/names.ts';
+import { isBudgetPeriod } from '../policy/budget.ts';
 import { type Escalation, escalate } from '../values/escalation.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
 import type { State } from '../values/states.ts';
@@ -46,8 +47,11 @@ export function decide(
   };
 }
 
-export function escalationOf({ seq, at, reason, cause, attempt, worker }: Decision): Escalation {
-  return escalate({ seq: seq ?? 0, since: at, reason, cause, attempt, worker });
+export function escalationOf({ seq, at, reason, cause, attempt, worker, verdicts }: Decision): Escalation {
+  const made = escalate({ seq: seq ?? 0, since: at, reason, cause, attempt, worker });
+  if (cause !== 'budget') return made;
+  const per = verdicts.at(-1)?.input?.per;
+  return isBudgetPeriod(per) ? { ...made, budget: per } : made;
 }
 
 function decisionOf(context: WorkerContext, attempt: Attempt, ruling: Decided): Decision {

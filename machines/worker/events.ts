@@ -6,6 +6,7 @@ import type { EventOf, OwnWorkerEntry, WorkerEntry } from '../entries/index.ts';
 import type { RefusedEntry } from '../entries/refusal.ts';
 import type { PolicyInForce, TaskFacts } from '../guards/attempt.ts';
 import type { GuardName } from '../guards/names.ts';
+import type { DayUsage } from '../policy/budget.ts';
 import type { Plan } from '../policy/plan.ts';
 import type { Escalation } from '../values/escalation.ts';
 import type { Presence } from '../values/states.ts';
@@ -22,6 +23,8 @@ export type Surroundings = {
   /** The held tasks, in any order: what a task's machine has as its context fits. `task`: the only one. */
   readonly tasks?: readonly GivenTask[] | undefined;
   readonly task?: GivenTask | undefined;
+  /** What the fleet has used on this day, and its budget; null: it has none. */
+  readonly day?: DayUsage | null | undefined;
   /** Of a claim, and of a task that is planned anew: the task's own plan. */
   readonly plan?: Plan | null | undefined;
   /** The fold's own: the policy as it was found, and the worker's queue. `tasks` are complete and in order then. */
@@ -31,7 +34,7 @@ export type Surroundings = {
   readonly from?: GuardName | undefined;
 };
 
-/** What is known of a held task: its hooks, its iteration, and the phase of its last checkpoint that named one. */
+/** What is known of a held task: its hooks, its iteration, the phase of its last checkpoint that named one, its usage. */
 export type GivenTask = Pick<TaskFacts, 'task'> & Partial<TaskFacts>;
 
 /** `seq` and `atMs`: the entry's place and time in the log. */

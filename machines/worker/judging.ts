@@ -23,6 +23,7 @@ export const judging = [
   row('retired', 'stopped'),
   row('escalated', 'escalated'),
   row('bypass', 'stopped'),
+  row('bypass', 'escalated'),
   row('limited', 'idle'),
   row('waiting', 'idle'),
   row('promise', 'escalated'),

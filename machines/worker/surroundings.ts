@@ -2,6 +2,7 @@
 import type { Facts, PolicyInForce, TaskFacts } from '../guards/attempt.ts';
 import { builtInPolicy, type Policy } from '../policy/policy.ts';
 import { policySchema } from '../policy/policy-set.ts';
+import { unusedPeriod } from '../values/usage.ts';
 import type { WorkerContext } from './context.ts';
 import type { Surroundings } from './events.ts';
 
@@ -34,16 +35,28 @@ export function factsFor(
     queue: facts?.queue ?? queue ?? policy.persistence?.queue ?? 'main',
     pendingTasks: facts?.pendingTasks ?? 0,
     tasks: facts?.inForce === undefined ? heldTasks(tasks, facts) : (facts.tasks as readonly TaskFacts[]),
+    day: facts?.day ?? null,
   };
 }
 
 function heldTasks(held: readonly string[], { task: only, tasks = [] }: Surroundings = {}): readonly TaskFacts[] {
   const given = only === undefined ? tasks : [...tasks, only];
   return held.map((task) => {
-    const { hooks = [], iteration = null, phase = null } = given.find((it) => it.task === task) ?? {};
-    return { task, hooks, iteration, phase };
+    const {
+      hooks = [],
+      iteration = null,
+      phase = null,
+      usage = unusedPeriod,
+    } = given.find((it) => it.task === task) ?? {};
+    return { task, hooks, iteration, phase, usage };
   });
 }
 
 /** A task of which nothing else is known. */
-export const bareTask = (task: string): TaskFacts => ({ task, hooks: [], iteration: null, phase: null });
+export const bareTask = (task: string): TaskFacts => ({
+  task,
+  hooks: [],
+  iteration: null,
+  phase: null,
+  usage: unusedPeriod,
+});

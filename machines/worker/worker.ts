@@ -10,6 +10,7 @@ import type { Stepped } from '../step.ts';
 import { acknowledge, noteNotice } from '../values/escalation.ts';
 import { formatIsoTime } from '../values/iso-time.ts';
 import type { Presence } from '../values/states.ts';
+import { addToBoth, useOf } from '../values/usage.ts';
 import {
   answerCheck,
   closeSession,
@@ -118,8 +119,8 @@ const machine = setup({
     nowLimited: (_, { presence }: { presence: Presence }) => presence === 'limited',
   },
   actions: {
-    register: change((_it, event: On<'worker.registered'>) => register(event)),
-    prompt: change((it) => beginTurn(it)),
+    register: change((it, event: On<'worker.registered'>) => register(it, event)),
+    prompt: change((it, event: On<'prompt.submitted'>) => beginTurn(it, event)),
     startCall: change((it, event: On<'tool.started'>) => ({ calls: startCall(it.calls, event) })),
     useTool: change((it, event: On<'tool.used'>) => useTool(it, event)),
     setPlan: change((_it, { data }: On<'plan.updated'>) => ({ plan: data.steps })),
@@ -135,6 +136,7 @@ const machine = setup({
     reachLimit: change((it, event: On<'limit.reached'>) => reachLimit(it, event)),
     clearLimit: change((_it, { data }: On<'limit.cleared'>) => (data.scope === undefined ? { limit: null } : {})),
     exhaustBudget: change(() => ({ budgetExhausted: true })),
+    addUsage: change((it, { data }: On<'usage.reported'>) => ({ usage: addToBoth(it.usage, useOf(data)) })),
     openAttempt: change((it, event: On<'stop.attempted'>) => openAttempt(it, event)),
     startCheck: change((it, event: On<'check.started'>) => startCheck(it, event)),
     answerCheck: change((it, event: On<'check.finished'>) => answerCheck(it, event)),
@@ -151,7 +153,7 @@ const machine = setup({
     noteNotice: change((it, { atMs }: On<'escalation.notified'>) => ({
       escalation: noteNotice(it.escalation, formatIsoTime(atMs)),
     })),
-    resolve: change((_it, event: On<'escalation.resolved'>) => resolveEscalation(event)),
+    resolve: change((it, event: On<'escalation.resolved'>) => resolveEscalation(it, event)),
     escalateStale: change((it, event: On<'stale.escalated'>) => escalateStale(it, event)),
     clearFiles: change(() => noFiles),
     noteRefusal: change((it, { refused }: On<'entry.refused'>) => ({
@@ -213,6 +215,7 @@ export const workerMachine = machine.createMachine({
     'limit.reached': { actions: 'reachLimit' },
     'limit.cleared': { actions: 'clearLimit' },
     'budget.exhausted': { actions: 'exhaustBudget' },
+    'usage.reported': { actions: 'addUsage' },
     'files.cleared': { actions: 'clearFiles' },
     'entry.refused': { actions: 'noteRefusal' },
     // Where no state below handles it, an entry changes the context only.

@@ -1,5 +1,5 @@
 /** Serves fleets until it is told to end: NATS, replicas, configuration file, HTTP; closed in reverse order. */
-import { type Cause, type HookRun, refusalCodes } from '../../machines/index.ts';
+import { type Cause, type HookRun, refusalCodes, tokensOf, type UsageReport } from '../../machines/index.ts';
 import { type Config, isOneFleet } from '../config/config.ts';
 import type { FleetDirectory } from '../http/fleet-directory.ts';
 import { type Certificate, type HttpServer, openHttpServer } from '../http/server.ts';
@@ -170,7 +170,7 @@ async function openHttp(
   });
 }
 
-const rareCauses: readonly Cause[] = ['unjudged', 'capped'];
+const rareCauses: readonly Cause[] = ['unjudged', 'capped', 'budget'];
 
 /** What alerts wait for begins at 0: Prometheus sees no increase in a series whose first value is 1. */
 function beginAtZero({ decisions, deadLetters, policyConflicts }: Metrics, fleet: string): void {
@@ -192,6 +192,7 @@ function countersOf(metrics: Metrics, fleet: string, noteEntry: (subject: string
     },
     refused: () => metrics.refused.inc({ fleet }),
     dead: (code: string) => metrics.deadLetters.inc({ fleet, code }),
+    used: (it: UsageReport) => metrics.used(fleet, it.model, { tokens: tokensOf(it), usd: it.usd ?? 0 }),
     hookRan: ({ type, action, failed, tookMs }: HookRun) => {
       metrics.hookAnswers.inc({ fleet, type, action });
       if (failed) metrics.hookErrors.inc({ fleet, type });

@@ -4,6 +4,7 @@
  */
 import { dirname, resolve } from 'node:path';
 import { payloadBytesMax } from '../../machines/index.ts';
+import { normalizeDayBudget } from '../../machines/policy/budget.ts';
 import { forgetMsDefault } from '../../machines/values/limits.ts';
 import {
   type CommandConfig,
@@ -87,6 +88,7 @@ function toConfigFile(form: FileForm, raw: RawForm, folder: string): ConfigFile 
     policySet: {
       policies: form.policies ?? new Map(),
       assign: form.assign ?? [],
+      budget: normalizeDayBudget(form.budget),
       releaseAfterMs: form.releaseAfter ?? null,
       forgetMs: form.forget === undefined ? forgetMsDefault : form.forget,
     },
@@ -132,11 +134,12 @@ function toEscalation({ remind, webhook }: NonNullable<FileForm['escalation']>):
 const toLinks = (links: { readonly url: string; readonly by?: string | undefined } | null) =>
   links === null ? null : { url: links.url, by: links.by ?? 'webhook link' };
 
-function policyFormOf({ policies, assign, releaseAfter, forget }: RawForm): PolicyForm | null {
-  if ([policies, assign, releaseAfter, forget].every((it) => it === undefined)) return null;
+function policyFormOf({ policies, assign, budget, releaseAfter, forget }: RawForm): PolicyForm | null {
+  if ([policies, assign, budget, releaseAfter, forget].every((it) => it === undefined)) return null;
   return {
     policies: policies ?? {},
     ...(assign === undefined ? {} : { assign }),
+    ...(budget === undefined ? {} : { budget }),
     ...(releaseAfter === undefined ? {} : { releaseAfter }),
     ...(forget === undefined ? {} : { forget }),
   };

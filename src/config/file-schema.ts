@@ -1,6 +1,11 @@
 /** The schema of stopgate.yaml (docs/protocol.md §8). It is strict: an unknown key is a problem. */
 import { z } from 'zod';
-import { operatorNameLengthMax, strictAssignSchema, strictPoliciesSchema } from '../../machines/index.ts';
+import {
+  operatorNameLengthMax,
+  strictAssignSchema,
+  strictDayBudgetSchema,
+  strictPoliciesSchema,
+} from '../../machines/index.ts';
 import { durationSchema, idSchema } from '../../machines/values/schemas.ts';
 import { fleetSelectionFault, readFleetSelection } from './fleet-selection.ts';
 import { tokensSchema } from './token-schema.ts';
@@ -155,6 +160,10 @@ export const fileForm = z.strictObject({
   assign: strictAssignSchema
     .optional()
     .describe('by agent, labels or worker; takes precedence over the policy that a worker names'),
+  budget: strictDayBudgetSchema
+    .nullable()
+    .optional()
+    .describe('what all workers together may use on one day in UTC before stops are no longer judged'),
   roots: z.array(word).min(1).optional().describe("where workers' folders may lie; default: the folder of this file"),
   concurrency: z
     .int()
@@ -196,6 +205,7 @@ export type RawForm = {
   readonly commands?: Record<string, { inherit?: string[] }>;
   readonly tokens?: Record<string, { env?: string }>;
   readonly escalation?: { webhook?: { secretEnv?: string } | null } | null;
+  readonly budget?: unknown;
   readonly releaseAfter?: unknown;
   readonly forget?: unknown;
 };

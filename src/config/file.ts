@@ -19,6 +19,7 @@ export type CommandConfig = {
 export type PolicyForm = {
   readonly policies: Readonly<Record<string, unknown>>;
   readonly assign?: readonly unknown[];
+  readonly budget?: unknown;
   readonly releaseAfter?: unknown;
   readonly forget?: unknown;
 };
@@ -55,7 +56,7 @@ export type ConfigFile = {
   readonly tokens: readonly TokenConfig[];
   readonly replica: string | null;
   readonly policySet: PolicySet;
-  /** Null: the file has none of `policies`, `assign`, `releaseAfter` and `forget`, so it does not change them. */
+  /** Null: the file has none of `policies`, `assign`, `budget`, `releaseAfter` and `forget`, so it does not change them. */
   readonly policyForm: PolicyForm | null;
   /** At least one: by default the folder of the file. */
   readonly roots: readonly string[];
@@ -88,7 +89,7 @@ export const emptyConfigFile = (path: string): ConfigFile =>
       tokens: [],
       replica: null,
     },
-    policySet: { policies: new Map(), assign: [], releaseAfterMs: null, forgetMs: forgetMsDefault },
+    policySet: { policies: new Map(), assign: [], budget: null, releaseAfterMs: null, forgetMs: forgetMsDefault },
     policyForm: null,
     roots: [dirname(resolve(path))],
     concurrency: concurrencyDefault,

@@ -6,6 +6,7 @@ import {
   type HookResult,
   type HookRun,
   type Rules,
+  type UsageReport,
 } from '../../machines/index.ts';
 import type { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
@@ -32,6 +33,8 @@ export type HostMetrics = {
   dead(code: string): void;
   policyConflict(): void;
   hookRan(run: HookRun): void;
+  /** Of all replicas of the fleet only one is told of a report. */
+  used(report: UsageReport): void;
 };
 
 /** When a snapshot is taken: it is due after `everyEntries`, or after `quietMs` if `quietEntries` are new. */

@@ -1,5 +1,5 @@
 /** Passes each outcome of the fold to the room that acts on it. */
-import type { Outcome } from '../../machines/index.ts';
+import { type Outcome, ownerFor } from '../../machines/index.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
 import { type HostContext, isAtHead } from './context.ts';
 import { onDecided } from './decisions.ts';
@@ -58,12 +58,16 @@ export function applyOutcome(
   }
 }
 
-type Reported = Extract<Outcome, { kind: 'hooksEvaluated' | 'handedBack' | 'refused' }>;
+type Reported = Extract<Outcome, { kind: 'hooksEvaluated' | 'handedBack' | 'refused' | 'used' }>;
 
-function report({ logger, metrics }: HostContext, outcome: Reported): void {
+function report({ fleet, replica, logger, metrics }: HostContext, outcome: Reported): void {
   switch (outcome.kind) {
     case 'hooksEvaluated':
       for (const run of outcome.runs) metrics.hookRan(run);
+      return;
+    case 'used':
+      // One replica counts it, so that their sum is what was used.
+      if (ownerFor(fleet, `usage ${fleet.seq}`, null) === replica) metrics.used(outcome.report);
       return;
     case 'handedBack':
       logger.warn({ workerId: outcome.worker, taskId: outcome.task }, 'task of a stale worker handed back');

@@ -11,6 +11,7 @@ import { appendUntilStored } from './own-entries.ts';
 export type PolicyForm = {
   readonly policies: Record<string, unknown>;
   readonly assign?: readonly unknown[] | undefined;
+  readonly budget?: unknown;
   readonly releaseAfter?: unknown;
   readonly forget?: unknown;
 };
@@ -107,9 +108,9 @@ export function createPolicyPublisher(context: HostContext): PolicyPublisher {
 }
 
 /** Equal forms give equal digests, whatever the order of their keys. */
-function canonical({ policies, assign, releaseAfter, forget }: PolicyForm): string {
+function canonical({ policies, assign, budget, releaseAfter, forget }: PolicyForm): string {
   const text = JSON.stringify(
-    { policies, assign: assign ?? [], releaseAfter: releaseAfter ?? null, forget },
+    { policies, assign: assign ?? [], budget: budget ?? null, releaseAfter: releaseAfter ?? null, forget },
     (_key, value: unknown) =>
       typeof value === 'object' && value !== null && !Array.isArray(value)
         ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))

@@ -42,16 +42,17 @@ function statesOf({ workers, tasks, queues }: FleetView): unknown {
         keepAlives,
         plan,
         calls,
+        usage,
         lastSeen,
         refused,
       }) => [
-        ...[worker, state, presence, agent, held, policy, queue, retry, keepAlives, plan, calls, lastSeen],
+        ...[worker, state, presence, agent, held, policy, queue, retry, keepAlives, plan, calls, usage, lastSeen],
         refused.map(({ at, type }) => [at, type]),
       ],
     ),
     Object.values(tasks).map(
-      ({ task, state, worker, queue, after, outcome, plan, judged, iteration, hooks, checkpoints }) => [
-        ...[task, state, worker, queue, after, outcome, plan, judged, iteration, hooks],
+      ({ task, state, worker, queue, after, outcome, plan, judged, usage, iteration, hooks, checkpoints }) => [
+        ...[task, state, worker, queue, after, outcome, plan, judged, usage, iteration, hooks],
         checkpoints.map(({ checkpoint }) => checkpoint),
       ],
     ),

@@ -35,6 +35,8 @@ export function createPlainActors(): PlainActors {
   const results: (Decision | HookResult)[] = [];
   let policies: Record<string, Form> = {};
   let assign: Row[] = [];
+  let dayBudget: { tokens?: number; usd?: number } | undefined;
+  let today = { day: 0, tokens: 0, nanoUsd: 0 };
   let nowMs = 0;
   let seq = 0;
 
@@ -79,15 +81,21 @@ export function createPlainActors(): PlainActors {
     const { value, context } = task.getSnapshot();
     return value === 'idle' && context.after.every((it) => contextOfTask(it)?.outcome === 'completed');
   };
+  const usedToday = () => {
+    const day = Math.floor(nowMs / 86_400_000);
+    if (today.day !== day) today = { day, tokens: 0, nanoUsd: 0 };
+    return today;
+  };
   const factsOf = (id: string) => {
     const queue = queueOf(id);
     const ready = [...tasks.values()].filter((it) => it.getSnapshot().context.queue === queue && isReady(it)).length;
     return {
       policy: policyOf(id),
       pendingTasks: ready + (depths.get(queue) ?? 0),
+      day: dayBudget === undefined ? null : { budget: dayBudget, used: usedToday() },
       tasks: contextOf(id).tasks.map((task) => {
-        const { hooks = [], iteration = null, checkpoints = [] } = contextOfTask(task) ?? {};
-        return { task, hooks, iteration, phase: checkpoints.findLast((it) => it.phase !== null)?.phase ?? null };
+        const { hooks = [], iteration = null, checkpoints = [], usage } = contextOfTask(task) ?? {};
+        return { task, hooks, iteration, usage, phase: checkpoints.findLast((it) => it.phase !== null)?.phase ?? null };
       }),
     };
   };
@@ -190,7 +198,15 @@ export function createPlainActors(): PlainActors {
       if (!contextOf(id).tasks.includes(task)) return;
       sendTask(task, type, data);
       sendWorker(id, type, data);
-    } else sendWorker(id, type, data);
+    } else {
+      const last = contextOf(id).tasks.at(-1);
+      sendWorker(id, type, data);
+      if (last !== undefined && (type === 'usage.reported' || type === 'stop.attempted')) sendTask(last, type, data);
+      if (type !== 'usage.reported') return;
+      const { input = 0, output = 0, cacheWrite = 0, usd = 0 } = data;
+      const { day, tokens, nanoUsd } = usedToday();
+      today = { day, tokens: tokens + input + output + cacheWrite, nanoUsd: nanoUsd + Math.round(usd * 1e9) };
+    }
   };
 
   return {
@@ -212,7 +228,11 @@ export function createPlainActors(): PlainActors {
       } else if (area === 'ownTask') {
         if (type !== 'timer.fired') sendTask(id, type, entry.data);
       } else if (type === 'policy.set')
-        ({ policies, assign = [] } = fields as { policies: typeof policies; assign?: Row[] });
+        ({
+          policies,
+          assign = [],
+          budget: dayBudget,
+        } = fields as { policies: typeof policies; assign?: Row[]; budget?: typeof dayBudget });
       wakeHeld();
       return null;
     },

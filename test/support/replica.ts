@@ -55,6 +55,7 @@ const countInto = (counts: Counts, onFolded: (subject: string) => void): Replica
   refused: (type) => void counts.refused.push(type),
   dead: (code) => void counts.dead.push(code),
   hookRan: () => {},
+  used: () => {},
   policyConflict: () => {
     counts.conflicts += 1;
   },

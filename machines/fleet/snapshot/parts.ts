@@ -2,6 +2,7 @@
 import type { Policy } from '../../policy/policy.ts';
 import type { PolicySet } from '../../policy/policy-set.ts';
 import type { Rules } from '../../rules/rules.ts';
+import type { Period } from '../../values/usage.ts';
 import { type Deadline, type Deadlines, deadlineKinds } from '../deadlines.ts';
 import { type Fleet, setRules } from '../fleet.ts';
 import { Packed, type SnapshotMap } from '../snapshot-map.ts';
@@ -191,6 +192,11 @@ const policies: Part<PolicySet> = {
   },
 };
 
+const day: Part<Period> = {
+  capture: (value) => ({ texts: () => [[none, JSON.stringify(value)]], release: nothing }),
+  restore: (_value, { json }) => JSON.parse(json()) as Period,
+};
+
 /** Comes before the parts that the machines of these rules decode. */
 const rules: Part<Rules> = {
   capture: ({ version }) => ({ texts: () => [[none, String(version)]], release: nothing }),
@@ -209,7 +215,7 @@ const unknownRules: Part<number | null> = {
 export const parts: Parts = {
   ...{ rules, unknownRules },
   ...{ nowMs: number, seq: number, policySeq: number, deadlinesKept: number, stateSize: number },
-  policies,
+  ...{ day, policies },
   ...{ open: names, held: names, evaluating: names, arrivals: names, reports: names },
   escalated: plainMap as Part<Fleet['escalated']>,
   replicas: plainMap as Part<Fleet['replicas']>,

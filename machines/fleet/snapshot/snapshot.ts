@@ -13,7 +13,7 @@ import { type CapturedPart, type Line, parts } from './parts.ts';
 import { workerLegend } from './worker-text.ts';
 
 /** Of the lines. Another format is not read. */
-export const snapshotFormat = 4;
+export const snapshotFormat = 5;
 
 export type FleetSnapshot = {
   /** Each ends with a line feed. To be iterated once, at any pace. */

@@ -7,6 +7,7 @@
 import type { Step } from '../../policy/plan.ts';
 import type { Stepper } from '../../step.ts';
 import { type Presence, presences, workerStates } from '../../values/states.ts';
+import type { Period, WorkerUsage } from '../../values/usage.ts';
 import { createWorkerContext, type WorkerContext } from '../../worker/context.ts';
 import type { workerMachine } from '../../worker/worker.ts';
 import { createRecord, type StateMove, type WorkerRecord } from '../records.ts';
@@ -14,10 +15,10 @@ import { type DecisionTemplate, joinDecision, type OwnDecision, ownPartOf } from
 import { decodeKnown, encodeKnown } from './known-text.ts';
 import { isSame, type Legend } from './packing.ts';
 
-type Field = Exclude<keyof WorkerContext, 'fleet' | 'worker' | 'activeMs' | 'attempt' | 'lastDecision'>;
+type Field = Exclude<keyof WorkerContext, 'fleet' | 'worker' | 'activeMs' | 'usage' | 'attempt' | 'lastDecision'>;
+const besides = ['fleet', 'worker', 'activeMs', 'usage', 'attempt', 'lastDecision'];
 const fresh = createWorkerContext({ fleet: '', worker: '', atMs: 0 });
-const isField = (key: string): key is Field =>
-  !['fleet', 'worker', 'activeMs', 'attempt', 'lastDecision'].includes(key);
+const isField = (key: string): key is Field => !besides.includes(key);
 
 export const workerLegend: Legend = {
   states: workerStates,
@@ -35,6 +36,7 @@ export type WorkerTuple = readonly [
   ...[wakeMs: number | null, owner: string | null, known: string | null],
   move: readonly [from: number, to: number, event: number | string, atMs: number] | null,
   decision: OwnDecision | null,
+  usage: UsageTuple,
   mask: number,
   ...changed: unknown[],
 ];
@@ -60,6 +62,7 @@ export function toTuple({ snapshot, ...record }: WorkerRecord): WorkerTuple {
     ...([wakeMs === null ? null : wakeMs - seenMs, owner, known === null ? null : encodeKnown(known)] as const),
     lastMove === null ? null : fromMove(lastMove, seenMs),
     worker.lastDecision === null ? null : ownPartOf(worker.lastDecision, seenMs),
+    fromUsage(worker.usage, seenMs),
     mask,
     ...changed,
   ];
@@ -77,7 +80,7 @@ export function fromTuple(
   legend: Legend = workerLegend,
 ): WorkerRecord {
   const [place, seenMs, namedMs, stoppedMs, activeMs, flags, ...more] = tuple;
-  const [wakeMs, owner, known, move, decision, mask, ...changed] = more;
+  const [wakeMs, owner, known, move, decision, usage, mask, ...changed] = more;
   const worker = createWorkerContext({ fleet: name, worker: id, atMs: activeMs + seenMs }) as Record<string, unknown>;
   let rest = mask;
   let next = 0;
@@ -90,6 +93,7 @@ export function fromTuple(
     rest = Math.floor(rest / 2);
   }
   if (decision !== null && template !== null) worker['lastDecision'] = joinDecision(id, decision, template, seenMs);
+  worker['usage'] = toUsage(usage, seenMs);
   if (attempt !== null) worker['attempt'] = attempt;
   const { states } = legend;
   const state = states[place % states.length] as string;
@@ -139,4 +143,32 @@ function fromStep({ title, status, step, task }: Step): StepTuple {
 function toStep([title, status, step, task]: StepTuple): Step {
   if (step == null) return task === undefined ? { title, status } : { title, status, task };
   return task === undefined ? { title, status, step } : { title, status, step, task };
+}
+
+/** Of the session, then of the prompt where it differs; each with where it stood when it was granted, if it was. */
+type UsageTuple = readonly [session: PeriodTuple, prompt?: PeriodTuple];
+type PeriodTuple = readonly number[];
+
+const fromUsage = ({ session, prompt }: WorkerUsage, seenMs: number): UsageTuple =>
+  session === prompt ? [fromPeriod(session, seenMs)] : [fromPeriod(session, seenMs), fromPeriod(prompt, seenMs)];
+
+function toUsage([first, second]: UsageTuple, seenMs: number): WorkerUsage {
+  const session = toPeriod(first, seenMs);
+  return { session, prompt: second === undefined ? session : toPeriod(second, seenMs) };
+}
+
+function fromPeriod({ tokens, nanoUsd, turns, sinceMs, granted }: Period, seenMs: number): PeriodTuple {
+  const own = [tokens, nanoUsd, turns, sinceMs - seenMs];
+  return granted === null ? own : [...own, granted.tokens, granted.nanoUsd, granted.turns, granted.atMs - seenMs];
+}
+
+function toPeriod([tokens = 0, nanoUsd = 0, turns = 0, since = 0, ...at]: PeriodTuple, seenMs: number): Period {
+  const [grantedTokens = 0, grantedNanoUsd = 0, grantedTurns = 0, grantedAt] = at;
+  return {
+    ...{ tokens, nanoUsd, turns, sinceMs: since + seenMs },
+    granted:
+      grantedAt === undefined
+        ? null
+        : { tokens: grantedTokens, nanoUsd: grantedNanoUsd, turns: grantedTurns, atMs: grantedAt + seenMs },
+  };
 }

@@ -45,7 +45,7 @@ describe('a right file', () => {
         tls: null,
         tokens: [],
         replica: null,
-        policySet: { policies: new Map(), assign: [], releaseAfterMs: null, forgetMs: 604_800_000 },
+        policySet: { policies: new Map(), assign: [], budget: null, releaseAfterMs: null, forgetMs: 604_800_000 },
         policyForm: null,
         roots: ['/srv/app'],
         concurrency: 8,

@@ -54,7 +54,15 @@ describe('guards', () => {
 
   test.each(tables)('%s gives every cause that a guard has', (_path, rows) => {
     const known = new Set<string>(causes);
-    const options = new Set(['onCap: escalate', 'onCap', 'onError', 'onError: allow', 'skip']);
+    const options = new Set([
+      'onBudget: escalate',
+      'onBudget',
+      'onCap: escalate',
+      'onCap',
+      'onError',
+      'onError: allow',
+      'skip',
+    ]);
     const given = column(rows, 3).filter((span) => !options.has(span));
     expect(given.filter((cause) => !known.has(cause))).toEqual([]);
     // An attempt is superseded by the next, and unknown is an adapter's word: no guard gives them.

@@ -53,7 +53,7 @@ async function start({
     logger: pino({ level: 'silent' }),
     metrics: {
       ...{ folded: onFolded, decided: () => {}, refused: () => {}, dead: () => {} },
-      ...{ policyConflict: () => {}, hookRan: () => {} },
+      ...{ policyConflict: () => {}, hookRan: () => {}, used: () => {} },
     },
     clock: () => scene.clockMs,
     newId: () => `id${++id}`,

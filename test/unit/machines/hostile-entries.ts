@@ -126,6 +126,10 @@ const arbitraries: {
     'limit.reached': fc.record({ scope: text(60_000) }),
     'limit.cleared': fc.record({ scope: text(60_000) }),
     'budget.exhausted': empty,
+    'usage.reported': fc.record(
+      { input: fc.double({ min: 0, noNaN: true }), usd: fc.double({ min: 0, noNaN: true }), model: text(1_024) },
+      { requiredKeys: [] },
+    ),
     'stop.attempted': attempted,
     'session.ended': empty,
   },

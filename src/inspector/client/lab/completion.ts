@@ -6,7 +6,7 @@ const keyPlace = /(?:^\s*(?:- +)*|[{,] *)([\w-]*)$/;
 const valuePlace = /([\w-]+): +([\w-]*)$/;
 
 /** Other parts of stopgate.yaml have no say in a comparison. */
-const topLevel: ReadonlySet<string> = new Set(['policies', 'strict', 'assign', 'releaseAfter', 'forget']);
+const topLevel: ReadonlySet<string> = new Set(['policies', 'strict', 'assign', 'budget', 'releaseAfter', 'forget']);
 
 export const completeFrom =
   (root: Schema) =>

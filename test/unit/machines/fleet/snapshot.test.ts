@@ -124,8 +124,8 @@ function withReversedLegend(text: string): string {
     const [place, move, mask, changed] = [
       tuple[0] as number,
       tuple[9] as Parameters<typeof moved>[0] | null,
-      tuple[11] as number,
-      tuple.slice(12),
+      tuple[12] as number,
+      tuple.slice(13),
     ];
     const flags = tuple[5] as number;
     const presenceFrom = (flags >> 3) & 3;
@@ -138,7 +138,7 @@ function withReversedLegend(text: string): string {
       (flags & ~24) + (presenceFrom === 0 ? 0 : presences.length + 1 - presenceFrom) * 8,
       ...tuple.slice(6, 9),
       move === null ? null : moved(move),
-      tuple[10],
+      ...tuple.slice(10, 12),
       bits.reduce((sum, bit, index) => sum + bit * 2 ** (fields.length - 1 - index), 0),
       ...changed.toReversed(),
       ...limitEnded,

@@ -25,7 +25,7 @@ function scopeOf({ worker = {}, policy = {}, fields = {}, facts = {} }: Given): 
   const attempt = createAttempt(context, {
     ...{ type: 'stop.attempted', attempt: 'a1', seq: 7, fields },
     inForce: { name: 'default', seq: 1, notes: [], policy: policies.get('default') ?? builtInPolicy },
-    facts: { nowMs: 60_000, limited: false, queue: 'main', pendingTasks: 0, tasks: [], ...facts },
+    facts: { nowMs: 60_000, limited: false, queue: 'main', pendingTasks: 0, tasks: [], day: null, ...facts },
   });
   const scope: GuardScope = { worker: context, attempt, resultOf: (guard) => guards[guard](scope) };
   return scope;
@@ -33,7 +33,8 @@ function scopeOf({ worker = {}, policy = {}, fields = {}, facts = {} }: Given): 
 
 const persistence = { persistence: 'default' };
 const hook = { hook: 'H', enabled: true, form: { type: 'tdd' }, metadata: null } as const;
-const task = { task: 'T-1', hooks: [hook], iteration: null, phase: null };
+const used = (tokens: number, nanoUsd = 0) => ({ tokens, nanoUsd, turns: 1, sinceMs: 0, granted: null });
+const task = { task: 'T-1', hooks: [hook], iteration: null, phase: null, usage: used(0) };
 const planned = { checks: [{ plan: {} }] };
 const open = { plan: [{ title: 'a', status: 'pending' }] };
 const blockedTwice = { ...open, failureStreak: { reason: '1 of 1 plan steps remain: a', count: 2 } };
@@ -45,6 +46,39 @@ const rows: readonly (Given & { readonly guard: GuardName; readonly gives: strin
   { guard: 'bypass', gives: 'pass' },
   { guard: 'bypass', fields: { stopReason: 'user_interrupt' }, gives: 'allow complete bypassed' },
   { guard: 'bypass', worker: { budgetExhausted: true }, gives: 'allow complete bypassed' },
+  {
+    ...{ guard: 'bypass', policy: { budget: { tokens: 10 } }, gives: 'pass' },
+    worker: { usage: { session: used(9), prompt: used(9) } },
+  },
+  {
+    ...{ guard: 'bypass', policy: { budget: { tokens: 10 } }, gives: 'allow complete bypassed' },
+    worker: { usage: { session: used(10), prompt: used(0) } },
+  },
+  {
+    ...{ guard: 'bypass', policy: { budget: { tokens: 10, per: 'prompt' } }, gives: 'pass' },
+    worker: { usage: { session: used(10), prompt: used(0) } },
+  },
+  {
+    ...{ guard: 'bypass', policy: { budget: { usd: 0.3 }, onBudget: 'escalate' }, gives: 'allow escalate budget' },
+    worker: { usage: { session: used(0, 300_000_000), prompt: used(0) } },
+  },
+  {
+    guard: 'bypass',
+    policy: { budget: { turns: 1 } },
+    worker: { usage: { session: used(0), prompt: used(0) } },
+    gives: 'pass',
+  },
+  { guard: 'bypass', policy: { budget: { time: '1m' } }, gives: 'allow complete bypassed' },
+  { guard: 'bypass', policy: { budget: { time: '61s' } }, gives: 'pass' },
+  { guard: 'bypass', policy: { budget: { tokens: 1, per: 'task' } }, gives: 'pass' },
+  {
+    ...{ guard: 'bypass', policy: { budget: { tokens: 1, per: 'task' } }, gives: 'allow complete bypassed' },
+    facts: { tasks: [{ ...task, usage: used(1) }] },
+  },
+  {
+    ...{ guard: 'bypass', gives: 'allow complete bypassed' },
+    facts: { day: { budget: { tokens: 5 }, used: { tokens: 5, nanoUsd: 0 } } },
+  },
   { guard: 'limited', gives: 'pass' },
   { guard: 'limited', facts: { limited: true }, gives: 'allow continue limited' },
   { guard: 'waiting', gives: 'pass' },

@@ -1,0 +1,53 @@
+/**
+ * What a fleet uses: `usage.reported` counts for its worker, for the task that the worker claimed last, and for the day of
+ * the whole fleet (protocol.md §3). It is no activity: nobody becomes present by it, and no state changes.
+ */
+import type { OwnWorkerEntry, WorkerEntry } from '../entries/index.ts';
+import type { DayUsage } from '../policy/budget.ts';
+import { addUse, countedOf, grantPeriod, type Period, unusedPeriod, useOf } from '../values/usage.ts';
+import { type Fleet, placeOf, type WorkerRecord } from './fleet.ts';
+import { stepTask } from './tasks.ts';
+import { eventOf, stepWorker } from './workers.ts';
+
+const dayMs = 86_400_000;
+
+/** Of the day in UTC in which `nowMs` is; nothing, if nobody has reported anything since it began. */
+function dayOf({ day }: Fleet, nowMs: number): Period {
+  const sinceMs = nowMs - (nowMs % dayMs);
+  return day.sinceMs === sinceMs ? day : { ...unusedPeriod, sinceMs };
+}
+
+/** The budget of the day and what counts towards it; null: the fleet has none. */
+export function dayUsageOf(fleet: Fleet, nowMs = fleet.nowMs): DayUsage | null {
+  const { budget } = fleet.policies;
+  return budget === null ? null : { budget, used: countedOf(dayOf(fleet, nowMs)) };
+}
+
+type Reported = Extract<WorkerEntry, { type: 'usage.reported' }>;
+
+export function addUsage(fleet: Fleet, record: WorkerRecord, entry: Reported): void {
+  const { tasks } = record.snapshot.context.worker;
+  const task = tasks.at(-1);
+  stepWorker(fleet, record, eventOf(fleet, entry));
+  if (task !== undefined) stepTask(fleet, task, { type: entry.type, data: entry.data, ...placeOf(fleet) });
+  fleet.day = addUse(dayOf(fleet, fleet.nowMs), useOf(entry.data));
+  fleet.outcomes.push({ kind: 'used', worker: entry.id, report: entry.data });
+}
+
+/** A person resumes a worker whose budget was used up: the same budget counts from here once more. To be called before. */
+export function grantBudget(
+  fleet: Fleet,
+  record: WorkerRecord,
+  { id, data }: Extract<OwnWorkerEntry, { type: 'escalation.resolved' }>,
+): void {
+  const { escalation } = record.snapshot.context.worker;
+  if (data.verdict !== 'resume' || escalation === null) return;
+  if (escalation.budget === 'day') fleet.day = grantPeriod(dayOf(fleet, fleet.nowMs), fleet.nowMs);
+  if (escalation.budget !== 'task') return;
+  // Its worker is told to go on with it: it may claim it again at once.
+  for (const { entity, id: task } of fleet.escalated.values()) {
+    const its = entity === 'task' ? fleet.tasks.get(task)?.snapshot.context.escalation : null;
+    if (its?.worker === id && its.since === escalation.since)
+      stepTask(fleet, task, { type: 'budget.granted', ...placeOf(fleet) });
+  }
+}

@@ -1,0 +1,109 @@
+/** Budgets: how much an agent may use before its stops are no longer judged (protocol.md §8). */
+import { z } from 'zod';
+import { formatDuration } from '../values/duration.ts';
+import { durationSchema } from '../values/schemas.ts';
+import { countedOf, type Period, type Used, usdOf, type WorkerUsage } from '../values/usage.ts';
+import type { ObjectMaker } from './object-maker.ts';
+
+/** Null: no limit. `per`: since when it counts. */
+export type Budget = {
+  readonly tokens: number | null;
+  readonly usd: number | null;
+  readonly turns: number | null;
+  readonly timeMs: number | null;
+  readonly per: 'session' | 'prompt' | 'task';
+};
+/** Of all workers of a fleet together, on one day in UTC by the log's time. */
+export type DayBudget = { readonly tokens?: number | null; readonly usd?: number | null };
+
+const tokens = z.int().nonnegative().optional().describe('input, output and what is written to the cache');
+const usd = z.number().nonnegative().optional();
+
+export const createBudgetForm = (object: ObjectMaker) =>
+  object({
+    tokens,
+    usd,
+    turns: z.int().nonnegative().optional().describe('attempts to stop, before this one'),
+    time: durationSchema.optional().describe('since the registration, the prompt or the claim'),
+    per: z.enum(['session', 'prompt', 'task']).optional(),
+  });
+
+export const createDayBudgetForm = (object: ObjectMaker) => object({ tokens, usd, per: z.literal('day').optional() });
+
+export function normalizeBudget(form: z.infer<ReturnType<typeof createBudgetForm>> | null | undefined): Budget | null {
+  if (form === null || form === undefined) return null;
+  return {
+    ...{ tokens: form.tokens ?? null, usd: form.usd ?? null },
+    ...{ turns: form.turns ?? null, timeMs: form.time ?? null, per: form.per ?? 'session' },
+  };
+}
+
+export function normalizeDayBudget(
+  form: z.infer<ReturnType<typeof createDayBudgetForm>> | null | undefined,
+): DayBudget | null {
+  return form === null || form === undefined ? null : { tokens: form.tokens ?? null, usd: form.usd ?? null };
+}
+
+const periods = ['session', 'prompt', 'task', 'day'] as const;
+export type BudgetPeriod = (typeof periods)[number];
+export const isBudgetPeriod = (text: unknown): text is BudgetPeriod => (periods as readonly unknown[]).includes(text);
+
+/** One limit of a budget, and how much of it is used. `used` and `limit`: tokens, dollars, turns or milliseconds. */
+export type BudgetLine = {
+  readonly per: BudgetPeriod;
+  readonly kind: 'tokens' | 'usd' | 'turns' | 'time';
+  readonly used: number;
+  readonly limit: number;
+};
+
+/** What a task has used, and since when its worker holds it. */
+export type TaskUsage = Period;
+/** What the fleet has used on this day, since a person granted its budget once more if one did. */
+export type DayUsage = { readonly budget: DayBudget; readonly used: Pick<Used, 'tokens' | 'nanoUsd'> };
+
+/**
+ * The limits that hold for a worker, those of its policy first.
+ * @param task of the task claimed last; null: without a task a budget per task does not hold
+ */
+export function budgetLines(
+  { budget }: { readonly budget: Budget | null },
+  usage: WorkerUsage,
+  task: TaskUsage | null,
+  day: DayUsage | null,
+  nowMs: number,
+): readonly BudgetLine[] {
+  const lines: BudgetLine[] = [];
+  const period = budget === null ? null : budget.per === 'task' ? task : usage[budget.per];
+  if (budget !== null && period !== null) {
+    const { per } = budget;
+    const used = countedOf(period);
+    if (budget.tokens !== null) lines.push({ per, kind: 'tokens', used: used.tokens, limit: budget.tokens });
+    if (budget.usd !== null) lines.push({ per, kind: 'usd', used: usdOf(used.nanoUsd), limit: budget.usd });
+    if (budget.turns !== null) lines.push({ per, kind: 'turns', used: used.turns, limit: budget.turns });
+    if (budget.timeMs !== null) {
+      const sinceMs = Math.max(period.sinceMs, period.granted?.atMs ?? 0);
+      lines.push({ per, kind: 'time', used: Math.max(0, nowMs - sinceMs), limit: budget.timeMs });
+    }
+  }
+  if (day !== null) {
+    const { budget: ofDay, used } = day;
+    if (ofDay.tokens != null) lines.push({ per: 'day', kind: 'tokens', used: used.tokens, limit: ofDay.tokens });
+    if (ofDay.usd != null) lines.push({ per: 'day', kind: 'usd', used: usdOf(used.nanoUsd), limit: ofDay.usd });
+  }
+  return lines;
+}
+
+/** The first that is used up: its sum has reached it. */
+export const usedUp = (lines: readonly BudgetLine[]): BudgetLine | null =>
+  lines.find(({ used, limit }) => used >= limit) ?? null;
+
+/** `usd 10.02 of 10`, `time 12m of 10m`. */
+export const describeLine = ({ kind, used, limit }: BudgetLine): string =>
+  `${kind} ${amountText(kind, used)} of ${amountText(kind, limit)}`;
+
+/** Dollars as a decimal number, however small. */
+function amountText(kind: BudgetLine['kind'], amount: number): string {
+  if (kind === 'time') return formatDuration(amount);
+  const text = String(amount);
+  return kind === 'usd' && text.includes('e-') ? amount.toFixed(9).replace(/\.?0+$/, '') : text;
+}

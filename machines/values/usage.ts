@@ -1,0 +1,84 @@
+/**
+ * What agents use: tokens, money and turns, as sums that only grow (protocol.md §3). Money is kept in whole
+ * billionths of a dollar, so that a thousand reports of 0.1 are 100 exactly, on every replica.
+ */
+
+/** Increments, as `usage.reported` has them. */
+export type UsageReport = {
+  readonly input?: number | undefined;
+  readonly output?: number | undefined;
+  readonly cacheRead?: number | undefined;
+  readonly cacheWrite?: number | undefined;
+  readonly usd?: number | undefined;
+  readonly model?: string | undefined;
+};
+
+/** `turns`: attempts to stop. */
+export type Used = { readonly tokens: number; readonly nanoUsd: number; readonly turns: number };
+
+/** What was used since `sinceMs`. `granted`: where it stood when a person granted its budget once more; null: never. */
+export type Period = Used & { readonly sinceMs: number; readonly granted: Grant | null };
+type Grant = Used & { readonly atMs: number };
+
+/** Of a worker: since its session and since its last prompt began. */
+export type WorkerUsage = { readonly session: Period; readonly prompt: Period };
+
+export const unused: Used = Object.freeze({ tokens: 0, nanoUsd: 0, turns: 0 });
+
+/** Of a task that nobody has claimed yet. */
+export const unusedPeriod: Period = Object.freeze({ ...unused, sinceMs: 0, granted: null });
+
+export const beginPeriod = (sinceMs: number): Period => ({ tokens: 0, nanoUsd: 0, turns: 0, sinceMs, granted: null });
+
+export function beginUsage(sinceMs: number): WorkerUsage {
+  const period = beginPeriod(sinceMs);
+  return { session: period, prompt: period };
+}
+
+const nanosPerUsd = 1_000_000_000;
+
+/** Whoever may publish may report any number: sums stay where integers are exact, nine million dollars and more. */
+const capped = (sum: number): number => Math.min(sum, Number.MAX_SAFE_INTEGER);
+
+/** What is read from a cache costs a tenth and is no new work: it is no token of a budget. */
+export const tokensOf = ({ input = 0, output = 0, cacheWrite = 0 }: UsageReport): number =>
+  capped(input + output + cacheWrite);
+
+const nanoUsdOf = (usd: number): number => capped(Math.round(usd * nanosPerUsd));
+/** The double next to the decimal number that was added up. */
+export const usdOf = (nanoUsd: number): number => nanoUsd / nanosPerUsd;
+
+export const addUse = <Sum extends Used>(sum: Sum, more: Used): Sum => ({
+  ...sum,
+  tokens: capped(sum.tokens + more.tokens),
+  nanoUsd: capped(sum.nanoUsd + more.nanoUsd),
+  turns: sum.turns + more.turns,
+});
+
+export const oneTurn: Used = Object.freeze({ tokens: 0, nanoUsd: 0, turns: 1 });
+export const useOf = (report: UsageReport): Used => ({
+  tokens: tokensOf(report),
+  nanoUsd: nanoUsdOf(report.usd ?? 0),
+  turns: 0,
+});
+
+export const addToBoth = ({ session, prompt }: WorkerUsage, more: Used): WorkerUsage => {
+  const added = addUse(session, more);
+  return { session: added, prompt: prompt === session ? added : addUse(prompt, more) };
+};
+
+/** Its budget counts from here once more. */
+export const grantPeriod = <Sum extends Used>(sum: Sum, atMs: number): Sum & { readonly granted: Grant } => ({
+  ...sum,
+  granted: { tokens: sum.tokens, nanoUsd: sum.nanoUsd, turns: sum.turns, atMs },
+});
+
+/** What counts towards a budget: since the period began, or since it was granted once more. */
+export const countedOf = ({ tokens, nanoUsd, turns, granted }: Used & Pick<Period, 'granted'>): Used =>
+  granted === null
+    ? { tokens, nanoUsd, turns }
+    : { tokens: tokens - granted.tokens, nanoUsd: nanoUsd - granted.nanoUsd, turns: turns - granted.turns };
+
+/** As views show it. */
+export type UsageView = { readonly tokens: number; readonly usd: number; readonly turns: number };
+export const viewUsage = ({ tokens, nanoUsd, turns }: Used): UsageView => ({ tokens, usd: usdOf(nanoUsd), turns });
