@@ -11,7 +11,7 @@ import { canBeAlone, type Day, dayTimeoutMs, live, notInPages, on, own, started 
 const install = 'npm install /path/to/this/folder/dist/packages/stopgate-0.1.0.tgz';
 const doctor = 'npx stopgate doctor claude';
 const processes = `ps -eo comm= | grep -vxE 'bash|ps|grep'`;
-/** The console under "Two minutes". */
+/** The console under "Try it". */
 const [shown] = readPage('README.md').fences.filter(({ lang }) => lang === 'console');
 const minutes = readConsole(shown?.text ?? '', shown?.line ?? 0);
 const inForce = 'until curl -fsS http://127.0.0.1:4280/api/main/policy | grep -q plan; do sleep 0.1; done';
