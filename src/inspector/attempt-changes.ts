@@ -4,7 +4,7 @@ import { checksNotRun } from '../../machines/replay/standing.ts';
 import { type DiffLine, diffLines, type LineChange } from '../line-diff.ts';
 import type { AttemptRecord } from './messages.ts';
 
-export type Changes = {
+type Changes = {
   readonly answer: readonly [before: string, after: string] | null;
   /**
    * The messages of checks: lines that are new and lines that are gone; with the sign ' ', checks that only one of the two
@@ -110,3 +110,24 @@ const linesOf = (text: string | null): string[] =>
 
 const changedLines = (before: readonly string[], after: readonly string[]): LineChange[] =>
   diffLines(before, after).filter((line): line is LineChange => line.sign !== ' ');
+
+// What an agent was told beyond what stands above: most of a prompt repeats the reason and the findings.
+
+/** The lines of the prompt that are neither in the reason nor in what the checks found. */
+export function toldBeyond({ nextPrompt, reason, feedback }: Decision): string {
+  const found = feedback.flatMap(({ check, message, details }) => [
+    ...[check, message],
+    typeof details === 'string' ? details : JSON.stringify(details ?? ''),
+  ]);
+  const known = [reason, ...found].join('\n');
+  const isNew = (line: string) => {
+    const text = line.replace(/^[-*•\s]+/, '').trim();
+    return text === '' || (!known.includes(text) && !text.includes(reason));
+  };
+  return (nextPrompt ?? '')
+    .split('\n')
+    .filter(isNew)
+    .join('\n')
+    .replaceAll(/\n{3,}/g, '\n\n')
+    .trim();
+}

@@ -6,10 +6,9 @@ import { readAttempts } from './attempts.ts';
 import { type CurrentPolicies, readCurrentPolicies } from './current-policies.ts';
 import { createHistory, type History } from './history/history.ts';
 import type { HistorySource } from './history/work.ts';
-import { type IncidentFile, readIncident } from './incident.ts';
+import { type IncidentFile, readIncident, readReplayLines } from './incident.ts';
 import { createLive, type Live } from './live/live.ts';
 import type { AttemptRecord, TimelineEntry, TimelinePage, Topic } from './messages.ts';
-import { readReplayLines } from './replay-lines.ts';
 import { createFeed, type Feed } from './stately/feed.ts';
 import { readEntryAt, readTimeline } from './timeline.ts';
 

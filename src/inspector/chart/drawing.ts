@@ -32,3 +32,132 @@ export type Outline = {
   readonly lines: readonly ChartEdge['points'][];
 };
 export type Outlines = { readonly worker: Outline; readonly task: Outline };
+
+/** A chart drawn by its outline: the same states and edges, in less room. Pure. */
+type Points = ChartEdge['points'];
+
+/** Labels stand on the middle of the longest part of their line; only a few of them are shown at a time. */
+export function drawOutline(drawing: ChartDrawing, { width, height, areas, lines }: Outline): ChartDrawing {
+  const within = (middle: number, length: number, whole: number) =>
+    Math.max(0, Math.min(whole - length, middle - length / 2));
+  return {
+    ...{ id: drawing.id, width, height },
+    boxes: drawing.boxes.map((box, at) => ({ ...box, ...areas[at] })),
+    edges: drawing.edges.map((edge, at) => {
+      const points = lines[at] ?? [];
+      const [x, y] = middleOf(points);
+      const { label } = edge;
+      return {
+        ...{ ...edge, points },
+        label: { ...label, x: within(x, label.width, width), y: within(y, label.height, height) },
+      };
+    }),
+    everywhere: { x: 0, y: 0, width: 0, height: 0, lines: [] },
+  };
+}
+
+function middleOf(points: Points): readonly [number, number] {
+  let longest = -1;
+  let middle: readonly [number, number] = [0, 0];
+  for (const [at, [x, y]] of points.entries()) {
+    const next = points[at + 1];
+    if (next === undefined) break;
+    const length = Math.hypot(next[0] - x, next[1] - y);
+    if (length > longest) [longest, middle] = [length, [(x + next[0]) / 2, (y + next[1]) / 2]];
+  }
+  return middle;
+}
+
+// Which edge a transition took. Only its first and last state are known; `always` may have led through others.
+
+/** `from` and `to`: names of states. `guard`: of the latest decision, where it is known. */
+export type TakenTransition = {
+  readonly from: string;
+  readonly to: string;
+  readonly event: string;
+  readonly guard?: string | null | undefined;
+};
+
+/** The last edge that was taken. Null: the chart has none for it. */
+export function edgeTaken({ edges, boxes }: ChartDrawing, { from, to, event }: TakenTransition): ChartEdge | null {
+  const idOf = (name: string) => boxes.find((box) => box.name === name && box.kind !== 'region')?.id ?? '';
+  const [start, end] = [idOf(from), idOf(to)];
+  const first = edges.filter((edge) => edge.from === start && edge.transitions.some((it) => it.event === event));
+  const direct = first.find((edge) => edge.to === end && end !== start);
+  if (direct !== undefined) return direct;
+  const isAlwaysToEnd = (edge: ChartEdge) => edge.to === end && edge.transitions.some(({ kind }) => kind === 'always');
+  for (const edge of first) {
+    const next = edges.find((it) => it.from === (edge.to ?? start) && isAlwaysToEnd(it));
+    if (next !== undefined) return next;
+  }
+  return first.find((edge) => (edge.to ?? start) === end) ?? null;
+}
+
+/** Why an edge was taken: the event, or the guard that decided; all guards that may have, where it is not known which. */
+export function reasonTaken({ transitions }: ChartEdge, { event, guard }: TakenTransition): string {
+  const ofEvent = transitions.filter((it) => it.event === event);
+  const ofGuard = transitions.filter((it) => it.kind === 'always' && it.guard === guard);
+  const found = [ofEvent, ofGuard].find(({ length }) => length > 0) ?? transitions.filter((it) => it.kind === 'always');
+  const texts = found.map((it) => [it.event, it.guard === null ? '' : `[${it.guard}]`].filter(Boolean).join(' '));
+  return [...new Set(texts)].filter(Boolean).join(' or ');
+}
+
+/** What part of a drawing is shown: in units of the drawing, at `scale` pixels each. */
+export type View = { readonly x: number; readonly y: number; readonly scale: number };
+export type Size = { readonly width: number; readonly height: number };
+type Point = { readonly x: number; readonly y: number };
+
+export const scales = { min: 0.2, max: 3 } as const;
+const fitScaleMax = 1;
+/** Where the whole does not fit: labels of 10 px. */
+export const readableScale = 0.85;
+
+/** The whole drawing; where that would be smaller than `scaleMin`, the surroundings of `around`. */
+export function fitView(drawing: ChartDrawing, room: Size, around: Area | undefined, scaleMin: number): View {
+  const scale = fitScale(drawing, room);
+  if (fitsWhole(drawing, room, scaleMin)) return centred(drawing, room, scale, { x: 0, y: 0, ...sizeOf(drawing) });
+  return centred(drawing, room, readableScale, around ?? drawing.boxes[0] ?? { x: 0, y: 0, width: 0, height: 0 });
+}
+
+/** Whether the whole drawing can be seen at `scaleMin` or more. */
+export const fitsWhole = (drawing: Size, room: Size, scaleMin: number): boolean => fitScale(drawing, room) >= scaleMin;
+const fitScale = (drawing: Size, room: Size): number =>
+  Math.min(room.width / drawing.width, room.height / drawing.height, fitScaleMax);
+
+const sizeOf = ({ width, height }: Size): Size => ({ width, height });
+
+/** `area` in the middle, but no empty room where there is more to see. */
+function centred(drawing: Size, room: Size, scale: number, area: Area): View {
+  const place = (at: number, length: number, whole: number, shown: number) => {
+    const middle = at + length / 2 - shown / 2;
+    return whole <= shown ? (whole - shown) / 2 : Math.max(0, Math.min(whole - shown, middle));
+  };
+  return {
+    x: place(area.x, area.width, drawing.width, room.width / scale),
+    y: place(area.y, area.height, drawing.height, room.height / scale),
+    scale,
+  };
+}
+
+/** @param at the point of the room, in pixels, that stays where it is */
+export function zoomAbout(view: View, factor: number, at: Point): View {
+  const scale = Math.min(scales.max, Math.max(scales.min, view.scale * factor));
+  return { x: view.x + at.x / view.scale - at.x / scale, y: view.y + at.y / view.scale - at.y / scale, scale };
+}
+
+export const panBy = (view: View, dx: number, dy: number): View => ({
+  ...view,
+  x: view.x - dx / view.scale,
+  y: view.y - dy / view.scale,
+});
+
+/** Moved as little as needed for `area` to be seen. */
+export function showArea(view: View, room: Size, { x, y, width, height }: Area): View {
+  const shift = (at: number, length: number, from: number, shown: number) =>
+    at < from ? at - 8 : at + length > from + shown ? at + length - shown + 8 : from;
+  return {
+    ...view,
+    x: shift(x, width, view.x, room.width / view.scale),
+    y: shift(y, height, view.y, room.height / view.scale),
+  };
+}

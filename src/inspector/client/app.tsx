@@ -1,28 +1,67 @@
 /** The page: a list on one side, the selected actor on the other. */
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { workerStates } from '../../../machines/values/states.ts';
 import { TaskPanel } from './actor/task-panel.tsx';
 import { WorkerPanel } from './actor/worker-panel.tsx';
 import { fleet, locked } from './data/api.ts';
 import { connection, connectionProblem, liveFleet } from './data/connection.ts';
+import type { FleetStore } from './data/fleet-store.ts';
 import { isPast, pastProblem, shownFleet } from './data/past.ts';
 import { Header } from './header.tsx';
-import { HelpDialog } from './help-dialog.tsx';
 import { Inbox } from './inbox/inbox.tsx';
-import { QueueList } from './lists/queue-list.tsx';
-import { TaskList } from './lists/task-list.tsx';
+import { QueueList, TaskList } from './lists/task-list.tsx';
 import { WorkerList } from './lists/worker-list.tsx';
-import { LiveSummary } from './live-summary.tsx';
 import { Notice } from './notice.tsx';
-import { ActionNews } from './operator/action-news.tsx';
+import { actionNews } from './operator/operator-actions.ts';
 import { OperatorDialog } from './operator/operator-dialog.tsx';
 import { LockedPage, SignInDialog } from './operator/sign-in.tsx';
-import { Palette } from './palette/palette.tsx';
+import { HelpDialog } from './page-keys.tsx';
+import { Palette } from './palette.tsx';
 import { navigate, noSelection, route, selected, type View } from './route.ts';
-import { MissingEntry } from './time-travel/missing-entry.tsx';
-import { TimeTravelBar } from './time-travel/time-travel-bar.tsx';
-import { createLazy } from './ui/lazy.tsx';
-import { Link } from './ui/link.tsx';
+import { MissingEntry, TimeTravelBar } from './time-travel/time-travel-bar.tsx';
+import { createLazy, Link } from './ui/controls.tsx';
+import { plural } from './ui/format.ts';
 import { Name } from './ui/text.tsx';
+
+/** The fleet in one sentence for screen readers: updated at most every five seconds, and announced only if it changed. */
+const intervalMs = 5_000;
+
+function LiveSummary({ store }: { store: FleetStore }) {
+  const [text, setText] = useState('');
+  useEffect(() => {
+    const timer = setInterval(() => {
+      const parts = workerStates
+        .map((state, index) => `${store.workerCounts[index]} ${state}`)
+        .filter((it) => !it.startsWith('0 '));
+      setText(`${plural(store.workers.size, 'worker')}${parts.length > 0 ? `: ${parts.join(', ')}` : ''}`);
+    }, intervalMs);
+    return () => clearInterval(timer);
+  }, [store]);
+  return (
+    <p class="sr-only" aria-live="polite">
+      {text}
+    </p>
+  );
+}
+
+/** What an operator's action came to, for a few seconds: the actor itself may be out of sight by then. */
+const shownMs = 6_000;
+
+function ActionNews() {
+  const news = actionNews.value;
+  useEffect(() => {
+    if (news === null) return;
+    const timer = setTimeout(() => {
+      actionNews.value = null;
+    }, shownMs);
+    return () => clearTimeout(timer);
+  }, [news]);
+  return (
+    <p class={news === null ? 'news sr-only' : 'news'} role="status" data-problem={news?.isProblem || undefined}>
+      {news?.text}
+    </p>
+  );
+}
 
 /** With its editor: more than all the rest. */
 const History = createLazy(

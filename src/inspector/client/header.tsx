@@ -11,15 +11,32 @@ import {
   serviceFault,
   tick,
 } from './data/connection.ts';
-import { isPast } from './data/past.ts';
+import { enterPast, isPast, leavePast, prepareForPast } from './data/past.ts';
 import { inboxSize } from './inbox/waiting.ts';
 import { requestSignIn } from './operator/sign-in.tsx';
-import { openPalette } from './palette/palette.tsx';
+import { openPalette } from './palette.tsx';
 import { noSelection, type Route, route, type View } from './route.ts';
-import { TimeTravelButton } from './time-travel/time-travel-button.tsx';
+import { Icon, Link } from './ui/controls.tsx';
 import { count, duration } from './ui/format.ts';
-import { Icon } from './ui/icon.tsx';
-import { Link } from './ui/link.tsx';
+
+/** Enters time travel at the newest entry, and leaves it. */
+function TimeTravelButton() {
+  const isOn = route.value.at !== null;
+  return (
+    <button
+      type="button"
+      class="iconic"
+      title={isOn ? 'Back to live' : 'Time travel'}
+      disabled={fleet.value === ''}
+      aria-pressed={isOn}
+      onPointerEnter={() => isOn || prepareForPast()}
+      onClick={() => (isOn ? leavePast() : void enterPast())}
+    >
+      <Icon path="M8 1.8a6.2 6.2 0 1 0 0 12.4a6.2 6.2 0 1 0 0-12.4M8 4.5V8l2.5 1.6" />
+      <span>{isOn ? 'Back to live' : 'Time travel'}</span>
+    </button>
+  );
+}
 
 const titles: Readonly<Record<View, string>> = {
   workers: 'Workers',

@@ -1,17 +1,47 @@
 /** Starts the inspector's page. */
+import { effect } from '@preact/signals';
 import { render } from 'preact';
 import { App } from './app.tsx';
-import { startClicks } from './clicks.ts';
 import { startConnection } from './data/connection.ts';
 import { startOutline } from './data/outline.ts';
 import { startPast } from './data/past.ts';
 import { inboxKeys, startInbox } from './inbox/inbox-keys.ts';
+import { inboxSize } from './inbox/waiting.ts';
 import { startKeys } from './keys.ts';
 import { startListing } from './lists/listed-ids.ts';
 import { renderByFrames } from './measure.ts';
-import { pageKeys } from './page-keys.ts';
-import { startTitle } from './title.ts';
+import { pageKeys } from './page-keys.tsx';
 import './styles/index.css';
+
+// Clicks that are not meant: the second of a double-click, where the button under it may be the next item's by then.
+
+/** Buttons that act, on an actor or in a dialog. What is folded or sorted may be clicked as often as one likes. */
+const acting = ':is(.standing, .escalation, dialog) .buttons button, .marked button';
+
+function startClicks(): void {
+  addEventListener(
+    'click',
+    (event) => {
+      if (event.detail < 2 || !(event.target instanceof Element) || event.target.closest(acting) === null) return;
+      event.preventDefault();
+      event.stopImmediatePropagation();
+    },
+    { capture: true },
+  );
+}
+
+/** How many wait for a person, in the title of the tab and on its icon, to be seen from another tab. */
+const shownMax = 99;
+
+function startTitle(): void {
+  effect(() => {
+    const count = inboxSize.value;
+    document.title = count === 0 ? 'stopgate inspector' : `(${count}) stopgate inspector`;
+    const icon = document.querySelector<HTMLLinkElement>('link[rel="icon"]');
+    // Drawn by the service: the page's policy allows no images made here.
+    if (icon !== null) icon.href = count === 0 ? '/favicon.ico' : `/icon/${Math.min(count, shownMax)}.svg`;
+  });
+}
 
 renderByFrames();
 startListing();

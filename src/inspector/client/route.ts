@@ -1,7 +1,8 @@
 /** The route: what the page shows, all of it in the address, so that it can be shared, reloaded and gone back to. */
 import { computed, signal } from '@preact/signals';
+import type { State } from '../../../machines/index.ts';
 
-export const views = ['workers', 'inbox', 'tasks', 'queues', 'history', 'what-if'] as const;
+const views = ['workers', 'inbox', 'tasks', 'queues', 'history', 'what-if'] as const;
 export type View = (typeof views)[number];
 /** The sections of the panel. */
 export const tabs = ['why', 'timeline', 'sequence', 'chart', 'plan'] as const;
@@ -113,4 +114,13 @@ function readSeq(text: string): number | null {
 function readRange(text: string): Route['range'] {
   const [, from, to] = /^(\d{1,15})-(\d{0,15})$/.exec(text) ?? [];
   return from === undefined ? null : [Number(from), to === '' ? null : Number(to)];
+}
+
+// The filter by state, which the strip and the chart set.
+
+/** Adds a state to the filter, or removes it. */
+export function toggleState(state: State): void {
+  const picked = new Set(route.value.state === '' ? [] : route.value.state.split(','));
+  if (!picked.delete(state)) picked.add(state);
+  navigate({ state: [...picked].join(',') });
 }

@@ -10,7 +10,7 @@ import { createLogger } from '../../log.ts';
 import { openConnection } from '../../nats/connection.ts';
 import { createSnapshots, type Snapshots } from '../../nats/snapshots/snapshots.ts';
 import { openStoredLog, type StoredLog } from '../../nats/stored-log.ts';
-import { toTruncatedJson } from '../truncated-json.ts';
+import { toTruncatedJson } from '../messages.ts';
 import { createCheckpoints } from './checkpoints.ts';
 import { createLogOutline, type LogOutline } from './log-outline.ts';
 import { createOutline } from './outline.ts';

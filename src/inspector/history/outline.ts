@@ -1,7 +1,7 @@
 /** The outline of a log: what happened in it, counted in buckets of so many entries, as far as it has been folded. */
 import type { Decision } from '../../../machines/index.ts';
 import type { OutlineBucket } from '../messages.ts';
-import { type VerdictKind, verdictKindOf, verdictKinds } from '../verdict-kind.ts';
+import { type VerdictKind, verdictKindOf, verdictKinds } from '../vocabulary.ts';
 import type { Step } from './shared-fold.ts';
 
 export type Outline = {

@@ -3,7 +3,7 @@ import { formatIsoTime, viewTask, viewWorker } from '../../../machines/index.ts'
 import { AppError } from '../../errors.ts';
 import { wholeOf } from '../fleet-rows.ts';
 import type { PastActor, PastFleet, Topic } from '../messages.ts';
-import { timelineEntry } from '../timeline-entry.ts';
+import { timelineEntry } from '../timeline.ts';
 import type { Asker, PastFolds } from './past-folds.ts';
 
 /** @throws AppError input.bad: `seq` cannot be shown; actor.unknown: there was no such actor at that entry */

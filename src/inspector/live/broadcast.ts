@@ -1,14 +1,25 @@
 /** Sends the changes of a tick to all pages: the same JSON to those that keep up, everything missed to the others. */
-import { viewTask, viewWorker } from '../../../machines/index.ts';
+import { type Fleet, viewTask, viewWorker } from '../../../machines/index.ts';
 import { createGuarded } from '../../guarded.ts';
+import type { Observe } from '../../host/observers.ts';
+import type { Logger } from '../../log.ts';
 import { rowsOf, wholeOf } from '../fleet-rows.ts';
-import type { Delta, Focus, Full, Rows } from '../messages.ts';
-import { toTruncatedJson } from '../truncated-json.ts';
-import { addNames, type ChangedNames, countNames } from './changed-names.ts';
-import type { TickChanges } from './changes.ts';
-import type { RecentMoves } from './moves.ts';
+import { type Delta, type Focus, type Full, type Rows, toTruncatedJson } from '../messages.ts';
+import { addNames, type ChangedNames, countNames, type RecentMoves, type TickChanges } from './changes.ts';
 import { keepForLater, type LivePage, takeNews } from './page.ts';
-import type { LiveSource } from './source.ts';
+
+/** What the live feed needs of a replica. */
+export type LiveSource = {
+  readonly fleet: Fleet;
+  readonly logNow: () => number;
+  readonly foldedSeq: () => number;
+  /** The newest entry of the log. */
+  readonly headSeq: () => Promise<number>;
+  /** Why nothing can be decided now, or null. */
+  readonly fault: () => Error | null;
+  readonly observe: Observe;
+  readonly logger: Logger;
+};
 
 export type Broadcast = {
   send(changes: TickChanges, tick: { readonly ticks: number; readonly isBeat: boolean }): void;

@@ -6,14 +6,17 @@
 import { type Fleet, type FleetWatcher, topicOf } from '../../../machines/index.ts';
 import { createGuarded } from '../../guarded.ts';
 import type { Topic } from '../messages.ts';
-import { createBroadcast } from './broadcast.ts';
-import { addNames, countNames } from './changed-names.ts';
-import { type Changes, createChanges } from './changes.ts';
-import { createRecentMoves, type RecentMoves } from './moves.ts';
+import { createBroadcast, type LiveSource } from './broadcast.ts';
+import {
+  addNames,
+  type Changes,
+  countNames,
+  createChanges,
+  createRecentChanges,
+  createRecentMoves,
+  type RecentMoves,
+} from './changes.ts';
 import { addEntry, createPage, type LiveClient, type LivePage, newsAbout } from './page.ts';
-import { createRecentChanges } from './recent-changes.ts';
-import type { LiveSource } from './source.ts';
-
 export type Live = {
   /** `afterSeq`: what the page has already received. @returns a function that leaves */
   join(client: LiveClient, topics: readonly Topic[], afterSeq: number | null): () => void;

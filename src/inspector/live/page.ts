@@ -1,8 +1,8 @@
 /** One open page, or several that share a stream: what it has not received yet, and news about the actors that it has selected. */
 import type { LogMessage } from '../../nats/log-reader.ts';
 import type { Focus, Topic } from '../messages.ts';
-import { timelineEntry } from '../timeline-entry.ts';
-import { addNames, type ChangedNames, noNames } from './changed-names.ts';
+import { timelineEntry } from '../timeline.ts';
+import { addNames, type ChangedNames, noNames } from './changes.ts';
 
 /** `isReady` false: earlier messages are still buffered, so no more may be sent. */
 export type LiveClient = {

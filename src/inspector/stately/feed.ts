@@ -3,12 +3,116 @@
  * then its steps, ten times a second. Such inspectors are made for a handful of actors, so a connection shows at most
  * fifty. For a client that does not read, only the latest step of each actor is kept.
  */
-import type { Fleet } from '../../../machines/index.ts';
+import { type Fleet, taskMachine, workerMachine } from '../../../machines/index.ts';
 import { createGuarded } from '../../guarded.ts';
 import type { Observe } from '../../host/observers.ts';
 import type { Logger } from '../../log.ts';
-import { addStep, type Connection, type FeedClient, flush, show } from './connection.ts';
-import { type ActorRef, actorsOf, capture } from './fleet-actors.ts';
+import {
+  type Actor,
+  type ActorRef,
+  actorFrame,
+  actorsOf,
+  belongsTo,
+  type Captured,
+  capture,
+  decisionEvent,
+  decisionIn,
+  definitionOf,
+  eventFrame,
+  parentOf,
+  sessionIdOf,
+  snapshotFrame,
+} from './frames.ts';
+
+// One inspector that is connected: the actors that it sees, and the steps that it has not received yet.
+
+/** `isReady` false: earlier frames are still buffered, so no more may be sent. */
+type FeedClient = { send(frame: string): void; isReady(): boolean };
+
+type Step = { readonly event: string; readonly captured: Captured; readonly atMs: number };
+type ShownActor = { readonly actor: Actor; captured: Captured; steps: Step[]; isSent: boolean };
+type Connection = {
+  readonly client: FeedClient;
+  /** Null: the whole fleet. */
+  readonly worker: string | null;
+  /** By session id, parents before their children. */
+  readonly shown: Map<string, ShownActor>;
+};
+
+const actorsMax = 50;
+/** Steps of one actor between two ticks; of more, the latest are sent. */
+const stepsMax = 20;
+const definitions = { worker: definitionOf(workerMachine), task: definitionOf(taskMachine) };
+
+/** Shows an actor, its parents first. Without effect for one that is shown already, or when there are too many. */
+function show(fleet: Fleet, connection: Connection, ref: ActorRef): void {
+  for (const it of lineTo(fleet, connection, ref)) add(fleet, connection, it);
+}
+
+/**
+ * The actor and its parents that are not shown yet, the topmost first. Agents choose their parents themselves: two may
+ * name each other, and a line may have thousands, of which the nearest count.
+ */
+function lineTo(fleet: Fleet, { shown, worker }: Connection, ref: ActorRef): readonly ActorRef[] {
+  const line = new Map<string, ActorRef>();
+  for (let at: ActorRef | null = ref; at !== null && line.size < actorsMax - shown.size; ) {
+    const sessionId = sessionIdOf(at);
+    if (shown.has(sessionId) || line.has(sessionId)) break;
+    line.set(sessionId, at);
+    const parent = parentOf(fleet, at);
+    const above: ActorRef | null = parent === null ? null : { entity: 'worker', id: parent };
+    at = above !== null && belongsTo(fleet, worker, above) ? above : null;
+  }
+  return [...line.values()].reverse();
+}
+
+function add(fleet: Fleet, { shown }: Connection, ref: ActorRef): void {
+  const captured = capture(fleet, ref);
+  if (captured === null) return;
+  const sessionId = sessionIdOf(ref);
+  const parent = parentOf(fleet, ref);
+  const above = parent === null ? undefined : shown.get(sessionIdOf({ entity: 'worker', id: parent }))?.actor;
+  const actor = { ...ref, sessionId, rootId: above?.rootId ?? sessionId, parentId: above?.sessionId };
+  shown.set(sessionId, { actor, captured, steps: [], isSent: false });
+}
+
+/** An actor took a step. */
+function addStep(fleet: Fleet, connection: Connection, ref: ActorRef, step: Step): void {
+  const shown = connection.shown.get(sessionIdOf(ref));
+  if (shown === undefined) {
+    if (belongsTo(fleet, connection.worker, ref)) show(fleet, connection, ref);
+  } else {
+    shown.steps.push(step);
+    if (shown.steps.length > stepsMax) shown.steps.shift();
+  }
+}
+
+function flush({ client, shown }: Connection, nowMs: number): void {
+  for (const it of shown.values()) {
+    // Checked for each actor, so that one round never fills a socket much beyond its limit.
+    if (!client.isReady()) it.steps.splice(0, it.steps.length - 1);
+    else if (it.isSent) sendSteps(client, it);
+    else sendActor(client, it, nowMs);
+  }
+}
+
+function sendActor(client: FeedClient, it: ShownActor, nowMs: number): void {
+  it.captured = it.steps.at(-1)?.captured ?? it.captured;
+  it.steps = [];
+  it.isSent = true;
+  client.send(actorFrame(it.actor, it.captured, definitions[it.actor.entity], nowMs));
+}
+
+function sendSteps(client: FeedClient, it: ShownActor): void {
+  for (const { event: type, captured, atMs } of it.steps.splice(0)) {
+    const decision = decisionIn(captured);
+    client.send(eventFrame(it.actor, { type }, atMs));
+    if (decision !== null && decision !== decisionIn(it.captured))
+      client.send(eventFrame(it.actor, decisionEvent(decision), atMs));
+    client.send(snapshotFrame(it.actor, { type }, captured, atMs));
+    it.captured = captured;
+  }
+}
 
 export type Feed = {
   /** `worker`: only this one, with its tasks and subagents. @returns how many actors are left out, and how to leave */

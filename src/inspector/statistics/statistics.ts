@@ -5,14 +5,110 @@
  */
 import { type CheckResult, type Decision, decidingGuard, readJson, topicOf } from '../../../machines/index.ts';
 import type { FleetStatistics } from '../messages.ts';
-import { verdictKindOf } from '../verdict-kind.ts';
-import { addBlock, addResolved, checkIn, createBuckets, type Span } from './buckets.ts';
-import { addDuration } from './durations.ts';
-import { createFlakiness } from './flakiness.ts';
-import { summarize } from './summary.ts';
+import { verdictKindOf } from '../vocabulary.ts';
+import {
+  addBlock,
+  addDuration,
+  addResolved,
+  type Bucket,
+  type CheckCounts,
+  checkIn,
+  createBuckets,
+  type Durations,
+  mergeDurations,
+  newCheck,
+  quantileOf,
+  type Span,
+  spans,
+} from './buckets.ts';
+
+/**
+ * Flakiness: the same check for the same worker with a different result, although the worker did nothing in between.
+ * Only workers that report their tools can be judged; for the others, nobody knows whether they did something.
+ */
+
+type Flakiness = {
+  /** @returns whether two results of the same state can be compared, and whether they differ; null: they cannot */
+  result(worker: string, check: string, passed: boolean): { readonly differs: boolean } | null;
+  /** The worker did something that a check may see. */
+  worked(worker: string, type: string): void;
+};
+
+/** More rarely work at the same time; the ones that were silent the longest are forgotten. */
+const workersMax = 5_000;
+/** A policy rarely has more than eight. */
+const checksMax = 64;
+
+type Seen = { reportsTools: boolean; readonly results: Map<string, boolean> };
+
+/** Nothing that a check looks at. */
+const idleTypes: ReadonlySet<string> = new Set(['stop.attempted', 'heartbeat.sent', 'limit.reached', 'limit.cleared']);
+
+function createFlakiness(): Flakiness {
+  const workers = new Map<string, Seen>();
+  const seenOf = (worker: string): Seen => {
+    const seen = workers.get(worker) ?? { reportsTools: false, results: new Map() };
+    workers.delete(worker);
+    workers.set(worker, seen);
+    if (workers.size > workersMax) workers.delete(workers.keys().next().value as string);
+    return seen;
+  };
+  return {
+    result(worker, check, passed) {
+      const { reportsTools, results } = seenOf(worker);
+      const before = results.get(check);
+      if (before !== undefined || results.size < checksMax) results.set(check, passed);
+      return before === undefined || !reportsTools ? null : { differs: before !== passed };
+    },
+    worked(worker, type) {
+      if (idleTypes.has(type)) return;
+      const seen = seenOf(worker);
+      if (type === 'tool.used') seen.reportsTools = true;
+      seen.results.clear();
+    },
+  };
+}
+
+/** The counted buckets of a span as the page receives them. */
+type Counted = readonly { readonly atMs: number; readonly bucket: Bucket }[];
+
+const summarize = (counted: Counted, span: Span, nowMs: number, knownFromMs: number | null): FleetStatistics => ({
+  ...{ span, nowMs, bucketMs: spans[span].bucketMs },
+  knownFromMs: knownFromMs !== null && knownFromMs > (counted[0]?.atMs ?? 0) ? knownFromMs : null,
+  buckets: counted.map(({ atMs, bucket: { verdicts, guards, checkMs, escalations, resolved, resolveTimes } }) => ({
+    ...{ atMs, verdicts, checkMs, escalations, resolved },
+    guards: Object.fromEntries(guards),
+    resolveMs: quantileOf(resolveTimes, 0.5),
+  })),
+  resolveMs: quantilesOf(counted.map(({ bucket }) => bucket.resolveTimes)),
+  checks: checksOf(counted),
+});
+
+function quantilesOf(all: readonly Durations[]) {
+  const merged: Durations = new Map();
+  for (const it of all) mergeDurations(merged, it);
+  return { p50: quantileOf(merged, 0.5), p95: quantileOf(merged, 0.95) };
+}
+
+/** The most blocks first. */
+function checksOf(counted: Counted): FleetStatistics['checks'] {
+  const sums = new Map<string, CheckCounts>();
+  for (const { bucket } of counted)
+    for (const [name, counts] of bucket.checks) sums.set(name, add(sums.get(name) ?? newCheck(), counts));
+  return [...sums]
+    .map(([check, { durations, ...counts }]) => ({ check, ...counts, p95Ms: quantileOf(durations, 0.95) }))
+    .sort((a, b) => b.blocks - a.blocks || b.runs - a.runs || (a.check < b.check ? -1 : 1));
+}
+
+function add(sum: CheckCounts, more: CheckCounts): CheckCounts {
+  for (const key of ['runs', 'passed', 'failed', 'errors', 'differing', 'compared', 'blocks'] as const)
+    sum[key] += more[key];
+  mergeDurations(sum.durations, more.durations);
+  return sum;
+}
 
 /** `text` is read only where it counts. */
-export type CountedEntry = { readonly atMs: number; readonly subject: string; readonly text: () => string };
+type CountedEntry = { readonly atMs: number; readonly subject: string; readonly text: () => string };
 export type Statistics = {
   fold(entry: CountedEntry): void;
   view(span: Span, nowMs: number, knownFromMs: number | null): FleetStatistics;

@@ -3,9 +3,8 @@ import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { taskMachine, workerMachine } from '../../../machines/index.ts';
-import type { ChartDrawing } from '../../../src/inspector/chart/drawing.ts';
+import { type ChartDrawing, drawOutline } from '../../../src/inspector/chart/drawing.ts';
 import { drawingOf, outlineOf } from '../../../src/inspector/chart/machine-drawing.ts';
-import { drawOutline } from '../../../src/inspector/chart/outline.ts';
 import {
   type Browser,
   findViolations,

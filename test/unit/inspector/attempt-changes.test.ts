@@ -1,9 +1,8 @@
 /** Attempt against attempt: what the page says of a worker that fails again, and of what has changed. */
 import { describe, expect, test } from 'vitest';
 import type { Decision } from '../../../machines/index.ts';
-import { changesBetween, patternOf } from '../../../src/inspector/attempt-changes.ts';
+import { changesBetween, patternOf, toldBeyond } from '../../../src/inspector/attempt-changes.ts';
 import type { AttemptRecord } from '../../../src/inspector/messages.ts';
-import { toldBeyond } from '../../../src/inspector/told.ts';
 
 const decided = (message: string, fields: Partial<Decision> = {}) =>
   ({

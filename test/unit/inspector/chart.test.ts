@@ -3,10 +3,14 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { createMachine } from 'xstate';
 import { presences, taskMachine, workerMachine, workerStates } from '../../../machines/index.ts';
 import { chartOf } from '../../../src/inspector/chart/definition.ts';
-import type { Area, ChartDrawing } from '../../../src/inspector/chart/drawing.ts';
+import {
+  type Area,
+  type ChartDrawing,
+  drawOutline,
+  edgeTaken,
+  reasonTaken,
+} from '../../../src/inspector/chart/drawing.ts';
 import { drawingOf, outlineOf } from '../../../src/inspector/chart/machine-drawing.ts';
-import { drawOutline } from '../../../src/inspector/chart/outline.ts';
-import { edgeTaken, reasonTaken } from '../../../src/inspector/chart/taken-edge.ts';
 
 const machines = { worker: workerMachine, task: taskMachine } as const;
 const drawings = {} as Record<keyof typeof machines, ChartDrawing>;

@@ -1,6 +1,6 @@
 /** What the dialog says an action does, for one actor and for several. */
 import { expect, test } from 'vitest';
-import { effectsOf } from '../../../src/inspector/client/operator/effects.ts';
+import { effectsOf } from '../../../src/inspector/client/operator/settle.ts';
 
 const [worker, task] = [
   { entity: 'worker', id: 'w' },

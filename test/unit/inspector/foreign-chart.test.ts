@@ -2,8 +2,7 @@
 import { expect, test } from 'vitest';
 import { createMachine, getNextSnapshot, initialTransition } from 'xstate';
 import { chartOf } from '../../../src/inspector/chart/definition.ts';
-import { chartOfStates, takenBy } from '../../../src/inspector/chart/foreign-chart.ts';
-import { activePaths, readStates } from '../../../src/inspector/chart/foreign-states.ts';
+import { activePaths, chartOfStates, readStates, takenBy } from '../../../src/inspector/chart/foreign-chart.ts';
 
 const config = {
   id: 'order',

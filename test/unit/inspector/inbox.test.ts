@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { createFleetStore } from '../../../src/inspector/client/data/fleet-store.ts';
 import { findWaiting, tasksShownWith } from '../../../src/inspector/client/inbox/find-waiting.ts';
-import { forgetShown, isOurs, noteOurs, noteStored } from '../../../src/inspector/client/operator/ours.ts';
+import { forgetShown, isOurs, noteOurs, noteStored } from '../../../src/inspector/client/operator/settle.ts';
 import { isMovedByKeepOne, keepOne, keepOrder } from '../../../src/inspector/client/ui/keep-order.ts';
 import type { TaskRow, WorkerRow } from '../../../src/inspector/messages.ts';
 

@@ -4,10 +4,14 @@ import { yaml } from '@codemirror/lang-yaml';
 import { EditorState } from '@codemirror/state';
 import { expect, test } from 'vitest';
 import { stopgateYamlSchema } from '../../../src/config/schema.ts';
-import { completeFrom } from '../../../src/inspector/client/lab/completion.ts';
-import { type Grouping, groupDifferences } from '../../../src/inspector/client/lab/groups.ts';
-import type { Schema } from '../../../src/inspector/client/lab/schema-at.ts';
-import { fromFragment, sharedCharsMax, toFragment } from '../../../src/inspector/client/lab/share.ts';
+import { completeFrom, type Schema } from '../../../src/inspector/client/lab/completion.ts';
+import {
+  fromFragment,
+  type Grouping,
+  groupDifferences,
+  sharedCharsMax,
+  toFragment,
+} from '../../../src/inspector/client/lab/share.ts';
 import type { WhatIfDifference } from '../../../src/inspector/messages.ts';
 
 const complete = completeFrom(stopgateYamlSchema() as Schema);

@@ -1,6 +1,6 @@
 /** The moves of the last ten minutes, as a page gets them that opens now. */
 import { expect, test } from 'vitest';
-import { createRecentMoves } from '../../../src/inspector/live/moves.ts';
+import { createRecentMoves } from '../../../src/inspector/live/changes.ts';
 
 const minute = 60_000;
 

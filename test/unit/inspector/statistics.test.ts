@@ -1,7 +1,6 @@
 /** The fleet's history, counted from its log: verdicts, blocks, checks, escalations, and what stays within bounds. */
 import { expect, test } from 'vitest';
-import { createBuckets } from '../../../src/inspector/statistics/buckets.ts';
-import { addDuration, quantileOf } from '../../../src/inspector/statistics/durations.ts';
+import { addDuration, createBuckets, quantileOf } from '../../../src/inspector/statistics/buckets.ts';
 import { createStatistics } from '../../../src/inspector/statistics/statistics.ts';
 
 const minute = 60_000;

@@ -1,6 +1,6 @@
 /** Texts in what the page receives. */
 import { expect, test } from 'vitest';
-import { toTruncatedJson } from '../../../src/inspector/truncated-json.ts';
+import { toTruncatedJson } from '../../../src/inspector/messages.ts';
 
 const short = { rows: [['w1', 3, null]], at: { text: 'x'.repeat(4_000) }, none: undefined };
 

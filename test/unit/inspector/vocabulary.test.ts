@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { stopWord } from '../../../src/inspector/client/ui/vocabulary.ts';
+import { stopWord } from '../../../src/inspector/vocabulary.ts';
 
 test.each([
   ['no-policy', 'let go: nothing to check'],

@@ -1,24 +1,110 @@
 /** One task: who holds it, the results of its hooks, its checkpoints, and its history. */
 import type { TaskView } from '../../../../machines/index.ts';
-import { ActorChart } from '../chart/actor-chart.tsx';
+import { ActorChart } from '../chart/machine-charts.tsx';
 import { shownFleet, shownView } from '../data/past.ts';
-import { w } from '../data/row-fields.ts';
-import { EscalationNote } from '../operator/escalation-note.tsx';
-import { OperatorButtons } from '../operator/operator-buttons.tsx';
-import { StateMark } from '../ui/state-mark.tsx';
-import { stateOf } from '../ui/states.ts';
-import { Name, Text } from '../ui/text.tsx';
+import { stateOf, w } from '../data/rows.ts';
+import { EscalationNote, OperatorButtons } from '../operator/escalation-note.tsx';
+import { millis, plural } from '../ui/format.ts';
+import { Ago, Name, StateMark, Text } from '../ui/text.tsx';
 import type { Held } from '../ui/use-held.ts';
-import { ActorLinks } from './actor-links.tsx';
-import { CheckpointList } from './checkpoint-list.tsx';
-import { Fact, Facts } from './facts.tsx';
-import { HeldArea, useHeldView } from './held-view.tsx';
-import { HookList } from './hook-list.tsx';
-import { PlanList } from './plan-list.tsx';
-import { RefusedEntries } from './refused-entries.tsx';
-import { Tabs } from './tabs.tsx';
+import {
+  ActorLinks,
+  Fact,
+  Facts,
+  HeldArea,
+  PlanList,
+  RefusedEntries,
+  Tabs,
+  UnknownActor,
+  useHeldView,
+} from './panel.tsx';
 import { Timeline } from './timeline.tsx';
-import { UnknownActor } from './unknown-actor.tsx';
+
+/** The checkpoints of a task, newest first. */
+function CheckpointList({ checkpoints }: Pick<TaskView, 'checkpoints'>) {
+  if (checkpoints.length === 0) return null;
+  return (
+    <section aria-label="Checkpoints">
+      <h3>Checkpoints</h3>
+      <ul class="plain">
+        {[...checkpoints].reverse().map((it) => (
+          <li key={it.checkpoint}>
+            <b>
+              <Text value={it.checkpoint} max={60} />
+            </b>{' '}
+            <span class="muted">
+              <Ago thenMs={Date.parse(it.at)} />
+            </span>
+            {it.phase !== null && (
+              <>
+                {' phase '}
+                <Text value={it.phase} max={60} />
+              </>
+            )}
+            {it.step !== null && (
+              <>
+                {' step '}
+                <Text value={String(it.step)} max={60} />
+              </>
+            )}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** The hooks of a task, with the last result of each. Removed hooks stay listed as long as their results are known. */
+type Stats = TaskView['hookStats'][number];
+
+function HookList({ view: { hooks, hookStats } }: { view: TaskView }) {
+  if (hooks.length === 0 && hookStats.length === 0) return null;
+  const removed = hookStats.filter((it) => !hooks.some(({ hook }) => hook === it.hook));
+  const all = [
+    ...hooks.map(({ hook, type, enabled }) => ({ hook, type, mark: enabled ? null : 'disabled' })),
+    ...removed.map(({ hook, type }) => ({ hook, type, mark: 'removed' })),
+  ];
+  return (
+    <section aria-label="Hooks">
+      <h3>Hooks</h3>
+      <ul class="hooks">
+        {all.map(({ hook, type, mark }) => (
+          <li key={hook}>
+            <p>
+              <b>
+                <Text value={hook} max={60} />
+              </b>{' '}
+              <span class="tag">{type}</span>
+              {mark !== null && <span class="tag">{mark}</span>}
+            </p>
+            <HookResults stats={hookStats.find((it) => it.hook === hook)} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function HookResults({ stats }: { stats: Stats | undefined }) {
+  if (stats === undefined) return <p class="muted">Not run yet.</p>;
+  const { last, asked: runs } = stats;
+  return (
+    <>
+      <p>
+        <b>{last.action}</b> <Text value={last.reason} />{' '}
+        <span class="muted">
+          <Ago thenMs={Date.parse(last.at)} />
+        </span>
+      </p>
+      <p class="muted">
+        run {plural(runs, 'time')}: {stats.complete} complete, {stats.continue} continue, {stats.escalate} escalate,{' '}
+        {stats.skip} skipped
+        {stats.errors > 0 && `, ${plural(stats.errors, 'error')}`}
+        {stats.tookMs > 0 && ` · ${millis(stats.tookMs / Math.max(1, runs))} each`}
+      </p>
+    </>
+  );
+}
 
 export function TaskPanel({ id }: { id: string }) {
   const view = shownView.value as TaskView | null | undefined;

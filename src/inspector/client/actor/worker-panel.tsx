@@ -1,27 +1,180 @@
 /** One worker: its state and why, its history, its chart, and what it works on. */
 import type { WorkerView } from '../../../../machines/index.ts';
-import type { TakenTransition } from '../../chart/taken-edge.ts';
-import { ActorChart } from '../chart/actor-chart.tsx';
+import type { TakenTransition } from '../../chart/drawing.ts';
+import { ActorChart } from '../chart/machine-charts.tsx';
 import { apiPath } from '../data/api.ts';
-import { connection } from '../data/connection.ts';
-import { shownView } from '../data/past.ts';
-import { EscalationNote } from '../operator/escalation-note.tsx';
-import { InputRequests } from '../operator/input-requests.tsx';
-import { OperatorButtons } from '../operator/operator-buttons.tsx';
+import { connection, hello } from '../data/connection.ts';
+import { isPast, shownFleet, shownMs, shownView } from '../data/past.ts';
+import { w } from '../data/rows.ts';
+import { EscalationNote, OperatorButtons } from '../operator/escalation-note.tsx';
+import { InputRequests } from '../operator/questions.tsx';
 import { route } from '../route.ts';
-import { Ago } from '../ui/age.tsx';
-import { createLazy } from '../ui/lazy.tsx';
-import { StateMark } from '../ui/state-mark.tsx';
+import { createLazy } from '../ui/controls.tsx';
+import { duration } from '../ui/format.ts';
+import { Ago, Name, StateMark, Text } from '../ui/text.tsx';
 import type { Held } from '../ui/use-held.ts';
-import { HeldArea, useHeldView } from './held-view.tsx';
-import { PlanList } from './plan-list.tsx';
-import { RefusedEntries } from './refused-entries.tsx';
-import { Tabs } from './tabs.tsx';
+import { Why } from './attempts.tsx';
+import {
+  ActorLinks,
+  Fact,
+  Facts,
+  HeldArea,
+  PlanList,
+  RefusedEntries,
+  Tabs,
+  UnknownActor,
+  useHeldView,
+} from './panel.tsx';
 import { Timeline } from './timeline.tsx';
-import { Timers } from './timers.tsx';
-import { UnknownActor } from './unknown-actor.tsx';
-import { Why } from './why.tsx';
-import { WorkerFacts } from './worker-facts.tsx';
+
+/** The timers that run for a worker: when each ends, and what happens then. */
+type Timer = {
+  readonly name: string;
+  /** What happens at the end. */
+  readonly outcome: string;
+  readonly fromMs: number;
+  /** Null: it has no end. */
+  readonly untilMs: number | null;
+};
+
+function Timers({ view }: { view: WorkerView }) {
+  const timers = timersOf(view, hello.value?.staleAfterMs ?? 120_001);
+  if (timers.length === 0) return null;
+  return (
+    <section aria-label="Timers">
+      <h3>Timers {isPast.value && <span class="muted">at that time</span>}</h3>
+      <ul class="timers">
+        {timers.map((timer) => (
+          <TimerLine key={timer.name} {...timer} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function TimerLine({ name, outcome, fromMs, untilMs }: Timer) {
+  const now = shownMs.value;
+  const leftMs = untilMs === null ? null : Math.max(0, untilMs - now);
+  return (
+    <li data-timer={name}>
+      <span class="timer-name">
+        <Text value={name} max={60} />
+      </span>
+      <span class="timer-left age">
+        {leftMs === null ? `for ${duration(now - fromMs)}` : leftMs === 0 ? 'now' : `${duration(leftMs + 999)} left`}
+      </span>
+      {untilMs !== null && <Bar part={(now - fromMs) / Math.max(1, untilMs - fromMs)} />}
+      <span class="muted">{outcome}</span>
+    </li>
+  );
+}
+
+const Bar = ({ part }: { part: number }) => (
+  <span class="bar" aria-hidden="true">
+    <i style={{ width: `${Math.min(1, Math.max(0, part)) * 100}%` }} />
+  </span>
+);
+
+const timersOf = (view: WorkerView, staleAfterMs: number): Timer[] =>
+  [attemptTimer(view), idleTimer(view), staleTimer(view, staleAfterMs)].filter((it) => it !== null);
+
+function attemptTimer({ attempt }: WorkerView): Timer | null {
+  if (attempt === null) return null;
+  const { waitsFor, since, until } = attempt;
+  const isHold = waitsFor === 'hold';
+  return {
+    name: isHold ? 'held stop' : waitsFor,
+    outcome: isHold ? 'then the stop is decided without a new task' : 'then the check times out',
+    fromMs: Date.parse(since),
+    untilMs: until === null ? null : Date.parse(until),
+  };
+}
+
+function idleTimer({ worker, tasks, state, idle }: WorkerView): Timer | null {
+  if (tasks.length > 0 || state === 'stopped') return null;
+  const fromMs = shownFleet.value.workers.get(worker)?.[w.idleSinceMs] ?? shownMs.value - idle.ms;
+  return {
+    name: 'idle',
+    outcome: idle.limitMs === null ? 'no limit: persistence is off' : 'then a stop is allowed as idle-timeout',
+    fromMs,
+    untilMs: idle.limitMs === null ? null : fromMs + idle.limitMs,
+  };
+}
+
+function staleTimer({ presence, state, lastSeen }: WorkerView, staleAfterMs: number): Timer | null {
+  if (presence !== 'active' || state === 'stopped') return null;
+  const fromMs = Date.parse(lastSeen);
+  return { name: 'stale', outcome: 'then, without an entry, it is stale', fromMs, untilMs: fromMs + staleAfterMs };
+}
+
+/** The fields of a worker, as a list of facts. */
+const WorkerFacts = ({ id, view }: { id: string; view: WorkerView }) => (
+  <Facts>
+    <Fact name="Agent">{view.agent === null ? 'unknown' : <Name value={view.agent} />}</Fact>
+    <Fact name="Policy">
+      <Name value={view.policy} />
+    </Fact>
+    <Fact name="Queue">
+      <Name value={view.queue} />
+    </Fact>
+    <Fact name="Retries">
+      {view.retry.count} {view.retry.max === null ? '(no cap)' : `of ${view.retry.max}`}
+    </Fact>
+    {view.tasks.length > 0 && (
+      <Fact name="Tasks">
+        <ActorLinks entity="task" ids={view.tasks} />
+      </Fact>
+    )}
+    {view.parent !== null && (
+      <Fact name="Parent">
+        <ActorLinks entity="worker" ids={[view.parent]} />
+      </Fact>
+    )}
+    <Children id={id} />
+    {view.profile !== null && (
+      <Fact name="Profile">
+        <Name value={view.profile} />
+      </Fact>
+    )}
+    {view.cwd !== null && (
+      <Fact name="Folder">
+        <Text value={view.cwd} max={120} />
+      </Fact>
+    )}
+    <Activity view={view} />
+    {Object.entries(view.labels).map(([name, value]) => (
+      <Fact key={name} name={name}>
+        <Text value={value} max={120} />
+      </Fact>
+    ))}
+  </Facts>
+);
+
+const Activity = ({ view }: { view: WorkerView }) => (
+  <>
+    <Fact name="Tools used">{view.toolCount}</Fact>
+    <Fact name="Files modified">{view.filesModified}</Fact>
+    {view.keepAlives > 0 && <Fact name="Keep-alives">{view.keepAlives}</Fact>}
+    {view.awaitsInput && <Fact name="Input">waiting for a person</Fact>}
+    {view.background.length > 0 && (
+      <Fact name="Background">
+        <Text value={view.background.join(', ')} />
+      </Fact>
+    )}
+  </>
+);
+
+function Children({ id }: { id: string }) {
+  const { workers, ids } = shownFleet.value;
+  void ids.value;
+  const children = [...workers.values()].filter((row) => row[w.parent] === id).map((row) => row[w.id]);
+  if (children.length === 0) return null;
+  return (
+    <Fact name="Children">
+      <ActorLinks entity="worker" ids={children} />
+    </Fact>
+  );
+}
 
 type Props = { readonly id: string; readonly view: WorkerView };
 

@@ -4,14 +4,19 @@
  */
 import { type JSX, render } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
-import type { ChartBox, ChartDrawing, ChartEdge } from '../../chart/drawing.ts';
-import { edgeTaken, reasonTaken, type TakenTransition } from '../../chart/taken-edge.ts';
-import { readableScale, scales } from '../../chart/view.ts';
-import { ChartEdgeView, EverywhereArea } from './chart-edge.tsx';
-import { onTreeKey } from './chart-keys.ts';
-import { ChartBoxView } from './chart-state.tsx';
+import {
+  type ChartBox,
+  type ChartDrawing,
+  type ChartEdge,
+  edgeTaken,
+  readableScale,
+  reasonTaken,
+  scales,
+  type TakenTransition,
+} from '../../chart/drawing.ts';
 import { ChartToolbar, zoomStep } from './chart-toolbar.tsx';
-import { type ChartScene, itemOf, statusesOf, treeOrder } from './scene.ts';
+import { type ChartScene, itemOf, onTreeKey, statusesOf, treeOrder } from './scene.ts';
+import { ChartBoxView, ChartEdgeView, EverywhereArea } from './shapes.tsx';
 import { type ChartView, useView } from './use-view.ts';
 import './chart.css';
 

@@ -7,8 +7,24 @@ import { navigate, route, selected } from '../route.ts';
 import { ApiError, fleet, identifyService, locked } from './api.ts';
 import { noResponse } from './event-stream.ts';
 import { createFleetStore } from './fleet-store.ts';
-import type { FromHub } from './hub.ts';
-import { type HubPort, openHub } from './open-hub.ts';
+import { createHub, type FromHub, type ToHub } from './hub.ts';
+
+/** Joins the stream that the pages of this browser share. */
+type HubPort = { send(message: ToHub): void };
+
+function openHub(fleet: string, onMessage: (message: FromHub) => void): HubPort {
+  if (typeof SharedWorker === 'undefined') return openAlone(fleet, onMessage);
+  const { port } = new SharedWorker(new URL('./shared-stream.ts', import.meta.url), { type: 'module', name: fleet });
+  port.onmessage = ({ data }: MessageEvent<FromHub>) => onMessage(data);
+  return { send: (message) => port.postMessage(message) };
+}
+
+/** Where the browser has no SharedWorker each page has a stream of its own. */
+function openAlone(fleet: string, onMessage: (message: FromHub) => void): HubPort {
+  const hub = createHub(fleet);
+  const port = { postMessage: onMessage };
+  return { send: (message) => hub.onMessage(port, message) };
+}
 
 export const liveFleet = createFleetStore();
 export const hello = signal<Hello | null>(null);

@@ -2,10 +2,18 @@
 import { signal } from '@preact/signals';
 import { presences, workerStates } from '../../../../machines/values/states.ts';
 import type { Delta, Full, LastMoves, PastFleet } from '../../messages.ts';
-import { waitsForPerson } from '../lists/urgency.ts';
-import { stateOf } from '../ui/states.ts';
-import { createMoves, lastOf } from './moves.ts';
-import { type QueueRow, q, type TaskRow, t, type WorkerRow, w } from './row-fields.ts';
+import {
+  createMoves,
+  lastOf,
+  type QueueRow,
+  q,
+  stateOf,
+  type TaskRow,
+  t,
+  type WorkerRow,
+  w,
+  waitsForPerson,
+} from './rows.ts';
 
 export type FleetStore = ReturnType<typeof createFleetStore>;
 

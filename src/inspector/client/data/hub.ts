@@ -3,10 +3,120 @@
  * in a SharedWorker, or in the page itself where there is none. It passes messages on as they come, and keeps the rows,
  * so that a page that joins has them at once.
  */
-import type { Topic } from '../../messages.ts';
+import type { Delta, Focus, Full, Hello, Topic } from '../../messages.ts';
 import { createEventStream, type StreamEvent } from './event-stream.ts';
-import { createKnownFleet, keyOf } from './known-fleet.ts';
-import { createStreamSlot } from './stream-slot.ts';
+import { createMoves, lastOf } from './rows.ts';
+
+/** What the shared stream has told, to tell it to a page that joins. */
+type Tell = (message: { readonly event: StreamEvent; readonly text: string }) => void;
+const keyOf = ({ entity, id }: Topic): string => `${entity} ${id}`;
+
+function createKnownFleet() {
+  const rows = { workers: new Map(), tasks: new Map(), queues: new Map() };
+  const moves = createMoves();
+  /** What was told last of each actor that the stream follows; '' before the first time. */
+  const topics = new Map<string, string>();
+  let hello: string | null = null;
+  let replica: string | null = null;
+  let head: Pick<Full, 'seq' | 'nowMs' | 'headSeq' | 'fault' | 'last'> | null = null;
+  let seq: string | null = null;
+  const clear = () => {
+    for (const all of Object.values(rows)) all.clear();
+    topics.clear();
+    [hello, replica, head, seq] = [null, null, null, null];
+  };
+  const apply = (change: Full | Delta) => {
+    for (const name of ['workers', 'tasks', 'queues'] as const)
+      for (const row of change[name] ?? []) rows[name].set(row[0], row);
+    const { nowMs, headSeq, fault } = change;
+    const last = 'last' in change ? change.last : lastOf(head?.last ?? { w: null, t: null }, change.transitions ?? []);
+    head = { seq: change.seq, nowMs, headSeq, fault, last };
+  };
+  return {
+    seq: () => seq,
+    clear,
+    forgetSession(): void {
+      hello = null;
+    },
+    /** @returns whether the stream comes from another replica */
+    add(event: 'hello' | 'full' | 'delta', text: string, id: string): boolean {
+      if (id !== '') seq = id;
+      if (event === 'hello') {
+        const from = (JSON.parse(text) as Hello).replica;
+        const isOther = replica !== null && replica !== from && seq !== null;
+        if (isOther) clear();
+        [hello, replica] = [text, from];
+        return isOther;
+      }
+      const change: Full | Delta = JSON.parse(text);
+      if (event === 'full') {
+        for (const all of Object.values(rows)) all.clear();
+        moves.reset((change as Full).moves);
+      } else moves.add(change.nowMs, (change as Delta).transitions ?? []);
+      apply(change);
+      return false;
+    },
+    addTopic(entity: Topic['entity'], text: string): string {
+      const { id }: Focus = JSON.parse(text);
+      const key = keyOf({ entity, id });
+      topics.set(key, text);
+      return key;
+    },
+    topic: (topic: Topic): string | undefined => topics.get(keyOf(topic)) || undefined,
+    follows: (topic: Topic): boolean => topics.has(keyOf(topic)),
+    follow(wanted: readonly Topic[]): void {
+      const before = new Map(topics);
+      topics.clear();
+      for (const topic of wanted) topics.set(keyOf(topic), before.get(keyOf(topic)) ?? '');
+    },
+    introduce(tell: Tell): void {
+      if (hello !== null) tell({ event: 'hello', text: hello });
+      if (head === null) return;
+      const [workers, tasks, queues] = [rows.workers, rows.tasks, rows.queues].map((all) => [...all.values()]);
+      tell({ event: 'full', text: JSON.stringify({ ...head, workers, tasks, queues, moves: moves.all() }) });
+    },
+  };
+}
+
+/**
+ * Browsers allow six connections to a host, and each fleet's stream holds one. So only some may be open at once: the
+ * others wait, and requests still find a connection. The Web Locks of the origin count them.
+ */
+const streamsMax = 4;
+
+type StreamSlot = {
+  /** @returns whether a stream may be opened; true again while the slot is held */
+  take(): Promise<boolean>;
+  free(): void;
+};
+
+function createStreamSlot(): StreamSlot {
+  let release: (() => void) | null = null;
+  const tryLock = (name: string) =>
+    new Promise<boolean>((tell) => {
+      const hold = (lock: Lock | null) => {
+        tell(lock !== null);
+        return lock === null
+          ? undefined
+          : new Promise<void>((done) => {
+              release = done;
+            });
+      };
+      navigator.locks.request(name, { ifAvailable: true }, hold).catch(() => tell(true));
+    });
+  return {
+    async take() {
+      // Browsers have locks where a page is encrypted or of this machine.
+      if (release !== null || navigator.locks === undefined) return true;
+      for (let slot = 1; slot <= streamsMax; slot += 1) if (await tryLock(`stopgate.stream.${slot}`)) return true;
+      return false;
+    },
+    free() {
+      release?.();
+      release = null;
+    },
+  };
+}
 
 export type ToHub =
   /** Joins, or selects another actor; the whole fleet is sent to whoever joins. */

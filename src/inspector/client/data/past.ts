@@ -10,7 +10,7 @@ import { askPatiently, fleet, get, type Progress } from './api.ts';
 import { focus, liveFleet, nowMs, pause, reopen } from './connection.ts';
 import { createFleetStore } from './fleet-store.ts';
 
-export type LogRange = {
+type LogRange = {
   readonly firstSeq: number;
   readonly lastSeq: number;
   readonly firstMs: number;
@@ -129,4 +129,18 @@ export function leavePast(): void {
 /** Resolves when the entry that the route names is loaded. */
 export const settled = async (): Promise<void> => {
   while (busy) await new Promise((done) => setTimeout(done, 30));
+};
+
+// How many actors are in each state, as text, so that what shows the counts is rendered only when one has changed.
+
+/** Numbers in the order of `workerStates`, separated by commas; for workers, those of `presences` follow. */
+export const stateCounts = {
+  worker: computed(() => {
+    void shownFleet.value.version.value;
+    return [...shownFleet.value.workerCounts, ...shownFleet.value.presenceCounts].join();
+  }),
+  task: computed(() => {
+    void shownFleet.value.version.value;
+    return shownFleet.value.taskCounts.join();
+  }),
 };

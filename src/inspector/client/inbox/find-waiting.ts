@@ -1,8 +1,6 @@
 /** Who waits for a person, those that wait longest first. */
 import type { FleetStore } from '../data/fleet-store.ts';
-import { type TaskRow, t, w } from '../data/row-fields.ts';
-import { urgencyOf } from '../lists/urgency.ts';
-import { stateOf } from '../ui/states.ts';
+import { stateOf, type TaskRow, t, urgencyOf, w } from '../data/rows.ts';
 
 export type Waiting = { readonly entity: 'worker' | 'task'; readonly id: string };
 export type TaskOfWorker = { readonly id: string; readonly worker: string };

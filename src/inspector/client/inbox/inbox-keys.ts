@@ -3,18 +3,30 @@
  * has come meanwhile (place.ts). What is pressed before the fleet is known is done as soon as it is.
  */
 import { computed, effect, untracked } from '@preact/signals';
+import type { WorkerView } from '../../../../machines/index.ts';
+import { get } from '../data/api.ts';
 import { hello, liveFleet } from '../data/connection.ts';
 import { isPast } from '../data/past.ts';
+import { rankOf } from '../data/rows.ts';
 import type { Shortcut } from '../keys.ts';
-import { rankOf } from '../lists/urgency.ts';
 import { actionNews, type OperatorAction, requestAction } from '../operator/operator-actions.ts';
+import { suggestForMany } from '../operator/suggestions.ts';
 import { route } from '../route.ts';
 import { plural } from '../ui/format.ts';
-import { toggleMark } from './card.tsx';
-import { sortList, startList } from './listed.ts';
-import { chosenItems, requestForMany } from './many.ts';
-import { keepPlace, placeOfKeys, step } from './place.ts';
-import { type Waiting, waiting, waitingKey } from './waiting.ts';
+import { keepPlace, placeOfKeys, sortList, startList, step } from './place.ts';
+import { chosenItems, toggleMark, type Waiting, waiting, waitingKey } from './waiting.ts';
+
+/** More views than these would only delay the question. */
+const viewsMax = 20;
+
+async function requestForMany(action: OperatorAction, targets: readonly Waiting[]): Promise<void> {
+  const workers = action === 'resume' ? targets.filter(({ entity }) => entity === 'worker').slice(0, viewsMax) : [];
+  const views = await Promise.all(
+    workers.map(({ id }) => get<WorkerView>(`get/worker/${encodeURIComponent(id)}`).catch(() => null)),
+  );
+  const suggestions = workers.length === 0 ? [] : suggestForMany(views.filter((it) => it !== null));
+  requestAction({ action, targets, suggestions });
+}
 
 /** Who presses more than these has stopped waiting for them. */
 const earlyMax = 16;

@@ -1,7 +1,14 @@
 /** The page in a file: the history of one worker, at any of its entries. There is no service, and nothing is sent. */
 import { effect } from '@preact/signals';
 import { render } from 'preact';
+import { createFleet, type Fleet, viewTask, viewWorker } from '../../../../machines/index.ts';
+import { foldMessage } from '../../../host/fold-message.ts';
+import { readAttempts } from '../../attempts.ts';
+import { wholeOf } from '../../fleet-rows.ts';
+import { createOutline } from '../../history/outline.ts';
 import type { IncidentFile } from '../../incident.ts';
+import type { OutlineReply, TimelineEntry } from '../../messages.ts';
+import { timelineEntry } from '../../timeline.ts';
 import { App } from '../app.tsx';
 import { identifyService } from '../data/api.ts';
 import { connection } from '../data/connection.ts';
@@ -10,10 +17,102 @@ import { startPast } from '../data/past.ts';
 import { startKeys } from '../keys.ts';
 import { startListing } from '../lists/listed-ids.ts';
 import { renderByFrames } from '../measure.ts';
-import { fileKeys } from '../page-keys.ts';
+import { fileKeys } from '../page-keys.tsx';
 import { navigate, route } from '../route.ts';
-import { createOfflineService } from './offline.ts';
 import '../styles/index.css';
+
+/** In place of the service: answers the page's requests from the entries in its own file, folded by the same machines. */
+type Message = Parameters<typeof foldMessage>[1];
+type Answer = { readonly status: number; readonly body: unknown };
+
+function createOfflineService({ fleet: name, entries }: IncidentFile) {
+  const messages = entries.map(
+    ([seq, atMs, subject, text]): Message => ({
+      ...{ seq, atMs, subject, data: new TextEncoder().encode(text) },
+      header: () => undefined,
+    }),
+  );
+  const shown = messages.map(timelineEntry).filter((it) => it !== null);
+  const foldTo = createFolder(name, messages);
+  const [first, last] = [messages[0], messages.at(-1)];
+  const range = {
+    ...{ firstSeq: first?.seq ?? 0, lastSeq: last?.seq ?? 0 },
+    ...{ firstMs: first?.atMs ?? 0, lastMs: last?.atMs ?? 0 },
+  };
+  const at = (seq: number, query: URLSearchParams): Answer => {
+    const fleet = foldTo(seq);
+    const moment = { seq, atMs: fleet.nowMs, entry: shown.find((it) => it.seq === seq) ?? null };
+    const [worker, task] = [query.get('worker'), query.get('task')];
+    if (worker === null && task === null) return ok({ ...moment, ...wholeOf(fleet) });
+    const view = worker !== null ? viewWorker(fleet, worker, fleet.nowMs) : viewTask(fleet, task ?? '');
+    return view === null ? notHere(`${worker ?? task} was not known yet`) : ok({ ...moment, view });
+  };
+  const outline = readOutline(name, messages);
+  const newest = async (subject: string, count: number, before: number | null) =>
+    messages.filter((it) => it.subject === subject && it.seq < (before ?? Number.POSITIVE_INFINITY)).slice(-count);
+  return async (path: string): Promise<Answer> => {
+    const { pathname, searchParams } = new URL(path, 'http://file.invalid');
+    const before = searchParams.get('before');
+    const page = {
+      before: before === null ? null : Number(before),
+      limit: Number(searchParams.get('limit') ?? 100),
+    };
+    const [, , , verb = '', one = '', other = ''] = pathname.split('/').map(decodeURIComponent);
+    if (pathname === '/api') return ok({ fleet: name, fleets: [name] });
+    if (verb === 'range') return ok(range);
+    if (verb === 'outline') return ok(outline(searchParams));
+    if (verb === 'at') return at(Number(one), searchParams);
+    if (verb === 'timeline') return ok(timelineOf(shown, one, other, page));
+    if (verb === 'entry') return ok(shown.find(({ seq }) => seq === Number(one)) ?? null);
+    if (verb === 'attempts') return ok({ attempts: await readAttempts({ newest } as never, name, one, page) });
+    return notHere('this file contains only the history of a worker');
+  };
+}
+
+const ok = (body: unknown): Answer => ({ status: 200, body });
+const notHere = (message: string): Answer => ({ status: 404, body: { error: { message } } });
+
+/** Folds on, or from the beginning where the entry lies before. */
+function createFolder(name: string, messages: readonly Message[]): (seq: number) => Fleet {
+  let [fleet, count] = [createFleet(name), 0];
+  return (seq) => {
+    if (count > 0 && (messages[count - 1]?.seq ?? 0) > seq) [fleet, count] = [createFleet(name), 0];
+    for (let next = messages[count]; next !== undefined && next.seq <= seq; next = messages[count]) {
+      foldMessage(fleet, next);
+      count += 1;
+    }
+    return fleet;
+  };
+}
+
+/** Counts every entry at once: a file has few. */
+function readOutline(name: string, messages: readonly Message[]): (query: URLSearchParams) => OutlineReply {
+  const [fleet, outline] = [createFleet(name), createOutline()];
+  for (const message of messages) {
+    const silentFromMs = fleet.nowMs;
+    const { outcomes } = foldMessage(fleet, message);
+    outline.add({ message, outcomes, fleet, silentFromMs });
+  }
+  const [firstSeq, lastSeq] = [messages[0]?.seq ?? 0, messages.at(-1)?.seq ?? 0];
+  const whole = { firstSeq, lastSeq, shownFrom: firstSeq, covered: lastSeq - firstSeq + 1 };
+  return (query) => {
+    const [from, to, width] = ['from', 'to', 'width'].map((key) => Number(query.get(key)));
+    const buckets = outline.read(from ?? firstSeq, to ?? lastSeq, width ?? 1);
+    return { ...whole, width: Math.max(width ?? 1, outline.width), buckets };
+  };
+}
+
+function timelineOf(
+  shown: readonly TimelineEntry[],
+  entity: string,
+  id: string,
+  { before, limit }: { readonly before: number | null; readonly limit: number },
+) {
+  const all = shown.filter(
+    (it) => it.entity === entity && it.id === id && it.seq < (before ?? Number.POSITIVE_INFINITY),
+  );
+  return { entries: all.slice(-limit), before: all.length > limit ? (all.at(-limit)?.seq ?? null) : null };
+}
 
 const file: IncidentFile = JSON.parse(document.querySelector('#incident')?.textContent ?? '{}');
 const answer = createOfflineService(file);

@@ -1,12 +1,104 @@
 /** The states of an actor: on its statechart once that is laid out, and as a list. */
+import ELK from 'elkjs/lib/elk-api.js';
+import workerUrl from 'elkjs/lib/elk-worker.min.js?url';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { ChartDrawing } from '../../chart/drawing.ts';
-import { takenBy } from '../../chart/foreign-chart.ts';
-import { activePaths, type StateNode } from '../../chart/foreign-states.ts';
+import { activePaths, chartOfStates, type StateNode, takenBy } from '../../chart/foreign-chart.ts';
+import { layOut } from '../../chart/layout.ts';
 import { Chart } from '../chart/chart.tsx';
+import { plural } from '../ui/format.ts';
 import type { Actor, ReceivedEvent } from './actors.ts';
-import { drawingFor } from './layout-worker.ts';
-import { StateList } from './state-list.tsx';
+
+/** Lays out charts of foreign machines with ELK, in a worker that is loaded with the first of them. */
+type Engine = Parameters<typeof layOut>[1];
+
+let engine: Engine | null = null;
+/** By the machine: all actors of one have the same. */
+const drawings = new Map<string, Promise<ChartDrawing | null>>();
+/** An app that makes machines as it goes forgets the oldest drawings. */
+const drawingsMax = 100;
+
+/** @returns null: it is too large, or ELK cannot lay it out */
+function drawingFor(states: StateNode): Promise<ChartDrawing | null> {
+  const key = JSON.stringify(states);
+  const known = drawings.get(key);
+  if (known !== undefined) return known;
+  const drawing = draw(states);
+  drawings.set(key, drawing);
+  if (drawings.size > drawingsMax) drawings.delete(drawings.keys().next().value as string);
+  return drawing;
+}
+
+async function draw(states: StateNode): Promise<ChartDrawing | null> {
+  const chart = chartOfStates(states);
+  if (chart === null) return null;
+  engine ??= new (ELK as unknown as new (options: object) => Engine)({ workerFactory: () => new Worker(workerUrl) });
+  return layOut(chart, engine).catch(() => null);
+}
+
+/** The states of a machine as nested lists, each with its transitions. */
+type Marks = {
+  readonly active: ReadonlySet<string>;
+  readonly last: string | null;
+  /** What is inside a state that is not active is folded. */
+  readonly isFolded: boolean;
+};
+
+const StateList = ({ states, ...marks }: Marks & { readonly states: StateNode }) => (
+  <ul class="states">
+    {states.transitions.length > 0 && <Transitions node={states} last={marks.last} name="anywhere" />}
+    {states.states.map((node) => (
+      <State key={node.path} node={node} {...marks} />
+    ))}
+  </ul>
+);
+
+function State({ node, ...marks }: Marks & { readonly node: StateNode }) {
+  const { active, last, isFolded } = marks;
+  const isActive = active.has(node.path);
+  const inside = node.states.length > 0 && (
+    <ul class="states">
+      {node.states.map((child) => (
+        <State key={child.path} node={child} {...marks} />
+      ))}
+    </ul>
+  );
+  return (
+    <li class="state" data-state={node.path} data-active={isActive || undefined} aria-current={isActive || undefined}>
+      <span class="state-name">
+        {isActive ? '● ' : ''}
+        <bdi>{node.name}</bdi>{' '}
+        <small>{[node.initial ? 'initial' : '', node.kind ?? ''].filter(Boolean).join(', ')}</small>
+      </span>
+      {node.transitions.length > 0 && (
+        <ul>
+          <Transitions node={node} last={isActive ? last : null} />
+        </ul>
+      )}
+      {isFolded && inside !== false ? (
+        <details open={isActive}>
+          <summary>{plural(node.states.length, 'state')}</summary>
+          {inside}
+        </details>
+      ) : (
+        inside
+      )}
+    </li>
+  );
+}
+
+const Transitions = ({ node, last, name }: { node: StateNode; last: string | null; name?: string }) => (
+  <>
+    {node.transitions.map(({ on, guard, to }, at) => (
+      <li key={at} class="transition" data-last={on === last || undefined}>
+        {name === undefined ? '' : `${name}: `}
+        <bdi>{on}</bdi>
+        {guard === null ? '' : ` [${guard}]`}
+        {to.length === 0 ? '' : ` → ${to.join(', ')}`}
+      </li>
+    ))}
+  </>
+);
 
 type Props = {
   readonly actor: Actor;

@@ -1,6 +1,94 @@
 /** Completes keys and values of stopgate.yaml by its JSON Schema. */
 import type { Completion, CompletionContext, CompletionResult } from '@codemirror/autocomplete';
-import { pathOfKey, pathOfValue, type Schema, schemasAt } from './schema-at.ts';
+import { ensureSyntaxTree, syntaxTree } from '@codemirror/language';
+import type { EditorState } from '@codemirror/state';
+
+/** What stopgate.yaml may have at a place of the text, by its JSON Schema. Pure: no page. */
+export type Schema = {
+  readonly $ref?: string;
+  readonly $defs?: Readonly<Record<string, Schema>>;
+  readonly type?: string;
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly additionalProperties?: Schema | boolean;
+  readonly items?: Schema;
+  readonly anyOf?: readonly Schema[];
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+};
+
+/** A key of a mapping; null: an item of a list. */
+type Step = string | null;
+type Node = ReturnType<ReturnType<typeof syntaxTree>['resolveInner']>;
+
+/** At most, for a text that is not parsed yet: a few lines take one. */
+const parseMs = 1_000;
+
+/** The steps from the top of the file to the mapping that a key at `pos` is, or would be, in. */
+function pathOfKey(state: EditorState, pos: number): Step[] {
+  const line = state.doc.lineAt(pos);
+  if (line.text.trim() !== '') return climb(state, pos);
+  // A blank line belongs to no mapping yet: it goes where its indentation puts it.
+  const above = lineAbove(state, line.number, pos - line.from);
+  return above === null ? [] : climb(state, above);
+}
+
+/** The same to the value of the key that ends at `pos`. */
+const pathOfValue = (state: EditorState, pos: number): Step[] => climb(state, pos, true);
+
+/** `own`: also the key that `pos` is in. */
+function climb(state: EditorState, pos: number, own = false): Step[] {
+  const steps: Step[] = [];
+  const tree = ensureSyntaxTree(state, pos, parseMs) ?? syntaxTree(state);
+  let node: Node | null = tree.resolveInner(pos, -1);
+  for (let below: Node | null = null; node !== null; below = node, node = node.parent) {
+    if (node.name === 'Item') steps.unshift(null);
+    if (node.name !== 'Pair' || (below?.name === 'Key' && !own)) continue;
+    const key = node.getChild('Key');
+    if (key !== null) steps.unshift(unquote(state.sliceDoc(key.from, key.to)));
+  }
+  return steps;
+}
+
+/** In the key beside which a line of this indentation stands, or at the end of the line that it stands under. Null: neither. */
+function lineAbove({ doc }: EditorState, lineNumber: number, indent: number): number | null {
+  for (let number = lineNumber - 1; number > 0; number -= 1) {
+    const { text, from, to } = doc.line(number);
+    if (text.trim() === '' || text.trimStart().startsWith('#')) continue;
+    const column = /^ *(?:- +)*/.exec(text)?.[0].length ?? 0;
+    if (column <= indent) return column === indent ? from + column + 1 : to;
+  }
+  return null;
+}
+
+const unquote = (key: string): string => key.replace(/^(['"])(.*)\1$/, '$2');
+
+/** All that may stand there, with every `$ref` and `anyOf` resolved. Empty: nothing is known of it. */
+function schemasAt(root: Schema, path: readonly Step[]): Schema[] {
+  return path.reduce<Schema[]>(
+    (found, step) => found.flatMap((it) => below(it, step)).flatMap((it) => alternatives(root, it)),
+    alternatives(root, root),
+  );
+}
+
+function below({ properties, additionalProperties, items }: Schema, step: Step): Schema[] {
+  if (step === null) return items === undefined ? [] : [items];
+  const known = properties?.[step];
+  if (known !== undefined) return [known];
+  return typeof additionalProperties === 'object' ? [additionalProperties] : [];
+}
+
+function alternatives(root: Schema, schema: Schema): Schema[] {
+  const { $ref, anyOf } = schema;
+  const target = $ref === undefined ? undefined : root.$defs?.[$ref.replace('#/$defs/', '')];
+  if (target !== undefined) return alternatives(root, target);
+  return anyOf === undefined
+    ? [schema]
+    : anyOf.flatMap((it) => alternatives(root, it)).map((it) => describeAs(it, schema));
+}
+
+const describeAs = (it: Schema, { description }: Schema): Schema =>
+  it.description === undefined && description !== undefined ? { ...it, description } : it;
 
 const keyPlace = /(?:^\s*(?:- +)*|[{,] *)([\w-]*)$/;
 const valuePlace = /([\w-]+): +([\w-]*)$/;

@@ -1,15 +1,43 @@
 /** The result of a comparison, in groups: each stop that would have been decided differently, or whose result is unknown. */
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
+import { workerStates } from '../../../../machines/values/states.ts';
 import type { WhatIfAnswer, WhatIfDifference } from '../../messages.ts';
 import { DecisionCard } from '../actor/decision-card.tsx';
+import { Chart } from '../chart/chart.tsx';
+import { charts } from '../chart/machine-charts.tsx';
+import { Link } from '../ui/controls.tsx';
 import { count, dateTime, plural } from '../ui/format.ts';
-import { Link } from '../ui/link.tsx';
-import { DecisionMark } from '../ui/state-mark.tsx';
-import { Name } from '../ui/text.tsx';
-import { type Group, type Grouping, groupDifferences, groupings } from './groups.ts';
-import { StateCharts } from './state-charts.tsx';
+import { DecisionMark, Name } from '../ui/text.tsx';
+import { type Group, type Grouping, groupDifferences, groupings } from './share.ts';
+
+/** Where stops led, and where they would lead: both on the worker's chart, with how many. */
+type Known = WhatIfDifference & { readonly after: NonNullable<WhatIfDifference['after']> };
+
+function StateCharts({ differences }: { differences: readonly WhatIfDifference[] }) {
+  const known = differences.filter((it): it is Known => it.after !== null);
+  const [before, after] = useMemo(
+    () => [countStates(known.map((it) => it.before)), countStates(known.map((it) => it.after))],
+    [differences],
+  );
+  return (
+    <div class="lab-charts">
+      <figure>
+        <figcaption>Before: where they led</figcaption>
+        <Chart machine="worker" {...charts.worker} counts={before} heat viewKey="lab-before" />
+      </figure>
+      <figure>
+        <figcaption>After: where they would lead</figcaption>
+        <Chart machine="worker" {...charts.worker} counts={after} heat viewKey="lab-after" />
+      </figure>
+    </div>
+  );
+}
+
+/** In the order of the drawing's states. */
+const countStates = (decisions: readonly { readonly state: string }[]): number[] =>
+  workerStates.map((state) => decisions.filter((it) => it.state === state).length);
 
 const grouping = signal<Grouping>('guard');
 /** In one group; the others are shown on request. */

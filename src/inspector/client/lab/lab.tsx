@@ -1,15 +1,108 @@
 /** The policy lab: other policies, and what they would have made of the last stops, as they are typed. Nothing is run. */
+import { useSignal, useSignalEffect } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { fleet } from '../data/api.ts';
-import { FoldProgress } from '../ui/progress.tsx';
+import { hrefOf } from '../route.ts';
+import { FoldProgress } from '../ui/controls.tsx';
+import { Text } from '../ui/text.tsx';
 import * as comparison from './comparison.ts';
-import { answer, inForce, isBusy, last, problem, progress, text } from './comparison.ts';
+import { answer, inForce, isBusy, last, loadInForce, type Problem, problem, progress, text } from './comparison.ts';
 import { Differences } from './differences.tsx';
 import { type Editor, openEditor } from './editor.ts';
-import { PolicyProblems } from './policy-problems.tsx';
-import { fromFragment } from './share.ts';
-import { LabTools } from './tools.tsx';
+import { fromFragment, sharedCharsMax, toFragment } from './share.ts';
 import './lab.css';
+
+/** What is wrong with the policies: each problem is a link to its place in the text. */
+type Props = { readonly problem: Problem; readonly goTo: (line: number, column: number) => void };
+
+export function PolicyProblems({ problem: { message, issues }, goTo }: Props) {
+  if (issues.length === 0) return <p class="problem">{message}</p>;
+  return (
+    <ul class="problem plain">
+      {issues.map(({ line = 1, column = 1, path, message: text }, index) => (
+        <li key={index}>
+          <button type="button" class="link" onClick={() => goTo(line, column)}>
+            line {line}, column {column}
+          </button>{' '}
+          {path !== '' && <code>{path}</code>} <Text value={text} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** What can be done with the text of the lab: compare it with what is in force, share it, take it along. */
+export function LabTools({ showDifference }: { showDifference: (isShown: boolean) => void }) {
+  const isShown = useSignal(false);
+  const news = useSignal('');
+  const tell = async (work: Promise<unknown>, done: string) => {
+    news.value = await work.then(
+      () => done,
+      () => 'The browser does not let this page copy: select the text and copy it.',
+    );
+  };
+  useSignalEffect(() => {
+    void text.value;
+    news.value = '';
+  });
+  const isSame = inForce.value === null || inForce.value === text.value;
+  return (
+    <>
+      <p class="buttons">
+        <button
+          type="button"
+          aria-pressed={isShown.value}
+          disabled={inForce.value === null}
+          title="To the policies in force"
+          onClick={() => {
+            isShown.value = !isShown.value;
+            showDifference(isShown.value);
+          }}
+        >
+          Difference
+        </button>
+        <button
+          type="button"
+          disabled={isSame}
+          title="Load the policies in force"
+          onClick={() => void loadInForce('always')}
+        >
+          Reset
+        </button>
+        <button
+          type="button"
+          disabled={text.value.length > sharedCharsMax}
+          title={text.value.length > sharedCharsMax ? 'The text is too long for an address' : undefined}
+          onClick={() =>
+            void tell(copyLink(), 'The link is copied. It contains the text, which is not sent to any server.')
+          }
+        >
+          Copy link
+        </button>
+        <button
+          type="button"
+          title="For stopgate.yaml"
+          onClick={() =>
+            void tell(
+              navigator.clipboard.writeText(text.peek()),
+              'Copied. Paste it into stopgate.yaml in place of "policies" and "assign"; the service reloads the file at once.',
+            )
+          }
+        >
+          Copy YAML
+        </button>
+      </p>
+      <p class="muted lab-news" role="status">
+        {news.value !== '' ? news.value : isSame ? 'These are the policies in force.' : ''}
+      </p>
+    </>
+  );
+}
+
+async function copyLink(): Promise<void> {
+  const fragment = await toFragment(text.peek());
+  await navigator.clipboard.writeText(`${location.origin}${hrefOf({})}${fragment}`);
+}
 
 export function Lab() {
   const editor = useRef<Editor | null>(null);

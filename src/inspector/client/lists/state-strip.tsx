@@ -4,14 +4,12 @@
  */
 import { signal } from '@preact/signals';
 import { workerStates } from '../../../../machines/values/states.ts';
-import { FleetChart } from '../chart/fleet-chart.tsx';
-import { isPast, shownFleet } from '../data/past.ts';
-import { stateCounts } from '../data/state-counts.ts';
-import { route } from '../route.ts';
+import { FleetChart } from '../chart/machine-charts.tsx';
+import { isPast, shownFleet, stateCounts } from '../data/past.ts';
+import { route, toggleState } from '../route.ts';
 import { compact, count, plural } from '../ui/format.ts';
-import { StateMark } from '../ui/state-mark.tsx';
+import { StateMark } from '../ui/text.tsx';
 import { Overview } from './overview.tsx';
-import { toggleState } from './toggle-state.ts';
 
 type Shown = 'chart' | 'cells' | '';
 const openKey = 'stopgate.strip';

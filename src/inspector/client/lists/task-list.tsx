@@ -1,12 +1,12 @@
 /** All tasks, the escalated first: the strip of states, the filters and the table. */
 import { shownFleet } from '../data/past.ts';
-import { type TaskRow, t } from '../data/row-fields.ts';
+import { type QueueRow, q, stateOf, type TaskRow, t } from '../data/rows.ts';
 import { navigate, route, selection } from '../route.ts';
-import { StateMark } from '../ui/state-mark.tsx';
-import { stateOf } from '../ui/states.ts';
+import { Link } from '../ui/controls.tsx';
+import { count } from '../ui/format.ts';
+import { Name, StateMark } from '../ui/text.tsx';
 import { Filters, valuesOf } from './filters.tsx';
-import { type Column, Grid, rowIn } from './grid.tsx';
-import { ActorLink, NameCell, NoValue } from './list-cells.tsx';
+import { ActorLink, type Column, Grid, NameCell, NoValue, rowIn } from './grid.tsx';
 import { listedIds } from './listed-ids.ts';
 import { OpenedStrip, StateStrip, StripTools } from './state-strip.tsx';
 
@@ -27,7 +27,7 @@ export function TaskList() {
       <OpenedStrip machine="task" />
       <Grid
         label="Tasks"
-        columns={columns}
+        columns={taskColumns}
         ids={listedIds.value}
         rowOf={(id) => rowIn(fleet, fleet.tasks, id)}
         isOpened={(id) => route.value.task === id}
@@ -37,7 +37,7 @@ export function TaskList() {
   );
 }
 
-const columns: readonly Column<TaskRow>[] = [
+const taskColumns: readonly Column<TaskRow>[] = [
   { key: 'task', title: 'Task', render: (row) => <ActorLink entity="task" id={row[t.id]} /> },
   { key: 'state', title: 'State', render: (row) => <StateMark state={stateOf(row[t.state])} note={row[t.outcome]} /> },
   { key: 'title', title: 'Title', render: (row) => <NameCell value={row[t.title]} /> },
@@ -59,4 +59,35 @@ const NoTasks = () => (
     <p>Create one with an entry:</p>
     <pre>{`npx stopgate publish task T-1 task.created '{"title":"Fix the login"}'`}</pre>
   </div>
+);
+
+/** All queues: the filter and the table. */
+export function QueueList() {
+  const fleet = shownFleet.value;
+  void fleet.ids.value;
+  return (
+    <section aria-label="Queues">
+      <Filters total={fleet.queues.size} noun="queue" selects={[]} />
+      <Grid
+        label="Queues"
+        columns={queueColumns}
+        ids={listedIds.value}
+        rowOf={(id) => rowIn(fleet, fleet.queues, id)}
+        isOpened={() => false}
+        open={(id) => navigate({ view: 'tasks', queue: id })}
+      />
+    </section>
+  );
+}
+
+const queueColumns: readonly Column<QueueRow>[] = [
+  { key: 'queue', title: 'Queue', render: (row) => <TasksLink queue={row[q.id]} /> },
+  { key: 'pending', title: 'Pending tasks', render: (row) => count(row[q.pending]) },
+  { key: 'reported', title: 'Reported from elsewhere', rank: 2, render: (row) => count(row[q.reported]) },
+];
+
+const TasksLink = ({ queue }: { queue: string }) => (
+  <Link to={{ view: 'tasks', queue }} tabIndex={-1}>
+    <Name value={queue} />
+  </Link>
 );

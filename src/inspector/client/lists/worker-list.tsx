@@ -1,14 +1,144 @@
 /** All workers, what waits for a person first: the strip of states, the filters and the table. */
+import { questionIn } from '../../../../machines/values/question.ts';
 import { presences } from '../../../../machines/values/states.ts';
-import { shownFleet } from '../data/past.ts';
-import { w } from '../data/row-fields.ts';
+import { visible } from '../../visible-text.ts';
+import { stopWord } from '../../vocabulary.ts';
+import { isPast, shownFleet, shownMs } from '../data/past.ts';
+import { isUnjudged, presenceOf, rankOf, sinceMsOf, stateOf, type WorkerRow, w } from '../data/rows.ts';
 import { navigate, route, selection } from '../route.ts';
+import { duration } from '../ui/format.ts';
+import { Ago, For, StateMark } from '../ui/text.tsx';
 import { Filters, valuesOf } from './filters.tsx';
-import { Grid, rowIn } from './grid.tsx';
+import { ActorLink, type Column, Grid, NameCell, NoValue, rowIn } from './grid.tsx';
 import { listedIds } from './listed-ids.ts';
-import { NoWorkers } from './no-workers.tsx';
 import { OpenedStrip, StateStrip, StripTools } from './state-strip.tsx';
-import { workerColumns } from './worker-columns.tsx';
+
+/** In place of an empty worker list: how to create a worker, or where to go in the past. */
+const commands = [
+  `npx stopgate publish worker w1 step.updated '{"step":"1","title":"Write tests"}'`,
+  'npx stopgate decide w1',
+  `npx stopgate publish worker w1 step.updated '{"step":"1","status":"done"}'`,
+];
+
+function NoWorkers() {
+  if (isPast.value)
+    return (
+      <div class="empty">
+        <h2>No workers at this entry</h2>
+        <p>No worker had an entry yet. Go to a later one.</p>
+      </div>
+    );
+  return (
+    <div class="empty">
+      <h2>No workers yet</h2>
+      <p>
+        A worker appears with its first entry. Paste these three lines into a terminal, in the folder of the service:
+      </p>
+      <pre>{commands.join('\n')}</pre>
+      <p class="muted">
+        They plan a step, ask whether the worker may stop, and mark the step as done. This page updates by itself.
+      </p>
+    </div>
+  );
+}
+
+/** The columns of the worker table: who, in which state and why, and how long already. */
+const workerColumns: readonly Column<WorkerRow>[] = [
+  { key: 'worker', title: 'Worker', render: (row) => <ActorLink entity="worker" id={row[w.id]} /> },
+  { key: 'state', title: 'State', render: (row) => <State row={row} /> },
+  { key: 'why', title: 'Why', render: (row) => <Why row={row} /> },
+  { key: 'since', title: 'For', render: (row) => <For sinceMs={sinceMsOf(row)} /> },
+  { key: 'retries', title: 'Retries', rank: 3, render: (row) => <Retries row={row} /> },
+  { key: 'task', title: 'Task', rank: 2, render: (row) => <Tasks row={row} /> },
+  { key: 'agent', title: 'Agent', rank: 3, render: (row) => <NameCell value={row[w.agent]} /> },
+  { key: 'idle', title: 'Idle', rank: 3, render: (row) => <Idle row={row} /> },
+  { key: 'seen', title: 'Last seen', rank: 3, render: (row) => <LastSeen row={row} /> },
+];
+
+type Cell = { readonly row: WorkerRow };
+
+const LastSeen = ({ row }: Cell) => (
+  <span class="muted">
+    <Ago thenMs={row[w.lastSeenMs]} />
+  </span>
+);
+
+const State = ({ row }: Cell) => (
+  <span data-unjudged={isUnjudged(row) || undefined}>
+    <StateMark state={stateOf(row[w.state])} note={noteOf(row)} />
+  </span>
+);
+
+function noteOf(row: WorkerRow): string | null {
+  const presence = presenceOf(row[w.presence]);
+  if (isUnjudged(row)) return 'not judged';
+  return presence === 'active' || stateOf(row[w.state]) === 'stopped' ? null : presence;
+}
+
+/** Why it is where it is, in one line: what a person would ask first. */
+function Why({ row }: Cell) {
+  const text = reasonIn(row);
+  if (text === null) return <NoValue />;
+  const isForPerson = ['escalated', 'asks', 'acknowledged'].includes(rankOf(row));
+  const isCounting = row[w.reason] === null && row[w.waitUntilMs] !== null;
+  return (
+    <span class={['why', isForPerson && 'urgent', isCounting && 'age'].filter(Boolean).join(' ')} title={visible(text)}>
+      {row[w.acknowledged] === 1 && <span class="tag">acknowledged</span>}
+      <bdi>{visible(text)}</bdi>
+    </span>
+  );
+}
+
+function reasonIn(row: WorkerRow): string | null {
+  const [reason, other] = [questionIn(row[w.reason]), otherReason(row)];
+  // Of one that was let go at the cap, both.
+  return stateOf(row[w.state]) === 'stopped' && reason !== null && other !== null
+    ? `${other} · ${reason}`
+    : (reason ?? other);
+}
+
+function otherReason(row: WorkerRow): string | null {
+  if (row[w.awaitsInput] === 1 && stateOf(row[w.state]) !== 'stopped') return 'asks a person for something';
+  const waitsFor = row[w.waitsFor];
+  if (waitsFor !== null) {
+    const untilMs = row[w.waitUntilMs];
+    const left = untilMs === null ? '' : `, ${duration(Math.max(0, untilMs - shownMs.value))} left`;
+    return `${waitsFor === 'hold' ? 'held: a task may still come' : `waits for check ${waitsFor.slice(0, 40)}`}${left}`;
+  }
+  if (stateOf(row[w.state]) === 'working' && row[w.planTotal] > 0)
+    return `${row[w.planDone]} of ${row[w.planTotal]} steps done`;
+  const cause = row[w.lastCause];
+  return stateOf(row[w.state]) === 'stopped' && cause !== null ? stopWord(cause) : null;
+}
+
+function Retries({ row }: Cell) {
+  const [count, max] = [row[w.retryCount], row[w.retryMax]];
+  if (count === 0) return <NoValue />;
+  return `${count}${max === null ? '' : ` of ${max}`}`;
+}
+
+function Idle({ row }: Cell) {
+  const since = row[w.idleSinceMs];
+  if (since === null || stateOf(row[w.state]) === 'stopped') return <NoValue />;
+  const limit = row[w.idleLimitMs];
+  return (
+    <span>
+      <For sinceMs={since} />
+      {limit !== null && <span class="muted"> of {duration(limit)}</span>}
+    </span>
+  );
+}
+
+function Tasks({ row }: Cell) {
+  const task = row[w.task];
+  if (task === null) return <NoValue />;
+  return (
+    <>
+      <ActorLink entity="task" id={task} />
+      {row[w.tasksHeld] > 1 && <span class="muted"> +{row[w.tasksHeld] - 1}</span>}
+    </>
+  );
+}
 
 export function WorkerList() {
   const fleet = shownFleet.value;

@@ -1,19 +1,20 @@
 /** An actor's escalation, and how the last one was resolved. */
 import type { WorkerView } from '../../../../machines/index.ts';
 import { questionIn } from '../../../../machines/values/question.ts';
-import { Ago } from '../ui/age.tsx';
-import { Text } from '../ui/text.tsx';
+import { isPast } from '../data/past.ts';
+import { Ago, Text } from '../ui/text.tsx';
+import { actionTexts, type OperatorAction, requestAction } from './operator-actions.ts';
 
-type Props = Pick<WorkerView, 'escalation' | 'resolution'>;
+type NoteProps = Pick<WorkerView, 'escalation' | 'resolution'>;
 
-export const EscalationNote = ({ escalation, resolution }: Props) => (
+export const EscalationNote = ({ escalation, resolution }: NoteProps) => (
   <>
     {escalation !== null && <Escalation escalation={escalation} />}
     {resolution !== null && <Resolution resolution={resolution} />}
   </>
 );
 
-const Escalation = ({ escalation }: { escalation: NonNullable<Props['escalation']> }) => (
+const Escalation = ({ escalation }: { escalation: NonNullable<NoteProps['escalation']> }) => (
   <section class="escalation" aria-label="Escalation">
     <h3>Needs a person</h3>
     <p class="question">
@@ -33,7 +34,7 @@ const Escalation = ({ escalation }: { escalation: NonNullable<Props['escalation'
   </section>
 );
 
-const Resolution = ({ resolution }: { resolution: NonNullable<Props['resolution']> }) => (
+const Resolution = ({ resolution }: { resolution: NonNullable<NoteProps['resolution']> }) => (
   <section class="resolution" aria-label="Resolution">
     <h3>
       Resolved: {resolution.verdict} <span class="muted">by </span>
@@ -49,3 +50,42 @@ const Resolution = ({ resolution }: { resolution: NonNullable<Props['resolution'
     )}
   </section>
 );
+
+/** The operator's actions on one actor, as buttons: those that make sense in its present state. */
+type ButtonsProps = {
+  readonly entity: 'worker' | 'task';
+  readonly id: string;
+  readonly escalation: WorkerView['escalation'];
+  /** It can be retired no more, or never could. */
+  readonly ended: boolean;
+};
+
+const keys: Readonly<Partial<Record<OperatorAction, string>>> = { acknowledge: 'a', resume: 'r', stop: 's' };
+
+export function OperatorButtons({ entity, id, escalation, ended }: ButtonsProps) {
+  if (isPast.value) return null;
+  const actions: OperatorAction[] = [];
+  if (escalation !== null) {
+    if (escalation.acknowledgedBy === null) actions.push('acknowledge');
+    actions.push('resume', 'stop');
+  }
+  if (entity === 'worker' && !ended) actions.push('retire');
+  if (actions.length === 0) return null;
+  return (
+    <p class={escalation === null ? 'buttons' : 'buttons actions'}>
+      {actions.map((action) => (
+        <button
+          key={action}
+          type="button"
+          data-action={action}
+          class={action === 'resume' ? 'primary' : ''}
+          aria-keyshortcuts={keys[action]}
+          title={keys[action] === undefined ? undefined : `Key ${keys[action]}`}
+          onClick={() => requestAction({ action, targets: [{ entity, id }] })}
+        >
+          {actionTexts[action].button}
+        </button>
+      ))}
+    </p>
+  );
+}

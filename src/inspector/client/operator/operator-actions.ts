@@ -3,9 +3,15 @@ import { signal } from '@preact/signals';
 import { ApiError, post } from '../data/api.ts';
 import { hello } from '../data/connection.ts';
 import type { TaskOfWorker } from '../inbox/find-waiting.ts';
-import type { OperatorAction } from './effects.ts';
-import { forgetOurs, noteOurs, noteStored, targetKey } from './ours.ts';
-import { settle, type TasksVerdict } from './settle.ts';
+import {
+  forgetOurs,
+  noteOurs,
+  noteStored,
+  type OperatorAction,
+  settle,
+  type TasksVerdict,
+  targetKey,
+} from './settle.ts';
 import { requestSignIn } from './sign-in.tsx';
 
 export type { OperatorAction };

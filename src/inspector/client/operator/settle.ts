@@ -1,7 +1,8 @@
 /** One action on several actors, and then on the tasks that were escalated with them: what was done, and what was not. */
+import { signal } from '@preact/signals';
 import type { Topic } from '../../messages.ts';
 import type { TaskOfWorker } from '../inbox/find-waiting.ts';
-import { namesOf } from './names.ts';
+import { namesOf } from './suggestions.ts';
 
 /** What becomes of the tasks that were escalated with the workers; by itself each stays escalated. */
 export type TasksVerdict = { readonly verdict: 'resume' | 'stop'; readonly tasks: readonly TaskOfWorker[] };
@@ -73,3 +74,90 @@ function describeTargets<Target extends Topic>(
 }
 
 const idsOf = (items: readonly { readonly id: string }[]): string => namesOf(items.map(({ id }) => id));
+
+/** What an operator's actions do, in words: for one actor, and for several at once. */
+export type OperatorAction = 'acknowledge' | 'resume' | 'stop' | 'retire' | 'allow' | 'deny';
+
+type Effect = readonly [one: string, many: string];
+
+/** On what an agent asks, and on retiring, a person decides one at a time. */
+const ofWorkers: Readonly<Record<OperatorAction, Effect | readonly [one: string]>> = {
+  acknowledge: [
+    'You take charge of it. It stays escalated until it is resolved.',
+    'You take charge of them. They stay escalated until they are resolved.',
+  ],
+  resume: [
+    'It may continue. Its agent gets your text as the next prompt.',
+    'They may continue. Each agent gets your text as its next prompt.',
+  ],
+  stop: [
+    'It stops for good: its next attempt to stop is allowed.',
+    'They stop for good: the next attempt of each to stop is allowed.',
+  ],
+  retire: ['It is done for good: its tasks go back to the queue, and every stop is allowed.'],
+  allow: ['The agent may do what it asks for, this once.'],
+  deny: ['The agent may not do it. It gets your text as the reason.'],
+};
+
+/** A task has no agent. */
+const ofTasks: Readonly<Partial<Record<OperatorAction, Effect>>> = {
+  resume: [
+    'It goes back to its queue, where a worker may claim it.',
+    'They go back to their queues, where workers may claim them.',
+  ],
+  stop: ['It is cancelled.', 'They are cancelled.'],
+};
+
+/** One text for each kind of actor; where there are both, it says which. */
+export function effectsOf(action: OperatorAction, targets: readonly Pick<Topic, 'entity'>[]): readonly string[] {
+  const tasks = targets.filter(({ entity }) => entity === 'task').length;
+  const workers = targets.length - tasks;
+  const [forWorkers, forTasks] = [ofWorkers[action], ofTasks[action]];
+  // What makes no difference to a task is said once, of all.
+  if (tasks === 0 || forTasks === undefined) return [pick(forWorkers, targets.length)];
+  if (workers === 0) return [pick(forTasks, tasks)];
+  return [
+    `${workers === 1 ? 'Worker' : 'Workers'}: ${pick(forWorkers, workers)}`,
+    `${tasks === 1 ? 'Task' : 'Tasks'}: ${pick(forTasks, tasks)}`,
+  ];
+}
+
+const pick = ([one, many = one]: Effect | readonly [one: string], count: number): string => (count === 1 ? one : many);
+
+// What this page has just acted on: so that it can tell its operator's work from that of others.
+
+/** The log's entry of each action; infinite until it is known. */
+let ours: ReadonlyMap<string, number> = new Map();
+
+const keyOf = ({ entity, id }: Topic) => `${entity}/${id}`;
+
+/** As `ours`, of the last action, also when its effect has been shown. */
+const stored = signal<ReadonlyMap<string, number>>(new Map());
+
+/** Replaces those before. */
+export function noteOurs(targets: readonly Topic[]): void {
+  ours = new Map(targets.map((it) => [keyOf(it), Number.POSITIVE_INFINITY]));
+  stored.value = new Map();
+}
+
+/** @param seq the entry of the action on it */
+export function noteStored(key: string, seq: number): void {
+  if (ours.has(key)) ours = new Map([...ours, [key, seq]]);
+  stored.value = new Map([...stored.peek(), [key, seq]]);
+}
+
+/** It was done by somebody else, or not at all; or it has been told. */
+export function forgetOurs(key: string): void {
+  ours = new Map([...ours].filter(([it]) => it !== key));
+}
+
+/** What the page has shown the effect of: what comes after `seq` is somebody else's. */
+export function forgetShown(seq: number): void {
+  ours = new Map([...ours].filter(([, it]) => it > seq));
+}
+
+/** The entry of this page's last action, if it was on this actor; 0: it was not. */
+export const storedSeq = (key: string): number => stored.value.get(key) ?? 0;
+
+export const isOurs = (key: string | null): boolean => key !== null && ours.has(key);
+export { keyOf as targetKey };

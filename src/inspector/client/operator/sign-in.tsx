@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { signIn } from '../data/api.ts';
 import { hello, renewSession } from '../data/connection.ts';
-import { Dialog } from '../ui/dialog.tsx';
+import { Dialog } from '../ui/controls.tsx';
 
 /** What to do after the operator has signed in; null: the dialog is closed. */
 const afterSignIn = signal<(() => void) | null>(null);

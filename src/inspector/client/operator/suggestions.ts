@@ -1,5 +1,6 @@
 /** Prompts that may help: what the worker was told last, its next step, and another way where the same failed again. */
 import type { WorkerView } from '../../../../machines/index.ts';
+import { visible } from '../../visible-text.ts';
 
 const isOpen = ({ status }: { status: string }) => !['done', 'completed', 'cancelled'].includes(status);
 const charsMax = 400;
@@ -38,4 +39,14 @@ export function suggestForMany(views: readonly WorkerView[]): string[] {
       decide,
     ]),
   ];
+}
+
+// Names of many actors, in a text.
+
+/** More would fill the dialog of a phone. */
+const namesMax = 12;
+
+export function namesOf(ids: readonly string[]): string {
+  const names = ids.slice(0, namesMax).map((id) => visible(id));
+  return ids.length > namesMax ? `${names.join(', ')} and ${ids.length - namesMax} more` : names.join(', ');
 }

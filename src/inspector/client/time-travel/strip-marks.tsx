@@ -1,7 +1,7 @@
 /** What the time axis shows of the log: escalations, stops, entries, silences, and what one actor did. */
 import type { OutlineBucket, TimelineEntry } from '../../messages.ts';
 import type { Axis, Gap } from '../../time-axis.ts';
-import { type VerdictKind, verdictKindOf } from '../../verdict-kind.ts';
+import { type VerdictKind, verdictKindOf } from '../../vocabulary.ts';
 import { duration } from '../ui/format.ts';
 
 /** Pixels from the top. Stops stand on a middle line: what was allowed above, what was blocked below. */

@@ -9,7 +9,7 @@ import { route, selected } from '../route.ts';
 import { count, dateTime, plural } from '../ui/format.ts';
 import { Name } from '../ui/text.tsx';
 import { EntryBars, EscalationMarks, Gaps, LaneMarks, rows, StopBars } from './strip-marks.tsx';
-import { useStripPointer } from './use-strip-pointer.ts';
+import { useStripPointer } from './strip-pointer.ts';
 
 type Props = { readonly at: number; readonly goTo: (seq: number) => void; readonly children: ComponentChildren };
 

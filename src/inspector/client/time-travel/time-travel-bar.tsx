@@ -1,14 +1,42 @@
 /** The bar of time travel: the log along a time axis. It only shows the past; the log stays as it is. */
+import { signal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
 import { connection } from '../data/connection.ts';
 import { newestSeq, shownRange } from '../data/outline.ts';
-import { cancelPast, leavePast, logRange, moment, pastProblem, pastProgress } from '../data/past.ts';
+import { cancelPast, leavePast, logRange, moment, pastProblem, pastProgress, settled } from '../data/past.ts';
 import { navigate, route } from '../route.ts';
+import { FoldProgress } from '../ui/controls.tsx';
 import { count, dateTime } from '../ui/format.ts';
-import { FoldProgress } from '../ui/progress.tsx';
 import { Text } from '../ui/text.tsx';
-import { playing, usePlayback } from './playback.ts';
 import { Strip } from './strip.tsx';
-import { bringIntoView, showRange } from './zoom.ts';
+import { bringIntoView, showRange } from './strip-pointer.ts';
+
+/** Plays the log: one entry after the other, each as soon as the one before is on screen. */
+const playing = signal(false);
+const stepMs = 300;
+
+/** @param goTo moves to an entry */
+function usePlayback(at: number, lastSeq: number, goTo: (seq: number) => void): void {
+  const steps = useRef(0);
+  useEffect(() => {
+    if (!playing.value) return;
+    steps.current += 1;
+    const step = steps.current;
+    const timer = setTimeout(async () => {
+      await settled();
+      if (step !== steps.current || !playing.peek()) return;
+      if (at >= lastSeq) playing.value = false;
+      else goTo(at + 1);
+    }, stepMs);
+    return () => clearTimeout(timer);
+  }, [playing.value, at, lastSeq]);
+  useEffect(
+    () => () => {
+      playing.value = false;
+    },
+    [],
+  );
+}
 
 export function TimeTravelBar() {
   const { at } = route.value;
@@ -166,5 +194,26 @@ function Newer({ at }: { at: number }) {
         </button>
       )}
     </span>
+  );
+}
+
+/** In place of a state that cannot be shown: the reason, and where to go instead. */
+export function MissingEntry() {
+  const newest = logRange.value?.lastSeq;
+  return (
+    <div class="empty">
+      <h2>This entry cannot be shown</h2>
+      <p>{pastProblem.value}</p>
+      <p class="buttons">
+        {newest !== undefined && (
+          <button type="button" onClick={() => navigate({ at: newest })}>
+            Go to the newest entry
+          </button>
+        )}
+        <button type="button" onClick={leavePast}>
+          Show the live state
+        </button>
+      </p>
+    </div>
   );
 }

@@ -1,7 +1,12 @@
 /** Text written by others: isolated from our own, with invisible characters made visible, and long text collapsed. */
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import type { Decision, State } from '../../../../machines/index.ts';
 import { visible } from '../../visible-text.ts';
-import { count } from './format.ts';
+import { verdictOf } from '../../vocabulary.ts';
+import { nowMs } from '../data/connection.ts';
+import { shownMs } from '../data/past.ts';
+import { ago, count, date, duration, plural } from './format.ts';
 
 const excerptMax = 140;
 
@@ -38,3 +43,57 @@ export const Excerpt = ({ value }: { value: string }) => (
 export function Json({ value }: { value: unknown }) {
   return <Text block max={2_000} value={JSON.stringify(value, null, 1) ?? 'undefined'} />;
 }
+
+/** A log, folded to its last lines: that is where it says what went wrong. */
+const linesShown = 8;
+
+export function Tail({ value }: { value: string }) {
+  const [isWhole, setWhole] = useState(false);
+  const lines = value.trimEnd().split('\n');
+  const hidden = lines.length - linesShown;
+  if (hidden <= 1 || isWhole) return <Text block value={value.trimEnd()} max={4_000} />;
+  return (
+    <div class="tail">
+      <button type="button" class="more" onClick={() => setWhole(true)}>
+        {plural(hidden, 'earlier line')} ▸
+      </button>
+      <Text block value={lines.slice(-linesShown).join('\n')} max={2_000} />
+    </div>
+  );
+}
+
+/** Ages and what is left of a time: they stand still, and are dimmed, while the page does not hear of the present. */
+const Age = ({ children }: { children: ComponentChildren }) => <span class="age">{children}</span>;
+
+/** Components of their own, so that the clock renders only these texts every second, and not what is around them. */
+export const Ago = ({ thenMs }: { thenMs: number }) => <Age>{ago(thenMs, shownMs.value)}</Age>;
+
+export const For = ({ sinceMs }: { sinceMs: number }) => <Age>{duration(Math.max(0, shownMs.value - sinceMs))}</Age>;
+
+/** The date, in a list of times that comes to another day. The first line is compared with today. */
+type Props = { readonly atMs: number; readonly previousMs: number | undefined };
+
+export const DayHeading = ({ atMs, previousMs = nowMs.peek() }: Props) =>
+  date(atMs) === date(previousMs) ? null : <li class="day">{date(atMs)}</li>;
+
+/** States, presences and decisions as marks: a colour, and always text with it. */
+export const StateMark = ({ state, note }: { state: State; note?: string | null }) => (
+  <span class="state" data-state={state}>
+    <i class="dot" aria-hidden="true" />
+    {state}
+    {note != null && <span class="note"> · {note}</span>}
+  </span>
+);
+
+/** One word for a person first; then the protocol's own, which logs and agents have. */
+export const DecisionMark = ({ decision }: { decision: Pick<Decision, 'decision' | 'action' | 'cause'> }) => {
+  const { kind, word } = verdictOf(decision);
+  return (
+    <span class="answer" data-verdict-kind={kind} data-answer={decision.decision} data-cause={decision.cause}>
+      <b>{word}</b>{' '}
+      <span class="muted">
+        {decision.decision} · {decision.action} · {decision.cause}
+      </span>
+    </span>
+  );
+};

@@ -1,0 +1,212 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { Decision, WorkerView } from '../../../../machines/index.ts';
+import { describeOutcome, missingIn } from '../../../../machines/replay/standing.ts';
+import type { DiffLine, LineChange } from '../../../line-diff.ts';
+import { changesBetween, type Pattern, patternOf } from '../../attempt-changes.ts';
+import type { AttemptRecord } from '../../messages.ts';
+import { get, post } from '../data/api.ts';
+import { isPast } from '../data/past.ts';
+import { route } from '../route.ts';
+import { plural } from '../ui/format.ts';
+import { Ago, DecisionMark, Tail, Text } from '../ui/text.tsx';
+import { DecisionCard } from './decision-card.tsx';
+
+/** The last attempts, newest first, each with what changed since the one before. */
+function AttemptList({ attempts }: { attempts: readonly AttemptRecord[] }) {
+  if (attempts.length === 0) return null;
+  return (
+    <section aria-label="Attempts">
+      <h3>Attempts</h3>
+      <ol class="attempts">
+        {attempts.map((it, index) => (
+          <Attempt key={it.seq} attempt={it} older={attempts[index + 1]} isOpen={index === 0} />
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+type Props = { readonly attempt: AttemptRecord; readonly older: AttemptRecord | undefined; readonly isOpen: boolean };
+
+const Attempt = ({ attempt, older, isOpen }: Props) => (
+  <li>
+    <details open={isOpen}>
+      <summary>
+        {attempt.decision === null ? <b>open</b> : <DecisionMark decision={attempt.decision} />}{' '}
+        <span class="muted when">
+          <Ago thenMs={attempt.atMs} />
+        </span>
+      </summary>
+      {attempt.output === null || attempt.output.trim() === '' ? (
+        <p class="muted">No output came with this attempt.</p>
+      ) : (
+        <div class="said">
+          <h4>The agent said</h4>
+          <Tail value={attempt.output} />
+        </div>
+      )}
+      {older !== undefined && <Changed newer={attempt} older={older} />}
+    </details>
+  </li>
+);
+
+function Changed({ newer, older }: { newer: AttemptRecord; older: AttemptRecord }) {
+  const { answer, findings, output } = changesBetween(newer, older);
+  if (answer === null && findings.length === 0 && output.length === 0)
+    return <p class="muted">Nothing has changed since the previous attempt.</p>;
+  return (
+    <div class="changed">
+      <h4>Since the previous attempt</h4>
+      {answer !== null && (
+        <p>
+          <Text value={answer[0]} max={40} /> → <b>{answer[1]}</b>
+        </p>
+      )}
+      {findings.length > 0 ? <Lines changes={findings} /> : <p class="muted">The checks gave the same results.</p>}
+      {newer.output !== null && older.output !== null && output.length > 0 && (
+        <details class="input">
+          <summary>what the agent said: {plural(linesChanged(output), 'line')} changed</summary>
+          <Lines changes={output} />
+        </details>
+      )}
+    </div>
+  );
+}
+
+/** A line that was replaced is gone and new. */
+const linesChanged = (changes: readonly LineChange[]): number => {
+  const added = changes.filter(({ sign }) => sign === '+').length;
+  return Math.max(added, changes.length - added);
+};
+
+const linesShown = 12;
+
+const signWords = { '+': 'new: ', '-': 'gone: ', ' ': 'not compared: ' } as const;
+
+const Lines = ({ changes }: { changes: readonly DiffLine[] }) => (
+  <ul class="lines">
+    {changes.slice(0, linesShown).map(({ sign, text }, index) => (
+      <li key={index} data-sign={sign}>
+        <span class="sr-only">{signWords[sign]}</span>
+        <span aria-hidden="true">{sign}</span> <Text value={text} max={160} />
+      </li>
+    ))}
+    {changes.length > linesShown && <li class="muted">and {plural(changes.length - linesShown, 'more line')}</li>}
+  </ul>
+);
+
+// The last attempts of a worker: loaded when it is opened, and again when another was decided.
+
+/** Enough to see three turns of a circle of two. */
+const attemptsShown = 6;
+
+/** @param version differs when there may be another one @returns newest first; null: not loaded yet */
+function useAttempts(worker: string, version: unknown): readonly AttemptRecord[] | null {
+  const [loaded, setLoaded] = useState<readonly AttemptRecord[] | null>(null);
+  const { at } = route.value;
+  useEffect(() => {
+    const given = new AbortController();
+    const before = at === null ? '' : `&before=${at + 1}`;
+    get<{ attempts: AttemptRecord[] }>(`attempts/${worker}?limit=${attemptsShown}${before}`, given.signal).then(
+      ({ attempts }) => setLoaded(attempts),
+      () => {},
+    );
+    return () => given.abort();
+  }, [worker, version, at]);
+  return loaded;
+}
+
+/** What would let a worker go: the shortest list, as it stands, or as of now when it is tried. */
+function WhyNotYet({ view }: { view: WorkerView }) {
+  const { tried, problem, busy, tryNow } = useProbe(view);
+  if (view.state === 'stopped') return null;
+  const { missing, note } =
+    tried === null
+      ? view.standing
+      : { missing: missingIn(tried), note: missingIn(tried).length > 0 ? null : describeOutcome(tried) };
+  return (
+    <section class="not-yet" aria-label="Why not yet">
+      <h3>
+        Why not yet{' '}
+        {!isPast.value && (
+          <button type="button" disabled={busy} title="Judges it as a stop, logs and counts nothing" onClick={tryNow}>
+            {busy ? 'Trying…' : 'Try now'}
+          </button>
+        )}
+      </h3>
+      <div aria-live="polite">
+        {problem !== null && <p class="problem">{problem}</p>}
+        {tried !== null && (
+          <p>
+            Now it would be: <DecisionMark decision={tried} />
+          </p>
+        )}
+        {missing.length > 0 && (
+          <ul class="missing">
+            {missing.map((text, index) => (
+              <li key={index}>
+                <Text value={text} max={200} />
+              </li>
+            ))}
+          </ul>
+        )}
+        {note !== null && (
+          <p class="muted">
+            <Text value={note} max={400} />
+          </p>
+        )}
+      </div>
+    </section>
+  );
+}
+
+/** Asks how a stop would be answered now. Forgotten when the worker moves on. */
+function useProbe({ worker, lastDecision }: WorkerView) {
+  const [tried, setTried] = useState<Decision | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
+  const [busy, setBusy] = useState(false);
+  useEffect(() => setTried(null), [worker, lastDecision?.seq]);
+  const tryNow = async () => {
+    setBusy(true);
+    setProblem(null);
+    try {
+      setTried(await post<Decision>(`probe/${worker}`, {}));
+    } catch (error) {
+      setProblem((error as Error).message);
+    }
+    setBusy(false);
+  };
+  return { tried, problem, busy, tryNow: () => void tryNow() };
+}
+
+/** Why a worker is where it is: its last decision, what would let it go, and how the attempts before differ. */
+export function Why({ id, view }: { id: string; view: WorkerView }) {
+  const { lastDecision } = view;
+  const attempts = useAttempts(id, lastDecision?.seq ?? null);
+  if (lastDecision === null && view.state === 'stopped')
+    return <p class="muted">There is no decision: it has not tried to stop.</p>;
+  if (lastDecision === null) return <WhyNotYet view={view} />;
+  // For a person to answer: what the agent said comes first.
+  const isForPerson = view.escalation !== null;
+  const pattern = attempts === null || view.state === 'stopped' ? null : patternOf(attempts);
+  return (
+    <>
+      {pattern !== null && <p class="pattern">{describePattern(pattern)}</p>}
+      {isForPerson && attempts !== null && <AttemptList attempts={attempts} />}
+      <section aria-label="Last decision">
+        <DecisionCard decision={lastDecision} label="Last decision" />
+      </section>
+      {!isForPerson && <WhyNotYet view={view} />}
+      {!isForPerson && attempts !== null && <AttemptList attempts={attempts} />}
+    </>
+  );
+}
+
+function describePattern(pattern: Pattern): string {
+  const { kind, times } = pattern;
+  const attempts = kind === 'same' ? times : times * pattern.length;
+  const howOften = `${attempts < attemptsShown ? '' : 'at least '}${plural(times, 'time')}`;
+  return kind === 'same'
+    ? `The same failure ${howOften} in a row`
+    : `It is going round in circles: the same ${pattern.length} failures in turn, ${howOften}`;
+}

@@ -1,0 +1,193 @@
+import type { ComponentChildren } from 'preact';
+import { useRef } from 'preact/hooks';
+import type { Plan, WorkerView } from '../../../../machines/index.ts';
+import { isId } from '../../../../machines/values/id.ts';
+import type { Topic } from '../../messages.ts';
+import { focus, head } from '../data/connection.ts';
+import { isPast } from '../data/past.ts';
+import { storedSeq, targetKey } from '../operator/settle.ts';
+import { navigate, route, selection, type Tab, tabs } from '../route.ts';
+import { Link } from '../ui/controls.tsx';
+import { time } from '../ui/format.ts';
+import { Name, Text } from '../ui/text.tsx';
+import { type Held, useHeld } from '../ui/use-held.ts';
+
+/** The sections of the panel, one at a time: arrows move between them, and the address keeps which one. */
+type Section = { readonly title: string; readonly content: () => ComponentChildren };
+
+/** A task has no sequence. */
+type Sections = Readonly<Record<Exclude<Tab, 'sequence'>, Section> & { sequence?: Section }>;
+
+export function Tabs({ sections }: { sections: Sections }) {
+  const shown = tabs.filter((it) => sections[it] !== undefined);
+  const tab = shown.find((it) => it === route.value.tab) ?? 'why';
+  const pick = (next: Tab) => {
+    navigate({ tab: next }, 'replace');
+    requestAnimationFrame(() => document.querySelector<HTMLElement>(`#tab-${next}`)?.focus());
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    pick(shown[(shown.indexOf(tab) + step + shown.length) % shown.length] ?? 'why');
+  };
+  return (
+    <>
+      <div class="tabs" role="tablist" aria-label="Sections" onKeyDown={onKeyDown}>
+        {shown.map((it) => (
+          <button
+            key={it}
+            id={`tab-${it}`}
+            type="button"
+            role="tab"
+            aria-selected={it === tab}
+            aria-controls="section"
+            tabIndex={it === tab ? 0 : -1}
+            onClick={() => navigate({ tab: it }, 'replace')}
+          >
+            {sections[it]?.title}
+          </button>
+        ))}
+      </div>
+      <div id="section" class="section" role="tabpanel" aria-labelledby={`tab-${tab}`}>
+        {sections[tab]?.content()}
+      </div>
+    </>
+  );
+}
+
+/** A list of names and values. */
+export const Facts = ({ children }: { children: ComponentChildren }) => <dl class="facts">{children}</dl>;
+
+export const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (
+  <div>
+    <dt>
+      <bdi>{name.slice(0, 60)}</bdi>
+    </dt>
+    <dd>{children}</dd>
+  </div>
+);
+
+/** Links to workers or tasks. */
+const linksMax = 12;
+
+export const ActorLinks = ({ entity, ids }: { entity: 'worker' | 'task'; ids: readonly string[] }) => (
+  <span class="links">
+    {ids.slice(0, linksMax).map((id) => (
+      <Link key={id} to={selection(entity, id)}>
+        <Name value={id} />
+      </Link>
+    ))}
+    {ids.length > linksMax && <span class="muted">and {ids.length - linksMax} more</span>}
+  </span>
+);
+
+/** In place of an actor that has no entries: why, and what will make it appear. */
+export const UnknownActor = ({ entity, id }: { entity: 'worker' | 'task'; id: string }) => (
+  <div class="pad">
+    <p>
+      There is no {entity}{' '}
+      <b>
+        <Name value={id} />
+      </b>
+      {isPast.value ? ' at this entry.' : ' yet.'}
+    </p>
+    <p class="muted">{hintFor(id)}</p>
+  </div>
+);
+
+function hintFor(id: string): string {
+  if (!isId(id)) return 'This is not an id: ids consist of letters, digits, _ and -, at most 128.';
+  if (isPast.value) return 'It appears with its first entry: go to a later one.';
+  return 'It appears here with its first entry.';
+}
+
+/** The steps of a plan, with how many are done. */
+const doneStatuses: ReadonlySet<string> = new Set(['done', 'completed', 'cancelled']);
+const isDone = ({ status }: { status: string }) => doneStatuses.has(status);
+const stepsMax = 40;
+
+/** Whether the steps belong to more than one task: then each says to which. */
+const isOfSeveral = (plan: Plan): boolean => plan.some(({ task }) => task !== plan[0]?.task);
+
+export const PlanList = ({ plan }: { plan: Plan }) => (
+  <section aria-label="Plan">
+    <h3>
+      Plan <span class="muted">{`${plan.filter(isDone).length} of ${plan.length} done`}</span>
+    </h3>
+    <ul class="plan">
+      {plan.slice(0, stepsMax).map((step, index) => (
+        <li key={step.step ?? index} data-done={isDone(step)}>
+          <span aria-hidden="true">{isDone(step) ? '✓' : step.status === 'in_progress' ? '▸' : '○'}</span>
+          <Text value={step.title} max={160} />
+          {step.task !== undefined && isOfSeveral(plan) && (
+            <span class="muted">
+              <Text value={step.task} max={60} />
+            </span>
+          )}
+          <span class="muted">
+            <Text value={step.status} max={24} />
+          </span>
+        </li>
+      ))}
+    </ul>
+    {plan.length > stepsMax && <p class="muted">and {plan.length - stepsMax} more steps</p>}
+  </section>
+);
+
+/** Entries that the fold refused: they are in the log, and changed nothing. */
+export const RefusedEntries = ({ refused }: { refused: WorkerView['refused'] }) =>
+  refused.length === 0 ? null : (
+    <section aria-label="Refused entries">
+      <h3>Refused entries</h3>
+      <ul class="plain">
+        {refused.map((it, index) => (
+          <li key={index}>
+            <time>{time(Date.parse(it.at))}</time> <b>{it.type}</b> <Text value={it.reason} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+
+// A panel that holds still while somebody points at its section or is in it by keyboard: what comes meanwhile waits.
+// What this page's operator has done to the actor is shown at once.
+
+/** @param contentOf what of the view is seen; what is equal moves nothing */
+export function useHeldView<View>(topic: Topic, view: View, contentOf: (view: View) => unknown): Held<View> {
+  const newestSeq = useNewestSeq(topic);
+  const ownSeq = storedSeq(targetKey(topic));
+  // What was done before the panel was opened has been seen.
+  const { current: seen } = useRef({ ownSeq, seq: newestSeq });
+  const isOwnUnseen = ownSeq !== seen.ownSeq && seen.seq < ownSeq;
+  const text = (it: View) => JSON.stringify(contentOf(it));
+  const held = useHeld(view, text, isPast.value || isOwnUnseen);
+  if (held.shown === view) seen.seq = newestSeq;
+  return held;
+}
+
+/** The newest entry about the actor that the page has received; where some were left out, the newest of the fleet. */
+function useNewestSeq({ id }: Topic): number {
+  const newest = useRef(0);
+  const news = focus.value;
+  if (news?.id === id)
+    newest.current = Math.max(newest.current, news.entries.at(-1)?.seq ?? 0, news.omitted > 0 ? head.peek().seq : 0);
+  return newest.current;
+}
+
+type AreaProps = {
+  readonly held: Pick<Held<unknown>, 'withheld' | 'area'>;
+  /** What is in it says by itself that something waits. */
+  readonly isQuiet?: boolean;
+  readonly children: ComponentChildren;
+};
+
+/** The section that is pointed at. */
+export const HeldArea = ({ held: { withheld, area }, isQuiet = false, children }: AreaProps) => (
+  <div class="section" {...area}>
+    <p class="withheld" role="status" hidden={withheld === 0 || isQuiet}>
+      <span>{withheld} new, shown when you leave</span>
+    </p>
+    {children}
+  </div>
+);

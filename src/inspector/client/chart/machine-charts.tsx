@@ -1,0 +1,73 @@
+import { task, worker } from 'stopgate:charts';
+import { task as taskOutline, worker as workerOutline } from 'stopgate:outlines';
+import { useMemo } from 'preact/hooks';
+import type { State } from '../../../../machines/index.ts';
+import { presences } from '../../../../machines/values/states.ts';
+import { drawOutline, edgeTaken, type TakenTransition } from '../../chart/drawing.ts';
+import { isPast, shownFleet, stateCounts } from '../data/past.ts';
+import { stateOf } from '../data/rows.ts';
+import { navigate, route, toggleState } from '../route.ts';
+import { Chart } from './chart.tsx';
+
+/** The charts of our machines, as the build laid them out: with all labels, and as outlines. */
+export const charts = {
+  worker: { drawing: worker, outline: drawOutline(worker, workerOutline) },
+  task: { drawing: task, outline: drawOutline(task, taskOutline) },
+} as const;
+
+/** One actor on its statechart, with the transition that it took last. */
+type Props = {
+  readonly machine: 'worker' | 'task';
+  readonly states: readonly string[];
+  readonly transition: TakenTransition | null;
+  /** The latest of its presence. */
+  readonly beside?: TakenTransition | null;
+  readonly id: string;
+};
+
+export const ActorChart = ({ machine, states, transition, beside = null, id }: Props) => (
+  <Chart machine={machine} {...charts[machine]} active={states} transition={transition} beside={beside} viewKey={id} />
+);
+
+/** The whole fleet on its statechart: how many actors are in each state, and the latest transition. */
+export function FleetChart({ machine }: { machine: 'worker' | 'task' }) {
+  const text = stateCounts[machine].value;
+  const counts = useMemo(() => text.split(',').map(Number), [text]);
+  const { w, t } = shownFleet.value.last.value;
+  const latest = machine === 'worker' ? w : t;
+  const transition = latest === null ? null : { from: stateOf(latest[1]), to: stateOf(latest[2]), event: latest[3] };
+  const { state, presence } = route.value;
+  const onPick = (name: string) => {
+    const isPresence = presences.some((it) => it === name);
+    if (isPresence) navigate({ presence: presence === name ? '' : name });
+    else toggleState(name as State);
+  };
+  return (
+    <Chart
+      machine={machine}
+      {...charts[machine]}
+      counts={counts}
+      transition={transition}
+      heat
+      flows={useFlows(machine)}
+      viewKey="fleet"
+      picked={state.includes(',') ? null : state || presence || null}
+      onPick={onPick}
+    />
+  );
+}
+
+/** How often each edge was taken in the last ten minutes. Nothing is known of it in the past. */
+function useFlows(machine: 'worker' | 'task'): ReadonlyMap<string, number> {
+  const { moved, moves } = shownFleet.value;
+  const version = isPast.value ? null : moved.value;
+  return useMemo(() => {
+    const flows = new Map<string, number>();
+    if (version === null) return flows;
+    for (const [, from, to, event, times] of moves.of(machine === 'worker' ? 'w' : 't')) {
+      const edge = edgeTaken(charts[machine].drawing, { from: stateOf(from), to: stateOf(to), event });
+      if (edge !== null) flows.set(edge.id, (flows.get(edge.id) ?? 0) + times);
+    }
+    return flows;
+  }, [machine, version, moves]);
+}

@@ -1,0 +1,227 @@
+import { useRef } from 'preact/hooks';
+import type { WorkerView } from '../../../../machines/index.ts';
+import {
+  type Choice,
+  type Question,
+  readFields,
+  readQuestions,
+  toMessage,
+} from '../../../../machines/values/asked-questions.ts';
+import { isPast } from '../data/past.ts';
+import { keepOrder, type Placed } from '../ui/keep-order.ts';
+import { Ago, Text } from '../ui/text.tsx';
+import { hasMouse } from '../ui/use-held.ts';
+import { type OperatorAction, requestAction } from './operator-actions.ts';
+
+/** Requests of one agent that keep their places: when one is answered, the buttons of the next stay where they are. */
+type InputRequest = WorkerView['inputs'][number];
+/** `isGone`: it waits no more. */
+type PlacedRequest = Placed & { readonly input: InputRequest };
+
+/** A finger gives no sign when it has left, so on a phone those that are gone stay: this many, to keep the list short. */
+const goneMax = 12;
+
+/** @param open those that wait @param isUsed somebody points at them; a jump in time moves them all the same */
+function usePlaces(open: readonly InputRequest[], isUsed: boolean): readonly PlacedRequest[] {
+  const places = useRef<readonly PlacedRequest[]>([]);
+  const known = new Map([...places.current.map(({ input }) => input), ...open].map((it) => [keyOf(it), it]));
+  const keys = open.filter((it) => it.request !== null || !isCopy(it, known)).map(keyOf);
+  const order = keepOrder(!isPast.value && (isUsed || !hasMouse.matches) ? places.current : [], keys);
+  const gone = order.filter(({ isGone }) => isGone).slice(-goneMax);
+  places.current = order
+    .filter((it) => !it.isGone || gone.includes(it))
+    .flatMap(({ key, isGone }) => {
+      const input = known.get(key);
+      return input === undefined ? [] : [{ key, isGone, input }];
+    });
+  return places.current;
+}
+
+const keyOf = ({ seq }: InputRequest): string => String(seq);
+
+/** An agent may report a question and then, by another of its hooks, ask for its answer. */
+const isCopy = ({ tool, detail }: InputRequest, known: ReadonlyMap<string, InputRequest>): boolean =>
+  [...known.values()].some((it) => it.request !== null && it.tool === tool && it.detail === detail);
+
+/** An agent's questions with their choices, and words of one's own, to be answered at once. */
+type FormProps = {
+  readonly questions: readonly Question[];
+  /** They wait no more. */
+  readonly isGone: boolean;
+  readonly send: (message: string) => void;
+  readonly refuse: () => void;
+};
+
+function QuestionForm({ questions, isGone, send, refuse }: FormProps) {
+  const submit = (form: HTMLFormElement) => {
+    const fields = new FormData(form);
+    const answers = questions.map((_, index) => {
+      const own = String(fields.get(`own-${index}`) ?? '').trim();
+      return [...fields.getAll(`choice-${index}`).map(String), ...(own === '' ? [] : [own])];
+    });
+    if (answers.every((it) => it.length > 0)) send(toMessage(questions, answers));
+    else form.querySelector<HTMLElement>(`[name=own-${answers.findIndex((it) => it.length === 0)}]`)?.focus();
+  };
+  return (
+    <form
+      class="questions"
+      onSubmit={(event) => {
+        event.preventDefault();
+        submit(event.currentTarget);
+      }}
+    >
+      {questions.map((it, index) => (
+        <QuestionField key={it.question} question={it} name={String(index)} isGone={isGone} />
+      ))}
+      <p class="buttons">
+        <button type="submit" class="primary" disabled={isGone}>
+          Answer
+        </button>
+        <button type="button" disabled={isGone} onClick={refuse}>
+          Deny…
+        </button>
+      </p>
+    </form>
+  );
+}
+
+type FieldProps = { readonly question: Question; readonly name: string; readonly isGone: boolean };
+
+const QuestionField = ({ question: { question, isMultiple, choices }, name, isGone }: FieldProps) => (
+  <fieldset disabled={isGone}>
+    <legend>
+      <Text value={question} max={600} />
+    </legend>
+    {choices.map((it) => (
+      <ChoiceField key={it.label} choice={it} name={`choice-${name}`} type={isMultiple ? 'checkbox' : 'radio'} />
+    ))}
+    <label class="own">
+      {choices.length === 0 ? 'Your answer' : 'Or in your words'}
+      <input name={`own-${name}`} maxLength={1_000} autoComplete="off" />
+    </label>
+  </fieldset>
+);
+
+type ChoiceProps = { readonly choice: Choice; readonly name: string; readonly type: 'radio' | 'checkbox' };
+
+const ChoiceField = ({ choice: { label, description }, name, type }: ChoiceProps) => (
+  <label class="choice">
+    <input type={type} name={name} value={label} />
+    <span>
+      <Text value={label} max={200} />
+      {description !== '' && (
+        <span class="muted">
+          {' '}
+          <Text value={description} max={200} />
+        </span>
+      )}
+    </span>
+  </label>
+);
+
+// What an agent asks of a person: a permission with its tool and input, or a question. Answered here where the policy
+// holds it.
+
+/** `inputs`: those that are shown, or still were when somebody began to point at them; `live`: those that wait. */
+type RequestProps = Pick<WorkerView, 'worker' | 'inputs' | 'rules'> & {
+  readonly live: WorkerView['inputs'];
+  readonly isUsed: boolean;
+};
+
+export function InputRequests({ worker, inputs, rules, live, isUsed }: RequestProps) {
+  const open = inputs.filter(({ seq }) => live.some((it) => it.seq === seq));
+  const shown = usePlaces(open, isUsed);
+  if (shown.length === 0) return null;
+  return (
+    <section class="escalation" aria-label="Asks a person">
+      <h3>Asks a person</h3>
+      <ul class="plain">
+        {shown.map(({ key, input, isGone }) => (
+          <InputLine key={key} {...{ worker, input, isGone }} isHeld={rules.askMs !== null} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+type LineProps = Pick<PlacedRequest, 'input' | 'isGone'> & { readonly worker: string; readonly isHeld: boolean };
+
+function InputLine({ worker, input, isGone, isHeld }: LineProps) {
+  const { tool, message, kind, detail, request, since, seq } = input;
+  const questions = readQuestions(detail);
+  const canAnswer = isHeld && request !== null && !isPast.value;
+  const answer = (action: OperatorAction, choice?: string) => {
+    const targets = [{ entity: 'worker', id: worker, request: request ?? '', seq }] as const;
+    requestAction({ action, targets, ...(choice === undefined ? {} : { choice }) });
+  };
+  return (
+    <li data-gone={isGone || undefined}>
+      <p class="question">
+        {tool !== null && (
+          <b>
+            <Text value={tool} max={60} />{' '}
+          </b>
+        )}
+        {questions === null && <Text value={message ?? kind ?? 'It asks for something.'} />}
+      </p>
+      {questions === null
+        ? detail !== null && <Detail detail={detail} />
+        : !canAnswer && <Asked questions={questions} />}
+      <p class="muted">{isGone ? 'It waits no more.' : <Ago thenMs={Date.parse(since)} />}</p>
+      {!canAnswer && <p class="muted">Answer it in the agent’s own terminal.</p>}
+      {canAnswer && questions !== null && (
+        <QuestionForm
+          {...{ questions, isGone }}
+          send={(choice) => answer('allow', choice)}
+          refuse={() => answer('deny')}
+        />
+      )}
+      {canAnswer && questions === null && (
+        <p class="buttons">
+          <button type="button" class="primary" disabled={isGone} onClick={() => answer('allow')}>
+            Allow
+          </button>
+          <button type="button" disabled={isGone} onClick={() => answer('deny')}>
+            Deny…
+          </button>
+        </p>
+      )}
+    </li>
+  );
+}
+
+/** Each field of a tool's input stands by itself, so that no text can pass for another field. */
+function Detail({ detail }: { detail: string }) {
+  const fields = readFields(detail);
+  if (fields === null) return <Text block value={detail} max={600} />;
+  return (
+    <dl class="tool-input">
+      {Object.entries(fields).map(([name, value]) => (
+        <div key={name}>
+          <dt>
+            <Text value={name} max={60} />
+          </dt>
+          <dd>
+            <Text block value={typeof value === 'string' ? value : JSON.stringify(value, null, 1)} max={600} />
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+const Asked = ({ questions }: { questions: readonly Question[] }) => (
+  <ul>
+    {questions.map(({ question, choices }) => (
+      <li key={question}>
+        <Text value={question} max={600} />
+        {choices.length > 0 && (
+          <span class="muted">
+            {' '}
+            <Text value={choices.map(({ label }) => label).join(' · ')} max={300} />
+          </span>
+        )}
+      </li>
+    ))}
+  </ul>
+);

@@ -1,0 +1,73 @@
+import { signal } from '@preact/signals';
+import { connection, pauseByHand, reopen } from './data/connection.ts';
+import { allShortcuts, otherKeys, type Shortcut } from './keys.ts';
+import { openPalette } from './palette.tsx';
+import { navigate, noSelection } from './route.ts';
+import { Dialog } from './ui/controls.tsx';
+
+/** All keys, by where they work. */
+const isHelpOpen = signal(false);
+
+const close = () => {
+  isHelpOpen.value = false;
+};
+
+export function HelpDialog() {
+  if (!isHelpOpen.value) return null;
+  const all = [
+    ...allShortcuts().map(({ key, mod, title, where }) => ({ keys: `${mod ? 'Ctrl ' : ''}${key}`, title, where })),
+    ...otherKeys,
+  ];
+  const places = [...new Set(all.map(({ where }) => where))];
+  return (
+    <Dialog title="Keys" close={close}>
+      <button type="button" class="close" aria-label="Close" title="Close (Escape)" onClick={close}>
+        ✕
+      </button>
+      <div class="key-columns">
+        {places.map((place) => (
+          <section key={place} class="keys" aria-label={place}>
+            <h3>{place}</h3>
+            <dl>
+              {all
+                .filter(({ where }) => where === place)
+                .map(({ keys, title }) => (
+                  <div key={keys}>
+                    <dt>
+                      {keys.split(' ').map((it) => (
+                        <kbd key={it}>{it}</kbd>
+                      ))}
+                    </dt>
+                    <dd>{title}</dd>
+                  </div>
+                ))}
+            </dl>
+          </section>
+        ))}
+      </div>
+    </Dialog>
+  );
+}
+
+/** The keys that work in every view. */
+const where = 'Everywhere';
+const searchField = () => document.querySelector<HTMLElement>('search input');
+
+/** Those that need no service. */
+export const fileKeys: readonly Shortcut[] = [
+  { key: '?', title: 'Show all keys', where, run: () => (isHelpOpen.value = true) },
+  { key: 'k', mod: true, title: 'Find a worker, task, policy or command', where, run: openPalette },
+  { key: '/', title: 'Search the list', where, when: () => searchField() !== null, run: () => searchField()?.focus() },
+  { key: 'w', title: 'Open the workers', where, run: () => navigate({ view: 'workers', ...noSelection }) },
+];
+
+export const pageKeys: readonly Shortcut[] = [
+  ...fileKeys,
+  { key: 'i', title: 'Open the inbox', where, run: () => navigate({ view: 'inbox', ...noSelection }) },
+  {
+    key: 'p',
+    title: 'Pause updates, go on',
+    where,
+    run: () => (connection.peek() === 'paused' ? reopen() : pauseByHand()),
+  },
+];

@@ -1,0 +1,173 @@
+import { signal } from '@preact/signals';
+import { useState } from 'preact/hooks';
+import { visible } from '../visible-text.ts';
+import { liveFleet } from './data/connection.ts';
+import { enterPast, isPast, leavePast } from './data/past.ts';
+import { stateOf, t, w } from './data/rows.ts';
+import { allShortcuts, isUseful } from './keys.ts';
+import { navigate, noSelection, selection } from './route.ts';
+import { Dialog } from './ui/controls.tsx';
+
+/** What Ctrl-K finds: workers, tasks, queues, policies and commands. */
+type Command = {
+  readonly kind: 'command' | 'worker' | 'task' | 'queue' | 'policy';
+  readonly title: string;
+  readonly note: string;
+  readonly run: () => void;
+};
+
+const foundMax = 12;
+const everything = { q: '', state: '', presence: '', agent: '', queue: '', sort: '' };
+
+/** The best first: what begins with the text, then what contains it, then what has its letters in order. */
+function findCommands(text: string): Command[] {
+  const wanted = text.trim().toLowerCase();
+  const scored: { readonly command: Command; readonly score: number }[] = [];
+  for (const command of allCommands()) {
+    const score = scoreOf(command.title.toLowerCase(), command.note.toLowerCase(), wanted);
+    if (score !== null) scored.push({ command, score });
+    // A large fleet: enough is enough.
+    if (wanted === '' && scored.length >= foundMax) break;
+  }
+  return scored
+    .sort((a, b) => a.score - b.score)
+    .slice(0, foundMax)
+    .map(({ command }) => command);
+}
+
+function scoreOf(title: string, note: string, wanted: string): number | null {
+  if (wanted === '' || title === wanted) return 0;
+  const at = title.indexOf(wanted);
+  if (at === 0) return 1;
+  if (at > 0) return 2;
+  if (note.includes(wanted)) return 3;
+  let from = 0;
+  for (const letter of wanted) {
+    from = title.indexOf(letter, from) + 1;
+    if (from === 0) return null;
+  }
+  return 4;
+}
+
+function* allCommands(): Generator<Command> {
+  yield* ownCommands();
+  for (const row of liveFleet.workers.values())
+    yield {
+      ...{
+        kind: 'worker',
+        title: row[w.id],
+        note: [stateOf(row[w.state]), row[w.agent] ?? '', row[w.reason] ?? ''].join(' '),
+      },
+      run: () => navigate(selection('worker', row[w.id])),
+    };
+  for (const row of liveFleet.tasks.values())
+    yield {
+      ...{ kind: 'task', title: row[t.id], note: `${stateOf(row[t.state])} ${row[t.title] ?? ''}` },
+      run: () => navigate({ view: 'tasks', ...selection('task', row[t.id]) }),
+    };
+  for (const queue of liveFleet.queues.keys())
+    yield {
+      kind: 'queue',
+      title: queue,
+      note: 'its tasks',
+      run: () => navigate({ ...everything, view: 'tasks', queue }),
+    };
+  for (const policy of policiesInUse())
+    yield {
+      kind: 'policy',
+      title: policy,
+      note: 'its workers',
+      run: () => navigate({ ...everything, view: 'workers', q: policy }),
+    };
+}
+
+const policiesInUse = (): Set<string> => new Set([...liveFleet.workers.values()].map((row) => row[w.policy]));
+
+function* ownCommands(): Generator<Command> {
+  const go = (title: string, change: Parameters<typeof navigate>[0]): Command => ({
+    ...{ kind: 'command', title, note: '' },
+    run: () => navigate({ ...everything, ...noSelection, ...change }),
+  });
+  yield go('Go to workers', { view: 'workers' });
+  yield go('Go to inbox', { view: 'inbox' });
+  yield go('Go to the history of the fleet', { view: 'history' });
+  yield go('Go to tasks', { view: 'tasks' });
+  yield go('Go to queues', { view: 'queues' });
+  yield go('Go to what if', { view: 'what-if' });
+  yield go('Show escalated workers', { view: 'workers', state: 'escalated' });
+  yield go('Show stale workers', { view: 'workers', presence: 'stale' });
+  yield {
+    ...{ kind: 'command', title: isPast.peek() ? 'Back to live' : 'Time travel', note: '' },
+    run: () => (isPast.peek() ? leavePast() : void enterPast()),
+  };
+  for (const { key, title, run, mod } of allShortcuts().filter(isUseful))
+    if (mod !== true) yield { kind: 'command', title, note: `key ${key}`, run };
+}
+
+/** Ctrl-K: one field that finds workers, tasks, queues, policies and commands. */
+const isPaletteOpen = signal(false);
+export const openPalette = (): void => {
+  isPaletteOpen.value = true;
+};
+const close = () => {
+  isPaletteOpen.value = false;
+};
+
+export const Palette = () => (isPaletteOpen.value ? <OpenPalette /> : null);
+
+function OpenPalette() {
+  const [text, setText] = useState('');
+  const [at, setAt] = useState(0);
+  const found = findCommands(text);
+  const run = (command: Command | undefined) => {
+    if (command === undefined) return;
+    close();
+    // The dialog gives the focus back first.
+    requestAnimationFrame(command.run);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step !== undefined) setAt((at + step + found.length) % Math.max(1, found.length));
+    else if (event.key === 'Enter') run(found[at]);
+    else return;
+    event.preventDefault();
+  };
+  return (
+    <Dialog title="Find" close={close}>
+      <input
+        type="text"
+        role="combobox"
+        aria-label="Find a worker, task, policy or command"
+        aria-expanded="true"
+        aria-controls="found"
+        aria-activedescendant={found.length > 0 ? `found-${at}` : undefined}
+        placeholder="Worker, task, policy, command"
+        value={text}
+        onInput={(event) => {
+          setText(event.currentTarget.value);
+          setAt(0);
+        }}
+        onKeyDown={onKeyDown}
+      />
+      {/* biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: its keys are those of the field */}
+      <ul id="found" class="found" role="listbox" aria-label="Found">
+        {found.map((command, index) => (
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the field has the keys
+          // biome-ignore lint/a11y/useFocusableInteractive: the field keeps the focus
+          <li
+            key={`${command.kind}${command.title}`}
+            id={`found-${index}`}
+            // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: an option of the listbox
+            role="option"
+            aria-selected={index === at}
+            onClick={() => run(command)}
+          >
+            <span class="tag">{command.kind}</span> <bdi>{visible(command.title.slice(0, 80))}</bdi>{' '}
+            <span class="muted">{visible(command.note.slice(0, 80))}</span>
+          </li>
+        ))}
+      </ul>
+      {found.length === 0 && <p class="muted">Nothing matches. Try part of a name.</p>}
+    </Dialog>
+  );
+}

@@ -1,0 +1,114 @@
+import type { ComponentChildren, ComponentProps, ComponentType } from 'preact';
+import { useEffect, useId, useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks';
+import type { Progress } from '../data/api.ts';
+import { connection } from '../data/connection.ts';
+import { hrefOf, navigate, type Route } from '../route.ts';
+import { count } from './format.ts';
+
+/** A link within the page. Clicks that open another tab are left to the browser. */
+type LinkProps = Omit<ComponentProps<'a'>, 'href' | 'onClick' | 'role'> & { readonly to: Partial<Route> };
+
+export const Link = ({ to, children, ...attributes }: LinkProps) => (
+  <a
+    {...attributes}
+    href={hrefOf(to)}
+    onClick={(event) => {
+      if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey || event.button !== 0) return;
+      event.preventDefault();
+      navigate(to);
+    }}
+  >
+    {children}
+  </a>
+);
+
+/** A drawing of 16 by 16, in place of a word where there is little room. Screen readers hear the word. */
+export const Icon = ({ path }: { path: string }) => (
+  <svg class="icon" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
+    <path d={path} />
+  </svg>
+);
+
+/** How far a fold is, with a way to give it up. */
+type ProgressProps = { readonly progress: Progress; readonly cancel: () => void };
+
+export const FoldProgress = ({ progress: { done, total }, cancel }: ProgressProps) => (
+  <span class="progress" role="status">
+    <progress aria-label="Entries folded" value={done} max={total} />
+    <span>
+      {count(done)} of {count(total)} entries
+    </span>
+    <button type="button" onClick={cancel}>
+      Cancel
+    </button>
+  </span>
+);
+
+/** A modal dialog: Escape closes it, and the focus returns to where it was. */
+type DialogProps = { readonly title: string; readonly close: () => void; readonly children: ComponentChildren };
+
+export function Dialog({ title, close, children }: DialogProps) {
+  const element = useRef<HTMLDialogElement>(null);
+  const isClosed = useRef(true);
+  const [, renderAgain] = useReducer((times: number) => times + 1, 0);
+  const heading = useId();
+  // One that is still wanted a frame after it was closed was asked for again meanwhile.
+  useLayoutEffect(() => {
+    if (element.current === null || !isClosed.current) return;
+    isClosed.current = false;
+    element.current.showModal();
+  });
+  useEffect(() => () => element.current?.close(), []);
+  // The browser tells twice, the second time a frame later, when another may have been asked for.
+  const onClose = () => {
+    if (isClosed.current) return;
+    isClosed.current = true;
+    close();
+    renderAgain(0);
+  };
+  return (
+    <dialog ref={element} aria-labelledby={heading} onClose={onClose} onCancel={onClose}>
+      <h2 id={heading}>{title}</h2>
+      {children}
+    </dialog>
+  );
+}
+
+/** A part of the page that is loaded when it is opened. */
+type State<Props> = { readonly part: ComponentType<Props> } | 'loading' | 'failed';
+
+/** `name`: as in "Could not load …". */
+export function createLazy<Props extends object>(
+  name: string,
+  load: () => Promise<ComponentType<Props>>,
+): ComponentType<Props> {
+  let loaded: ComponentType<Props> | null = null;
+  return (props) => {
+    const [state, setState] = useState<State<Props>>(loaded === null ? 'loading' : { part: loaded });
+    const isLost = connection.value === 'lost';
+    // One that failed while the connection was lost is tried again.
+    useEffect(() => {
+      if (loaded !== null || isLost) return;
+      setState('loading');
+      load().then(
+        (part) => {
+          loaded = part;
+          setState({ part });
+        },
+        () => setState('failed'),
+      );
+    }, [isLost]);
+    if (isLost && typeof state === 'string')
+      return <p class="muted pad">This opens once the service responds: {name}.</p>;
+    if (state === 'loading') return <p class="muted pad">Loading {name}…</p>;
+    if (state !== 'failed') return <state.part {...props} />;
+    return (
+      <p class="problem pad" role="alert">
+        Could not load {name}. Has the service been updated meanwhile?{' '}
+        <button type="button" onClick={() => location.reload()}>
+          Reload the page
+        </button>
+      </p>
+    );
+  };
+}
