@@ -1,14 +1,18 @@
 /** The public entry point of the machines: everything here is pure, and also runs in a browser. */
 
-export { type AttemptFields, attemptSchema } from './entries/attempt.ts';
-export { describeEntry, isFields, isHousekeeping } from './entries/entry-text.ts';
-export { type HookForm, hookTypes } from './entries/hook.ts';
 export * from './entries/index.ts';
 export { hasMoreValues, isTextTooDeep, isTooDeep, readJson, tooDeepMessage } from './entries/json.ts';
-export { type LogLine, parseLogLine, payloadOf, type StoredText } from './entries/log-line.ts';
+export {
+  describeEntry,
+  isFields,
+  isHousekeeping,
+  type LogLine,
+  parseLogLine,
+  payloadOf,
+  type StoredText,
+} from './entries/log-line.ts';
 export * from './entries/message-ids.ts';
-export { quickRead } from './entries/quick-read.ts';
-export { readEntry, readFields } from './entries/read-entry.ts';
+export { quickRead, readEntry, readFields } from './entries/read-entry.ts';
 export {
   describeIssues,
   type Issue,
@@ -26,6 +30,8 @@ export {
   subjectTailsAbout,
   topicOf,
 } from './entries/subject.ts';
+export { type HookForm, hookTypes } from './entries/task.ts';
+export { type AttemptFields, attemptSchema } from './entries/worker.ts';
 export { nextDeadline } from './fleet/clock.ts';
 export type { Deadline } from './fleet/deadlines.ts';
 export {
@@ -55,15 +61,14 @@ export { type DecisionKey, isOtherDecision, noteDecision } from './fleet/stored-
 export type { Attempt, Facts, PendingCheck, PolicyInForce } from './guards/attempt.ts';
 export { placeTimeoutMs } from './guards/circumstances.ts';
 export * from './guards/decision.ts';
+export { type GuardName, guardNames } from './guards/decision.ts';
 export type { Guard, GuardResult, GuardScope } from './guards/guard.ts';
 export { guards } from './guards/index.ts';
-export { type GuardName, guardNames } from './guards/names.ts';
 export type { HookRun } from './guards/task-hooks/hook.ts';
 export { type BudgetLine, describeLine, usedUp } from './policy/budget.ts';
-export { noneHoldsMessage } from './policy/checks/any.ts';
 export { type Check, checkTimeoutMs, type EffectfulCheck } from './policy/checks/check.ts';
 export { type CheckResult, type Feedback, feedbackSchema } from './policy/checks/check-result.ts';
-export { missingFilesMessage } from './policy/checks/files.ts';
+export { missingFilesMessage, noneHoldsMessage } from './policy/checks/kinds.ts';
 export type { Validation } from './policy/checks/validation.ts';
 export { idleLimitOf } from './policy/persistence.ts';
 export { isDone, type Plan, planStepsMax, remainingStepsMessage, type Step } from './policy/plan.ts';
@@ -71,7 +76,6 @@ export { builtInPolicy, type Policy } from './policy/policy.ts';
 export * from './policy/policy-set.ts';
 export { type PromiseName, promiseNames, promisesOf, readPromises } from './policy/promise.ts';
 export { explainDecision } from './replay/explain.ts';
-export { type PersonWait, personWaitsOfTask, personWaitsOfWorker } from './replay/person-waits.ts';
 export { type Probe, type ProbeScope, probe } from './replay/probe.ts';
 export { createReplay, type Replay, type ReplayLine } from './replay/replay.ts';
 export {
@@ -85,21 +89,21 @@ export {
   type Standing,
   type Wait,
 } from './replay/standing.ts';
+export { type PersonWait, personWaitsOfTask, personWaitsOfWorker } from './replay/urgency.ts';
 export * from './replay/views.ts';
 export { createWhatIf, type Difference, decidingGuard, type WhatIf, type WhatIfCounts } from './replay/what-if.ts';
 export { describeUnknownRules, type Rules, releasedRules, rulesRange } from './rules/rules.ts';
-export type { Evaluation } from './task/evaluation.ts';
+export type { Evaluation } from './task/records.ts';
 export { taskMachine } from './task/task.ts';
-export { type Cause, causes } from './values/causes.ts';
-export { formatDuration } from './values/duration.ts';
 export { type EscalatedEntity, type Escalation, nextDelivery, type TaskEscalation } from './values/escalation.ts';
 export { attemptIdFault, idPattern, isId } from './values/id.ts';
-export type { InputAnswer, InputRequest } from './values/input.ts';
-export { formatIsoTime, parseIsoTime } from './values/iso-time.ts';
 export * from './values/limits.ts';
+export type { InputAnswer, InputRequest } from './values/questions.ts';
 export { durationSchema, idSchema, isoTimeSchema } from './values/schemas.ts';
 export * from './values/states.ts';
+export { type Cause, causes } from './values/states.ts';
 export { cutMiddle } from './values/text.ts';
+export { formatDuration, formatIsoTime, parseIsoTime } from './values/time.ts';
 export { tokensOf, type UsageReport, type UsageView } from './values/usage.ts';
 export type { WorkerContext } from './worker/context.ts';
 export { workerMachine } from './worker/worker.ts';

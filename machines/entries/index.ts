@@ -4,28 +4,59 @@
  * in the log.
  */
 import type { z } from 'zod';
-import { attemptAccepted, attemptSchema } from './attempt.ts';
-import { backgroundFinished, backgroundStarted } from './background.ts';
-import { budgetExhausted, usageReported } from './budget.ts';
-import { checkFinished, checkStarted } from './check.ts';
-import { checkpointSaved } from './checkpoint.ts';
-import { depthReported } from './depth.ts';
-import { escalationAcknowledged, escalationNotified, escalationResolved } from './escalation.ts';
-import { heartbeatSent } from './heartbeat.ts';
-import { hookDisabled, hookEnabled, hookRegistered, hooksCleared, hookUnregistered } from './hook.ts';
-import { inputAnswered, inputReceived, inputRequested } from './input.ts';
-import { iterationAdvanced, iterationCompleted, iterationStarted, iterationValidated } from './iteration.ts';
-import { limitCleared, limitReached } from './limit.ts';
-import { planUpdated, stepUpdated } from './plan.ts';
-import { policySet } from './policy.ts';
-import { promptSubmitted } from './prompt.ts';
-import { replicaJoined, replicaLeft, rulesSet } from './replica.ts';
-import { sessionEnded } from './session.ts';
-import { taskCancelled, taskClaimed, taskCompleted, taskCreated, taskFailed, taskReleased } from './task.ts';
-import { timerFired } from './timer.ts';
-import { toolStarted, toolUsed } from './tool.ts';
-import { workerRegistered, workerRetired } from './worker.ts';
-
+import {
+  checkFinished,
+  checkStarted,
+  escalationAcknowledged,
+  escalationNotified,
+  escalationResolved,
+  policySet,
+  replicaJoined,
+  replicaLeft,
+  rulesSet,
+  timerFired,
+} from './own.ts';
+import {
+  checkpointSaved,
+  depthReported,
+  hookDisabled,
+  hookEnabled,
+  hookRegistered,
+  hooksCleared,
+  hookUnregistered,
+  iterationAdvanced,
+  iterationCompleted,
+  iterationStarted,
+  iterationValidated,
+  taskCancelled,
+  taskClaimed,
+  taskCompleted,
+  taskCreated,
+  taskFailed,
+  taskReleased,
+} from './task.ts';
+import {
+  attemptAccepted,
+  attemptSchema,
+  backgroundFinished,
+  backgroundStarted,
+  budgetExhausted,
+  heartbeatSent,
+  inputAnswered,
+  inputReceived,
+  inputRequested,
+  limitCleared,
+  limitReached,
+  planUpdated,
+  promptSubmitted,
+  sessionEnded,
+  stepUpdated,
+  toolStarted,
+  toolUsed,
+  usageReported,
+  workerRegistered,
+  workerRetired,
+} from './worker.ts';
 /** By area, the part of a subject that decides who may publish it; `own…`: replicas and operators only. */
 export const entrySchemas = {
   worker: {

@@ -1,14 +1,137 @@
 /** Reads entries from messages. A message that is not an entry is refused, with a code and a reason. */
 
 import type { z } from 'zod';
-import { idFault } from '../values/id.ts';
-import { jsonDepthMax, payloadBytesMax } from '../values/limits.ts';
+import { planStepsMax } from '../policy/plan.ts';
+import { policySizeFault } from '../policy/policy-set.ts';
+import { idFault, isId, isStepId } from '../values/id.ts';
+import {
+  afterMax,
+  hookMembersMax,
+  jsonDepthMax,
+  labelsMax,
+  nameLengthMax,
+  payloadBytesMax,
+  rulesMax,
+  titleLengthMax,
+} from '../values/limits.ts';
+import { isLonger } from '../values/text.ts';
+import { durationMsMax } from '../values/time.ts';
+import { filesFault } from './fields.ts';
 import { type Entry, entrySchemas } from './index.ts';
 import { isTooDeep, readJson, tooDeepMessage } from './json.ts';
-import { quickRead } from './quick-read.ts';
 import { describeIssues, type Issue, type Refusal, toIssues } from './refusal.ts';
-import { sizeFault } from './size.ts';
 import { type Address, entityOf, readSubjectOnce } from './subject.ts';
+
+// Reads plain entries of the most frequent types without their schema. The schema would accept whatever is read here,
+// with the same fields. Everything else is left to the schema, which says what is wrong with it
+// (test/unit/machines/entries/quick-read.test.ts compares them).
+
+/** Fields as JSON has them, so none is there and undefined. */
+type Given = Readonly<Record<string, unknown>>;
+
+/** @returns the data of a worker's entry; null: its schema must validate it */
+export function quickRead(type: string, fields: unknown): object | null {
+  if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) return null;
+  const given = fields as Given;
+  switch (type) {
+    case 'heartbeat.sent':
+      return noData;
+    case 'tool.used':
+      return readTool(given);
+    case 'tool.started':
+      return readStart(given);
+    case 'step.updated':
+      return readStep(given);
+    case 'stop.attempted':
+      return readAttempt(given);
+    default:
+      return null;
+  }
+}
+
+const noData = Object.freeze({});
+
+function readTool({ tool, ok, files, call }: Given): object | null {
+  if (typeof tool !== 'string' || tool === '' || !isText(call)) return null;
+  if (ok !== undefined && typeof ok !== 'boolean') return null;
+  if (files !== undefined && filesFault(files) !== null) return null;
+  return withoutUndefined({ tool, ok, files, call });
+}
+
+function readStart({ tool, call }: Given): object | null {
+  if (typeof tool !== 'string' || tool === '' || isLonger(tool, nameLengthMax)) return null;
+  if (!isText(call) || (call !== undefined && isLonger(call, nameLengthMax))) return null;
+  return withoutUndefined({ tool, call });
+}
+
+function readStep({ step, title, status }: Given): object | null {
+  if (typeof step !== 'string' || !isStepId(step) || !isText(title) || !isText(status)) return null;
+  if (title !== undefined && isLonger(title, titleLengthMax)) return null;
+  return withoutUndefined({ step, title, status });
+}
+
+function readAttempt(given: Given): object | null {
+  const { attempt, stopReason, output, toolCount, files, validation, promises, draft, holdMs } = given;
+  if (validation !== undefined || promises !== undefined || draft !== undefined) return null;
+  if (!isText(attempt) || !isText(stopReason) || !isText(output)) return null;
+  if (attempt !== undefined && !isId(attempt)) return null;
+  if (!isCount(toolCount) || !isCount(holdMs, durationMsMax)) return null;
+  if (files !== undefined && filesFault(files) !== null) return null;
+  return withoutUndefined({ attempt, stopReason, output, toolCount, files, holdMs });
+}
+
+const isText = (value: unknown): value is string | undefined => value === undefined || typeof value === 'string';
+const isCount = (value: unknown, max = Number.MAX_SAFE_INTEGER): boolean =>
+  value === undefined || (Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= max);
+
+/** In the schema's order. */
+function withoutUndefined(fields: Given): object {
+  const data: Record<string, unknown> = {};
+  for (const key in fields) if (fields[key] !== undefined) data[key] = fields[key];
+  return data;
+}
+
+// Entries that are too large are refused before their shape is checked: the schema would read all of them first, and
+// list each of a thousand faults.
+
+/** How many members lists and maps may have, by the name of their field. */
+const lengthsMax = Object.entries({
+  after: afterMax,
+  completionPromises: 16,
+  labels: labelsMax,
+  plan: planStepsMax,
+  promises: rulesMax,
+  rules: rulesMax,
+  steps: planStepsMax,
+  validation: rulesMax,
+});
+
+/** Null: nothing is too large. */
+function sizeFault(
+  type: string,
+  schema: z.ZodType,
+  fields: object,
+): { readonly path: string; readonly message: string } | null {
+  const { shape = {} } = schema as { readonly shape?: object };
+  for (const [path, most] of lengthsMax) {
+    const value: unknown = Object.hasOwn(shape, path) ? (fields as Record<string, unknown>)[path] : undefined;
+    if (typeof value !== 'object' || value === null) continue;
+    const length = Array.isArray(value) ? value.length : Object.keys(value).length;
+    if (length > most) return { path, message: `has ${length} items; the limit is ${most}` };
+  }
+  if (type === 'policy.set') return policySizeFault(fields);
+  if (type !== 'hook.registered' || membersOf(fields) <= hookMembersMax) return null;
+  return { path: 'of', message: `has more than ${hookMembersMax} members` };
+}
+
+/** Members of a hook at every depth. It has not been validated yet. */
+function membersOf(fields: object): number {
+  const { of } = fields as { of?: unknown };
+  if (!Array.isArray(of)) return 0;
+  let sum = of.length;
+  for (const member of of) if (typeof member === 'object' && member !== null) sum += membersOf(member);
+  return sum;
+}
 
 /**
  * Reads one entry. `text` is the payload as it came ('' means `{}`), `bytes` its size on the wire.

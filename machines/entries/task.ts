@@ -1,10 +1,15 @@
-/** `task.*`: about the task itself, or from the worker that claims it or lets go of it. */
+/** Entries about a task (protocol.md §3), a schema each, with its hooks, iterations and checkpoints; and `depth.reported` of a queue. */
 import { z } from 'zod';
+import { rulesSchema } from '../policy/checks/validation.ts';
+import { conditionSchema } from '../policy/condition.ts';
+import { nestingDepth, nestingMax } from '../policy/nesting.ts';
+import { promiseNames } from '../policy/promise.ts';
 import { afterMax } from '../values/limits.ts';
 import { idSchema } from '../values/schemas.ts';
-import { title } from './fields.ts';
-import { stepsSchema } from './plan.ts';
+import { metadata, noFields, title } from './fields.ts';
+import { attemptSchema, stepsSchema } from './worker.ts';
 
+/** `task.*`: about the task itself, or from the worker that claims it or lets go of it. */
 export const taskCreated = z.object({
   title: title.optional(),
   queue: idSchema.optional(),
@@ -18,3 +23,87 @@ export const taskClaimed = z.object({ task: idSchema });
 export const taskCompleted = z.object({ task: idSchema, result: z.unknown().optional() });
 export const taskFailed = z.object({ task: idSchema, reason: title.optional() });
 export const taskReleased = z.object({ task: idSchema });
+
+/** `hook.*`: conditions that are registered on a task at run time (protocol.md §7). */
+export const hookTypes = [
+  'default',
+  'validation',
+  'promise',
+  'remote',
+  'all',
+  'any',
+  'tdd',
+  'security',
+  'checkpoint',
+] as const;
+
+export type HookForm = {
+  type: (typeof hookTypes)[number];
+  of?: HookForm[] | undefined;
+  name?: string | undefined;
+  when?: z.infer<ReturnType<typeof conditionSchema>> | undefined;
+  onError?: 'escalate' | 'skip' | undefined;
+  metadata?: Record<string, unknown> | undefined;
+};
+
+/** All hooks within a hook, at every depth. */
+export const membersWithin = (hook: Pick<HookForm, 'of'>): number =>
+  (hook.of ?? []).reduce((sum, member) => sum + 1 + membersWithin(member), 0);
+
+const hookFields = {
+  type: z.enum(hookTypes),
+  get of() {
+    return z.array(hookForm).min(1).optional();
+  },
+  name: idSchema.optional(),
+  when: conditionSchema((shape) => z.object(shape)).optional(),
+  onError: z.enum(['escalate', 'skip']).optional(),
+  metadata: metadata.optional(),
+};
+const hookForm: z.ZodType<HookForm> = z.lazy(() => z.object(hookFields).superRefine(checkForm)) as never;
+
+function checkForm(hook: HookForm, context: z.RefinementCtx): void {
+  const isGroup = hook.type === 'all' || hook.type === 'any';
+  const fault =
+    isGroup && hook.of === undefined
+      ? `type "${hook.type}" needs "of"`
+      : hook.type === 'remote' && hook.name === undefined
+        ? 'type "remote" needs "name"'
+        : nestingDepth(hook, (it) => it.of) > nestingMax
+          ? `hooks may nest ${nestingMax} deep`
+          : null;
+  if (fault !== null) context.addIssue({ code: 'custom', message: fault });
+}
+
+export const hookRegistered = z
+  .object({ ...hookFields, hook: idSchema.optional(), enabled: z.boolean().optional() })
+  .superRefine(checkForm);
+export const hookEnabled = z.object({ hook: idSchema });
+export const hookDisabled = z.object({ hook: idSchema });
+export const hookUnregistered = z.object({ hook: idSchema });
+export const hooksCleared = noFields;
+
+/** `iteration.*`: the turns of a loop that works on a task (protocol.md §7). */
+const iteration = z.int().positive();
+
+export const iterationStarted = z.object({
+  iteration,
+  maxIterations: iteration,
+  completionPromises: z.array(z.enum(promiseNames)).optional(),
+  rules: rulesSchema.optional(),
+  breakers: z.object({ failures: z.int().positive().optional() }).optional(),
+});
+export const iterationValidated = attemptSchema.extend({ iteration });
+export const iterationAdvanced = noFields;
+export const iterationCompleted = z.object({ iteration, promise: z.enum(promiseNames) });
+
+/** `checkpoint.saved`: a point at which work on a task can be resumed. */
+export const checkpointSaved = z.object({
+  checkpoint: idSchema,
+  phase: z.string().optional(),
+  step: z.union([z.string(), z.number()]).optional(),
+  context: z.unknown().optional(),
+});
+
+/** `depth.reported`: unclaimed tasks of a queue that lives elsewhere. */
+export const depthReported = z.object({ pending: z.int().nonnegative() });

@@ -1,9 +1,14 @@
-/** `worker.registered`: what an agent reports of itself; `worker.retired`: an operator takes it out of service. */
+/** Entries about a worker (protocol.md §3), a schema each: what its agent reports, and its attempts to stop. */
 import { z } from 'zod';
-import { labelsMax } from '../values/limits.ts';
-import { idSchema } from '../values/schemas.ts';
-import { name } from './fields.ts';
+import { validationSchema } from '../policy/checks/validation.ts';
+import { planStepsMax } from '../policy/plan.ts';
+import { promiseSchema } from '../policy/promise.ts';
+import { labelsMax, nameLengthMax, requestLengthMax } from '../values/limits.ts';
+import { idSchema, isoTimeSchema, stepIdSchema, textSchema } from '../values/schemas.ts';
+import { durationMsMax } from '../values/time.ts';
+import { files, name, noFields, title } from './fields.ts';
 
+/** `worker.registered`: what an agent reports of itself; `worker.retired`: an operator takes it out of service. */
 const labels = z
   .record(z.string(), z.string())
   .refine((it) => Object.keys(it).length <= labelsMax, `has more than ${labelsMax} labels`);
@@ -18,3 +23,111 @@ export const workerRegistered = z.object({
   labels: labels.optional(),
 });
 export const workerRetired = z.object({ by: name });
+
+/** `heartbeat.sent`: shows only that the worker is alive. */
+export const heartbeatSent = noFields;
+
+/** `prompt.submitted`: a turn begins. */
+export const promptSubmitted = z.object({ text: z.string().optional() });
+
+// `tool.started`, `tool.used`: the agent runs a tool; it has run, maybe on files. `call`: the agent's id of the call.
+
+/** Both are kept while the call is open. */
+export const toolStarted = z.object({
+  tool: textSchema(nameLengthMax).min(1),
+  call: textSchema(nameLengthMax).optional(),
+});
+
+export const toolUsed = z.object({
+  tool: name,
+  ok: z.boolean().optional(),
+  files: files.optional(),
+  call: z.string().optional(),
+});
+
+/** `plan.updated` replaces a worker's plan; `step.updated` adds, changes or removes one step. */
+const step = z.object({ title, status: z.string(), step: stepIdSchema.optional() });
+export const stepsSchema = z.array(step).max(planStepsMax);
+
+export const planUpdated = z.object({ steps: stepsSchema });
+export const stepUpdated = z.object({
+  step: stepIdSchema,
+  title: title.optional(),
+  status: z.string().optional(),
+});
+
+// `background.*`: work that continues without the agent; while any is outstanding, stops wait for it.
+
+/** What it is called by whoever runs it: not an id of ours. */
+const workName = textSchema(nameLengthMax).min(1);
+
+export const backgroundStarted = z.object({ id: workName, kind: z.string().optional() });
+export const backgroundFinished = z.object({ id: workName, kind: z.string().optional() });
+
+// `input.*`: the agent starts or stops waiting for a person.
+
+/** The agent's own id for its request, by which an operator answers it. */
+const request = textSchema(requestLengthMax).min(1);
+
+/**
+ * `detail`: what `tool` is to do, as text or as the tool's own input. Without `request` no operator can answer, and
+ * `input.received` ends whatever was waited for.
+ */
+const input = z.object({
+  kind: z.string().optional(),
+  message: z.string().optional(),
+  request: request.optional(),
+  tool: z.string().optional(),
+  detail: z.unknown().optional(),
+});
+export const inputRequested = input;
+export const inputReceived = input;
+/** An operator's answer. */
+export const inputAnswered = z.object({
+  by: name,
+  request,
+  verdict: z.enum(['allow', 'deny']),
+  message: z.string().optional(),
+});
+
+/** `limit.*`: a usage limit; one with a scope holds for all workers that report the same scope. */
+export const limitReached = z.object({ scope: name.optional(), until: isoTimeSchema.optional() });
+export const limitCleared = z.object({ scope: name.optional(), until: isoTimeSchema.optional() });
+
+/** `budget.exhausted`: tokens, cost, turns or time are used up; `usage.reported`: what an agent has used since its last report. */
+export const budgetExhausted = z.object({ kind: z.string().optional() });
+
+/** An increment: JSON has no number that is not finite, but `1e999` is read as one. */
+const amount = z.number().nonnegative();
+
+/** Tokens, and dollars. */
+export const usageReported = z.object({
+  input: amount.optional(),
+  output: amount.optional(),
+  cacheRead: amount.optional(),
+  cacheWrite: amount.optional(),
+  usd: amount.optional(),
+  model: textSchema(nameLengthMax).min(1).optional(),
+});
+
+/** `session.ended`: the agent's session is over, whatever was open. */
+export const sessionEnded = z.object({ reason: title.optional() });
+
+// `stop.attempted` opens an attempt; `attempt.accepted`: a replica takes it over.
+
+/** The fields of `stop.attempted`, and so the body of `decide`, `probe` and `verify`. */
+export const attemptSchema = z.object({
+  attempt: idSchema.optional(),
+  stopReason: z.string().optional(),
+  output: z.string().optional(),
+  toolCount: z.int().nonnegative().optional(),
+  files: files.optional(),
+  validation: validationSchema.optional(),
+  promises: z.array(promiseSchema).optional(),
+  draft: z.object({ content: z.string().optional(), type: z.string().optional() }).optional(),
+  holdMs: z.int().nonnegative().max(durationMsMax).optional(),
+});
+export type AttemptFields = z.infer<typeof attemptSchema>;
+
+/** `from`: the silent owner. Of two replicas that take over from it only the first entry counts. */
+export const attemptAccepted = z.object({ attempt: idSchema, replica: idSchema, from: idSchema.optional() });

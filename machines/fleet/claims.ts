@@ -2,7 +2,7 @@
 import type { WorkerEntry } from '../entries/index.ts';
 import type { PolicyInForce } from '../guards/attempt.ts';
 import { noPlan, type Plan, planStepsMax, stepsOf } from '../policy/plan.ts';
-import type { TaskEvent } from '../task/events.ts';
+import type { TaskEvent } from '../task/context.ts';
 import { heldTasksMax } from '../values/limits.ts';
 import type { WorkerContext } from '../worker/context.ts';
 import { type Fleet, placeOf, type WorkerRecord } from './fleet.ts';

@@ -1,7 +1,7 @@
 /** What a worker's machine learns about the fleet around it: policy, usage limits, queue, task. */
 import type { PolicyInForce, TaskFacts } from '../guards/attempt.ts';
 import { noPlan, type Plan, stepsOf } from '../policy/plan.ts';
-import { phaseOf } from '../task/checkpoint.ts';
+import { phaseOf } from '../task/records.ts';
 import type { WorkerContext } from '../worker/context.ts';
 import type { Surroundings } from '../worker/events.ts';
 import { bareTask } from '../worker/surroundings.ts';

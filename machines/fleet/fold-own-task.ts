@@ -1,6 +1,6 @@
 /** Folds own entries about tasks: answers of remote hooks, and what operators decide (protocol.md §3). */
 import type { OwnTaskEntry } from '../entries/index.ts';
-import type { TaskEvent } from '../task/events.ts';
+import type { TaskEvent } from '../task/context.ts';
 import { nextDelivery } from '../values/escalation.ts';
 import { type Fleet, placeOf } from './fleet.ts';
 import { refuseTask, stepTask, taskSurroundings } from './tasks.ts';

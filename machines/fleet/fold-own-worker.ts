@@ -2,8 +2,8 @@
 
 import type { OwnWorkerEntry } from '../entries/index.ts';
 import { nextDelivery } from '../values/escalation.ts';
+import { refuseAnswer } from '../worker/changes.ts';
 import type { WorkerEvent } from '../worker/events.ts';
-import { refuseAnswer } from '../worker/inputs.ts';
 import { closeSession } from './attempts.ts';
 import { surroundingsOf } from './facts.ts';
 import type { Fleet, WorkerRecord } from './fleet.ts';

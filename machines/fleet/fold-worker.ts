@@ -5,9 +5,9 @@
 import type { WorkerEntry } from '../entries/index.ts';
 import { planStepsMax } from '../policy/plan.ts';
 import { backgroundMax, scopesMax } from '../values/limits.ts';
+import { refuseRequest } from '../worker/changes.ts';
 import type { WorkerContext } from '../worker/context.ts';
 import type { WorkerEvent } from '../worker/events.ts';
-import { refuseRequest } from '../worker/inputs.ts';
 import { closeSession, openAttempt, supersedeAttempt } from './attempts.ts';
 import { claimTask, letGoOfTask, resumeTasks } from './claims.ts';
 import type { Fleet, WorkerRecord } from './fleet.ts';

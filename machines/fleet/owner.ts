@@ -1,5 +1,5 @@
 /** Which replica acts: it follows from the log, so that all replicas name the same one (protocol.md §9). */
-import { hashOf } from '../values/hash.ts';
+import { hashOf } from '../values/digest.ts';
 import type { Fleet } from './fleet.ts';
 
 const none: ReadonlySet<string> = new Set();

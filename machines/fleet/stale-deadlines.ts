@@ -1,5 +1,5 @@
 /** What happens to a stale worker that holds tasks: the deadlines of its escalation and of returning its tasks. */
-import { parseIsoTime } from '../values/iso-time.ts';
+import { parseIsoTime } from '../values/time.ts';
 import type { Fleet, WorkerRecord } from './fleet.ts';
 import { policyInForce } from './policies.ts';
 import { staleAfterMs, staleFromMs } from './presence.ts';

@@ -3,7 +3,7 @@
  * protocol.md §8).
  */
 import { escalate } from '../values/escalation.ts';
-import { formatIsoTime } from '../values/iso-time.ts';
+import { formatIsoTime } from '../values/time.ts';
 import { type Fleet, placeOf, type WorkerRecord } from './fleet.ts';
 import { stepTask } from './tasks.ts';
 import { stepWorker } from './workers.ts';

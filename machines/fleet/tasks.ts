@@ -2,9 +2,8 @@
 
 import type { RefusedEntry } from '../entries/refusal.ts';
 import type { HookRun } from '../guards/task-hooks/hook.ts';
-import { empty, type TaskContext } from '../task/context.ts';
-import type { TaskEvent, TaskSurroundings } from '../task/events.ts';
-import { formatIsoTime } from '../values/iso-time.ts';
+import { empty, type TaskContext, type TaskEvent, type TaskSurroundings } from '../task/context.ts';
+import { formatIsoTime } from '../values/time.ts';
 import { trackEscalation } from './escalations.ts';
 import { type Fleet, moveOf, placeOf, queueOf, type TaskRecord } from './fleet.ts';
 import { armForget, newlyNamed, noteStop } from './forgetting.ts';

@@ -1,8 +1,8 @@
 /** Workers: steps their machines, and carries what follows to tasks, deadlines and outcomes. */
 import type { OwnWorkerEntry, WorkerEntry } from '../entries/index.ts';
-import { checkpointOfHooks } from '../guards/task-hooks/checkpoint.ts';
+import { checkpointOfHooks } from '../guards/task-hooks/evaluate.ts';
 import { stepsOf } from '../policy/plan.ts';
-import { formatIsoTime } from '../values/iso-time.ts';
+import { formatIsoTime } from '../values/time.ts';
 import type { WorkerContext } from '../worker/context.ts';
 import { escalationOf } from '../worker/decide.ts';
 import type { WorkerEvent } from '../worker/events.ts';

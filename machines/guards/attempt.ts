@@ -1,6 +1,6 @@
 /** An attempt: one try of a worker to stop, from `stop.attempted` to its decision, with how far it has been judged. */
 
-import type { AttemptFields } from '../entries/attempt.ts';
+import type { AttemptFields } from '../entries/worker.ts';
 import type { DayUsage, TaskUsage } from '../policy/budget.ts';
 import type { EffectfulCheck, Findings } from '../policy/checks/check.ts';
 import type { Feedback } from '../policy/checks/check-result.ts';
@@ -8,8 +8,7 @@ import type { Plan } from '../policy/plan.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { Escalation } from '../values/escalation.ts';
 import type { WorkerUsage } from '../values/usage.ts';
-import type { Verdict } from './decision.ts';
-import type { GuardName } from './names.ts';
+import type { GuardName, Verdict } from './decision.ts';
 import type { Hook, HookResults, Iteration, JudgedTask } from './task-hooks/hook.ts';
 
 /** The policy that an attempt began with. `notes`: names that were unknown, so that `default` is in force instead. */

@@ -2,7 +2,7 @@
 import type { CheckResult } from '../policy/checks/check-result.ts';
 import type { Circumstances } from '../policy/condition.ts';
 import { createWork } from '../policy/work.ts';
-import { formatDuration } from '../values/duration.ts';
+import { formatDuration } from '../values/time.ts';
 import type { Attempt, PendingCheck, TaskFacts } from './attempt.ts';
 import type { GuardScope } from './guard.ts';
 

@@ -1,9 +1,30 @@
 /** The answer to an attempt (protocol.md §5): allow or block, and why, guard by guard. */
 import { z } from 'zod';
 import { feedbackSchema } from '../policy/checks/check-result.ts';
-import { causes } from '../values/causes.ts';
-import { workerStates } from '../values/states.ts';
-import { guardNames } from './names.ts';
+import { causes, workerStates } from '../values/states.ts';
+
+/** The guards in the protocol's order (protocol.md §5): the first that decides, decides. */
+export const guardNames = [
+  'retired',
+  'escalated',
+  'bypass',
+  'limited',
+  'waiting',
+  'promise',
+  'checks',
+  'hooks',
+  'retries',
+  'stuck',
+  'pending',
+  'idle',
+  'done',
+] as const;
+export type GuardName = (typeof guardNames)[number];
+
+/** Asked only if `checks` or `hooks` would block, before the block is given; listed only if they decide, and then last. */
+export type FailureGuard = 'retries' | 'stuck';
+/** The guards whose block says that the work is not done. */
+export type WorkGuard = 'checks' | 'hooks';
 
 /** Only where a guard decided or was in error: `input`, what it looked at, and `tookMs`, how long it waited for answers. */
 export const verdictSchema = z.object({

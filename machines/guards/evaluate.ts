@@ -3,10 +3,9 @@
  * the guards one after the other; only `guardNames` defines their order.
  */
 import type { Attempt, FailureStreak, JudgedWorker } from './attempt.ts';
-import type { Verdict } from './decision.ts';
+import { type GuardName, guardNames, type Verdict } from './decision.ts';
 import type { GuardResult, GuardScope, Ruling } from './guard.ts';
 import { guards } from './index.ts';
-import { type GuardName, guardNames } from './names.ts';
 
 /** A worker whose attempt is open. */
 export type JudgedAttempt = JudgedWorker & { readonly attempt: Attempt };

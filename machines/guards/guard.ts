@@ -5,8 +5,7 @@
 import type { Findings } from '../policy/checks/check.ts';
 import type { Feedback } from '../policy/checks/check-result.ts';
 import type { Attempt, JudgedWorker, PendingCheck } from './attempt.ts';
-import type { Decision } from './decision.ts';
-import type { GuardName } from './names.ts';
+import type { Decision, GuardName } from './decision.ts';
 import type { JudgedTask } from './task-hooks/hook.ts';
 
 export type GuardScope = {
@@ -37,7 +36,7 @@ export type GuardResult = {
   | { readonly kind: 'hold' }
 );
 
-export type Kept = {
+type Kept = {
   readonly findings?: Findings;
   /** All that is known of checks, or what hooks add to it. */
   readonly feedback?: readonly Feedback[];
@@ -76,3 +75,21 @@ export const block = (cause: Ruling['cause'], reason: string, nextPrompt: string
   reason,
   nextPrompt,
 });
+
+/** The failure for which `checks` or `hooks` is about to block: what `retries` and `stuck` look at. */
+export const nothingFailed = constantPass('nothing failed');
+
+type Deciding = Extract<GuardResult, { kind: 'decides' }>;
+
+/** The result of `checks` or `hooks` that blocks; null: neither does. */
+export function failureOf(scope: GuardScope): Deciding | null {
+  for (const guard of ['checks', 'hooks'] as const) {
+    const result = scope.resultOf(guard);
+    if (result.kind === 'decides') return result.ruling.decision === 'block' ? result : null;
+    if (result.kind !== 'pass') return null;
+  }
+  return null;
+}
+
+/** Why a guard decides, in parts that are not cut. */
+export const reasonsOf = ({ reasons, ruling }: Deciding): readonly string[] => reasons ?? [ruling.reason];

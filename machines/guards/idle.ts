@@ -1,5 +1,5 @@
 /** Guard `idle`: with persistence on, a worker without a task is kept alive until its idle timeout. */
-import { formatDuration } from '../values/duration.ts';
+import { formatDuration } from '../values/time.ts';
 import type { JudgedWorker } from './attempt.ts';
 import type { Idle } from './decision.ts';
 import { allow, block, constantPass, decide, type Guard } from './guard.ts';

@@ -1,9 +1,4 @@
-/**
- * Guard `retries`: after as many blocks as the policy allows, work that fails once more is no longer blocked: the stop is
- * allowed, or a person is asked. Evaluated before a block of `checks` or `hooks` is given, and listed only when it decides.
- */
-import { failureOf, nothingFailed } from './failure.ts';
-import { allow, decide, type Guard, pass } from './guard.ts';
+import { allow, decide, failureOf, type Guard, nothingFailed, pass } from './guard.ts';
 
 export const retries: Guard = (scope) => {
   const { retryCount } = scope.worker;

@@ -1,7 +1,7 @@
 /** Budgets: how much an agent may use before its stops are no longer judged (protocol.md §8). */
 import { z } from 'zod';
-import { formatDuration } from '../values/duration.ts';
 import { durationSchema } from '../values/schemas.ts';
+import { formatDuration } from '../values/time.ts';
 import { countedOf, type Period, type Used, usdOf, type WorkerUsage } from '../values/usage.ts';
 import type { ObjectMaker } from './object-maker.ts';
 

@@ -3,7 +3,7 @@
  * discarded: nothing is folded, an open attempt is not touched, and nothing is held (protocol.md §5).
  */
 
-import type { AttemptFields } from '../entries/attempt.ts';
+import type { AttemptFields } from '../entries/worker.ts';
 import { planOfTask, surroundingsOf } from '../fleet/facts.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import { policyInForce } from '../fleet/policies.ts';
@@ -13,7 +13,7 @@ import { idleOf } from '../guards/idle.ts';
 import type { CheckResult } from '../policy/checks/check-result.ts';
 import { idleLimitOf } from '../policy/persistence.ts';
 import type { Plan } from '../policy/plan.ts';
-import { formatIsoTime } from '../values/iso-time.ts';
+import { formatIsoTime } from '../values/time.ts';
 import type { WorkerContext } from '../worker/context.ts';
 import type { Surroundings } from '../worker/events.ts';
 import type { WorkerSnapshot } from '../worker/worker.ts';

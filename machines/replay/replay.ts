@@ -11,7 +11,7 @@ import type { Decision, HookResult } from '../guards/decision.ts';
 import { withInputs } from '../guards/evaluate.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import { describeUnknownRules } from '../rules/rules.ts';
-import { formatIsoTime } from '../values/iso-time.ts';
+import { formatIsoTime } from '../values/time.ts';
 import { type FleetView, viewFleet } from './views.ts';
 
 /** An attempt that the file leaves open. */

@@ -4,10 +4,8 @@
  */
 import type { Decision } from '../guards/decision.ts';
 import { type Plan, remainingStepsMessage } from '../policy/plan.ts';
-import { describeRequest } from '../values/asked-questions.ts';
 import type { Escalation, Resolution, TaskEscalation } from '../values/escalation.ts';
-import type { InputRequest } from '../values/input.ts';
-import { questionIn } from '../values/question.ts';
+import { describeRequest, type InputRequest, questionIn } from '../values/questions.ts';
 import type { Presence, State } from '../values/states.ts';
 import { cutMiddle } from '../values/text.ts';
 

@@ -17,7 +17,7 @@ import type { PendingCheck } from '../guards/attempt.ts';
 import type { Decision } from '../guards/decision.ts';
 import type { CheckResult } from '../policy/checks/check-result.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
-import { formatIsoTime } from '../values/iso-time.ts';
+import { formatIsoTime } from '../values/time.ts';
 
 /** `at`: the time of the attempt. `after` null: it is unknown, since the log has no answer of `check`, or (null) ends within a hold. */
 export type Difference = {

@@ -1,12 +1,16 @@
 /** What is known of a task: the context of its machine. */
+
+import type { EventOf, OwnTaskEntry, TaskEntry, WorkerEntry } from '../entries/index.ts';
 import type { RefusedEntry } from '../entries/refusal.ts';
-import type { Hook, Iteration } from '../guards/task-hooks/hook.ts';
+import { type HookForm, membersWithin } from '../entries/task.ts';
+import type { Hook, HookRun, Iteration } from '../guards/task-hooks/hook.ts';
 import type { Plan } from '../policy/plan.ts';
 import type { TaskEscalation } from '../values/escalation.ts';
+import { attemptIdFault } from '../values/id.ts';
+import { hookMembersMax, hooksMax } from '../values/limits.ts';
+import type { TaskDisposition } from '../values/states.ts';
 import { type Period, unusedPeriod } from '../values/usage.ts';
-import type { SavedCheckpoint } from './checkpoint.ts';
-import type { Evaluation, Judged } from './evaluation.ts';
-import type { HookStats } from './hook-stats.ts';
+import type { Evaluation, HookStats, Judged, SavedCheckpoint } from './records.ts';
 
 export type TaskContext = {
   readonly fleet: string;
@@ -58,3 +62,97 @@ export const createTaskContext = ({ fleet, task, queue = null }: TaskInput): Tas
   escalation: null,
   usage: unusedPeriod,
 });
+
+// The events of a task's machine: the entries of protocol.md §3 about a task, those of the worker that claims or
+// releases it, and what the fold adds where there is no entry.
+
+/** What the entry itself does not say. All of it may be left out. */
+export type TaskSurroundings = {
+  /** Of a claim: who claims it. */
+  readonly worker?: string | undefined;
+  /** Of the worker that holds it: the files that it modified, and its labels. */
+  readonly files?: readonly string[] | undefined;
+  readonly labels?: Readonly<Record<string, string>> | undefined;
+  /** Of `iteration.validated`: the replica that calls its remote hooks. */
+  readonly owner?: string | null | undefined;
+};
+
+/** `seq` and `atMs`: the entry's place and time in the log. */
+export type Place = { readonly seq: number; readonly atMs: number; readonly facts?: TaskSurroundings | undefined };
+type HoldingEntry = Extract<WorkerEntry, { type: 'task.claimed' | 'task.completed' | 'task.failed' | 'task.released' }>;
+/** Of the worker that claimed it last. */
+type UsingEntry = Extract<WorkerEntry, { type: 'usage.reported' | 'stop.attempted' }>;
+
+export type TaskEvent =
+  | EventOf<TaskEntry, Place>
+  | EventOf<OwnTaskEntry, Place>
+  | EventOf<HoldingEntry, Place>
+  | EventOf<UsingEntry, Place>
+  /** Its worker tries to stop; works again after a block. */
+  | ({ readonly type: 'attempt.opened' | 'work.resumed' } & Place)
+  /** `escalation`: the one that the decision makes, where the disposition is `escalated`. */
+  | ({
+      readonly type: 'attempt.closed';
+      readonly disposition: TaskDisposition;
+      readonly escalation: TaskEscalation | null;
+    } & Place)
+  /** Somebody resumed its worker, for which a budget of this task was used up. */
+  | ({ readonly type: 'budget.granted' } & Place)
+  /** Its worker is stale, and the policy escalates that. */
+  | ({ readonly type: 'stale.escalated'; readonly escalation: TaskEscalation } & Place)
+  /** Its worker has let go of it: its steps as the worker had them. */
+  | ({ readonly type: 'steps.returned'; readonly steps: Plan } & Place)
+  /** Its hooks judged a stop. */
+  | ({ readonly type: 'hooks.evaluated'; readonly runs: readonly HookRun[]; readonly attempt: string | null } & Place)
+  | { readonly type: 'entry.refused'; readonly refused: RefusedEntry };
+
+export type On<T extends TaskEvent['type']> = Extract<TaskEvent, { type: T }>;
+
+// Which entries about a task are not valid in its current state, and why (protocol.md §3 and §7).
+
+/** How many evaluations may be open: each holds up to 64 KiB for as long as a remote hook takes. */
+const evaluationsMax = 64;
+
+/** Why the entry is refused; null: it is valid. */
+export function refusalOf(context: TaskContext, event: TaskEvent): string | null {
+  const { task, hooks, outcome } = context;
+  switch (event.type) {
+    case 'task.cancelled':
+      return `task ${task} is ${outcome ?? 'stopped'}`;
+    case 'hook.registered':
+      if (hooks.some((it) => it.hook === event.data.hook)) return `hook ${event.data.hook} exists`;
+      if (hooks.length >= hooksMax) return `task ${task} has ${hooksMax} hooks, the most there may be`;
+      return hooks.reduce((sum, it) => sum + membersWithin(it.form), membersWithin(event.data as HookForm)) >
+        hookMembersMax
+        ? `the hooks of task ${task} would have more than ${hookMembersMax} members, the most there may be`
+        : null;
+    case 'hook.enabled':
+    case 'hook.disabled':
+    case 'hook.unregistered':
+      return hooks.some((it) => it.hook === event.data.hook) ? null : `hook ${event.data.hook} is unknown`;
+    case 'iteration.validated':
+    case 'iteration.completed':
+    case 'iteration.advanced':
+      return iterationFault(context, event);
+    default:
+      return null;
+  }
+}
+
+type IterationEvent = Extract<
+  TaskEvent,
+  { type: 'iteration.validated' | 'iteration.completed' | 'iteration.advanced' }
+>;
+
+function iterationFault({ task, iteration, evaluations }: TaskContext, event: IterationEvent): string | null {
+  if (iteration === null) return 'no iteration was started';
+  if (iteration.completed) return `iteration ${iteration.iteration} is completed`;
+  if (event.type === 'iteration.advanced')
+    return iteration.iteration < iteration.maxIterations ? null : `iteration ${iteration.iteration} is the last`;
+  const { iteration: named } = event.data;
+  if (named !== iteration.iteration) return `iteration ${named} is not the current one, ${iteration.iteration}`;
+  if (event.type !== 'iteration.validated') return null;
+  return evaluations.length >= evaluationsMax
+    ? `${evaluationsMax} validations of task ${task} wait for an answer, the most there may be`
+    : attemptIdFault(event.data.attempt);
+}

@@ -1,9 +1,8 @@
 /** Hooks: conditions that were registered on the task, in order (protocol.md §7). */
-import type { HookForm } from '../entries/hook.ts';
+import type { HookForm } from '../entries/task.ts';
 import type { Hook } from '../guards/task-hooks/hook.ts';
-import { toJsonText } from '../values/json-text.ts';
-import { empty, type TaskContext } from './context.ts';
-import type { On, Place } from './events.ts';
+import { toJsonText } from '../values/text.ts';
+import { empty, type On, type Place, type TaskContext } from './context.ts';
 import { reviewEvaluations } from './judgement.ts';
 
 /** Changes the hooks, and evaluates again what waits for one of them. */

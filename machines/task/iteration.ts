@@ -1,8 +1,7 @@
 /** Iterations: the turns of a loop that works on the task (protocol.md §7). */
 import type { Iteration } from '../guards/task-hooks/hook.ts';
-import type { TaskContext } from './context.ts';
-import type { Evaluation } from './evaluation.ts';
-import type { On } from './events.ts';
+import type { On, TaskContext } from './context.ts';
+import type { Evaluation } from './records.ts';
 
 export function startIteration({ data }: On<'iteration.started'>): Partial<TaskContext> {
   const { iteration, maxIterations, completionPromises, rules, breakers } = data;

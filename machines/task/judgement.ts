@@ -3,22 +3,22 @@
  * entry brings it, or its time is up.
  */
 import type { HookResult } from '../guards/decision.ts';
-import { checkpointOfHooks } from '../guards/task-hooks/checkpoint.ts';
-import { evaluateHooks, type HooksOutcome } from '../guards/task-hooks/evaluate.ts';
-import { fitHookResult } from '../guards/task-hooks/fit-result.ts';
+import {
+  checkpointOfHooks,
+  evaluateHooks,
+  fitHookResult,
+  type HooksOutcome,
+  keptAnswer,
+} from '../guards/task-hooks/evaluate.ts';
 import type { HookRun } from '../guards/task-hooks/hook.ts';
-import { keptAnswer } from '../guards/task-hooks/remote.ts';
 import { checkTimeoutMs } from '../policy/checks/check.ts';
 import type { CheckResult } from '../policy/checks/check-result.ts';
 import { promisesOf } from '../policy/promise.ts';
 import { createWork, type Work, workMax } from '../policy/work.ts';
-import { formatIsoTime } from '../values/iso-time.ts';
-import { addCheckpoint, phaseOf } from './checkpoint.ts';
-import { empty, type TaskContext } from './context.ts';
-import type { Evaluation } from './evaluation.ts';
-import type { On, Place } from './events.ts';
-import { countHookRuns } from './hook-stats.ts';
+import { formatIsoTime } from '../values/time.ts';
+import { empty, type On, type Place, type TaskContext } from './context.ts';
 import { hasFailedRule, judgeIteration } from './iteration.ts';
+import { addCheckpoint, countHookRuns, type Evaluation, phaseOf } from './records.ts';
 
 /** `pending` null: nothing yet. */
 type Begun = Omit<Evaluation, 'pending'> & { readonly pending: Evaluation['pending'] | null };

@@ -7,17 +7,14 @@ import { assign, setup } from 'xstate';
 import { returnSteps } from '../policy/plan.ts';
 import type { Stepped } from '../step.ts';
 import { acknowledge, escalate, noteNotice, type TaskEscalation } from '../values/escalation.ts';
-import { formatIsoTime } from '../values/iso-time.ts';
-import type { TaskDisposition } from '../values/task-disposition.ts';
+import type { TaskDisposition } from '../values/states.ts';
+import { formatIsoTime } from '../values/time.ts';
 import { addUse, grantPeriod, oneTurn, useOf } from '../values/usage.ts';
-import { addCheckpoint } from './checkpoint.ts';
-import { createTaskContext, type TaskContext, type TaskInput } from './context.ts';
-import type { On, TaskEvent } from './events.ts';
-import { countHookRuns } from './hook-stats.ts';
+import { createTaskContext, type On, refusalOf, type TaskContext, type TaskEvent, type TaskInput } from './context.ts';
 import { enableHook, registerHook, removeHook, removeHooks } from './hooks.ts';
 import { advanceIteration, completeIteration, startIteration } from './iteration.ts';
 import { answerHook, expireHooks, validate } from './judgement.ts';
-import { refusalOf } from './refusal.ts';
+import { addCheckpoint, countHookRuns } from './records.ts';
 
 export type TaskSnapshot = Stepped<typeof taskMachine>;
 

@@ -23,3 +23,36 @@ function mix(bits: number): number {
   const twice = Math.imul(once ^ (once >>> 13), 0xc2b2ae35);
   return twice ^ (twice >>> 16);
 }
+
+// A hash for rendezvous hashing: what many processes must agree on without asking each other. Not for secrets.
+
+/** FNV-1a, mixed once more, since short keys that differ at the end would else stay in order. From 0 to 2^32 - 1. */
+export function hashOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  return (hash ^ (hash >>> 13)) >>> 0;
+}
+
+/** Bytes in base64, with the functions that browsers and Node have in common. */
+
+type Runtime = {
+  readonly atob: (base64: string) => string;
+  readonly TextDecoder: new () => { decode(bytes: Uint8Array): string };
+};
+// These files know no runtime's types.
+const { atob, TextDecoder } = globalThis as unknown as Runtime;
+
+/** Null: it is no base64. */
+export function fromBase64(base64: string): Uint8Array | null {
+  try {
+    return Uint8Array.from(atob(base64), (unit) => unit.charCodeAt(0));
+  } catch {
+    return null;
+  }
+}
+
+const decoder = new TextDecoder();
+
+/** As every payload is read: what is no UTF-8 becomes U+FFFD (protocol.md §2). */
+export const decodeUtf8 = (bytes: Uint8Array): string => decoder.decode(bytes);

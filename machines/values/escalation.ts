@@ -1,5 +1,5 @@
 /** An escalation: what needs a person, since when and why, and who has acknowledged it (protocol.md §4). */
-import type { Cause } from './causes.ts';
+import type { Cause } from './states.ts';
 
 export type Escalation = {
   /** The entry that caused it: the attempt's, `task.failed`, or the last one before a worker became stale. */

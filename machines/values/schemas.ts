@@ -1,9 +1,8 @@
 /** Ids, durations and times as schemas. Their plain forms are in separate files, because not all code needs zod. */
 import { z } from 'zod';
-import { durationMsMax, durationPattern, parseDuration } from './duration.ts';
 import { idFault, idPattern, stepIdPattern } from './id.ts';
-import { parseIsoTime } from './iso-time.ts';
 import { isLonger } from './text.ts';
+import { durationMsMax, durationPattern, parseDuration, parseIsoTime } from './time.ts';
 
 export const idSchema = z.string().regex(idPattern, idFault);
 export const stepIdSchema = z.string().regex(stepIdPattern, idFault);

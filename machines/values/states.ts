@@ -4,3 +4,34 @@ export const workerStates = ['idle', 'working', 'validating', 'blocked', 'escala
 export type State = (typeof workerStates)[number];
 export const presences = ['active', 'stale', 'limited'] as const;
 export type Presence = (typeof presences)[number];
+
+/**
+ * Why an attempt was decided as it was (protocol.md §5). In a file without schemas, so that a page can load it alone.
+ */
+
+export const causes = [
+  'retired',
+  'escalated',
+  'bypassed',
+  'budget',
+  'limited',
+  'waiting',
+  'capped',
+  'incomplete',
+  'stuck',
+  'pending-tasks',
+  'idle',
+  'idle-timeout',
+  'unjudged',
+  'complete',
+  'no-policy',
+  'superseded',
+  'unknown',
+] as const;
+export type Cause = (typeof causes)[number];
+
+/**
+ * What happens to the tasks that a worker holds when its attempt ends (protocol.md §4); `dispositionOf` of
+ * worker/decide.ts decides it.
+ */
+export type TaskDisposition = 'completed' | 'blocked' | 'escalated' | 'released' | 'held';

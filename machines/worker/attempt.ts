@@ -4,6 +4,7 @@
  */
 import type { Attempt, PendingCheck } from '../guards/attempt.ts';
 import { expiredResult, startPending } from '../guards/circumstances.ts';
+import type { GuardName, WorkGuard } from '../guards/decision.ts';
 import {
   advanceTo,
   dropResults,
@@ -13,16 +14,14 @@ import {
   stopAt,
   streakAfter,
 } from '../guards/evaluate.ts';
-import { reasonsOf } from '../guards/failure.ts';
-import type { GuardResult, Ruling } from '../guards/guard.ts';
-import type { GuardName, WorkGuard } from '../guards/names.ts';
+import { type GuardResult, type Ruling, reasonsOf } from '../guards/guard.ts';
 import { extendStreak } from '../guards/stuck.ts';
-import { keptAnswer } from '../guards/task-hooks/remote.ts';
+import { keptAnswer } from '../guards/task-hooks/evaluate.ts';
 import type { CheckResult } from '../policy/checks/check-result.ts';
 import { findingOf } from '../policy/checks/evaluate.ts';
 import { idleLimitOf } from '../policy/persistence.ts';
-import type { Cause } from '../values/causes.ts';
-import { noInputs } from '../values/input.ts';
+import { noInputs } from '../values/questions.ts';
+import type { Cause } from '../values/states.ts';
 import { addToBoth, oneTurn } from '../values/usage.ts';
 import { type Change, resetCounts, withoutTasks } from './changes.ts';
 import { empty, type WorkerContext } from './context.ts';

@@ -1,15 +1,76 @@
 /** What entries change in a worker's context (protocol.md §3 and §4). */
 
+import type { Attempt } from '../guards/attempt.ts';
+import type { Check, Findings } from '../policy/checks/check.ts';
+import { joinChecks } from '../policy/checks/form.ts';
 import { addSteps, removeSteps, replaceSteps } from '../policy/plan.ts';
-import { noInputs } from '../values/input.ts';
-import { formatIsoTime } from '../values/iso-time.ts';
-import { filesBytesMax, filesMax } from '../values/limits.ts';
-import { utf8Length } from '../values/text.ts';
+import {
+  callsMax,
+  filesBytesMax,
+  filesMax,
+  inputDetailLengthMax,
+  inputMessageLengthMax,
+  inputsMax,
+  inputToolLengthMax,
+} from '../values/limits.ts';
+import { type InputAnswer, type InputRequest, type Inputs, noInputs } from '../values/questions.ts';
+import { cutMiddle, utf8Length } from '../values/text.ts';
+import { formatIsoTime } from '../values/time.ts';
 import { beginPeriod, beginUsage, grantPeriod, type WorkerUsage } from '../values/usage.ts';
-import { endCall } from './calls.ts';
-import { empty, noFiles, type WorkerContext } from './context.ts';
-import type { On } from './events.ts';
-import { joinTask } from './joined-task.ts';
+import { empty, noFiles, type ToolCall, type WorkerContext } from './context.ts';
+import type { On, Surroundings } from './events.ts';
+import { policyFor } from './surroundings.ts';
+
+// Tools that run: while one does, its worker does not become stale (protocol.md §3).
+
+/** A call's time is that of the policy in force when it starts. The oldest gives way to one too many. */
+export function startCall(calls: readonly ToolCall[], { data, atMs, facts }: On<'tool.started'>): readonly ToolCall[] {
+  const { policy } = policyFor(facts);
+  const started = { tool: data.tool, call: data.call ?? null, atMs, untilMs: atMs + policy.toolTimeMs };
+  return [...calls, started].slice(-callsMax);
+}
+
+/** Ends the call of this id; without one, the oldest call of the same tool. */
+function endCall(calls: readonly ToolCall[], { tool, call }: On<'tool.used'>['data']): readonly ToolCall[] {
+  const index = calls.findIndex((it) => (call === undefined ? it.tool === tool : it.call === call));
+  return index < 0 ? calls : calls.toSpliced(index, 1);
+}
+
+// A task that is claimed while an attempt is open is judged by that attempt too (protocol.md §5).
+
+/**
+ * The attempt with the checks that the task brings along, to be judged from `checks` on again. What was answered from
+ * outside stays answered, and what is being asked goes on. A held attempt is as it was: its checks are behind it, and it
+ * does not complete a task.
+ */
+function joinTask(attempt: Attempt, facts: Surroundings | undefined): Attempt {
+  if (attempt.isHeld) return attempt;
+  const { policy } = attempt.inForce;
+  const given = facts?.inForce === undefined && facts?.policy === undefined ? policy : policyFor(facts).policy;
+  const known = new Set(policy.checks.map(contentOf));
+  const checks = joinChecks([policy.checks, given.checks.filter((it) => !known.has(contentOf(it)))]);
+  return {
+    ...attempt,
+    inForce: { ...attempt.inForce, policy: { ...policy, checks } },
+    findings: answersOf(policy.checks, attempt.findings),
+    verdicts: attempt.verdicts.filter(({ guard }) => guard !== 'checks'),
+    guard: 'checks',
+  };
+}
+
+/** A check without its names: within another list it may have another one. */
+const contentOf = (check: Check): string => JSON.stringify(check, (key, value) => (key === 'name' ? undefined : value));
+
+/** Of the findings those that came from outside: the others look at the plan and the task, which have changed. */
+const answersOf = (checks: readonly Check[], findings: Readonly<Findings>): Findings =>
+  Object.assign({}, ...checks.map((check) => answerOf(check, findings)));
+
+function answerOf(check: Check, findings: Readonly<Findings>): Findings {
+  if (check.kind === 'all' || check.kind === 'any') return answersOf(check.of, findings);
+  const found = Object.hasOwn(findings, check.name) ? findings[check.name] : undefined;
+  const isAnswer = check.kind !== 'plan' && check.kind !== 'rules' && found !== undefined && found.kind !== 'skip';
+  return isAnswer ? { [check.name]: found } : {};
+}
 
 export type Change = Partial<WorkerContext>;
 
@@ -128,3 +189,48 @@ export function resolveEscalation(context: WorkerContext, { atMs, data }: On<'es
 
 const grantUsage = (usage: WorkerUsage, budget: string | undefined, atMs: number): WorkerUsage =>
   budget === 'session' || budget === 'prompt' ? { ...usage, [budget]: grantPeriod(usage[budget], atMs) } : usage;
+
+// Input requests of a worker, and an operator's answers (protocol.md §3).
+
+/** A request with the same id replaces the earlier one; of requests without an id the newest is kept. */
+export function requestInput({ inputs }: WorkerContext, { data, seq, atMs }: On<'input.requested'>): Inputs {
+  const { request = null } = data;
+  const asked: InputRequest = {
+    ...{ request, kind: cut(data.kind, inputToolLengthMax), message: cut(data.message, inputMessageLengthMax) },
+    ...{ tool: cut(data.tool, inputToolLengthMax), detail: cut(toText(data.detail), inputDetailLengthMax) },
+    ...{ since: formatIsoTime(atMs), seq },
+  };
+  return withInputs([...without(inputs, request), asked]);
+}
+
+export const receiveInput = ({ inputs }: WorkerContext, { data }: On<'input.received'>): Inputs =>
+  data.request === undefined ? noInputs : withInputs(without(inputs, data.request));
+
+export function answerInput({ inputs }: WorkerContext, { data, atMs }: On<'input.answered'>) {
+  const { request, verdict, by } = data;
+  const answer: InputAnswer = {
+    ...{ request, verdict, by, message: cut(data.message, inputMessageLengthMax), at: formatIsoTime(atMs) },
+  };
+  return { ...withInputs(without(inputs, request)), lastAnswer: answer };
+}
+
+/** Why an answer is not valid in the current state; null: it is. */
+export function refuseRequest({ inputs }: WorkerContext, request: string | undefined): string | null {
+  const isKnown = inputs.some((input) => input.request === (request ?? null));
+  return isKnown || inputs.length < inputsMax ? null : `${inputsMax} questions are open, the most there may be`;
+}
+
+export function refuseAnswer({ worker, inputs, lastAnswer }: WorkerContext, request: string): string | null {
+  if (inputs.some((input) => input.request === request)) return null;
+  if (lastAnswer?.request !== request) return `worker ${worker} does not ask for ${request}`;
+  return `request ${request} of worker ${worker} was answered by ${lastAnswer.by}: ${lastAnswer.verdict}`;
+}
+
+const without = (inputs: readonly InputRequest[], request: string | null): readonly InputRequest[] =>
+  inputs.filter((input) => input.request !== request);
+const withInputs = (inputs: readonly InputRequest[]): Inputs =>
+  inputs.length === 0 ? noInputs : { inputs, awaitsInput: true };
+const cut = (text: string | null | undefined, lengthMax: number): string | null =>
+  text === undefined || text === null ? null : cutMiddle(text, lengthMax);
+const toText = (detail: unknown): string | undefined =>
+  detail === undefined || typeof detail === 'string' ? detail : JSON.stringify(detail);

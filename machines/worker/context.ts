@@ -4,8 +4,8 @@ import type { Attempt, JudgedWorker } from '../guards/attempt.ts';
 import type { Decision } from '../guards/decision.ts';
 import { noPlan } from '../policy/plan.ts';
 import type { Resolution } from '../values/escalation.ts';
-import { type InputAnswer, type InputRequest, noInputs } from '../values/input.ts';
-import type { TaskDisposition } from '../values/task-disposition.ts';
+import { type InputAnswer, type InputRequest, noInputs } from '../values/questions.ts';
+import type { TaskDisposition } from '../values/states.ts';
 import { beginUsage } from '../values/usage.ts';
 
 export type WorkerContext = JudgedWorker & {

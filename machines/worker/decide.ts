@@ -1,15 +1,13 @@
 /** Ends an attempt: the decision, the counts after it, and what happens to the held tasks (protocol.md §4 and §5). */
 import type { Attempt } from '../guards/attempt.ts';
-import type { Decision } from '../guards/decision.ts';
+import type { Decision, GuardName } from '../guards/decision.ts';
 import { isFailure } from '../guards/evaluate.ts';
 import type { Ruling } from '../guards/guard.ts';
 import { idleOf } from '../guards/idle.ts';
-import type { GuardName } from '../guards/names.ts';
 import { isBudgetPeriod } from '../policy/budget.ts';
 import { type Escalation, escalate } from '../values/escalation.ts';
-import { formatIsoTime } from '../values/iso-time.ts';
-import type { State } from '../values/states.ts';
-import type { TaskDisposition } from '../values/task-disposition.ts';
+import type { State, TaskDisposition } from '../values/states.ts';
+import { formatIsoTime } from '../values/time.ts';
 import { type Change, resetCounts, withoutTasks } from './changes.ts';
 import type { WorkerContext } from './context.ts';
 import { fitDecision } from './fit-decision.ts';

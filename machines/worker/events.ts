@@ -5,7 +5,7 @@
 import type { EventOf, OwnWorkerEntry, WorkerEntry } from '../entries/index.ts';
 import type { RefusedEntry } from '../entries/refusal.ts';
 import type { PolicyInForce, TaskFacts } from '../guards/attempt.ts';
-import type { GuardName } from '../guards/names.ts';
+import type { GuardName } from '../guards/decision.ts';
 import type { DayUsage } from '../policy/budget.ts';
 import type { Plan } from '../policy/plan.ts';
 import type { Escalation } from '../values/escalation.ts';

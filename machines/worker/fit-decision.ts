@@ -1,9 +1,8 @@
 /** Shortens a decision to fit into one message and to be readable (docs/protocol.md §2). */
 import type { Decision, Verdict } from '../guards/decision.ts';
 import { cutDetails, type Feedback } from '../policy/checks/check-result.ts';
-import { jsonLengthMax, unitLengthMax } from '../values/json-text.ts';
 import { decisionBytesMax, feedbackLengthMax, nextPromptLengthMax, reasonLengthMax } from '../values/limits.ts';
-import { cutMiddle, utf8Length } from '../values/text.ts';
+import { cutMiddle, jsonLengthMax, unitLengthMax, utf8Length } from '../values/text.ts';
 
 /** The replica that answers fills in its name and the time that it took. */
 const bytesMax = decisionBytesMax - 512;

@@ -1,5 +1,5 @@
 /** The transitions of `validating`, by which the chart decides a stop (protocol.md §4 and §5). */
-import type { FailureGuard, GuardName, WorkGuard } from '../guards/names.ts';
+import type { FailureGuard, GuardName, WorkGuard } from '../guards/decision.ts';
 import type { Verdict } from './attempt.ts';
 
 const row = (guard: Exclude<GuardName, FailureGuard>, to: Verdict) =>

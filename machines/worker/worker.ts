@@ -4,12 +4,12 @@
  * Pure: clocks, ids and the fleet around it arrive with the events.
  */
 import { assign, setup } from 'xstate';
-import type { FailureGuard, GuardName, WorkGuard } from '../guards/names.ts';
+import type { FailureGuard, GuardName, WorkGuard } from '../guards/decision.ts';
 import { updateStep } from '../policy/plan.ts';
 import type { Stepped } from '../step.ts';
 import { acknowledge, noteNotice } from '../values/escalation.ts';
-import { formatIsoTime } from '../values/iso-time.ts';
 import type { Presence } from '../values/states.ts';
+import { formatIsoTime } from '../values/time.ts';
 import { addToBoth, useOf } from '../values/usage.ts';
 import {
   answerCheck,
@@ -27,8 +27,8 @@ import {
   type Verdict,
   wait,
 } from './attempt.ts';
-import { startCall } from './calls.ts';
 import {
+  answerInput,
   beginTurn,
   type Change,
   escalateStale,
@@ -36,15 +36,17 @@ import {
   letGoOfTask,
   planTask,
   reachLimit,
+  receiveInput,
   register,
+  requestInput,
   resolveEscalation,
   startBackground,
+  startCall,
   takeTask,
   useTool,
 } from './changes.ts';
 import { changeContext, createWorkerContext, noFiles, type WorkerContext, type WorkerInput } from './context.ts';
 import type { On, WorkerEvent } from './events.ts';
-import { answerInput, receiveInput, requestInput } from './inputs.ts';
 import { judging } from './judging.ts';
 
 export type WorkerSnapshot = Stepped<typeof workerMachine>;

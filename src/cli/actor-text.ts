@@ -2,7 +2,7 @@
 import type { Escalation, InputRequest, Standing, TaskView, Wait, WorkerView } from '../../machines/index.ts';
 import { isDone, type Plan } from '../../machines/policy/plan.ts';
 import { isForPerson } from '../../machines/replay/standing.ts';
-import { describeQuestions, readQuestions } from '../../machines/values/asked-questions.ts';
+import { describeQuestions, readQuestions } from '../../machines/values/questions.ts';
 import type { LogLine } from '../nats/log-line.ts';
 import type { Colors } from '../terminal/colors.ts';
 import { formatTable, type Row } from '../terminal/table.ts';

@@ -1,7 +1,7 @@
 /** A decision for people: the answer first, then why, guard by guard. */
 import type { Decision, Verdict } from '../../machines/index.ts';
 import { checksNotRun } from '../../machines/replay/standing.ts';
-import { formatDuration } from '../../machines/values/duration.ts';
+import { formatDuration } from '../../machines/values/time.ts';
 import { describeAnswer, paintAnswer } from '../terminal/answer.ts';
 import type { Colors } from '../terminal/colors.ts';
 import { formatTable } from '../terminal/table.ts';

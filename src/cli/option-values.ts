@@ -1,7 +1,5 @@
-/** The values of options, read from text. */
-import { parseDuration } from '../../machines/values/duration.ts';
 import { isId } from '../../machines/values/id.ts';
-import { parseIsoTime } from '../../machines/values/iso-time.ts';
+import { parseDuration, parseIsoTime } from '../../machines/values/time.ts';
 import { AppError } from '../errors.ts';
 import { timerMsMax } from '../timer.ts';
 

@@ -2,7 +2,7 @@
  * The shape of a value without its texts, which may be shown to others. Keys, numbers, true and false stay; of a text
  * only the length stays, unless it is a duration. Anything unexpected is hidden.
  */
-import { parseDuration } from '../../machines/values/duration.ts';
+import { parseDuration } from '../../machines/values/time.ts';
 
 /** Keys in `hidden` are names that somebody chose to be secret, so they are counted and not shown. */
 export function outlineOf(value: unknown, hidden: ReadonlySet<string> = new Set()): unknown {

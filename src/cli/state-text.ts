@@ -1,8 +1,7 @@
 /** States, presence and times for people. */
 import type { Presence, State } from '../../machines/index.ts';
 import { isDone, type Plan } from '../../machines/policy/plan.ts';
-import { formatDuration } from '../../machines/values/duration.ts';
-import { parseIsoTime } from '../../machines/values/iso-time.ts';
+import { formatDuration, parseIsoTime } from '../../machines/values/time.ts';
 import type { Colors } from '../terminal/colors.ts';
 import { clean, cut } from '../terminal/text.ts';
 

@@ -1,6 +1,6 @@
 /** Workers in a list: a row each. */
 import type { WorkerView } from '../../machines/index.ts';
-import { formatDuration } from '../../machines/values/duration.ts';
+import { formatDuration } from '../../machines/values/time.ts';
 import { paintAnswer } from '../terminal/answer.ts';
 import { formatSeconds } from './decision-text.ts';
 import { type Listing, spellCommand } from './listing.ts';

@@ -1,5 +1,5 @@
 /** Which fleets a process serves: names, patterns for those that exist already, and its shard of both. Pure. */
-import { hashOf } from '../../machines/values/hash.ts';
+import { hashOf } from '../../machines/values/digest.ts';
 import { isIdOrPattern, isPattern, matchesPattern } from './id-pattern.ts';
 
 export type FleetSelection = {

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { InputAnswer, WorkerView } from '../../machines/index.ts';
-import { type Question, readFields, readQuestions } from '../../machines/values/asked-questions.ts';
+import { type Question, readFields, readQuestions } from '../../machines/values/questions.ts';
 import { visible } from '../inspector/visible-text.ts';
 import type { Answerable } from '../notify/answer-links.ts';
 

@@ -6,7 +6,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { type InputAnswer, parseIsoTime, type WorkerView } from '../../machines/index.ts';
-import { readQuestions, toMessage } from '../../machines/values/asked-questions.ts';
+import { readQuestions, toMessage } from '../../machines/values/questions.ts';
 import type { HeldRequest } from '../agents/index.ts';
 import { AppError, errorCodes } from '../errors.ts';
 import { type Answerable, type AnswerLinks, answerPath } from '../notify/answer-links.ts';

@@ -14,7 +14,7 @@ import {
   workerStates,
 } from '../../machines/index.ts';
 import { isUnjudged } from '../../machines/replay/urgency.ts';
-import { describeRequest } from '../../machines/values/asked-questions.ts';
+import { describeRequest } from '../../machines/values/questions.ts';
 import type { LastMoves, QueueRow, Rows, TaskRow, Transition, WorkerRow } from './messages.ts';
 
 const stateIndex = new Map(workerStates.map((state, index) => [state, index]));

@@ -1,6 +1,6 @@
 /** Which request of an agent an operator answers. */
 import type { WorkerView } from '../../machines/index.ts';
-import { areDistinct, describeQuestions, readAnswers, readQuestions } from '../../machines/values/asked-questions.ts';
+import { areDistinct, describeQuestions, readAnswers, readQuestions } from '../../machines/values/questions.ts';
 import { AppError } from '../errors.ts';
 
 type Asking = Pick<WorkerView, 'worker' | 'inputs' | 'lastAnswer'>;

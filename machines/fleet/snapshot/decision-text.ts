@@ -3,7 +3,7 @@
  * policy), which is the same for thousands of workers. A template is stored once, however many decisions use it.
  */
 import type { Decision, Verdict } from '../../guards/decision.ts';
-import { formatIsoTime, parseIsoTime } from '../../values/iso-time.ts';
+import { formatIsoTime, parseIsoTime } from '../../values/time.ts';
 
 type Own = 'worker' | 'task' | 'tasks' | 'attempt' | 'seq' | 'at' | 'retry' | 'keepAlives' | 'idle' | 'pendingTasks';
 export type DecisionTemplate = Omit<Decision, Own> & {

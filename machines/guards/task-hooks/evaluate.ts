@@ -1,13 +1,107 @@
 /** Evaluates the hooks of a task. Remote ones are pending until an entry answers them; all others are answered here. */
-import type { HookForm } from '../../entries/hook.ts';
+import type { HookForm } from '../../entries/task.ts';
+import type { CheckResult } from '../../policy/checks/check-result.ts';
 import { holds } from '../../policy/condition.ts';
 import { tooMuchWork } from '../../policy/work.ts';
-import { reasonLengthMax } from '../../values/limits.ts';
-import { cutMiddle } from '../../values/text.ts';
-import { evaluateGroup } from './group.ts';
-import type { Hook, HookAnswer, HookFacts, HookOutcome, HookResults, HookRun, HookSkip, Iteration } from './hook.ts';
+import { idLengthMax } from '../../values/id.ts';
+import { decisionBytesMax, nextPromptLengthMax, reasonLengthMax } from '../../values/limits.ts';
+import { cutMiddle, fromJsonText, type JsonText, toJsonText, utf8Length } from '../../values/text.ts';
+import type { HookResult } from '../decision.ts';
+import {
+  answer,
+  type Hook,
+  type HookAnswer,
+  type HookFacts,
+  type HookOutcome,
+  type HookResults,
+  type HookRun,
+  type HookSkip,
+  type Iteration,
+  type RemoteAnswer,
+} from './hook.ts';
 import { presets } from './presets.ts';
-import { failed, remoteOutcome } from './remote.ts';
+
+// Hooks of type `all` and `any`: several conditions together.
+
+/**
+ * Members that skip are left out; with none left the group skips. An escalate of any member is the group's. An `all`
+ * with a member that was skipped in error never completes: it was not judged (protocol.md §7).
+ */
+function evaluateGroup(
+  { of: members = [] }: HookForm,
+  type: 'all' | 'any',
+  evaluate: (member: HookForm, index: number) => HookOutcome,
+): HookOutcome {
+  const answers: HookAnswer[] = [];
+  let error: string | null = null;
+  for (const [index, member] of members.entries()) {
+    const outcome = evaluate(member, index);
+    if (outcome.kind === 'pending') return outcome;
+    if (outcome.kind === 'answer') answers.push(outcome);
+    else error ??= outcome.error;
+  }
+  if (answers.length === 0) return { kind: 'skip', error };
+  const checkpoint = answers.some((it) => it.checkpoint);
+  const answer = together(answers, type);
+  if (type === 'all' && error !== null && answer.action === 'complete') return { kind: 'skip', error };
+  return { ...answer, checkpoint };
+}
+
+function together(answers: readonly HookAnswer[], type: 'all' | 'any'): HookAnswer {
+  const escalate = answers.find((it) => it.action === 'escalate');
+  if (escalate !== undefined) return escalate;
+  const open = answers.filter((it) => it.action === 'continue');
+  const complete = answers.find((it) => it.action === 'complete');
+  const [first] = open;
+  if (complete !== undefined && (type === 'any' || first === undefined)) return complete;
+  if (type === 'all') return first as HookAnswer;
+  // Each is cut already; cut again it is what the whole text would be.
+  const reason = cutMiddle(open.map((it) => it.reason).join('; or '), reasonLengthMax);
+  return { ...(first as HookAnswer), reason, reasons: open.flatMap((it) => it.reasons) };
+}
+
+// Hooks of type `remote`: answered by a client that serves the check's subject.
+
+/** Two hooks of a task with one `name` are one question within an attempt (protocol.md §5). */
+function remoteOutcome(form: HookForm, results: HookResults): HookOutcome {
+  const name = form.name as string;
+  // Of its own: a check may be named `constructor`.
+  const result = Object.hasOwn(results, name) ? results[name] : undefined;
+  return result === undefined ? { kind: 'pending', key: name, name } : outcomeOf(form, result);
+}
+
+/** A hook that could not be evaluated: its `onError` says what that means. */
+function failed({ onError }: HookForm, error: string, metadata: JsonText | null = null): HookOutcome {
+  if (onError === 'skip') return { kind: 'skip', error };
+  const withError = () => ({ ...metadataOf(metadata), error });
+  return answer('escalate', `Hook evaluation failed: ${error}`, { metadata: withError, failed: true });
+}
+
+const metadataOf = (text: JsonText | null) => (text === null ? {} : (fromJsonText(text) as Record<string, unknown>));
+
+export function keptAnswer(result: CheckResult): RemoteAnswer {
+  const { outcome, reason, action, nextPrompt, tookMs, checkpointData, metadata } = result;
+  return {
+    ...{ outcome, reason, action, nextPrompt, tookMs },
+    checkpointData: checkpointData == null ? null : toJsonText(checkpointData),
+    metadata: metadata === undefined ? null : toJsonText(metadata),
+  };
+}
+
+function outcomeOf(form: HookForm, result: RemoteAnswer): HookOutcome {
+  if (result.outcome === 'error' || result.outcome === 'timeout') {
+    const error = result.reason ?? (result.outcome === 'timeout' ? 'no reply in time' : 'unknown error');
+    return failed(form, error, result.metadata);
+  }
+  const action = result.action ?? (result.outcome === 'pass' ? 'complete' : 'continue');
+  const { checkpointData, metadata } = result;
+  return answer(action, result.reason ?? `Check ${form.name ?? ''} says ${action}`, {
+    nextPrompt: result.nextPrompt ?? null,
+    checkpoint: checkpointData !== null,
+    checkpointData,
+    metadata: () => metadataOf(metadata),
+  });
+}
 
 /** `hookId`: the hook that decided. */
 export type HooksOutcome =
@@ -68,4 +162,36 @@ function evaluateHook(form: HookForm, facts: HookFacts, results: HookResults): H
     default:
       return presets[form.type](facts, form);
   }
+}
+
+/** Shortens the answer of hooks to fit into one message and to be readable (docs/protocol.md §2). */
+export function fitHookResult(result: HookResult): HookResult {
+  const { reason, nextPrompt, metadata } = result;
+  const cut = {
+    ...result,
+    reason: cutMiddle(reason, reasonLengthMax),
+    nextPrompt: nextPrompt === null ? null : cutMiddle(nextPrompt, nextPromptLengthMax),
+  };
+  if (utf8Length(JSON.stringify(cut)) <= decisionBytesMax) return cut;
+  const { error } = metadata;
+  const known = typeof error === 'string' ? { error: cutMiddle(error, reasonLengthMax) } : {};
+  return { ...cut, metadata: { ...known, cut: '…' } };
+}
+
+/** What hooks want saved with their task. */
+type Saved = Partial<
+  Record<'executionPhase' | 'executionStep' | 'agentContext' | 'phase' | 'step' | 'context', unknown>
+>;
+
+/** The fields of its `checkpoint.saved`, also by seed 001's names (CheckpointData). Data without a context is one itself. */
+export function checkpointOfHooks(attempt: string, data: JsonText | null) {
+  const saved = data === null ? null : fromJsonText(data);
+  const fields = (saved ?? {}) as Saved;
+  const { phase = fields.executionPhase, step = fields.executionStep, context = fields.agentContext } = fields;
+  return {
+    checkpoint: `${attempt}-hooks`.slice(0, idLengthMax),
+    context: context === undefined ? saved : context,
+    ...(typeof phase === 'string' ? { phase } : {}),
+    ...(typeof step === 'string' || typeof step === 'number' ? { step } : {}),
+  };
 }

@@ -1,12 +1,11 @@
 /** A hook on a task: a condition that was registered at run time (protocol.md §7; seed 001, Stop Hooks). */
-import type { HookForm } from '../../entries/hook.ts';
+import type { HookForm } from '../../entries/task.ts';
 import type { CheckResult } from '../../policy/checks/check-result.ts';
 import type { Validation } from '../../policy/checks/validation.ts';
 import type { Circumstances } from '../../policy/condition.ts';
 import type { PromiseName } from '../../policy/promise.ts';
-import type { JsonText } from '../../values/json-text.ts';
 import { reasonLengthMax } from '../../values/limits.ts';
-import { cutMiddle } from '../../values/text.ts';
+import { cutMiddle, type JsonText } from '../../values/text.ts';
 
 /** Of the metadata of `form` only what its type reads is left; `metadata` is all of it, null: none. */
 export type Hook = {

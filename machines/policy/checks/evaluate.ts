@@ -3,10 +3,9 @@
  * CompositeChecker.) Effectful checks are pending, one after the other, until an entry answers them. What was answered
  * once is kept in `findings` and not evaluated again.
  */
-import { formatDuration } from '../../values/duration.ts';
+import { formatDuration } from '../../values/time.ts';
 import { holds } from '../condition.ts';
 import { tooMuchWork } from '../work.ts';
-import { evaluateAll } from './all.ts';
 import {
   type Check,
   type CheckFacts,
@@ -23,7 +22,7 @@ import {
   soften,
 } from './check.ts';
 import { type CheckResult, cutDetails, type Feedback, noDetails } from './check-result.ts';
-import { checkKinds } from './index.ts';
+import { checkKinds, evaluateAll } from './kinds.ts';
 
 /** `findings`: what is known now; `feedback`: of all checks that did not pass. */
 export type ChecksResult = {

@@ -6,7 +6,7 @@ import { conditionSchema } from '../condition.ts';
 import { nestingDepth, nestingMax } from '../nesting.ts';
 import type { ObjectMaker } from '../object-maker.ts';
 import type { Check, CheckForm, CheckKind, CheckSettings, Kind } from './check.ts';
-import { checkKinds } from './index.ts';
+import { checkKinds } from './kinds.ts';
 
 const kinds = Object.keys(checkKinds) as Kind[];
 

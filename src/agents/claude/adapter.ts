@@ -3,7 +3,7 @@
  * attempts, and our decision into Claude Code's JSON. Seen with 2.1.330. Pure.
  */
 import type { InputAnswer } from '../../../machines/index.ts';
-import { questionsIn } from '../../../machines/values/asked-questions.ts';
+import { questionsIn } from '../../../machines/values/questions.ts';
 import { type Adapter, createHookReader, type DraftEntries, type EventTable } from '../shared/adapter.ts';
 import { backgroundMax, draftBackground } from '../shared/background-work.ts';
 import { answerWithResolution, createStopCalls, draftToolCall, draftToolOf } from '../shared/claude-calls.ts';

@@ -6,7 +6,7 @@
  */
 import { z } from 'zod';
 import type { InputAnswer } from '../../../machines/index.ts';
-import { questionsIn } from '../../../machines/values/asked-questions.ts';
+import { questionsIn } from '../../../machines/values/questions.ts';
 import {
   type Adapter,
   createHookReader,

@@ -1,7 +1,7 @@
 /** An agent's request for permission, held for an operator's answer where its policy has `ask` (protocol.md §8). */
 import { randomUUID } from 'node:crypto';
 import { type InputAnswer, requestLengthMax } from '../../../machines/index.ts';
-import { areDistinct, questionsIn, readAnswers, readQuestions } from '../../../machines/values/asked-questions.ts';
+import { areDistinct, questionsIn, readAnswers, readQuestions } from '../../../machines/values/questions.ts';
 import type { Service } from '../../service/service.ts';
 import { startTimedSignal } from '../../timer.ts';
 import { nameCharsMax } from './entry-drafts.ts';

@@ -1,5 +1,5 @@
 /** The questions of a tool's input as text for people, short enough for the log and always whole JSON, so that all are answered. */
-import { type Question, questionsIn, readQuestions } from '../../../machines/values/asked-questions.ts';
+import { type Question, questionsIn, readQuestions } from '../../../machines/values/questions.ts';
 import { hideSecrets, searchedPerShown, shownInput, shownJson } from './secrets.ts';
 import { cutMiddle } from './text.ts';
 

@@ -1,7 +1,7 @@
 /** escalations: what waits for a person, longest first. */
 import type { PersonWait } from '../../../machines/index.ts';
 import { personKinds } from '../../../machines/replay/standing.ts';
-import { questionIn } from '../../../machines/values/question.ts';
+import { questionIn } from '../../../machines/values/questions.ts';
 import { defineCommand } from '../command.ts';
 import { agentArg, list, listArgs, presenceArgs, queueArg, readPresence, stateArg } from '../list.ts';
 import type { Listing } from '../listing.ts';

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import type { Decision, WorkerView } from '../../../machines/index.ts';
-import { formatDuration } from '../../../machines/values/duration.ts';
+import { formatDuration } from '../../../machines/values/time.ts';
 import { findProgram } from '../../agents/setup/installed.ts';
 import { firstChars } from '../../agents/shared/text.ts';
 import { AppError, errorCodes } from '../../errors.ts';

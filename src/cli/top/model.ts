@@ -1,7 +1,7 @@
 /** What `stopgate top` shows, and what a key changes of it. */
 import type { WorkerView } from '../../../machines/index.ts';
 import { type Urgency, urgencies, urgencyOf } from '../../../machines/replay/urgency.ts';
-import { readQuestions } from '../../../machines/values/asked-questions.ts';
+import { readQuestions } from '../../../machines/values/questions.ts';
 
 export type Mode =
   | { readonly kind: 'list' }

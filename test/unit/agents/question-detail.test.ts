@@ -1,6 +1,6 @@
 /** Questions that are too long for the log: what an operator is shown of them can still be answered, each of them. */
 import { expect, test, vi } from 'vitest';
-import { readQuestions } from '../../../machines/values/asked-questions.ts';
+import { readQuestions } from '../../../machines/values/questions.ts';
 import {
   answersTo,
   describeQuestion,

@@ -1,6 +1,6 @@
 /** The inbox: who waits for a person, one after the other, by keyboard or thumb. When one is done the next comes. */
 import { useEffect, useRef } from 'preact/hooks';
-import { questionIn } from '../../../../machines/values/question.ts';
+import { questionIn } from '../../../../machines/values/questions.ts';
 import { visible } from '../../visible-text.ts';
 import { liveFleet } from '../data/connection.ts';
 import { isPast } from '../data/past.ts';

@@ -1,5 +1,5 @@
 /** All workers, what waits for a person first: the strip of states, the filters and the table. */
-import { questionIn } from '../../../../machines/values/question.ts';
+import { questionIn } from '../../../../machines/values/questions.ts';
 import { presences } from '../../../../machines/values/states.ts';
 import { visible } from '../../visible-text.ts';
 import { stopWord } from '../../vocabulary.ts';

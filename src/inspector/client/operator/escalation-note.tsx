@@ -1,6 +1,6 @@
 /** An actor's escalation, and how the last one was resolved. */
 import type { WorkerView } from '../../../../machines/index.ts';
-import { questionIn } from '../../../../machines/values/question.ts';
+import { questionIn } from '../../../../machines/values/questions.ts';
 import { isPast } from '../data/past.ts';
 import { Ago, Text } from '../ui/text.tsx';
 import { actionTexts, type OperatorAction, requestAction } from './operator-actions.ts';

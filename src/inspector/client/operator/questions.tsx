@@ -6,7 +6,7 @@ import {
   readFields,
   readQuestions,
   toMessage,
-} from '../../../../machines/values/asked-questions.ts';
+} from '../../../../machines/values/questions.ts';
 import { isPast } from '../data/past.ts';
 import { keepOrder, type Placed } from '../ui/keep-order.ts';
 import { Ago, Text } from '../ui/text.tsx';

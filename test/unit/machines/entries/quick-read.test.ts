@@ -1,7 +1,7 @@
 /** Entries that are read without their schema are read as their schema would. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { quickRead } from '../../../../machines/entries/quick-read.ts';
+import { quickRead } from '../../../../machines/entries/read-entry.ts';
 import { entrySchemas } from '../../../../machines/index.ts';
 
 const text = fc.oneof(

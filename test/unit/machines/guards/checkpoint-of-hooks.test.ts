@@ -1,7 +1,7 @@
 /** What a hook wants saved becomes a checkpoint of its task, with the fields of a `checkpoint.saved` (protocol.md §7). */
 import { expect, test } from 'vitest';
-import { checkpointOfHooks } from '../../../../machines/guards/task-hooks/checkpoint.ts';
-import { toJsonText } from '../../../../machines/values/json-text.ts';
+import { checkpointOfHooks } from '../../../../machines/guards/task-hooks/evaluate.ts';
+import { toJsonText } from '../../../../machines/values/text.ts';
 
 const context = { milestone: 'halfway' };
 const saved = { checkpoint: 'a1-hooks', phase: 'midpoint', step: 5, context };

@@ -1,6 +1,6 @@
 /** What makes no difference between two failures where `stuckAfter` masks. */
 import { expect, test } from 'vitest';
-import { maskDetails } from '../../../../machines/guards/mask.ts';
+import { maskDetails } from '../../../../machines/guards/stuck.ts';
 
 test.each([
   ['numbers', '3 of 12 tests failed', '4 of 9 tests failed'],

@@ -1,11 +1,6 @@
 /** Questions of agents, as people see them, and what answers them. */
 import { expect, test } from 'vitest';
-import {
-  describeQuestions,
-  readAnswers,
-  readQuestions,
-  toMessage,
-} from '../../../../machines/values/asked-questions.ts';
+import { describeQuestions, readAnswers, readQuestions, toMessage } from '../../../../machines/values/questions.ts';
 import { createAnswer } from '../../../../src/service/open-request.ts';
 
 const which = {

@@ -1,7 +1,7 @@
 /** How long a value is as JSON, without making it. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { jsonLengthMax } from '../../../../machines/values/json-text.ts';
+import { jsonLengthMax } from '../../../../machines/values/text.ts';
 
 const text = fc.string({ unit: fc.constantFrom('a', 'é', '€', '😀', '\ud800', '\u0001', '"', '\\') });
 

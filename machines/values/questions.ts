@@ -1,6 +1,30 @@
-/** What an agent asks of a person: questions with their choices, as they stand in the input of its tool, and the answers. */
-import type { InputRequest } from './input.ts';
+// Input requests of workers, and operators' answers.
 
+/** An open question. `request` null: it has no id, so only the agent's own terminal can answer it. */
+export type InputRequest = {
+  readonly request: string | null;
+  readonly kind: string | null;
+  readonly message: string | null;
+  readonly tool: string | null;
+  readonly detail: string | null;
+  readonly since: string;
+  /** Time of the `input.requested` entry. */
+  readonly seq: number;
+};
+/** An operator's answer. */
+export type InputAnswer = {
+  readonly request: string;
+  readonly verdict: 'allow' | 'deny';
+  readonly message: string | null;
+  readonly by: string;
+  readonly at: string;
+};
+
+/** `awaitsInput`: whether any request is open. */
+export type Inputs = { readonly inputs: readonly InputRequest[]; readonly awaitsInput: boolean };
+export const noInputs: Inputs = Object.freeze({ inputs: Object.freeze([]), awaitsInput: false });
+
+/** What an agent asks of a person: questions with their choices, as they stand in the input of its tool, and the answers. */
 export type Choice = { readonly label: string; readonly description: string };
 export type Question = { readonly question: string; readonly isMultiple: boolean; readonly choices: readonly Choice[] };
 
@@ -85,4 +109,15 @@ function tryJson(text: string): unknown {
   } catch {
     return null;
   }
+}
+
+/** The question in the reason of an escalation, without the words around it. Lists and terminals show it. */
+
+const prefix = /^The agent asked for a person:\s*/;
+const promise = /<promise>[^<]*<\/promise>\s*/g;
+
+export function questionIn(reason: string | null): string | null {
+  if (reason === null) return null;
+  const question = reason.replace(prefix, '').replace(promise, '').trim();
+  return question === '' ? reason : question;
 }

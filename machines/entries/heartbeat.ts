@@ -1,4 +1,0 @@
-/** `heartbeat.sent`: shows only that the worker is alive. */
-import { noFields } from './fields.ts';
-
-export const heartbeatSent = noFields;

@@ -1,0 +1,112 @@
+import type { TaskEntry } from '../entries/index.ts';
+import type { HookResult } from '../guards/decision.ts';
+import type { HookResults, HookRun, Iteration } from '../guards/task-hooks/hook.ts';
+import { type JsonText, toJsonText } from '../values/text.ts';
+
+// Evaluations: `iteration.validated` entries, judged by the task's hooks (protocol.md §7; seed 001, hook_evaluate).
+
+/** An `iteration.validated` whose remote hooks have not all answered. */
+export type Evaluation = {
+  readonly attempt: string;
+  readonly seq: number;
+  /** The replica that calls the hook, if there is one. */
+  readonly owner: string | null;
+  /** As it was: the loop may go on meanwhile. */
+  readonly iteration: Iteration;
+  readonly fields: Extract<TaskEntry, { type: 'iteration.validated' }>['data'];
+  readonly results: HookResults;
+  /** The hook that it waits for. `number`: which one of this evaluation, 1-based. */
+  readonly pending: {
+    readonly number: number;
+    readonly key: string;
+    readonly name: string;
+    readonly deadlineMs: number;
+  };
+};
+
+/** How an iteration was judged, and the result of each hook. `attempt` is the entry's own, or `seq-<seq>`. */
+export type Judged = { readonly attempt: string; readonly result: HookResult; readonly runs: readonly HookRun[] };
+
+// Statistics of hooks, kept with their task.
+
+/** How often a hook was evaluated, and with which actions (seed 001, Hook Metrics). `tookMs`: of its remote parts, in all. */
+export type HookStats = {
+  readonly hook: string;
+  readonly type: string;
+  readonly asked: number;
+  readonly complete: number;
+  readonly continue: number;
+  readonly escalate: number;
+  readonly skip: number;
+  readonly errors: number;
+  readonly tookMs: number;
+  readonly last: {
+    readonly at: string;
+    readonly attempt: string | null;
+    readonly action: HookRun['action'];
+    readonly reason: string;
+  };
+};
+
+const hookStatsMax = 64;
+const reasonLengthMax = 500;
+
+type Place = { readonly attempt: string | null; readonly at: string };
+
+export function countHookRuns(
+  known: readonly HookStats[],
+  runs: readonly HookRun[],
+  place: Place,
+): readonly HookStats[] {
+  const stats = new Map(known.map((it) => [it.hook, it]));
+  for (const run of runs) stats.set(run.hook, counted(stats.get(run.hook), run, place));
+  return [...stats.values()].slice(-hookStatsMax);
+}
+
+const uncounted = { asked: 0, complete: 0, continue: 0, escalate: 0, skip: 0, errors: 0, tookMs: 0 } as const;
+
+function counted(
+  before: HookStats | undefined,
+  { hook, type, action, reason, failed, tookMs }: HookRun,
+  { attempt, at }: Place,
+): HookStats {
+  const known = before ?? uncounted;
+  return {
+    ...known,
+    hook,
+    type,
+    asked: known.asked + 1,
+    [action]: known[action] + 1,
+    errors: known.errors + (failed ? 1 : 0),
+    tookMs: known.tookMs + tookMs,
+    last: { at, attempt, action, reason: reason.slice(0, reasonLengthMax) },
+  };
+}
+
+/** Checkpoints: points at which work on a task can be resumed, newest last. */
+export type SavedCheckpoint = {
+  readonly checkpoint: string;
+  readonly at: string;
+  readonly phase: string | null;
+  readonly step: string | number | null;
+  /** What it was saved with. */
+  readonly context: JsonText;
+};
+
+const checkpointsMax = 50;
+
+type Fields = Extract<TaskEntry, { type: 'checkpoint.saved' }>['data'];
+
+export function addCheckpoint(
+  checkpoints: readonly SavedCheckpoint[],
+  fields: Fields,
+  at: string,
+): readonly SavedCheckpoint[] {
+  const { checkpoint, phase, step, context } = fields;
+  const added = { checkpoint, at, phase: phase ?? null, step: step ?? null, context: toJsonText(context) };
+  return [...checkpoints, added].slice(-checkpointsMax);
+}
+
+/** The phase is the last checkpoint's that named one. */
+export const phaseOf = ({ checkpoints }: { readonly checkpoints: readonly SavedCheckpoint[] }): string | null =>
+  checkpoints.findLast((it) => it.phase !== null)?.phase ?? null;
