@@ -29,6 +29,10 @@ export const commandGroups: Readonly<Record<string, CommandTable>> = {
       summary: 'check everything that a block depends on, and say how to fix what is wrong',
       load: async () => (await import('./commands/doctor.ts')).doctor,
     },
+    acp: {
+      summary: 'be an ACP agent for an editor, in front of another one, and judge its stops',
+      load: async () => (await import('./commands/acp.ts')).acp,
+    },
     loop: {
       summary: 'run an agent again and again, with the next prompt, until it may stop',
       load: async () => (await import('./commands/loop.ts')).loop,

@@ -9,6 +9,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
+import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Interruption, InterruptionCause } from './interruption.ts';
 
@@ -18,6 +19,8 @@ export type GroupSpec = {
   readonly env: Record<string, string>;
   /** Its stdin; default: none. */
   readonly input?: string;
+  /** For a program that is talked to: gets its stdin, which stays open, and its stdout, of which `onOutput` hears nothing. */
+  readonly converse?: (stdin: Writable, stdout: Readable) => void;
   onOutput(stream: 'stdout' | 'stderr', chunk: Buffer): void;
 };
 
@@ -47,21 +50,25 @@ const lingering: readonly Step[] = [{ signal: null, waitMs: 250 }, ...killing];
 const drainMs = 500; // for a pipe that a process outside the group holds open
 
 /** Never throws and never rejects: a program that cannot be started is `refused`. */
-export function startGroup({ run: [file, ...args], cwd, env, input, onOutput }: GroupSpec, stop: Interruption): Group {
+export function startGroup(spec: GroupSpec, stop: Interruption): Group {
+  const { cwd, env, input, converse, onOutput } = spec;
+  const [file, ...args] = spec.run;
   let child: ChildProcess;
   try {
-    const stdio = [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'] as const;
+    const stdio = [input === undefined && converse === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'] as const;
     child = spawn(file, args, { cwd, env, shell: false, detached: true, stdio: [...stdio] });
   } catch (error) {
     return { id: null, ended: Promise.resolve(refusal(error)), gone: Promise.resolve(true) };
   }
   // Without free descriptors (EMFILE) there are no pipes, although the types promise them.
   for (const stream of ['stdout', 'stderr'] as const) {
-    child[stream]?.on('data', (chunk: Buffer) => onOutput(stream, chunk));
+    if (stream === 'stderr' || converse === undefined)
+      child[stream]?.on('data', (chunk: Buffer) => onOutput(stream, chunk));
     child[stream]?.on('error', () => {}); // a read error is no reason to crash
   }
   child.stdin?.on('error', () => {}); // it need not read
-  child.stdin?.end(input);
+  if (converse === undefined) child.stdin?.end(input);
+  else if (child.stdin !== null && child.stdout !== null) converse(child.stdin, child.stdout);
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
   const id = child.pid ?? null;
   const first = Promise.race([ownEnd(child), stop.happened.then((by): GroupEnd => ({ by }))]);

@@ -23,7 +23,7 @@ const srcRooms = [
   ['main.ts', 'demo'],
   ['app'],
   ['cli', 'http'],
-  ['mcp'],
+  ['mcp', 'acp'],
   ['inspector', 'client'],
   ['agents', 'notify'],
   ['runner', 'bench'],

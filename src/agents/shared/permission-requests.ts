@@ -84,7 +84,7 @@ export const decidePermission = (decision: { readonly behavior: string; readonly
 /** Behind an agent's own id: agents may use one again, and an answer is to one asking alone. */
 const suffixLength = '-0a1b2c3d'.length;
 
-const newRequest = (own: string | undefined): string =>
+export const newRequest = (own: string | undefined): string =>
   own === undefined || own.length + suffixLength > requestLengthMax
     ? randomUUID()
     : `${own}-${randomUUID().slice(0, suffixLength - 1)}`;

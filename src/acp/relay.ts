@@ -1,0 +1,155 @@
+/**
+ * Stands between an editor and an agent. Every message goes on as it came, but for the end of a turn (turns.ts) and a
+ * permission that an operator has given (permissions.ts).
+ */
+import type { LineWriter } from './lines.ts';
+import {
+  initialized,
+  keyOf,
+  methods,
+  protocolVersion,
+  type Request,
+  type Response,
+  readMessage,
+  sessionStart,
+  sessionStarted,
+  sessionUpdate,
+  setMode,
+} from './messages.ts';
+import { type Asker, createPermissions } from './permissions.ts';
+import type { Session, Sessions } from './sessions.ts';
+import { createTurns, say } from './turns.ts';
+
+export type Relay = {
+  fromEditor(line: Buffer): Promise<void>;
+  fromAgent(line: Buffer): Promise<void>;
+  close(): void;
+};
+export type RelayOptions = {
+  readonly editor: LineWriter;
+  readonly agent: LineWriter;
+  readonly sessions: Sessions;
+  /** Writes a line to stderr, which editors show in their logs. */
+  readonly note: (line: string) => void;
+};
+
+export function createRelay({ editor, agent, sessions, note }: RelayOptions): Relay {
+  const permissions = createPermissions({
+    toAgent: (message) => void agent.write(message),
+    toEditor: (message) => void editor.write(message),
+  });
+  const turns = createTurns({ editor, agent, sessions, permissions });
+  const requests = followRequests(sessions);
+  const askerOf = (id: string) => toAsker(sessions.get(id), editor);
+  const report = (error: unknown) => note(`stopgate acp: bug: ${(error as Error).stack ?? String(error)}`);
+  /** What we make of a message must never keep it from its reader. */
+  const safely = <Result>(read: () => Result, otherwise: Result): Result => {
+    try {
+      return read();
+    } catch (error) {
+      report(error);
+      return otherwise;
+    }
+  };
+
+  return {
+    async fromEditor(line) {
+      const message = readMessage(line);
+      if (message?.kind === 'request') {
+        if (message.method === methods.prompt) safely(() => turns.begin(message), undefined);
+        safely(() => requests.asked(message), undefined);
+        return agent.write(message.method === methods.initialize ? withVersion(line) : line);
+      }
+      if (message?.kind === 'notification') {
+        const own = safely(() => turns.cancel(message), 'as it came');
+        return own === null ? undefined : agent.write(own === 'as it came' ? line : own);
+      }
+      const isLate = message?.kind === 'response' && safely(() => permissions.answered(message.id), false);
+      return isLate ? undefined : agent.write(line);
+    },
+    async fromAgent(line) {
+      const message = readMessage(line);
+      if (message?.kind === 'response') {
+        // Not awaited: other sessions go on while a stop is decided.
+        const ended = safely(() => turns.end({ line, message }), undefined)?.catch(report);
+        if (ended !== undefined) return;
+        safely(() => requests.answered(message), undefined);
+      } else if (message?.kind === 'request') {
+        safely(() => permissions.open(message, askerOf), false);
+      } else if (message?.method === methods.update) {
+        safely(() => observe(message.params, sessions), undefined);
+      }
+      return editor.write(line);
+    },
+    close: permissions.close,
+  };
+}
+
+function observe(params: unknown, sessions: Sessions): void {
+  const read = sessionUpdate.safeParse(params);
+  if (read.success) sessions.get(read.data.sessionId).update(read.data.update);
+}
+
+const toAsker = (session: Session, editor: LineWriter): Asker => ({
+  sessionId: session.id,
+  ...{ record: session.record, view: session.view, askMs: session.askMs() },
+  say: (words) => say(editor, session, words),
+});
+
+/** Of an editor that asks without end and an agent that never answers, the oldest requests are forgotten. */
+const pendingMax = 1_000;
+
+const begins: ReadonlySet<string> = new Set([
+  methods.newSession,
+  methods.loadSession,
+  methods.resumeSession,
+  methods.forkSession,
+]);
+const ends: ReadonlySet<string> = new Set([methods.closeSession, methods.deleteSession]);
+const followed: ReadonlySet<string> = new Set([methods.initialize, methods.setMode, ...begins, ...ends]);
+/** The agent may tell the session's past before it answers these. */
+const replaying: ReadonlySet<string> = new Set([methods.loadSession, methods.resumeSession]);
+
+/** The requests of the editor whose answers tell which sessions there are. */
+function followRequests(sessions: Sessions) {
+  const pending = new Map<string, Request>();
+  return {
+    asked(request: Request): void {
+      if (!followed.has(request.method)) return;
+      pending.set(keyOf(request.id), request);
+      if (pending.size > pendingMax) pending.delete(pending.keys().next().value as string);
+      const { sessionId, cwd } = sessionStart.safeParse(request.params).data ?? {};
+      if (replaying.has(request.method) && sessionId !== undefined) sessions.replay(sessionId, { cwd });
+    },
+    answered(response: Response): void {
+      const request = pending.get(keyOf(response.id));
+      if (request === undefined) return;
+      pending.delete(keyOf(response.id));
+      learn(request, response, sessions);
+    },
+  };
+}
+
+function learn({ method, params }: Request, { result, error }: Response, sessions: Sessions): void {
+  const asked = sessionStart.safeParse(params).data;
+  const started = sessionStarted.safeParse(result ?? {}).data;
+  const id = begins.has(method) ? (started?.sessionId ?? asked?.sessionId) : asked?.sessionId;
+  if (method === methods.initialize) sessions.agentIs(initialized.safeParse(result).data?.agentInfo?.name);
+  if (id === undefined) return;
+  if (error !== undefined) {
+    if (replaying.has(method)) sessions.forget(id);
+  } else if (begins.has(method)) sessions.start(id, { cwd: asked?.cwd, mode: started?.modes?.currentModeId });
+  else if (ends.has(method)) sessions.end(id);
+  else if (method === methods.setMode) {
+    const mode = setMode.safeParse(params);
+    if (mode.success) sessions.get(id).mode(mode.data.modeId);
+  }
+}
+
+/** With a newer version a turn would not end with the answer to its prompt, so both sides agree on ours. */
+function withVersion(line: Buffer): Buffer | object {
+  const request = JSON.parse(line.toString()) as { params?: { protocolVersion?: unknown } };
+  const wanted = request.params?.protocolVersion;
+  if (typeof wanted !== 'number' || wanted <= protocolVersion) return line;
+  return { ...request, params: { ...request.params, protocolVersion } };
+}

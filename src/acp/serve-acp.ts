@@ -1,0 +1,94 @@
+/** `stopgate acp`: starts the agent, and stands between it and the editor on our stdin and stdout until one of them ends. */
+import type { Readable, Writable } from 'node:stream';
+import { AppError } from '../errors.ts';
+import { createInterruption } from '../runner/interruption.ts';
+import { type GroupEnd, signalGroup, startGroup } from '../runner/process-group.ts';
+import { startTimedSignal, startTimer } from '../timer.ts';
+import { createLineWriter, readLines } from './lines.ts';
+import { createRelay } from './relay.ts';
+import { createSessions, type SessionsOptions } from './sessions.ts';
+
+export type AcpOptions = Pick<SessionsOptions, 'policy' | 'open' | 'note' | 'cwd'> & {
+  /** The agent's command line. */
+  readonly command: readonly [string, ...string[]];
+  readonly env: Record<string, string>;
+  readonly stdin: Readable;
+  readonly stdout: Writable;
+  /** Gets what the agent writes to its stderr. */
+  readonly stderr: Writable;
+  /** Ends both sides. */
+  readonly signal: AbortSignal;
+};
+
+/** How an agent that has lost its editor may still save its session. */
+const graceMs = 3_000;
+const drainMs = 500;
+
+/** How it ended: the agent by itself, or because the editor has left. */
+export type AcpEnd =
+  | { readonly by: 'agent'; readonly end: GroupEnd }
+  | { readonly by: 'editor' }
+  | { readonly by: 'signal' };
+
+/** @throws AppError input.bad: the agent cannot be started, or a side sent a line without an end */
+export async function serveAcp(options: AcpOptions): Promise<AcpEnd> {
+  const { command, cwd, env, stdin, stdout, stderr, signal, note } = options;
+  const kill = new AbortController();
+  const stop = createInterruption(Number.POSITIVE_INFINITY, AbortSignal.any([kill.signal, signal]));
+  const sessions = createSessions(options);
+  let talk: Promise<'editor' | 'agent'> = new Promise(() => {});
+  const converse = (agentStdin: Writable, agentStdout: Readable) => {
+    const [editor, agent] = [createLineWriter(stdout), createLineWriter(agentStdin)];
+    const relay = createRelay({ editor, agent, sessions, note });
+    talk = Promise.race([
+      pump(stdin, 'the editor', relay.fromEditor).then(() => 'editor' as const),
+      editor.closed.then(() => 'editor' as const),
+      pump(agentStdout, 'the agent', relay.fromAgent).then(() => 'agent' as const),
+    ]).finally(() => {
+      relay.close();
+      // An agent that is well behaved ends with its stdin.
+      agentStdin.end();
+    });
+    talk.catch(() => {}); // it is awaited below, unless the agent ends first
+  };
+  const group = startGroup({ run: command, cwd, env, converse, onOutput: (_, chunk) => stderr.write(chunk) }, stop);
+  const onExit = () => group.id !== null && signalGroup(group.id, 'SIGKILL');
+  process.once('exit', onExit);
+  try {
+    const first = await Promise.race([talk, group.ended]);
+    const grace = startTimer(graceMs, () => kill.abort());
+    const end = await group.ended.finally(grace.clear);
+    if (end.by === 'refused') throw refusal(command[0], end.code);
+    if (signal.aborted) return { by: 'signal' };
+    if (first === 'editor') return { by: 'editor' };
+    // Its last words have been read, and are on their way.
+    await within(drainMs, talk);
+    return { by: 'agent', end };
+  } finally {
+    kill.abort();
+    await group.gone;
+    process.off('exit', onExit);
+    stop.clear();
+    await sessions.close();
+    stdin.destroy();
+  }
+}
+
+async function pump(from: Readable, who: string, onLine: (line: Buffer) => Promise<void>): Promise<void> {
+  for await (const line of readLines(from, who)) await onLine(line);
+}
+
+async function within(ms: number, work: Promise<unknown>): Promise<void> {
+  const late = startTimedSignal(ms);
+  const over = new Promise<void>((resolve) => {
+    late.signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+  await Promise.race([work, over]).finally(late.clear);
+}
+
+const refusals: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such command',
+  EACCES: 'it is not a program that you may run',
+};
+const refusal = (file: string, code: string): AppError =>
+  new AppError('input.bad', `cannot run '${file}': ${refusals[code] ?? code}`);

@@ -1,0 +1,190 @@
+/** What one session of an agent does, as entries for its worker. Reads messages, keeps a little state, does no I/O. */
+import type { AttemptFields } from '../../machines/index.ts';
+import {
+  type BaseCall,
+  draftPrompt,
+  draftRegistration,
+  draftToolStart,
+  draftToolUse,
+  type EntryDraft,
+  heartbeat,
+  nameCharsMax,
+  toAttempt,
+} from '../agents/shared/entry-drafts.ts';
+import { wholePlan } from '../agents/shared/plan-entry.ts';
+import { unknownWorker } from '../agents/shared/prior-worker.ts';
+import { firstChars, lastBytes } from '../agents/shared/text.ts';
+import { messageChunk, modeUpdate, planUpdate, type ToolCall, toolCall, usageUpdate } from './messages.ts';
+
+/** As many as the log keeps open for a worker (protocol.md §2), and then some that have not begun. */
+const callsMax = 256;
+/** A little more than an attempt carries, so that its end is still there when it is cut. */
+const outputBytesMax = 48 * 1024;
+/** The same file may be named again with each update of a call. */
+const filesMax = 100;
+
+export type SessionStart = {
+  readonly agent: string;
+  readonly cwd: string;
+  readonly policy: string | undefined;
+  readonly mode: string | undefined;
+};
+export type Update = { readonly sessionUpdate: string };
+
+export function createSessionDrafts(worker: string) {
+  let base: BaseCall = { event: '', worker, parent: null };
+  const calls = followCalls(() => base);
+  const output = followOutput();
+  /** What the session has cost so far. Null: it was taken up again, and has not told what it had cost before. */
+  let usd: number | null = 0;
+  let replayedPlan: readonly EntryDraft[] = [];
+
+  const draftCost = (update: Update): EntryDraft[] => {
+    const read = usageUpdate.safeParse(update);
+    if (!read.success || read.data.cost.currency.toUpperCase() !== 'USD') return [];
+    const { amount } = read.data.cost;
+    const more = usd === null ? 0 : amount - usd;
+    usd = Math.max(usd ?? 0, amount);
+    return more > 0 ? [draftUsage({ usd: more })] : [];
+  };
+  const drafters: Readonly<Record<string, (update: Update) => readonly EntryDraft[]>> = {
+    ...{ tool_call: calls.draft, tool_call_update: calls.draft, plan: draftPlan, usage_update: draftCost },
+    current_mode_update: (update) => {
+      const read = modeUpdate.safeParse(update);
+      return read.success ? [draftMode(read.data.currentModeId)] : [];
+    },
+  };
+
+  return {
+    start({ agent, cwd, policy, mode }: SessionStart): readonly EntryDraft[] {
+      base = { ...base, cwd };
+      const { type, data } = draftRegistration(agent, base, unknownWorker);
+      const labels = { via: 'acp', ...(mode === undefined ? {} : { mode: firstChars(mode, nameCharsMax) }) };
+      const plan = replayedPlan;
+      replayedPlan = [];
+      return [{ type, data: { ...data, labels, ...(policy === undefined ? {} : { policy }) } }, ...plan];
+    },
+    /** A person's prompt. */
+    prompt(words: string): EntryDraft {
+      calls.clear();
+      output.clear();
+      return draftPrompt(words, unknownWorker);
+    },
+    /** Our own: nobody has spoken, so the count of retries stays where it is. */
+    reprompt(): EntryDraft {
+      output.clear();
+      return heartbeat;
+    },
+    /** Empty: it shows nothing that the fleet has to know. */
+    update(update: Update): readonly EntryDraft[] {
+      if (update.sessionUpdate === 'agent_message_chunk') output.add(update);
+      else if (update.sessionUpdate.startsWith('tool_call')) output.endMessage();
+      return drafters[update.sessionUpdate]?.(update) ?? [];
+    },
+    /** What an agent tells of a session's past before it has taken it up: only its plan and its cost still hold. */
+    replayed(update: Update): readonly EntryDraft[] {
+      if (update.sessionUpdate === 'plan') replayedPlan = draftPlan(update);
+      if (update.sessionUpdate === 'usage_update') draftCost(update);
+      return [];
+    },
+    /** It is taken up again. */
+    resume(): void {
+      usd = null;
+    },
+    attempt: (stopReason: string): AttemptFields => ({
+      ...toAttempt(output.text(), stopReason),
+      toolCount: calls.count(),
+    }),
+    /** Has the model said something since the last prompt? */
+    hasSpoken: (): boolean => output.text() !== '',
+  };
+}
+
+type Call = { readonly tool: string; kind: string | undefined; isStarted: boolean; readonly files: Set<string> };
+
+/** The calls of tools that are under way. */
+function followCalls(base: () => BaseCall) {
+  const calls = new Map<string, Call>();
+  let count = 0;
+  const find = (given: ToolCall): Call => {
+    const known = calls.get(given.toolCallId);
+    const call = known ?? { tool: toolName(given), kind: given.kind, isStarted: false, files: new Set() };
+    calls.set(given.toolCallId, call);
+    if (calls.size > callsMax) calls.delete(calls.keys().next().value as string);
+    call.kind = given.kind ?? call.kind;
+    const changed = (given.content ?? []).filter(({ type }) => type === 'diff');
+    // Of a call that only looks, they are what it looks at.
+    const where = changing.has(call.kind) ? (given.locations ?? []) : [];
+    for (const { path } of [...changed, ...where].slice(0, filesMax)) if (path !== undefined) call.files.add(path);
+    return call;
+  };
+  return {
+    draft(update: Update): EntryDraft[] {
+      const read = toolCall.safeParse(update);
+      if (!read.success) return [];
+      const { toolCallId: id, status } = read.data;
+      const call = find(read.data);
+      const isOver = status === 'completed' || status === 'failed';
+      const starts = !call.isStarted && (status === 'in_progress' || isOver);
+      call.isStarted ||= starts;
+      const started = starts ? [draftToolStart({ tool: call.tool, id })] : [];
+      if (!isOver) return started;
+      calls.delete(id);
+      count += 1;
+      const files = status === 'completed' ? [...call.files].slice(0, filesMax) : [];
+      return [
+        ...started,
+        draftToolUse({ tool: call.tool, ok: status === 'completed', id, files }, base(), unknownWorker),
+      ];
+    },
+    count: () => count,
+    clear() {
+      calls.clear();
+      count = 0;
+    },
+  };
+}
+
+/** The end of what the model has said. */
+function followOutput() {
+  let text = '';
+  /** Its words go on after a tool: they are another message. */
+  let isNew = false;
+  return {
+    add(update: Update): void {
+      const words = messageChunk.safeParse(update).data?.content.text ?? '';
+      if (words === '') return;
+      text += (isNew && text !== '' ? '\n' : '') + words;
+      isNew = false;
+      // Not at every chunk, of which a long answer has thousands.
+      if (text.length > 2 * outputBytesMax) text = lastBytes(text, outputBytesMax);
+    },
+    endMessage() {
+      isNew = true;
+    },
+    text: () => text,
+    clear() {
+      [text, isNew] = ['', false];
+    },
+  };
+}
+
+const changing: ReadonlySet<string | undefined> = new Set(['edit', 'delete', 'move']);
+
+/** The tool's own name where the agent gives it; a title names files and command lines. */
+export const toolName = ({ name, kind, _meta }: Pick<ToolCall, 'name' | 'kind' | '_meta'>): string =>
+  name || _meta?.claudeCode?.toolName || kind || 'other';
+
+function draftPlan(update: Update): EntryDraft[] {
+  const read = planUpdate.safeParse(update);
+  if (!read.success) return [];
+  return [wholePlan(read.data.entries.map(({ content, status }) => ({ title: content, status })))];
+}
+
+/** No rule looks at the mode of an agent, so it is only told. */
+export const draftMode = (mode: string): EntryDraft => ({
+  type: 'heartbeat.sent',
+  data: { mode: firstChars(mode, nameCharsMax) },
+});
+
+export const draftUsage = (data: { readonly usd: number } | object): EntryDraft => ({ type: 'usage.reported', data });

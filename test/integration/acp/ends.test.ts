@@ -1,0 +1,115 @@
+/** How `stopgate acp` ends: with its agent, with its editor, and with nothing left behind. Without a service it still relays. */
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { runCommand, startCommand } from '../../support/command.ts';
+import { makeFolder } from '../../support/deployment.ts';
+import { endService, serveShipped } from '../../support/service.ts';
+import { runShipped, startShipped } from '../../support/shipped.ts';
+import { isRunning } from '../runner/workspace.ts';
+import { type AcpScene, done, open, openAcpScene, wordsIn } from './scene.ts';
+
+let scene: AcpScene;
+beforeAll(async () => {
+  scene = await openAcpScene();
+});
+afterAll(() => scene.at.close());
+
+/** The agent's process, by the name of its session. */
+const pidIn = (session: string): number => Number(session.split('-').at(-1));
+
+test('an agent that ends by itself ends it, with its exit code and its last words', async () => {
+  const editor = await scene.open({ turns: [[{ say: 'I must go.' }, { exit: 7 }]] });
+  const session = await editor.newSession();
+  await expect(editor.prompt(session)).rejects.toThrow();
+  expect(await editor.command.ended).toBe(7);
+  expect(editor.command.stdout()).toContain('I must go.');
+  expect(editor.command.stderr()).toContain('stopgate acp: the agent ended with exit code 7');
+});
+
+test.each([startCommand, startShipped])('an editor that leaves ends the agent', async (start) => {
+  const editor = await scene.open({ turns: [[{ untilCancelled: true }]] }, { start });
+  const session = await editor.newSession();
+  void editor.prompt(session).catch(() => {});
+  await expect.poll(() => editor.promptsOf(session)).toHaveLength(1);
+  expect(await editor.leave()).toBe(0);
+  expect(await isRunning(pidIn(session))).toBe(false);
+  expect(await scene.viewOf(session)).toMatchObject({ state: 'stopped' });
+});
+
+test('an agent that does not end with its stdin is killed, with all that it has started', async () => {
+  const folder = await makeFolder();
+  onTestFinished(() => folder.remove());
+  const script = "trap '' TERM; sleep 1000 & echo $! > child; wait";
+  const agent = ['--', 'sh', '-c', script];
+  const { code } = await runShipped(['acp', '--nats', scene.at.server.url, ...agent], { cwd: folder.path });
+  expect(code).toBe(0);
+  expect(await isRunning(Number(await readFile(`${folder.path}/child`, 'utf8')))).toBe(false);
+});
+
+test('a signal ends both sides', async () => {
+  const editor = await scene.open({ turns: [[{ untilCancelled: true }]] }, { start: startShipped });
+  const session = await editor.newSession();
+  expect(await editor.command.kill('SIGTERM')).toBe(130);
+  expect(await isRunning(pidIn(session))).toBe(false);
+});
+
+test('one that is killed takes its agent along, which has lost its stdin', async () => {
+  const editor = await scene.open({}, { start: startShipped });
+  const session = await editor.newSession();
+  await editor.command.kill('SIGKILL');
+  await expect.poll(() => isRunning(pidIn(session))).toBe(false);
+});
+
+test('a line without an end is refused, and ends both sides', async () => {
+  const editor = await scene.open({ turns: [[{ endless: true }]] });
+  const session = await editor.newSession();
+  await expect(editor.prompt(session)).rejects.toThrow();
+  expect(await editor.command.ended).toBe(2);
+  expect(editor.command.stderr()).toContain(
+    'the agent sent a line of more than 67108864 bytes, so both sides were ended',
+  );
+  expect(await isRunning(pidIn(session))).toBe(false);
+});
+
+test.each([
+  { words: [], says: 'which agent? Write it behind "--": npx stopgate acp -- AGENT ARGS…' },
+  { words: ['--', 'no-such-agent', '--acp'], says: "cannot run 'no-such-agent': there is no such command" },
+  { words: ['--', './stopgate.yaml'], says: "cannot run './stopgate.yaml': it is not a program that you may run" },
+  { words: ['--polcy', 'x', '--', 'true'], says: "did you mean '--policy'?" },
+])('an agent that cannot be started is an error: $words', async ({ words, says }) => {
+  const ended = await runCommand(['acp', ...words], { cwd: scene.at.folder.path });
+  expect(ended).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(says) });
+});
+
+test('without a service the agent works as ever, and the editor is told that nothing was judged', async () => {
+  const editor = await scene.open({ turns: [[open, { say: 'Done.' }]] }, { args: ['--nats', 'nats://127.0.0.1:9'] });
+  const session = await editor.newSession();
+  expect(await editor.prompt(session)).toEqual({ stopReason: 'end_turn' });
+  expect(wordsIn(editor, session)).toEqual(['Done.', expect.stringMatching(/^stopgate: this stop was not judged: /)]);
+  expect(await editor.promptsOf(session)).toHaveLength(1);
+});
+
+test('a service that is killed in the middle of a turn leaves the turn as the agent ends it; the next one is judged again', async () => {
+  const own = await openAcpScene({ start: serveShipped });
+  onTestFinished(() => own.at.close());
+  const ask = { ask: 'May I?' };
+  let killed: Promise<unknown> | null = null;
+  const onPermission = async () => {
+    killed ??= own.at.service.kill('SIGKILL');
+    await killed;
+    return { outcome: { outcome: 'selected' as const, optionId: 'yes' } };
+  };
+  const editor = await own.open(
+    { turns: [[open], [ask, { say: 'Done.' }], [{ say: 'Done.' }], [done]] },
+    { onPermission },
+  );
+  const session = await editor.newSession();
+  expect(await editor.prompt(session)).toEqual({ stopReason: 'end_turn' });
+  expect(wordsIn(editor, session).at(-1)).toMatch(/^stopgate: this stop was not judged: /);
+  const again = await serveShipped(['serve', '--nats', own.at.server.url, '--http', '127.0.0.1:0'], own.at.folder.path);
+  onTestFinished(() => endService(again));
+  await editor.prompt(session, 'Go on.');
+  expect(wordsIn(editor, session)).toContainEqual(expect.stringMatching(/^stopgate: this stop was blocked/));
+  expect(await editor.promptsOf(session)).toHaveLength(4);
+  expect((await own.viewOf(session)).lastDecision).toMatchObject({ cause: 'complete' });
+});

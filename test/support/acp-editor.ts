@@ -1,0 +1,111 @@
+/** An editor that talks ACP with an agent through `stopgate acp`: a client of the official SDK, on its stdin and stdout. */
+import { PassThrough, Writable } from 'node:stream';
+import {
+  type ClientContext,
+  client,
+  methods,
+  ndJsonStream,
+  type PromptResponse,
+  type RequestPermissionRequest,
+  type RequestPermissionResponse,
+  type SessionUpdate,
+} from '@agentclientprotocol/sdk';
+import { onTestFinished } from 'vitest';
+import { type Command, type StartCommand, startCommand } from './command.ts';
+
+const agentProgram = new URL('acp-agent.mjs', import.meta.url).pathname;
+
+export type Step = Readonly<Record<string, unknown>>;
+export type Turns = readonly (readonly Step[])[];
+export type Script = { readonly turns?: Turns; readonly past?: readonly object[]; readonly name?: string };
+
+export type Editor = {
+  readonly command: Command;
+  readonly agent: ClientContext;
+  /** What the agent has told of a session, in order. */
+  updatesOf(session: string): SessionUpdate[];
+  /** The chunks of the agent's words, stopgate's own included. */
+  saidIn(session: string): string[];
+  /** Methods that the agent's side has sent and that the SDK does not know here, with their parameters. */
+  readonly others: { method: string; params: unknown }[];
+  /** Default: in the folder of the editor. */
+  newSession(folder?: string): Promise<string>;
+  prompt(session: string, text?: string): Promise<PromptResponse>;
+  /** What the scripted agent was prompted with. */
+  promptsOf(session: string): Promise<string[]>;
+  /** The editor goes away. */
+  leave(): Promise<number | null>;
+};
+export type EditorOptions = {
+  readonly cwd: string;
+  /** Options of `stopgate acp`. */
+  readonly args: readonly string[];
+  readonly script?: Script;
+  /** Default: the scripted agent. */
+  readonly agent?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** How the person answers; default: yes. */
+  readonly onPermission?: (asked: RequestPermissionRequest) => Promise<RequestPermissionResponse>;
+  /** Default: in this process. */
+  readonly start?: StartCommand;
+};
+
+export const chosen = (optionId: string): RequestPermissionResponse => ({ outcome: { outcome: 'selected', optionId } });
+
+/** Until the test ends. */
+export async function openEditor(options: EditorOptions): Promise<Editor> {
+  const { cwd, args, script = {}, start = startCommand } = options;
+  const { agent = [process.execPath, agentProgram, JSON.stringify(script)] } = options;
+  const [stdin, stdout] = [new PassThrough(), new PassThrough()];
+  const command = start(['acp', ...args, '--', ...agent], {
+    cwd,
+    env: options.env ?? {},
+    stdin,
+    onStdout: (text) => stdout.write(text),
+  });
+  void command.ended.then(() => stdout.end());
+  onTestFinished(async () => {
+    stdin.end();
+    await command.ended;
+  });
+  const updates = new Map<string, SessionUpdate[]>();
+  const others: Editor['others'] = [];
+  const readable = new ReadableStream<Uint8Array>({
+    start(controller) {
+      stdout.on('data', (chunk: Buffer) => controller.enqueue(chunk));
+      stdout.on('end', () => controller.close());
+    },
+  });
+  const connection = client({ name: 'test-editor' })
+    .onRequest(methods.client.session.requestPermission, async ({ params }) =>
+      (options.onPermission ?? (async () => chosen('yes')))(params),
+    )
+    .onRequest(methods.client.fs.readTextFile, ({ params }) => ({ content: `of ${params.path}` }))
+    .onNotification(methods.client.session.update, ({ params: { sessionId, update } }) => {
+      updates.set(sessionId, [...(updates.get(sessionId) ?? []), update]);
+    })
+    .onNotification('*', ({ method, params }) => void others.push({ method, params }))
+    .connect(ndJsonStream(Writable.toWeb(stdin) as WritableStream<Uint8Array>, readable, { maxMessageBytes: 2 ** 28 }));
+  const { agent: context } = connection;
+  await context.request(methods.agent.initialize, {
+    protocolVersion: 1,
+    clientCapabilities: { fs: { readTextFile: true } },
+  });
+  const updatesOf = (session: string) => updates.get(session) ?? [];
+  return {
+    ...{ command, agent: context, updatesOf, others },
+    saidIn: (session) =>
+      updatesOf(session).flatMap((it) =>
+        it.sessionUpdate === 'agent_message_chunk' && it.content.type === 'text' ? [it.content.text] : [],
+      ),
+    newSession: async (folder = cwd) =>
+      (await context.request(methods.agent.session.new, { cwd: folder, mcpServers: [] })).sessionId,
+    prompt: (sessionId, text = 'Do the task.') =>
+      context.request(methods.agent.session.prompt, { sessionId, prompt: [{ type: 'text', text }] }),
+    promptsOf: async (sessionId) => (await context.request<{ prompts: string[] }>('_prompts', { sessionId })).prompts,
+    async leave() {
+      stdin.end();
+      return command.ended;
+    },
+  };
+}
