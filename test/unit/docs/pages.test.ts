@@ -41,6 +41,19 @@ test.each(pages.map(({ path }) => path).filter(isGuide))('%s starts with a task'
   expect([...tasks], `its first section is "${heading}"`).toContain(heading.split(/[ ,]/)[0]);
 });
 
+/** The contract, the reference of keys and the generated table of the seeds are looked up, not read. */
+const lookedUp = new Set(['docs/protocol.md', 'docs/configuration.md', 'docs/seeds.md']);
+/** Ten minutes of reading; tables count with their bars. */
+const wordCountMax = 1_700;
+
+test('a page of docs is read in one sitting', () => {
+  const lengths = pages
+    .filter(({ path }) => path.startsWith('docs/') && !lookedUp.has(path))
+    .map(({ path, text }) => ({ path, words: text.split(/\s+/).length }));
+  expect(lengths.length).toBeGreaterThan(40);
+  expect(lengths.filter(({ words }) => words > wordCountMax)).toEqual([]);
+});
+
 test('docs/architecture.md lists every room', () => {
   const fence = readPage('docs/architecture.md').fences.find(({ text }) => text.startsWith('machines/ '));
   const listed = (fence?.text ?? '').split('\n').flatMap((line) => {
