@@ -37,7 +37,11 @@ type StandingWorker = Partner & {
   readonly inputs: readonly InputRequest[];
   readonly plan: Plan;
   readonly background: readonly string[];
-  readonly attempt: { readonly waitsFor: string; readonly since: string } | null;
+  readonly attempt: {
+    readonly waitsFor: string;
+    readonly since: string;
+    readonly pending: { readonly reason: string | null; readonly askedAgainAt: string } | null;
+  } | null;
   readonly lastDecision: Decision | null;
 };
 /** The worker that a task was escalated with. */
@@ -176,10 +180,12 @@ const waitOfEscalation = ({ reason, since }: Escalation): Wait => ({
   since,
 });
 
-const waitOfAttempt = ({ waitsFor, since }: NonNullable<StandingWorker['attempt']>): Wait =>
-  waitsFor === 'hold'
-    ? { kind: 'hold', whom: 'a task', text: 'one comes into its queue', since }
-    : { kind: 'check', whom: waitsFor, text: 'it answers', since };
+function waitOfAttempt({ waitsFor, since, pending }: NonNullable<StandingWorker['attempt']>): Wait {
+  if (waitsFor === 'hold') return { kind: 'hold', whom: 'a task', text: 'one comes into its queue', since };
+  if (pending === null) return { kind: 'check', whom: waitsFor, text: 'it answers', since };
+  const why = pending.reason === null ? 'it cannot tell yet' : cutMiddle(pending.reason, textMax);
+  return { kind: 'check', whom: waitsFor, text: `${why}; it is asked again at ${pending.askedAgainAt}`, since };
+}
 
 const waitOfBlock = (decision: Decision): Wait => ({
   kind: 'work',

@@ -26,6 +26,9 @@ import { type Standing, standingOfTask, standingOfWorker } from './standing.ts';
 /** A transition of the actor's machine, and when. */
 export type TransitionView = { from: State; to: State; event: string; at: string };
 
+/** What a check waits for, and when it is asked again. */
+export type PendingView = { check: string; reason: string | null; askedAgainAt: string };
+
 export type WorkerView = {
   worker: string;
   state: State;
@@ -73,6 +76,8 @@ export type WorkerView = {
     waitsFor: string;
     until: string | null;
     owner: string | null;
+    /** The check has replied that it cannot tell yet. Only a service knows that: no log has it. */
+    pending: PendingView | null;
   } | null;
   lastSeen: string;
   /** Why it is out of service: its session has ended, or an operator retired it. Null: it is in service. */
@@ -124,8 +129,13 @@ export type TaskDetail = TaskView & { checkpoint: Checkpoint | null };
 /** `pending` counts the unclaimed tasks known here and those `reported` from elsewhere. */
 export type QueueView = { queue: string; pending: number; reported: number };
 
-/** @param nowMs not before the fleet's own clock */
-export function viewWorker(fleet: Fleet, worker: string, nowMs: number): WorkerView | null {
+/** @param nowMs not before the fleet's own clock. @param pending what its check has replied, if that cannot tell yet */
+export function viewWorker(
+  fleet: Fleet,
+  worker: string,
+  nowMs: number,
+  pending: PendingView | null = null,
+): WorkerView | null {
   const record = fleet.workers.read(worker);
   if (record === undefined) return null;
   const { value } = record.snapshot;
@@ -154,7 +164,7 @@ export function viewWorker(fleet: Fleet, worker: string, nowMs: number): WorkerV
     ...{ toolCount: context.toolCount, filesModified: context.files.length, filesDropped: context.filesDropped },
     ...{ background: context.background, awaitsInput: context.awaitsInput },
     ...{ inputs: context.inputs, lastAnswer: context.lastAnswer },
-    attempt: viewAttempt(record),
+    attempt: viewAttempt(record, pending),
     lastSeen: formatIsoTime(record.lastSeenMs),
     ended: context.ended,
     lastTransition: viewTransition(record.lastMove),
@@ -192,12 +202,13 @@ function viewPresence(
   return { presence, presenceFrom: presence === folded ? record.presenceFrom : folded };
 }
 
-function viewAttempt({ snapshot, wakeMs, owner }: WorkerRecord): WorkerView['attempt'] {
+function viewAttempt({ snapshot, wakeMs, owner }: WorkerRecord, pending: PendingView | null): WorkerView['attempt'] {
   const { attempt } = snapshot.context.worker;
   if (attempt === null) return null;
   const waitsFor = attempt.pending === null ? 'hold' : `check ${attempt.pending.name}`;
   const until = wakeMs === null ? null : formatIsoTime(wakeMs);
-  return { attempt: attempt.attempt, seq: attempt.seq, since: formatIsoTime(attempt.atMs), waitsFor, until, owner };
+  const since = formatIsoTime(attempt.atMs);
+  return { attempt: attempt.attempt, seq: attempt.seq, since, waitsFor, until, owner, pending };
 }
 
 const viewTransition = (move: StateMove | null): TransitionView | null =>

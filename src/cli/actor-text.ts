@@ -180,11 +180,13 @@ function formatPlan(plan: Plan, colors: Colors, width: number): string[] {
 }
 
 function formatAttempt(attempt: NonNullable<WorkerView['attempt']>, width: number): string[] {
-  const { until, owner } = attempt;
+  const { until, owner, pending } = attempt;
   return formatFacts(
     [
       ['attempt', `${attempt.attempt} (#${attempt.seq})`],
       ['waits for', attempt.waitsFor],
+      ['it says', pending === null ? null : clean(pending.reason ?? 'it cannot tell yet')],
+      ['asked again', pending === null ? null : `at ${pending.askedAgainAt}`],
       ['since', `${formatAgo(attempt.since)}, ${attempt.since}`],
       ['until', until],
       ['replica', owner],

@@ -46,9 +46,21 @@ export class TaskCompletionResult {
   }
 }
 
+/**
+ * It cannot tell yet, as while a pipeline runs. The service asks again until the check's `timeout`: the stop stays open,
+ * and whoever looks at the worker sees the reason.
+ */
+export type PendingResult = {
+  readonly pending: true;
+  readonly reason?: string;
+  /** When to ask again, in milliseconds; default: 10,000, and 1,000 to 600,000 in any case. */
+  readonly retryAfterMs?: number;
+};
+
 /** A plain object will do: `{ complete, reason }`. If it has both, `feedback` is shown to the agent as data. */
 export type CheckReply =
   | StopHookResult
+  | PendingResult
   | ValidationResult
   | TaskCompletionResult
   | { readonly complete: boolean; readonly reason: string; readonly feedback?: unknown };
@@ -60,6 +72,11 @@ const actionSchema = z.object({
   checkpointData: z.unknown().optional(),
   metadata: z.record(z.string(), z.unknown()).nullish(),
 });
+const pendingSchema = z.object({
+  pending: z.literal(true),
+  reason: z.string().nullish(),
+  retryAfterMs: z.number().positive().nullish(),
+});
 const completeSchema = z.object({
   complete: z.boolean(),
   reason: z.string().nullish(),
@@ -68,10 +85,12 @@ const completeSchema = z.object({
 
 /** @returns the reply as JSON. @throws AppError check.failed: this is not a result */
 export function encodeReply(result: unknown): string {
-  const isAction = typeof result === 'object' && result !== null && 'action' in result;
-  const parsed = (isAction ? actionSchema : completeSchema).safeParse(result);
+  const has = (field: string) => typeof result === 'object' && result !== null && field in result;
+  const isAction = has('action');
+  const isPending = has('pending') && (result as { pending: unknown }).pending !== false;
+  const parsed = (isPending ? pendingSchema : isAction ? actionSchema : completeSchema).safeParse(result);
   if (!parsed.success) {
-    const forms = '{ action, reason } or { complete, reason }';
+    const forms = '{ action, reason }, { complete, reason } or { pending: true, reason }';
     throw new AppError(
       'check.failed',
       `the check did not return a result (${forms}): ${describeIssues(toIssues(parsed.error, result))}`,

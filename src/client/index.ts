@@ -17,7 +17,13 @@ export type {
 } from '../../machines/index.ts';
 export { AppError as StopgateError, type ErrorCode } from '../errors.ts';
 export type { AgentContext, CompletionPromise, RuleResult } from './agent-context.ts';
-export { type CheckReply, type StopHookResult, TaskCompletionResult, ValidationResult } from './check-results.ts';
+export {
+  type CheckReply,
+  type PendingResult,
+  type StopHookResult,
+  TaskCompletionResult,
+  ValidationResult,
+} from './check-results.ts';
 export {
   CompositeChecker,
   FileExistsChecker,

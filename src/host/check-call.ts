@@ -32,9 +32,13 @@ async function runOf(
   attempt: string,
   how: Pick<CheckTimes, 'signal' | 'onStarted'>,
 ): Promise<RunResult> {
-  const { timeoutMs } = pending;
+  const { timeoutMs, deadlineMs } = pending;
   const remote = (name: string) =>
-    askRemote(context, name, questionOf(context.fleet, worker, attempt, pending), timeoutMs);
+    askRemote(context, name, questionOf(context.fleet, worker, attempt, pending), {
+      ...{ timeoutMs, deadlineMs, signal: how.signal },
+      onPending: (reason, askedAgainMs) =>
+        context.pendingReplies.note({ worker: worker.worker, attempt, check: pending.name, reason, askedAgainMs }),
+    });
   if (pending.by === 'hooks') return remote(pending.remote);
   if (pending.check.kind === 'remote') return remote(pending.check.remote);
   const times = { ...how, startTimeoutMs: pending.deadlineMs - pending.sinceMs, timeoutMs };
@@ -61,7 +65,8 @@ export function callHook(
 ): Promise<CheckResult> {
   const { attempt, pending } = evaluation;
   const question = questionOfIteration(context.fleet, task, evaluation);
-  return toCheckResult(attempt, pending.name, askRemote(context, pending.name, question, timeoutMs));
+  const { name, deadlineMs } = pending;
+  return toCheckResult(attempt, name, askRemote(context, name, question, { timeoutMs, deadlineMs }));
 }
 
 /** The log refuses a result that nests too deep, and the attempt would wait in vain. */

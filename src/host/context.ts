@@ -22,6 +22,7 @@ import { createFoldProgress, type FoldProgress } from './fold-progress.ts';
 import { createLogClock, type LogClock } from './log-clock.ts';
 import { createLogHealth, type LogHealth } from './log-health.ts';
 import { createPauseWatch, type PauseWatch } from './pause-watch.ts';
+import { createPendingReplies, type PendingReplies } from './pending-replies.ts';
 import { createReplyInboxes, type ReplyInboxes } from './reply-inboxes.ts';
 import type { RunCheck } from './run-request.ts';
 import { createWaiters, type Waiters } from './waiters.ts';
@@ -113,6 +114,7 @@ export type HostContext = Omit<HostOptions, 'fleet' | 'rules'> & {
   /** Callers of `evaluate`: by message id until the entry is folded, then by task and attempt. */
   readonly evaluationWaiters: Waiters<HookResult>;
   readonly replyInboxes: ReplyInboxes;
+  readonly pendingReplies: PendingReplies;
   readonly traces: AttemptTraces;
 };
 
@@ -146,6 +148,7 @@ export function createHostContext(options: HostOptions): HostContext {
     decisionWaiters: createWaiters(),
     evaluationWaiters: createWaiters(),
     replyInboxes: createReplyInboxes(),
+    pendingReplies: createPendingReplies(fleet, replica, bus),
     traces: createAttemptTraces(options),
   };
 }

@@ -30,6 +30,7 @@ import { createNotices } from './notices.ts';
 import { createObservers, type Observe } from './observers.ts';
 import { createOutbox } from './outbox.ts';
 import { createPendingChecks } from './pending-checks.ts';
+import type { PendingReply } from './pending-replies.ts';
 import { createPolicyPublisher, type PolicyForm } from './policy-publisher.ts';
 import { catchUpInTime, faultOf, foldInTime, notConnected, throwUnlessStarted } from './read-barrier.ts';
 import { findCompletion, repeatAttempt } from './repeated-attempts.ts';
@@ -67,6 +68,8 @@ export type Host = {
   /** Everything up to `seq` is folded; the log is not asked how far it goes. @throws AppError as `caughtUp` does */
   foldedTo(seq: number): Promise<void>;
   logNow(): number;
+  /** What the check that the worker waits for has replied, if it cannot tell yet. */
+  pendingReply(worker: string): PendingReply | null;
   setPolicies(form: PolicyForm): void;
   setEscalation(rules: EscalationRules): void;
   /** Calls a check for a probe: nothing is stored. Never rejects. */
@@ -92,6 +95,7 @@ export function createHost(options: HostOptions): Host {
   const context = createHostContext(options);
   const { fleet, logClock, progress } = context;
   const rooms = createRooms(context);
+  context.pendingReplies.watch(rooms.observers.pending);
   if (context.start !== null) restoreHostState(context, rooms, context.start);
   const loop = createFoldLoop(context, rooms);
   const lifecycle = createLifecycle(context, rooms, loop);
@@ -120,6 +124,7 @@ export function createHost(options: HostOptions): Host {
     caughtUp: () => catchUpInTime(context),
     foldedTo: (seq) => foldInTime(context, seq),
     logNow: logClock.now,
+    pendingReply: context.pendingReplies.of,
     foldedSeq: () => progress.seq,
     lastSeq: () => Math.max(progress.seq, options.log.lastSeq()),
     callCheck: (...call) => callCheck(context, ...call),

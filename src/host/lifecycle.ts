@@ -48,6 +48,7 @@ export function createLifecycle(context: HostContext, rooms: Rooms, loop: FoldLo
         onInterrupted: () => context.fallBehind('the connection to the log was interrupted'),
       });
       await head.reach();
+      context.pendingReplies.open();
       await rooms.membership.join();
       // The join itself comes back from the log, and everything before it is folded then.
       await head.reach();
@@ -167,10 +168,11 @@ function onLost(context: HostContext, rooms: Rooms): void {
 }
 
 function stopEffects(
-  { pauses }: HostContext,
+  { pauses, pendingReplies }: HostContext,
   { timers, checks, evaluations, notices, takeover, logWatch, retention }: Rooms,
 ): void {
-  for (const room of [pauses, timers, checks, evaluations, notices, takeover, logWatch, retention]) room.close();
+  for (const room of [pauses, pendingReplies, timers, checks, evaluations, notices, takeover, logWatch, retention])
+    room.close();
 }
 
 function failCallers({ decisionWaiters, evaluationWaiters }: HostContext, error: AppError): void {

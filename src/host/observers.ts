@@ -15,6 +15,8 @@ export type Observer = Partial<FleetWatcher> & {
   escalation?(entity: EscalatedEntity, id: string): void;
   /** Each worker that asks a person, was answered, or asks no longer. */
   inputs?(worker: string): void;
+  /** Each worker whose check replied that it cannot tell yet. */
+  pending?(worker: string): void;
 };
 
 /** @returns a function that removes it */
@@ -37,6 +39,7 @@ export function createObservers(fleet: Fleet, logger: Logger): Observers {
     folded: (message) => tell((it) => it.folded?.(message)),
     escalation: (entity, id) => tell((it) => it.escalation?.(entity, id)),
     inputs: (worker) => tell((it) => it.inputs?.(worker)),
+    pending: (worker) => tell((it) => it.pending?.(worker)),
     add(observer) {
       observers.set(observer, createGuarded(logger, 'an observer of the fold'));
       // While nobody looks on, the fold reports to nobody.

@@ -2,6 +2,7 @@
 import type { Host } from '../host/host.ts';
 import type { Logger } from '../log.ts';
 import type { EventLog, LogBounds } from '../nats/event-log.ts';
+import { viewWorkerOf } from '../service/actor.ts';
 import { readAttempts } from './attempts.ts';
 import { type CurrentPolicies, readCurrentPolicies } from './current-policies.ts';
 import { createHistory, type History } from './history/history.ts';
@@ -43,7 +44,10 @@ export function createInspection(
   const { fleet } = host;
   const headSeq = async () => (await log.head()).seq;
   const { logNow, foldedSeq, observe, fault } = host;
-  const live = createLive({ fleet, logNow, foldedSeq, headSeq, observe, fault, logger });
+  const live = createLive({
+    ...{ fleet, logNow, foldedSeq, headSeq, observe, fault, logger },
+    viewWorker: (worker) => viewWorkerOf(host, worker),
+  });
   const feed = createFeed(fleet, observe, logger);
   const history = createHistory({ ...source, fleet: fleet.name }, logger);
   return {

@@ -1,5 +1,6 @@
 /** Actors as requests name and show them: workers, tasks and queues, as the fold has them now. */
 import {
+  formatIsoTime,
   type QueueView,
   type TaskView,
   viewQueue,
@@ -15,10 +16,20 @@ export const entities: readonly Entity[] = ['worker', 'task', 'queue'];
 export type View = WorkerView | TaskView | QueueView;
 
 /** Null: unknown. */
-export function viewActor({ fleet, logNow }: Host, entity: Entity, id: string): View | null {
-  if (entity === 'worker') return viewWorker(fleet, id, logNow());
+export function viewActor(host: Host, entity: Entity, id: string): View | null {
+  const { fleet } = host;
+  if (entity === 'worker') return viewWorkerOf(host, id);
   return entity === 'task' ? viewTask(fleet, id) : viewQueue(fleet, id);
 }
+
+/** With what its check has replied, if that cannot tell yet. */
+export function viewWorkerOf({ fleet, logNow, pendingReply }: WorkerSource, worker: string): WorkerView | null {
+  const reply = pendingReply(worker);
+  if (reply === null) return viewWorker(fleet, worker, logNow());
+  const { check, reason, askedAgainMs } = reply;
+  return viewWorker(fleet, worker, logNow(), { check, reason, askedAgainAt: formatIsoTime(askedAgainMs) });
+}
+type WorkerSource = Pick<Host, 'fleet' | 'logNow' | 'pendingReply'>;
 
 /** @throws AppError actor.unknown */
 export function findActor(host: Host, entity: Entity, id: string): View {

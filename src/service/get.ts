@@ -1,17 +1,10 @@
 /** get: one actor, as the fold sees it now. A read sees everything that was stored before it was asked. */
 import { z } from 'zod';
-import {
-  checkpointOf,
-  type Fleet,
-  idSchema,
-  type TaskDetail,
-  viewWorker,
-  type WorkerView,
-} from '../../machines/index.ts';
+import { checkpointOf, type Fleet, idSchema, type TaskDetail, type WorkerView } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Host } from '../host/host.ts';
 import { checkId, parseInput } from '../parse-input.ts';
-import { type Entity, findActor, type View } from './actor.ts';
+import { type Entity, findActor, type View, viewWorkerOf } from './actor.ts';
 import { fitView } from './fit-view.ts';
 
 /** A message takes 1 MiB, unless the server is set otherwise. */
@@ -32,7 +25,7 @@ export async function get(host: Host, entity: Entity, id: string, body: unknown)
 export async function peek(host: Host, worker: string, seq: number): Promise<WorkerView | null> {
   checkId('worker', worker);
   await host.foldedTo(seq);
-  return viewWorker(host.fleet, worker, host.logNow());
+  return viewWorkerOf(host, worker);
 }
 
 /** @throws AppError actor.unknown: none of that name was saved */

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from stopgate import AgentContext, HookForm, InputError, RefusedError, StopgateClient, StopHookResult, ValidationResult
+from stopgate import (
+    AgentContext,
+    HookForm,
+    InputError,
+    PendingResult,
+    RefusedError,
+    StopgateClient,
+    StopHookResult,
+    ValidationResult,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -46,6 +55,21 @@ async def test_a_served_check_decides_and_sees_the_agent(connect: Connect) -> No
         assert [it.type for it in context.completion_promises if it.detected] == ["COMPLETE"]
         assert [(it.title, it.status, it.step) for it in context.plan] == [("a", "done", "1")]
         assert seen[1].retry_count == 1
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [PendingResult("the pipeline runs", retry_after=1), {"pending": True, "reason": "r", "retryAfterMs": 1_000}],
+)
+async def test_a_check_that_cannot_tell_yet_is_asked_again(
+    connect: Connect, reply: PendingResult | dict[str, Any]
+) -> None:
+    async with await connect() as client:
+        replies = iter([reply, ValidationResult(complete=False, reason="the pipeline failed")])
+        await client.serve_check("size", lambda _: next(replies))
+        w = client.worker("patient")
+        await w.publish("worker.registered", {"policy": "sized"})
+        assert (await w.decide()).reason == "the pipeline failed"
 
 
 async def broken(_: AgentContext) -> dict[str, Any]:

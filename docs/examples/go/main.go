@@ -32,10 +32,12 @@ type Question struct {
 	FilesModified []string `json:"filesModified"`
 }
 
-// Answer of a check.
+// Answer of a check. With Pending it cannot tell yet, and is asked again after RetryAfterMs (0: 10 s) until its timeout.
 type Answer struct {
-	Complete bool   `json:"complete"`
-	Reason   string `json:"reason"`
+	Complete     bool   `json:"complete"`
+	Reason       string `json:"reason,omitempty"`
+	Pending      bool   `json:"pending,omitempty"`
+	RetryAfterMs int    `json:"retryAfterMs,omitempty"`
 }
 
 // decide asks until there is an answer: the same attempt gives the same decision and counts once, whichever replica

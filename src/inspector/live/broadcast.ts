@@ -1,5 +1,5 @@
 /** Sends the changes of a tick to all pages: the same JSON to those that keep up, everything missed to the others. */
-import { type Fleet, viewTask, viewWorker } from '../../../machines/index.ts';
+import { type Fleet, viewTask, type WorkerView } from '../../../machines/index.ts';
 import { createGuarded } from '../../guarded.ts';
 import type { Observe } from '../../host/observers.ts';
 import type { Logger } from '../../log.ts';
@@ -12,6 +12,7 @@ import { keepForLater, type LivePage, takeNews } from './page.ts';
 export type LiveSource = {
   readonly fleet: Fleet;
   readonly logNow: () => number;
+  readonly viewWorker: (worker: string) => WorkerView | null;
   readonly foldedSeq: () => number;
   /** The newest entry of the log. */
   readonly headSeq: () => Promise<number>;
@@ -54,7 +55,7 @@ export function createBroadcast(source: LiveSource, pages: ReadonlySet<LivePage>
     for (const news of topics.values()) {
       if (!news.changed) continue;
       const { entity, id } = news.topic;
-      const view = entity === 'worker' ? viewWorker(fleet, id, logNow()) : viewTask(fleet, id);
+      const view = entity === 'worker' ? source.viewWorker(id) : viewTask(fleet, id);
       client.send(entity, toTruncatedJson({ id, view, ...takeNews(news) } satisfies Focus), null);
     }
   };

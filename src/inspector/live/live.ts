@@ -52,6 +52,12 @@ export function createLive(source: LiveSource): Live {
   const activity = createActivity(() => {
     const ignore = source.observe({
       ...recordTransitions(pages, changes),
+      pending(worker) {
+        for (const page of pages) {
+          const news = newsAbout(page, 'worker', worker);
+          if (news !== undefined) news.changed = true;
+        }
+      },
       folded(message) {
         changes.entry();
         broadcast.sawEntry(message.seq);

@@ -1,7 +1,7 @@
 /** A page that does not read costs the service at most one message of the whole fleet, and catches up when it reads again. */
 import { pino } from 'pino';
 import { afterEach, expect, test, vi } from 'vitest';
-import { createFleet, foldEntry, readEntry } from '../../../machines/index.ts';
+import { createFleet, foldEntry, readEntry, viewWorker } from '../../../machines/index.ts';
 import { createObservers } from '../../../src/host/observers.ts';
 import { createLive } from '../../../src/inspector/live/live.ts';
 import type { LiveClient } from '../../../src/inspector/live/page.ts';
@@ -23,6 +23,7 @@ test('gets nothing while it does not read, then one message with all changes', a
   };
   const live = createLive({
     ...{ fleet, logNow: () => seq, foldedSeq: () => seq, headSeq: async () => seq },
+    viewWorker: (worker) => viewWorker(fleet, worker, seq),
     ...{ fault: () => null, observe: createObservers(fleet, logger).add, logger },
   });
   const page = (isReady: () => boolean) => {
@@ -62,6 +63,7 @@ test('entries are not kept for a page that does not read, only counted', async (
   let seq = 0;
   const live = createLive({
     ...{ fleet, logNow: () => seq, foldedSeq: () => seq, headSeq: async () => seq },
+    viewWorker: (worker) => viewWorker(fleet, worker, seq),
     ...{ fault: () => null, observe: observers.add, logger },
   });
   const prompt = () => {

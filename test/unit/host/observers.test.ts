@@ -22,7 +22,7 @@ const fail = () => {
 };
 const failing: Required<Observer> = {
   ...{ worker: fail, task: fail, queue: fail },
-  ...{ folded: fail, escalation: fail, inputs: fail },
+  ...{ folded: fail, escalation: fail, inputs: fail, pending: fail },
 };
 
 test('one that throws is logged once, and neither the fold nor the others notice', () => {

@@ -110,8 +110,20 @@ class ValidationResult:
     feedback: Any = None
 
 
-CheckReply = StopHookResult | ValidationResult | Mapping[str, Any]
-"""A mapping has the fields of the wire: `complete` and `reason`, or `action` and `reason`."""
+@dataclass(frozen=True)
+class PendingResult:
+    """It cannot tell yet, as while a pipeline runs.
+
+    The service asks again until the check's `timeout`: the stop stays open, and whoever looks at the worker sees the
+    reason. `retry_after`: when to ask again, in seconds; None: 10, and 1 to 600 in any case.
+    """
+
+    reason: str = ""
+    retry_after: float | None = None
+
+
+CheckReply = StopHookResult | ValidationResult | PendingResult | Mapping[str, Any]
+"""A mapping has the fields of the wire: `complete` and `reason`, `action` and `reason`, or `pending` and `reason`."""
 CheckFunction = Callable[[AgentContext], CheckReply | Awaitable[CheckReply]]
 """A plain function runs in a thread, so that it may block."""
 
@@ -236,15 +248,20 @@ def encode_reply(result: object) -> bytes:
         }
     elif isinstance(result, ValidationResult):
         fields = {"complete": result.complete, "reason": result.reason or None, "feedback": result.feedback}
+    elif isinstance(result, PendingResult):
+        again = None if result.retry_after is None else round(result.retry_after * 1_000)
+        fields = {"pending": True, "reason": result.reason or None, "retryAfterMs": again}
     elif isinstance(result, Mapping):
         fields = dict(result)
     else:
         fields = {}
-    if "action" in fields:
+    if fields.get("pending"):
+        good = fields["pending"] is True
+    elif "action" in fields:
         good = fields["action"] in ("complete", "continue", "escalate") and isinstance(fields.get("reason"), str)
     else:
         good = isinstance(fields.get("complete"), bool)
     if not good:
-        forms = "StopHookResult(action, reason) or ValidationResult(complete, reason)"
+        forms = "StopHookResult(action, reason), ValidationResult(complete, reason) or PendingResult(reason)"
         raise CheckError("check.failed", f"the check did not return a result ({forms}) but {result!r:.200}")
     return json.dumps({key: value for key, value in fields.items() if value is not None}).encode()

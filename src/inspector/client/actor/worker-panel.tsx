@@ -80,15 +80,21 @@ const timersOf = (view: WorkerView, staleAfterMs: number): Timer[] =>
 
 function attemptTimer({ attempt }: WorkerView): Timer | null {
   if (attempt === null) return null;
-  const { waitsFor, since, until } = attempt;
+  const { waitsFor, since, until, pending } = attempt;
   const isHold = waitsFor === 'hold';
   return {
     name: isHold ? 'held stop' : waitsFor,
-    outcome: isHold ? 'then the stop is decided without a new task' : 'then the check times out',
+    outcome: isHold ? 'then the stop is decided without a new task' : `${pendingText(pending)}then the check times out`,
     fromMs: Date.parse(since),
     untilMs: until === null ? null : Date.parse(until),
   };
 }
+
+/** What the check said itself. */
+const pendingText = (pending: NonNullable<WorkerView['attempt']>['pending']): string =>
+  pending === null
+    ? ''
+    : `${pending.reason ?? 'it cannot tell yet'} (asked again at ${pending.askedAgainAt.slice(11, 19)}); `;
 
 function idleTimer({ worker, tasks, state, idle }: WorkerView): Timer | null {
   if (tasks.length > 0 || state === 'stopped') return null;
