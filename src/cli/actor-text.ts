@@ -1,5 +1,13 @@
 /** One worker or task in full, for people. */
-import type { Escalation, InputRequest, Standing, TaskView, Wait, WorkerView } from '../../machines/index.ts';
+import {
+  describeLine,
+  type Escalation,
+  type InputRequest,
+  type Standing,
+  type TaskView,
+  type Wait,
+  type WorkerView,
+} from '../../machines/index.ts';
 import { isDone, type Plan } from '../../machines/policy/plan.ts';
 import { isForPerson } from '../../machines/replay/standing.ts';
 import { describeQuestions, readQuestions } from '../../machines/values/questions.ts';
@@ -8,7 +16,7 @@ import type { Colors } from '../terminal/colors.ts';
 import { formatTable, type Row } from '../terminal/table.ts';
 import { clean, cut } from '../terminal/text.ts';
 import { formatDecision, formatIdle } from './decision-text.ts';
-import { formatAgo, formatClock, paintPresence, paintState } from './state-text.ts';
+import { formatAgo, formatClock, formatUsed, paintPresence, paintState } from './state-text.ts';
 import { formatTimeline } from './timeline-text.ts';
 
 const stepsMax = 50;
@@ -51,6 +59,8 @@ export function formatWorker(view: WorkerView, timeline: readonly LogLine[], col
     ['idle', formatIdle(view.idle)],
     ['last seen', `${formatAgo(view.lastSeen)}, ${view.lastSeen}`],
     ['work', `${count(view.toolCount, 'tool call')}, ${count(view.filesModified, 'file')} modified`],
+    ['used', formatUsed(view.usage.session)],
+    ...view.budgets.map((line): Fact => ['budget', `${describeLine(line)} per ${line.per}`]),
     ['background', view.background.join(', ') || null],
     ...escalationFacts(view.escalation),
     ['resolved', view.resolution === null ? null : formatResolution(view.resolution)],
@@ -86,6 +96,7 @@ export function formatTask(view: TaskView, timeline: readonly LogLine[], colors:
     ['outcome', view.outcome],
     ...escalationFacts(view.escalation),
     ...standingFacts(view.standing),
+    ['used', formatUsed(view.usage)],
     ['iteration', iteration === null ? null : `${iteration} of ${maxIterations ?? 'any number'}`],
     ['phase', view.phase],
   ];

@@ -89,6 +89,10 @@ export const commandGroups: Readonly<Record<string, CommandTable>> = {
       summary: 'list what waits for a person, escalations and what agents ask: since when, and why',
       load: async () => (await import('./commands/escalations.ts')).escalations,
     },
+    spend: {
+      summary: 'what agents have used, in dollars and tokens, by day, model, task or worker',
+      load: async () => (await import('./commands/spend.ts')).spend,
+    },
     explain: {
       summary: 'explain why a worker may or may not stop, and what each guard looked at',
       load: async () => (await import('./commands/explain.ts')).explain,

@@ -21,6 +21,14 @@ export const listArgs = {
 export const stateArg = {
   state: { type: 'enum', valueHint: 'STATE', options: [...workerStates], description: 'only those in this state' },
 } as const satisfies Arguments;
+export const sortArg = {
+  sort: {
+    type: 'enum',
+    valueHint: 'USE',
+    options: ['usd', 'tokens', 'turns'],
+    description: 'those first that have used most: usd, tokens or turns (default: by id)',
+  },
+} as const satisfies Arguments;
 export const queueArg = {
   queue: { type: 'string', valueHint: 'Q', description: 'only those in this queue' },
 } as const satisfies Arguments;
@@ -47,7 +55,7 @@ export function readPresence({ presence, stale }: Flags<typeof presenceArgs>): P
 export async function list<View>(
   listing: Listing<View>,
   filter: Filter,
-  { flags, io, out, commands }: Context<Flags<typeof listArgs>>,
+  { flags, io, out, commands }: Context<Flags<typeof listArgs> & { readonly sort?: string | undefined }>,
 ): Promise<number> {
   if (filter.queue !== undefined) readId('queue', filter.queue);
   const most =
@@ -57,8 +65,12 @@ export async function list<View>(
   const read = async (requester: Requester): Promise<View[]> => {
     const { entity, order, keeps = () => true } = listing;
     if (order === undefined && listing.keeps === undefined)
-      return readAll<View>(requester, entity, { wanted, most, timeoutMs });
-    const views = await readAll<View>(requester, entity, { wanted, most: Number.POSITIVE_INFINITY, timeoutMs });
+      return readAll<View>(requester, entity, { wanted: { ...wanted, sort: flags.sort }, most, timeoutMs });
+    const views = await readAll<View>(requester, entity, {
+      wanted: { ...wanted, sort: flags.sort },
+      most: Number.POSITIVE_INFINITY,
+      timeoutMs,
+    });
     const kept = views.filter(keeps);
     return (order === undefined ? kept : kept.sort(order)).slice(0, most);
   };

@@ -1,5 +1,5 @@
 /** States, presence and times for people. */
-import type { Presence, State } from '../../machines/index.ts';
+import type { Presence, State, UsageView } from '../../machines/index.ts';
 import { isDone, type Plan } from '../../machines/policy/plan.ts';
 import { formatDuration, parseIsoTime } from '../../machines/values/time.ts';
 import type { Colors } from '../terminal/colors.ts';
@@ -38,6 +38,12 @@ export function formatOutdated(readMs: number, fault: string, width: number): st
 
 /** `12:00:03.250`, in UTC as the log has it. */
 export const formatClock = (at: string): string => at.slice(11, 23);
+
+/** `0.42`, or `2.1M tokens` where nobody reported dollars; null: nothing was reported. */
+export function formatUsed({ usd, tokens }: Pick<UsageView, 'usd' | 'tokens'>): string | null {
+  if (usd > 0) return `$${usd.toFixed(2)}`;
+  return tokens === 0 ? null : `${new Intl.NumberFormat('en', { notation: 'compact' }).format(tokens)} tokens`;
+}
 
 /** `2/5`: two of five steps are done. */
 export const formatProgress = (plan: Plan): string => `${plan.filter(isDone).length}/${plan.length}`;

@@ -1,20 +1,21 @@
 /** Tasks in a list: a row each. */
 import type { TaskView } from '../../machines/index.ts';
 import { type Listing, spellCommand } from './listing.ts';
-import { formatProgress, paintState } from './state-text.ts';
+import { formatProgress, formatUsed, paintState } from './state-text.ts';
 
 export const taskListing: Listing<TaskView> = {
   entity: 'task',
-  headings: ['TASK', 'STATE', 'WORKER', 'QUEUE', 'PLAN', 'ITERATION', 'HOOKS', 'TITLE'],
+  headings: ['TASK', 'STATE', 'WORKER', 'QUEUE', 'PLAN', 'USED', 'ITERATION', 'HOOKS', 'TITLE'],
   narrowHeadings: ['TASK', 'STATE', 'WORKER', 'TITLE'],
   rowOf: (view, colors) => {
-    const { task, state, worker, queue, plan, iteration, maxIterations, hooks, title, outcome } = view;
+    const { task, state, worker, queue, plan, usage, iteration, maxIterations, hooks, title, outcome } = view;
     return [
       { text: task, paint: colors.bold, isWhole: true },
       { text: outcome ?? state, paint: paintState(state, colors) },
       { text: worker ?? '-' },
       { text: queue ?? '-' },
       { text: plan === null ? '-' : formatProgress(plan) },
+      { text: formatUsed(usage) ?? '-' },
       { text: iteration === null ? '-' : `${iteration}/${maxIterations ?? '∞'}` },
       { text: hooks.length === 0 ? '-' : `${hooks.filter((hook) => hook.enabled).length} on` },
       { text: title ?? '' },

@@ -1,14 +1,16 @@
 /** Workers in a list: a row each. */
-import type { WorkerView } from '../../machines/index.ts';
+import { usedUp, type WorkerView } from '../../machines/index.ts';
 import { formatDuration } from '../../machines/values/time.ts';
 import { paintAnswer } from '../terminal/answer.ts';
 import { formatSeconds } from './decision-text.ts';
 import { type Listing, spellCommand } from './listing.ts';
-import { formatAgo, paintPresence, paintState } from './state-text.ts';
+import { formatAgo, formatUsed, paintPresence, paintState } from './state-text.ts';
+
+const same = (text: string): string => text;
 
 export const workerListing: Listing<WorkerView> = {
   entity: 'worker',
-  headings: ['WORKER', 'STATE', 'PRESENCE', 'RETRIES', 'IDLE', 'TASK', 'AGENT', 'LAST DECISION', 'SEEN'],
+  headings: ['WORKER', 'STATE', 'PRESENCE', 'RETRIES', 'IDLE', 'USED', 'TASK', 'AGENT', 'LAST DECISION', 'SEEN'],
   narrowHeadings: ['WORKER', 'STATE', 'RETRIES', 'LAST DECISION'],
   rowOf: (view, colors, nowMs) => {
     const { worker, state, presence, retry, idle, tasks, agent, lastDecision } = view;
@@ -19,6 +21,7 @@ export const workerListing: Listing<WorkerView> = {
       { text: presence, paint: paintPresence(presence, colors) },
       { text: `${retry.count}/${retry.max ?? '∞'}` },
       { text: `${formatSeconds(idle.ms)}${limit}` },
+      { text: formatUsed(view.usage.session) ?? '-', paint: usedUp(view.budgets) === null ? same : colors.red },
       { text: tasks.join(', ') || '-' },
       { text: agent ?? '-' },
       lastDecision === null

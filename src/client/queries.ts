@@ -18,6 +18,8 @@ export type ListFilter = {
   readonly presence?: Presence;
   readonly queue?: string;
   readonly agent?: string;
+  /** Those that have used most come first, of workers in their session; default: by id. */
+  readonly sort?: 'usd' | 'tokens' | 'turns';
   /** Default: 100. */
   readonly limit?: number;
   /** `next` of the previous page. */
@@ -34,7 +36,7 @@ export type Queries = {
   listTasks(filter?: Omit<ListFilter, 'presence' | 'agent'>): Promise<Page<TaskView>>;
   listQueues(filter?: Pick<ListFilter, 'queue' | 'limit' | 'after'>): Promise<Page<QueueView>>;
   /** All that waits for a person: escalated workers and tasks, and what agents ask. */
-  listEscalations(filter?: ListFilter & { readonly kind?: PersonKind }): Promise<Page<PersonWait>>;
+  listEscalations(filter?: Omit<ListFilter, 'sort'> & { readonly kind?: PersonKind }): Promise<Page<PersonWait>>;
 };
 
 const timeoutMs = 5_000;

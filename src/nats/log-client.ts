@@ -14,8 +14,12 @@ export type LogClient = {
   publish(tail: string, data: object, id?: string): Promise<{ seq: number; duplicate: boolean }>;
   /** Follows the fleet's log from its newest `last` messages on, until `signal` fires. */
   follow(options: { last: number; signal: AbortSignal }, onMessage: (message: LogMessage) => void): Promise<void>;
-  /** The fleet's log from its start to its head as it is now. @throws AppError actor.unknown: it has none; log.unavailable */
-  read(): Promise<LogRange>;
+  /**
+   * The fleet's log from its start to its head as it is now.
+   * @param tail only what matches `stopgate.<fleet>.<tail>`
+   * @throws AppError actor.unknown: it has none; log.unavailable
+   */
+  read(tail?: string): Promise<LogRange>;
   /** Its newest `count` messages on `stopgate.<fleet>.<tail>`, oldest first. @throws AppError as `read` does */
   readNewest(tail: string, count: number): Promise<LogMessage[]>;
 };
@@ -27,7 +31,7 @@ export function createLogClient(nc: NatsConnection, fleet: string): LogClient {
   return {
     publish: (tail, data, id) => append(js, `${root}.${tail}`, data, id),
     follow: (how, onMessage) => Promise.race([readLog(nc, stream, how, onMessage), rejectForbidden(nc, operatorHint)]),
-    read: () => openLogRange(nc, stream),
+    read: (tail) => openLogRange(nc, stream, tail === undefined ? {} : { subject: `${root}.${tail}` }),
     readNewest: (tail, count) => readNewest(nc, stream, `${root}.${tail}`, count),
   };
 }

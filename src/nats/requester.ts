@@ -38,7 +38,7 @@ export async function openRequester(options: RequesterOptions): Promise<Requeste
     serverName: nc.info?.server_name ?? '',
     publish: async (...entry) => (await log()).publish(...entry),
     follow: async (...follow) => (await log()).follow(...follow),
-    read: async () => (await log()).read(),
+    read: async (...tail) => (await log()).read(...tail),
     readNewest: async (...newest) => (await log()).readNewest(...newest),
   };
 }

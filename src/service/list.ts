@@ -38,6 +38,7 @@ const filters = {
 };
 const filterSchema = z.object({
   ...filters,
+  sort: z.enum(['usd', 'tokens', 'turns']).optional(),
   limit: z.int().min(1).max(pageMax).default(100),
   after: idSchema.or(z.string().regex(/^(worker|task)\.[\w-]+$/)).optional(),
 });
@@ -63,7 +64,10 @@ export async function list(host: Host, name: ListName, body: unknown): Promise<P
   refuseOthers(name, filter);
   await host.caughtUp();
   const { after, limit } = filter;
-  const { pop, isEmpty } = await sortIds(idsOf(host.fleet, name), after);
+  const { pop, isEmpty } =
+    filter.sort === undefined
+      ? await sortIds(idsOf(host.fleet, name), after)
+      : await sortByUse(host.fleet, name, filter.sort, after);
   const items: Page['items'] = [];
   let length = 0;
   for (let looked = 1; ; looked += 1) {
@@ -83,10 +87,39 @@ export async function list(host: Host, name: ListName, body: unknown): Promise<P
 
 function refuseOthers(name: ListName, filter: Filter): void {
   const known: readonly FilterName[] = lists[name];
+  if (filter.sort !== undefined && name !== 'workers' && name !== 'tasks') {
+    const message = `${name} are not sorted: only workers and tasks use anything`;
+    throw new AppError('input.bad', message, { issues: [{ path: 'sort', message }] });
+  }
   const other = (Object.keys(filters) as FilterName[]).find((it) => filter[it] !== undefined && !known.includes(it));
   if (other === undefined) return;
   const message = `is no filter of ${name}; they have ${known.join(', ')}`;
   throw new AppError('input.bad', `${other} ${message}`, { issues: [{ path: other, message }] });
+}
+
+type Sorting = NonNullable<Filter['sort']>;
+
+/** Those that have used most come first; of equal ones the smaller id. `after`: where the page before ended, as it stands now. */
+async function sortByUse(fleet: Fleet, name: ListName, by: Sorting, after: string | undefined) {
+  const field = by === 'usd' ? 'nanoUsd' : by;
+  const found: { readonly id: string; readonly use: number }[] = [];
+  for (const id of idsOf(fleet, name)) {
+    const used =
+      name === 'workers'
+        ? fleet.workers.read(id)?.snapshot.context.worker.usage.session
+        : fleet.tasks.read(id)?.snapshot.context.usage;
+    found.push({ id, use: used?.[field] ?? 0 });
+    if (found.length % viewsPerTurn === 0) await nextTurn();
+  }
+  found.sort((a, b) => b.use - a.use || (a.id < b.id ? -1 : 1));
+  let next = after === undefined ? 0 : found.findIndex(({ id }) => id === after) + 1;
+  return {
+    isEmpty: () => next >= found.length,
+    pop(): string | undefined {
+      next += 1;
+      return found[next - 1]?.id;
+    },
+  };
 }
 
 function viewsOf(host: Host, name: ListName, id: string): Page['items'] {

@@ -1,7 +1,7 @@
 /** tasks: all units of work. */
 import type { TaskView } from '../../../machines/index.ts';
 import { defineCommand } from '../command.ts';
-import { list, listArgs, queueArg, stateArg } from '../list.ts';
+import { list, listArgs, queueArg, sortArg, stateArg } from '../list.ts';
 import { taskListing } from '../task-listing.ts';
 
 /** As the list shows a stopped task. */
@@ -9,7 +9,7 @@ const outcomes = ['completed', 'cancelled'] as const;
 const taskStateArg = { state: { ...stateArg.state, options: [...stateArg.state.options, ...outcomes] } };
 
 export const tasks = defineCommand({
-  args: { ...taskStateArg, ...queueArg, ...listArgs },
+  args: { ...taskStateArg, ...queueArg, ...sortArg, ...listArgs },
   details: ['An idle task with a queue waits to be claimed. A stopped task is shown as completed or cancelled.'],
   examples: ['stopgate tasks --state idle --queue main', 'stopgate tasks --watch'],
   run: async (context) => {

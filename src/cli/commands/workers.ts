@@ -1,6 +1,6 @@
 /** workers: the fleet at a glance. */
 import { defineCommand } from '../command.ts';
-import { agentArg, list, listArgs, presenceArgs, queueArg, readPresence, stateArg } from '../list.ts';
+import { agentArg, list, listArgs, presenceArgs, queueArg, readPresence, sortArg, stateArg } from '../list.ts';
 import { workerListing } from '../worker-listing.ts';
 
 export const workers = defineCommand({
@@ -9,12 +9,13 @@ export const workers = defineCommand({
     ...presenceArgs,
     ...queueArg,
     ...agentArg,
+    ...sortArg,
     ...listArgs,
   },
   details: [
     'Idle time and retries are shown with their limits. --json prints one array; with --watch, one line per change.',
   ],
-  examples: ['stopgate workers --watch', 'stopgate workers --state blocked --json'],
+  examples: ['stopgate workers --watch', 'stopgate workers --state blocked --json', 'stopgate workers --sort usd'],
   run: async (context) => {
     const { state, queue, agent } = context.flags;
     return list(workerListing, { state, presence: readPresence(context.flags), queue, agent }, context);

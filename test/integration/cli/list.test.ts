@@ -34,6 +34,7 @@ const story = fold([
     },
   ],
   ['worker.w1.stop.attempted', { attempt: 'a1' }],
+  ['worker.w1.usage.reported', { output: 900, usd: 0.42 }],
   ['worker.w2.task.claimed', { task: 'T-1' }],
   ['task.T-2.task.created', { title: 'Next', queue: 'main' }],
   ['task.T-1.hook.registered', { hook: 'h1', type: 'tdd' }],
@@ -65,14 +66,17 @@ describe('workers', () => {
       'PRESENCE',
       'RETRIES',
       'IDLE',
+      'USED',
       'TASK',
       'AGENT',
       'LAST DECISION',
       'SEEN',
     ]);
-    expect(w1?.slice(0, 8)).toEqual(['w1', 'blocked', 'stale', '1/3', '0s/10m', 'T-1', 'claude', 'block incomplete']);
-    expect(w1?.[8]).toMatch(/ ago$/);
-    expect(w2?.slice(0, 8)).toEqual(['w2', 'idle', 'stale', '0/3', '3m/10m', '-', '-', '-']);
+    expect(w1?.slice(0, 9)).toEqual([
+      ...['w1', 'blocked', 'stale', '1/3', '0s/10m', '$0.42', 'T-1', 'claude', 'block incomplete'],
+    ]);
+    expect(w1?.[9]).toMatch(/ ago$/);
+    expect(w2?.slice(0, 9)).toEqual(['w2', 'idle', 'stale', '0/3', '3m/10m', '-', '-', '-', '-']);
     expect(code).toBe(0);
   });
 
@@ -143,9 +147,9 @@ test('tasks: a table', async () => {
       .split('\n')
       .map((line) => line.split(/ {2,}/)),
   ).toEqual([
-    ['TASK', 'STATE', 'WORKER', 'QUEUE', 'PLAN', 'ITERATION', 'HOOKS', 'TITLE'],
-    ['T-1', 'blocked', 'w1', 'main', '-', '2/5', '1 on', 'Fix the login'],
-    ['T-2', 'idle', '-', 'main', '-', '-', '-', 'Next'],
+    ['TASK', 'STATE', 'WORKER', 'QUEUE', 'PLAN', 'USED', 'ITERATION', 'HOOKS', 'TITLE'],
+    ['T-1', 'blocked', 'w1', 'main', '-', '$0.42', '2/5', '1 on', 'Fix the login'],
+    ['T-2', 'idle', '-', 'main', '-', '-', '-', '-', 'Next'],
   ]);
 });
 

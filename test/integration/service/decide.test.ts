@@ -145,6 +145,20 @@ test('get and list show what was stored before', async () => {
   });
 });
 
+test('lists begin with those that have used most, page by page', async () => {
+  await publish('worker.spent-1.usage.reported', { usd: 0.5 });
+  await publish('worker.spent-2.usage.reported', { usd: 1.5, input: 10 });
+  await publish('worker.spent-3.usage.reported', { usd: 1 });
+  const first = (await ask('list.workers', { sort: 'usd', limit: 2 })).body as unknown as { next: string };
+  expect(first).toMatchObject({
+    items: [{ worker: 'spent-2', usage: { session: { usd: 1.5, tokens: 10 } } }, { worker: 'spent-3' }],
+  });
+  expect((await ask('list.workers', { sort: 'usd', limit: 1, after: first.next })).body).toMatchObject({
+    items: [{ worker: 'spent-1' }],
+  });
+  expect((await ask('list.queues', { sort: 'usd' })).code).toBe('400');
+});
+
 test('verify says incomplete with the decision, probe logs nothing', async () => {
   const countOf = async () => {
     const manager = await jetstreamManager(nc);

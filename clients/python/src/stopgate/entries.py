@@ -151,6 +151,15 @@ class BudgetExhausted(TypedDict, total=False):
     kind: str
 
 
+class UsageReported(TypedDict, total=False):
+    input: float
+    output: float
+    cacheRead: float
+    cacheWrite: float
+    usd: float
+    model: str
+
+
 class _RuleReport(TypedDict):
     rule: str
     passed: bool
@@ -371,6 +380,8 @@ class EntryPublisher(ABC):
     @overload
     async def publish(self, entity: Literal["worker"], entity_id: str, kind: Literal["budget.exhausted"], data: BudgetExhausted | None = None, *, message_id: str | None = None) -> Stored: ...
     @overload
+    async def publish(self, entity: Literal["worker"], entity_id: str, kind: Literal["usage.reported"], data: UsageReported | None = None, *, message_id: str | None = None) -> Stored: ...
+    @overload
     async def publish(self, entity: Literal["worker"], entity_id: str, kind: Literal["stop.attempted"], data: StopAttempted | None = None, *, message_id: str | None = None) -> Stored: ...
     @overload
     async def publish(self, entity: Literal["worker"], entity_id: str, kind: Literal["session.ended"], data: SessionEnded | None = None, *, message_id: str | None = None) -> Stored: ...
@@ -472,6 +483,8 @@ class WorkerPublisher(ABC):
     async def publish(self, kind: Literal["limit.cleared"], data: LimitCleared | None = None, *, message_id: str | None = None) -> Stored: ...
     @overload
     async def publish(self, kind: Literal["budget.exhausted"], data: BudgetExhausted | None = None, *, message_id: str | None = None) -> Stored: ...
+    @overload
+    async def publish(self, kind: Literal["usage.reported"], data: UsageReported | None = None, *, message_id: str | None = None) -> Stored: ...
     @overload
     async def publish(self, kind: Literal["stop.attempted"], data: StopAttempted | None = None, *, message_id: str | None = None) -> Stored: ...
     @overload

@@ -169,6 +169,17 @@ ENTRIES: Mapping[tuple[str, str], Mapping[str, Any]] = {
         "properties": {"scope": {"type": "string", "minLength": 1}, "until": {"type": "string"}},
     },
     ("worker", "budget.exhausted"): {"type": "object", "properties": {"kind": {"type": "string"}}},
+    ("worker", "usage.reported"): {
+        "type": "object",
+        "properties": {
+            "input": {"type": "number", "minimum": 0},
+            "output": {"type": "number", "minimum": 0},
+            "cacheRead": {"type": "number", "minimum": 0},
+            "cacheWrite": {"type": "number", "minimum": 0},
+            "usd": {"type": "number", "minimum": 0},
+            "model": {"type": "string", "minLength": 1, "maxLength": 1024},
+        },
+    },
     ("worker", "stop.attempted"): {
         "type": "object",
         "properties": {

@@ -23,6 +23,7 @@ class ListFilter(TypedDict, total=False):
     presence: Presence
     queue: str
     agent: str
+    sort: Literal["usd", "tokens", "turns"]
     limit: int
     after: str
 
