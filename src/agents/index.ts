@@ -14,9 +14,10 @@ const list: readonly Agent[] = [claude, codex, gemini, copilot, qwen, cursor, op
 export const agents: ReadonlyMap<string, Agent> = new Map(list.map((agent) => [agent.name, agent]));
 
 export type { Agent } from './agent.ts';
+
 export type { HookCall, ReadHook, Translation, WorkerEntry } from './shared/hook-call.ts';
 export { createHookCallHandler, type OnHeld } from './shared/hook-call-handler.ts';
 export type { HeldRequest } from './shared/permission-requests.ts';
 export { type PriorWorker, toPriorWorker, unknownWorker } from './shared/prior-worker.ts';
-export { toId } from './shared/safe-id.ts';
+export { toId } from './shared/text.ts';
 export { isForComplete, isNews, isWanted, type UnsolicitedCheck } from './shared/unsolicited-checks.ts';

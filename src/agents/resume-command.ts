@@ -4,8 +4,7 @@
  */
 import type { WorkerView } from '../../machines/index.ts';
 import { agents } from './index.ts';
-import { shellWord } from './shared/shell-word.ts';
-import { plainText } from './shared/text.ts';
+import { plainText, shellWord } from './shared/text.ts';
 
 type Session = Pick<WorkerView, 'worker' | 'agent' | 'parent' | 'cwd'>;
 

@@ -1,8 +1,7 @@
 /** Which agent `init` without AGENT sets up: the list of those on this machine, and a question. */
 import { homedir } from 'node:os';
 import { agents } from '../agents/index.ts';
-import { findInstalled, type Installed } from '../agents/setup/installed.ts';
-import type { Places } from '../agents/setup/places.ts';
+import { findInstalled, type Installed, type Places } from '../agents/setup/places.ts';
 import { formatTable } from '../terminal/table.ts';
 import type { Context } from './command.ts';
 import { ask, canAsk } from './questions.ts';

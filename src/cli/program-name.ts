@@ -1,6 +1,6 @@
 /** How this user starts stopgate, so that a command line that we print can be copied. */
 import { delimiter } from 'node:path';
-import { findProgram } from '../agents/setup/installed.ts';
+import { findProgram } from '../agents/setup/places.ts';
 import type { Environment } from '../config/environment.ts';
 import type { CommandTable } from './command.ts';
 

@@ -10,7 +10,13 @@ import { parseJson } from '../setup/json-edit.ts';
 import type { Places } from '../setup/places.ts';
 import { readText } from '../setup/settings-file.ts';
 import type { PlanTools } from '../setup/setup.ts';
-import { planTools } from './variables.ts';
+
+// Variables of Claude Code that `init` sets in its settings.
+
+/** Its own cap of blocks in a row. */
+export const blockCap = { name: 'CLAUDE_CODE_STOP_HOOK_BLOCK_CAP', mark: 'STOPGATE_BLOCK_CAP' } as const;
+/** The tools by which it keeps a plan. */
+export const planTools = { name: 'CLAUDE_CODE_ENABLE_TODO_TOOLS', mark: 'STOPGATE_PLAN_TOOLS' } as const;
 
 /** Later models have the plan tools only if the variable says so. Names of providers and dates may surround them. */
 const modelsWithPlan = /claude-(?:3-|(?:opus|sonnet|haiku)-4-(?:[567]|20\d{6})(?!\d))/i;

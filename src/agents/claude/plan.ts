@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { oneStep, type PlanChange, readPlan, wholePlan } from '../shared/plan-entry.ts';
-import { toId } from '../shared/safe-id.ts';
+import { toId } from '../shared/text.ts';
 import type { ClaudeCall } from './call.ts';
 
 const id = z.union([z.string().min(1), z.number().transform(String)]);

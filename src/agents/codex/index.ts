@@ -9,7 +9,7 @@ export const codex: Agent = {
   readHook: readCodexHook,
   hookCommand,
   setup: async () => (await import('./settings.ts')).setup,
-  doctor: async () => (await import('./doctor.ts')).doctor,
+  doctor: async () => (await import('./settings.ts')).doctor,
   hasDryTurn: true,
   resume: (session, prompt) => ['codex', 'exec', 'resume', session, prompt],
   promptsResolution: false,

@@ -1,11 +1,21 @@
-/** Codex's hooks in its hooks.json. Seen with 0.169.0. */
-import { join } from 'node:path';
+/** What `init` and `doctor` know of Codex: its settings, and how a dry turn of it is run. */
+
+import { mkdirSync, writeFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { dirname, join } from 'node:path';
+import type { CheckContext } from '../doctor/doctor.ts';
+import type { DryTurn } from '../doctor/dry-turn.ts';
+import { bad, type Finding, ok } from '../doctor/finding.ts';
+import { createHookDoctor } from '../doctor/hook-doctor.ts';
+import { describeSyntax, type Hooked } from '../doctor/hooked.ts';
+import { type FakeModel, type ModelRequest, modelText, openFakeModel, sendEvents, sendJson } from '../doctor/models.ts';
 import { type AgentHooks, createHookSetup } from '../setup/agent-hooks.ts';
 import { stopEvents, stopSeconds, storedEvents } from '../setup/hook-events.ts';
 import { commandForms, formatCommand } from '../setup/line.ts';
 import type { Program } from '../setup/places.ts';
+import { readText } from '../setup/settings-file.ts';
 import { hookCommand } from './hook-command.ts';
-import { trust } from './trust-setup.ts';
+import { type CodexHook, listCodexHooks, putTrust, trust, trustIn } from './trust.ts';
 
 const agent = 'codex';
 
@@ -39,3 +49,104 @@ export const hooks: AgentHooks = {
 };
 
 export const setup = createHookSetup(hooks, program);
+
+/** A fake model with the API that Codex calls. Seen with 0.169.0. */
+export const openResponsesModel = (): Promise<FakeModel> =>
+  openFakeModel({
+    isTurn: (path) => /\/responses(\?|$)/.test(path),
+    other: () => ({ object: 'list', data: [], models: [] }),
+    answerTurn,
+  });
+
+const usage = {
+  ...{ input_tokens: 1, output_tokens: 1, total_tokens: 2 },
+  input_tokens_details: { cached_tokens: 0 },
+  output_tokens_details: { reasoning_tokens: 0 },
+};
+
+function answerTurn(response: ServerResponse, { model = 'fake', stream }: ModelRequest, count: number): void {
+  const content = [{ type: 'output_text', text: modelText, annotations: [] }];
+  const item = { type: 'message', id: `msg_${count}`, role: 'assistant', status: 'completed', content };
+  const head = { id: `resp_${count}`, object: 'response', created_at: 0, model };
+  const done = { ...head, status: 'completed', output: [item], usage };
+  if (stream !== true) {
+    sendJson(response, 200, done);
+    return;
+  }
+  const events = [
+    { type: 'response.created', response: { ...head, status: 'in_progress', output: [] } },
+    { type: 'response.output_item.added', output_index: 0, item: { ...item, status: 'in_progress', content: [] } },
+    { type: 'response.output_item.done', output_index: 0, item },
+    { type: 'response.completed', response: done },
+  ];
+  sendEvents(
+    response,
+    events.map((event, index) => ({ ...event, sequence_number: index })),
+  );
+}
+
+/** Runs a turn of Codex with its own home folder. Seen with 0.169.0. */
+export const dryTurn: DryTurn = {
+  openModel: openResponsesModel,
+  async prepare({ home: userHome, project, settings, model, binary, env }) {
+    const home = join(userHome, '.codex');
+    mkdirSync(home);
+    const config = configFor(model);
+    writeFileSync(join(home, 'config.toml'), config);
+    writeFileSync(join(home, 'hooks.json'), settings);
+    const more = { CODEX_HOME: home, FAKE_MODEL_KEY: 'none' };
+    // Trusted as by `init`, which is tried by this too.
+    const hooks = await listCodexHooks(binary, project, { ...env, ...more });
+    writeFileSync(join(home, 'config.toml'), putTrust(config, hooks ?? []));
+    return { args: ['exec', '--skip-git-repo-check', '--json', 'Say hello.'], env: more };
+  },
+};
+
+const configFor = (model: string): string => `model = "fake"
+model_provider = "fake"
+
+[model_providers.fake]
+name = "fake"
+base_url = "${model}/v1"
+env_key = "FAKE_MODEL_KEY"
+wire_api = "responses"
+`;
+
+/** What the doctor checks for Codex: it runs only hooks that its user has trusted. */
+const about = 'codex';
+
+export const doctor = createHookDoctor(hooks, {
+  limits: { stopEvent: 'Stop', checkedEvent: null, timeoutUnitMs: 1_000, blockCap: null },
+  dryTurn,
+  checkSettings(file, all) {
+    if (all.every(({ value }) => value.type !== 'http')) return [];
+    return [bad(about, `${file} has a hook of type "http", so Codex ignores the whole file`, 'remove that hook')];
+  },
+  checkHooked: async (hooked, context) => [checkTrust(hooked, await listHooks(context))],
+});
+
+/** Empty: Codex cannot be asked. */
+async function listHooks({ binary, places }: CheckContext): Promise<readonly CodexHook[]> {
+  return binary === null ? [] : ((await listCodexHooks(binary, places.cwd, places.env)) ?? []);
+}
+
+/** A hook that was changed after it was trusted has another hash, which only Codex itself knows. */
+function checkTrust({ file, hooks: ours }: Hooked, listed: readonly CodexHook[]): Finding {
+  const config = join(dirname(file), 'config.toml');
+  const text = readText(config) ?? '';
+  let trusted: ReadonlyMap<string, string>;
+  try {
+    trusted = trustIn(text);
+  } catch (error) {
+    return bad(about, describeSyntax(config, text, error), 'fix it');
+  }
+  const isStale = (key: string) =>
+    listed.some((hook) => hook.key === key && trusted.has(key) && trusted.get(key) !== hook.currentHash);
+  const count = [...trusted].filter(([key, hash]) => key.startsWith(`${file}:`) && hash !== '' && !isStale(key)).length;
+  if (count >= ours.length) return ok(about, `its hooks are trusted in ${config}`);
+  return bad(
+    about,
+    `${count} of ${ours.length} hooks are trusted in ${config}: Codex silently skips the others`,
+    'stopgate init codex, or /hooks in Codex',
+  );
+}

@@ -3,11 +3,16 @@
  * reports the hash when it lists its hooks (`codex app-server`). Seen with 0.169.0.
  */
 import { spawn } from 'node:child_process';
+import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { parse, TomlError } from 'smol-toml';
 import { z } from 'zod';
 import { tryJson } from '../../try-json.ts';
 import { SyntaxProblem } from '../setup/json-edit.ts';
+import { isOurs } from '../setup/line.ts';
+import { findProgram, type Places, rootOf } from '../setup/places.ts';
+import { openSettings, planEdit, type SettingsFile, writeSettings } from '../setup/settings-file.ts';
+import type { Granted, Trust } from '../setup/setup.ts';
 
 const hookSchema = z.object({
   key: z.string(),
@@ -77,7 +82,7 @@ export function putTrust(text: string | null, hooks: readonly CodexHook[]): stri
 }
 
 /** Null: nothing is left. @throws SyntaxProblem */
-export function takeTrust(text: string): string | null {
+function takeTrust(text: string): string | null {
   trustIn(text);
   const from = text.indexOf(begin);
   const to = text.indexOf(end, from);
@@ -107,3 +112,37 @@ export function trustIn(text: string): Map<string, string> {
     .safeParse(config);
   return new Map(Object.entries(state.data?.hooks.state ?? {}).map(([key, value]) => [key, value.trusted_hash]));
 }
+
+/** Makes Codex trust the hooks that `init` writes, in its config.toml. */
+export const trust: Trust = {
+  notice: 'After that, these hooks are also trusted in the config.toml of Codex (see "codex app-server", hooks/list).',
+  planRemoval({ file }, places) {
+    const config = openConfig(file, places);
+    return config.text === null ? null : planEdit(config, (text) => takeTrust(text ?? ''));
+  },
+  async grant({ file }, places) {
+    const binary = findProgram('codex', places.env);
+    if (binary === null) return refused('codex is not on PATH');
+    const hooks = await listCodexHooks(binary, places.cwd, places.env);
+    const ours = (hooks ?? []).filter(
+      ({ sourcePath, command }) =>
+        [file.path, file.target].includes(sourcePath) && isOurs('codex', { command: command ?? '' }),
+    );
+    if (ours.length === 0) return refused('codex did not list its hooks');
+    const config = openConfig(file, places);
+    const { after } = planEdit(config, (text) => putTrust(text, ours));
+    if (after === config.text) return { state: 'yes', note: null };
+    writeSettings(config, after);
+    return { state: 'written', note: `trusted in ${config.path}` };
+  },
+};
+
+function openConfig(hooks: SettingsFile, places: Places): SettingsFile {
+  const path = join(dirname(hooks.path), 'config.toml');
+  return openSettings(path, rootOf(path, 'user', places));
+}
+
+const refused = (why: string): Granted => ({
+  state: 'no',
+  note: `${why}, so Codex does not trust these hooks yet, and silently skips them: accept them in Codex, by /hooks`,
+});

@@ -9,7 +9,7 @@ export const copilot: Agent = {
   readHook: readCopilotHook,
   hookCommand,
   setup: async () => (await import('./settings.ts')).setup,
-  doctor: async () => (await import('./doctor.ts')).doctor,
+  doctor: async () => (await import('./settings.ts')).doctor,
   hasDryTurn: true,
   resume: (session, prompt) => ['copilot', `--resume=${session}`, '--prompt', prompt],
   promptsResolution: false,

@@ -5,7 +5,7 @@
  */
 import type { Plan } from '../../../machines/index.ts';
 import { oneStep, type PlanChange } from '../shared/plan-entry.ts';
-import { toId } from '../shared/safe-id.ts';
+import { toId } from '../shared/text.ts';
 
 /** `unread`: a statement changed the plan in a way that its text does not show. */
 export type PlanReading = { readonly changes: readonly PlanChange[]; readonly unread: boolean };

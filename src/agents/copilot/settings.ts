@@ -1,5 +1,10 @@
-/** Copilot CLI's hooks, in a file of their own. Seen with 1.0.102. */
+/** What `init` and `doctor` know of Copilot CLI: its settings, and how a dry turn of it is run. */
+
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { DryTurn } from '../doctor/dry-turn.ts';
+import { createHookDoctor } from '../doctor/hook-doctor.ts';
+import { openChatCompletionsModel } from '../doctor/models.ts';
 import { type AgentHooks, createHookSetup } from '../setup/agent-hooks.ts';
 import { marginSeconds, stopEvents, storedEvents } from '../setup/hook-events.ts';
 import { commandForms, formatCommand } from '../setup/line.ts';
@@ -37,3 +42,26 @@ export const hooks: AgentHooks = {
 };
 
 export const setup = createHookSetup(hooks, program);
+
+/** Runs a turn of Copilot CLI with its own home folder. Seen with 1.0.102. */
+export const dryTurn: DryTurn = {
+  openModel: openChatCompletionsModel,
+  async prepare({ home, settings, model }) {
+    const folder = join(home, '.copilot', 'hooks');
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'stopgate.json'), settings);
+    return {
+      args: ['-p', 'Say hello.', '--no-color'],
+      env: {
+        ...{ COPILOT_OFFLINE: 'true', COPILOT_AUTO_UPDATE: 'false', COPILOT_MODEL: 'fake' },
+        ...{ COPILOT_PROVIDER_BASE_URL: `${model}/v1`, COPILOT_PROVIDER_API_KEY: 'none' },
+      },
+    };
+  },
+};
+
+/** What the doctor checks for Copilot CLI. */
+export const doctor = createHookDoctor(hooks, {
+  limits: { stopEvent: 'agentStop', checkedEvent: null, timeoutUnitMs: 1_000, blockCap: { blocks: 8 } },
+  dryTurn,
+});

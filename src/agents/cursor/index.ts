@@ -9,7 +9,7 @@ export const cursor: Agent = {
   readHook: readCursorHook,
   hookCommand,
   setup: async () => (await import('./settings.ts')).setup,
-  doctor: async () => (await import('./doctor.ts')).doctor,
+  doctor: async () => (await import('./settings.ts')).doctor,
   hasDryTurn: false,
   // Only documented.
   resume: (session, prompt) => ['cursor-agent', '--resume', session, prompt],

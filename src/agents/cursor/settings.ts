@@ -1,5 +1,7 @@
-/** Cursor's hooks in its hooks.json. Written from its documentation. */
+/** What `init` and `doctor` know of Cursor. */
 import { join } from 'node:path';
+import { createHookDoctor } from '../doctor/hook-doctor.ts';
+import type { BlockCap } from '../doctor/limit-checks.ts';
 import { type AgentHooks, createHookSetup } from '../setup/agent-hooks.ts';
 import { stopEvents, storedEvents } from '../setup/hook-events.ts';
 import { commandForms, formatCommand } from '../setup/line.ts';
@@ -32,3 +34,21 @@ export const hooks: AgentHooks = {
 };
 
 export const setup = createHookSetup(hooks, program);
+
+/** What the doctor checks for Cursor. */
+const stopEvent = 'stop';
+
+const blockCap: BlockCap = {
+  blocks: 5,
+  /** `loop_limit` of the stop's hook. Null: no cap. */
+  configured(hooked) {
+    const limit = hooked.flatMap((one) => one.hooks).find(({ event }) => event === stopEvent)?.value.loop_limit;
+    return limit === null ? Number.POSITIVE_INFINITY : typeof limit === 'number' ? limit : undefined;
+  },
+  raise: '"loop_limit" of the hook in its settings',
+};
+
+export const doctor = createHookDoctor(hooks, {
+  limits: { stopEvent, checkedEvent: null, timeoutUnitMs: null, blockCap },
+  dryTurn: null,
+});

@@ -7,9 +7,8 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { FakeModel } from './fake-model.ts';
 import { bad, type Finding, ok } from './finding.ts';
-import { type Loopback, openLoopback, sendJson } from './loopback.ts';
+import { type FakeModel, type Loopback, openLoopback, sendJson } from './models.ts';
 
 /** How an agent is run for a turn. */
 export type DryTurn = {

@@ -7,7 +7,7 @@ import type { Places } from '../setup/places.ts';
 import type { CheckContext } from './doctor.ts';
 import { bad, type Finding, ok, warn } from './finding.ts';
 import { type Hooked, initCommand } from './hooked.ts';
-import { isUnknownPolicy } from './policies.ts';
+import { isUnknownPolicy } from './worker-checks.ts';
 
 /** What the hook runs or posts to. */
 export const lineOf = ({ value }: FoundHook): string => String(value.url ?? value.command ?? value.bash ?? '');

@@ -15,11 +15,10 @@ import {
   isPostLine,
   lineOf,
 } from './hook-checks.ts';
-import { type Hooked, initCommand, type ReadSettings, readSettings } from './hooked.ts';
+import { checkProgram, type Hooked, initCommand, type ReadSettings, readSettings } from './hooked.ts';
 import { checkCap, checkTimes, type Limits } from './limit-checks.ts';
-import { checkPlanTools } from './plan-checks.ts';
-import { checkProgram } from './program-check.ts';
 import { tokenVariableIn } from './session.ts';
+import { checkPlanTools } from './worker-checks.ts';
 
 /** What the doctor has to know of the agent, besides its hooks. */
 export type HookChecks = {

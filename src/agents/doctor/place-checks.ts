@@ -7,9 +7,8 @@ import { dirname } from 'node:path';
 import { z } from 'zod';
 import type { Config } from '../../config/config.ts';
 import { isLoopback } from '../../config/values.ts';
-import { askHttp, type Reply } from './ask-http.ts';
 import { bad, type Finding, ok, skip, warn } from './finding.ts';
-import type { Session } from './session.ts';
+import { askHttp, type Reply, type Session } from './session.ts';
 
 const placeSchema = z.object({
   user: z.string(),

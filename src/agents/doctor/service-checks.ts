@@ -4,8 +4,8 @@ import type { Config } from '../../config/config.ts';
 import { AppError } from '../../errors.ts';
 import { accountLimit, askAccountLimit } from '../../nats/account-limit.ts';
 import { findBinary } from '../../nats/embedded/server-binary.ts';
-import { askHttp, type Reply } from './ask-http.ts';
 import { bad, type Finding, ok, skip, warn } from './finding.ts';
+import { askHttp, type Reply } from './session.ts';
 
 export type ServiceState = {
   readonly findings: readonly Finding[];

@@ -1,8 +1,11 @@
 /** Which of an agent's sessions have called the service, and through which settings they can have done so. */
 import { relative } from 'node:path';
 import { z } from 'zod';
-import { askHttp } from './ask-http.ts';
+import type { Check, Policy } from '../../../machines/index.ts';
+import type { Config } from '../../config/config.ts';
+import type { PlanTools } from '../setup/setup.ts';
 import { type Finding, ok, skip, warn } from './finding.ts';
+import { askHttp } from './session.ts';
 
 const listSchema = z.object({
   items: z.array(z.object({ worker: z.string(), cwd: z.string().nullable(), lastSeen: z.string() })),
@@ -52,3 +55,70 @@ function isWithin(folder: string, root: string): boolean {
   const way = relative(root, folder);
   return way === '' || (way !== '..' && !way.startsWith('../') && !way.startsWith('/'));
 }
+
+/** Do policies look at a plan that an agent's sessions cannot keep? */
+type Policies = ReadonlyMap<string, Policy>;
+
+/** What becomes of stops without a plan. `passing`, `blocking`: names of policies. */
+type Plans = { readonly passing: readonly string[]; readonly blocking: readonly string[] };
+
+/** Null: no policy looks at the plan. */
+export function describePlans(policies: Policies): string | null {
+  const { passing, blocking } = findPlans(policies);
+  if (passing.length + blocking.length === 0) return null;
+  return [
+    ...(passing.length === 0 ? [] : [`the plan check of ${passing.join(', ')} passes without a plan`]),
+    ...(blocking.length === 0 ? [] : [`${blocking.join(', ')} requires a plan that it cannot make`]),
+  ].join(', and ');
+}
+
+/** @param init the command that writes the agent's settings */
+export function checkPlanTools(
+  agent: string,
+  { state, why, variable }: PlanTools,
+  policies: Policies,
+  init: string,
+): Finding {
+  if (state === 'on') return ok(agent, `its plan tools are on (${why})`);
+  const effect = describePlans(policies);
+  if (effect === null) return ok(agent, `its plan tools are off (${why}), and no policy looks at the plan`);
+  const fix = state === 'refused' ? `set ${variable} to 1 there` : `${init}, which sets ${variable}=1`;
+  return warn(agent, `its plan tools are off (${why}): ${effect}`, fix);
+}
+
+function findPlans(policies: Policies): Plans {
+  const plans = { passing: [] as string[], blocking: [] as string[] };
+  for (const [name, { checks }] of policies) {
+    const found = flatten(checks).filter((check) => check.kind === 'plan');
+    if (found.length > 0) plans[found.some(({ required }) => required) ? 'blocking' : 'passing'].push(name);
+  }
+  return plans;
+}
+
+const flatten = (checks: readonly Check[]): readonly Check[] =>
+  checks.flatMap((check) => (check.kind === 'all' || check.kind === 'any' ? flatten(check.of) : [check]));
+
+/** The policies that an agent's stops will be judged by. */
+const replySchema = z.object({ seq: z.number().nullable(), text: z.string() });
+
+/**
+ * Those of this folder's stopgate.yaml. Where it has none they are those that the service at `http` has in force. Null:
+ * none answers (`http` null likewise), so they are not known.
+ */
+export async function findPolicies(config: Config, http: string | null): Promise<ReadonlyMap<string, Policy> | null> {
+  const { file, fleet, token } = config;
+  if (file.policyForm !== null) return file.policySet.policies;
+  if (http === null) return null;
+  const reply = await askHttp(`${http}/api/${fleet}/policy`, token);
+  const { data } = replySchema.safeParse(typeof reply === 'string' ? null : reply.body);
+  if (data === undefined) return null;
+  // Without a number the text is an example.
+  if (data.seq === null) return new Map();
+  const { readConfigFile } = await import('../../config/file-reader.ts');
+  const read = readConfigFile(data.text, 'stopgate.yaml');
+  return read.ok ? read.file.policySet.policies : null;
+}
+
+/** There is always a `default`. Policies that are not known (null) may have any name. */
+export const isUnknownPolicy = (name: string, policies: ReadonlyMap<string, Policy> | null): boolean =>
+  policies !== null && name !== 'default' && !policies.has(name);

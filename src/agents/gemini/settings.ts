@@ -1,5 +1,14 @@
-/** Gemini CLI's hooks in its settings. Seen with 0.61.0. */
+/** What `init` and `doctor` know of Gemini CLI: its settings, and how a dry turn of it is run. Seen with 0.61.0. */
+
+import { mkdirSync, writeFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
+import type { DryTurn } from '../doctor/dry-turn.ts';
+import { bad } from '../doctor/finding.ts';
+import { lineOf } from '../doctor/hook-checks.ts';
+import { createHookDoctor } from '../doctor/hook-doctor.ts';
+import { initCommand } from '../doctor/hooked.ts';
+import { type FakeModel, type ModelRequest, modelText, openFakeModel, sendEvents, sendJson } from '../doctor/models.ts';
 import { type AgentHooks, createHookSetup } from '../setup/agent-hooks.ts';
 import { checkedEvents, stopEvents, storedEvents } from '../setup/hook-events.ts';
 import { commandForms, formatCommand } from '../setup/line.ts';
@@ -39,3 +48,54 @@ export const setup = createHookSetup(hooks, program);
 
 /** A hook that is missing or crashes blocks Gemini for ever. So whatever happens, the line ends in an allow. */
 const withGuard = (command: string): string => (command.endsWith('|| exit 0') ? command : `${command} || exit 0`);
+
+/** A fake model with the API that Gemini CLI calls. Seen with 0.61.0. */
+export const openGenerateContentModel = (): Promise<FakeModel> =>
+  openFakeModel({ isTurn: (path) => /:(?:stream)?generateContent/i.test(path), other: () => ({}), answerTurn });
+
+function answerTurn(response: ServerResponse, _request: ModelRequest, _count: number, path: string): void {
+  const answer = {
+    candidates: [{ index: 0, content: { role: 'model', parts: [{ text: modelText }] }, finishReason: 'STOP' }],
+    usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 },
+    modelVersion: 'fake',
+  };
+  if (path.includes('stream')) sendEvents(response, [answer]);
+  else sendJson(response, 200, answer);
+}
+
+// Runs a turn of Gemini CLI with its own home folder. Seen with 0.61.0.
+
+/** A key instead of a login; and else it first asks a model which model to take. */
+const own = {
+  security: { auth: { selectedType: 'gemini-api-key' } },
+  privacy: { usageStatisticsEnabled: false },
+  general: { enableAutoUpdate: false },
+  model: { name: 'gemini-2.5-flash' },
+};
+
+export const dryTurn: DryTurn = {
+  openModel: openGenerateContentModel,
+  async prepare({ home, settings, model }) {
+    const folder = join(home, '.gemini');
+    mkdirSync(folder);
+    const hooks = JSON.parse(settings) as object;
+    writeFileSync(join(folder, 'settings.json'), JSON.stringify({ ...own, ...hooks }));
+    return {
+      args: ['-p', 'Say hello.', '--output-format', 'json'],
+      env: { GOOGLE_GEMINI_BASE_URL: model, GEMINI_API_KEY: 'none', GEMINI_CLI_TRUST_WORKSPACE: 'true' },
+    };
+  },
+};
+
+/** What the doctor checks for Gemini CLI: a hook that crashes must not block it. */
+export const doctor = createHookDoctor(hooks, {
+  // Timeouts are in milliseconds.
+  limits: { stopEvent: 'AfterAgent', checkedEvent: 'AfterTool', timeoutUnitMs: 1, blockCap: null },
+  dryTurn,
+  async checkHooked(hooked) {
+    const { file, hooks: ours } = hooked;
+    if (ours.every((hook) => /\|\| *(?:exit [01]|true) *$/.test(lineOf(hook)))) return [];
+    const text = `${file}: a line does not end in "|| exit 0": if its command crashes, Gemini never stops`;
+    return [bad('gemini', text, initCommand('gemini', hooked))];
+  },
+});

@@ -9,7 +9,7 @@ export const opencode: Agent = {
   readHook: readOpencodeHook,
   hookCommand,
   setup: async () => (await import('./settings.ts')).setup,
-  doctor: async () => (await import('./doctor.ts')).doctor,
+  doctor: async () => (await import('./settings.ts')).doctor,
   hasDryTurn: true,
   resume: (session, prompt) => ['opencode', 'run', '--session', session, prompt],
   promptsResolution: true,

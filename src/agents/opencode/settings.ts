@@ -1,12 +1,18 @@
-/** OpenCode has no hooks in its settings. `init` writes our plugin (plugin.ts), with the service's address in it. */
-import { readFileSync } from 'node:fs';
+/** What `init` and `doctor` know of OpenCode: its settings, its plugin, and how a dry turn of it is run. */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError } from '../../errors.ts';
 import { builtScript } from '../../version.ts';
-import type { Change } from '../setup/change.ts';
+import type { CheckContext, Doctor } from '../doctor/doctor.ts';
+import { type DryTurn, tryTurn } from '../doctor/dry-turn.ts';
+import { bad, type Finding, ok, warn } from '../doctor/finding.ts';
+import { checkPolicyNames } from '../doctor/hook-checks.ts';
+import { checkProgram, initCommand } from '../doctor/hooked.ts';
+import { openChatCompletionsModel } from '../doctor/models.ts';
+import { tokenVariableIn } from '../doctor/session.ts';
 import type { Line } from '../setup/line.ts';
-import { fileIn, type Program } from '../setup/places.ts';
-import { openSettings } from '../setup/settings-file.ts';
+import { fileIn, type Places, type Program, type Scope } from '../setup/places.ts';
+import { type Change, openSettings, readText } from '../setup/settings-file.ts';
 import type { SettingsSetup, Wish } from '../setup/setup.ts';
 
 const program: Program = {
@@ -60,4 +66,109 @@ export function pluginText({
     .replace("tokenVariable = 'STOPGATE_TOKEN'", `tokenVariable = ${JSON.stringify(tokenEnv ?? 'STOPGATE_TOKEN')}`)
     .replace('?event=$' + '{event}', (found) => `${found}${query}`)
     .replace('?worker=$' + '{encodeURIComponent(id)}', (found) => `${found}${inFleet}`);
+}
+
+// Runs a turn of `opencode serve` with its own home folder: `opencode run` would end when idle. Seen with 1.18.33.
+
+/** No registry, no list of models, no proxy: what it fetches at its start fails at once. */
+const nowhere = 'http://127.0.0.1:9';
+const offline = {
+  ...{ OPENCODE_DISABLE_MODELS_FETCH: '1', OPENCODE_DISABLE_AUTOUPDATE: '1', OPENCODE_DISABLE_LSP_DOWNLOAD: '1' },
+  ...{ npm_config_registry: nowhere, npm_config_fetch_retries: '0', BUN_CONFIG_REGISTRY: nowhere },
+  ...{ HTTP_PROXY: nowhere, HTTPS_PROXY: nowhere, NO_PROXY: '127.0.0.1,localhost' },
+};
+
+const configFor = (model: string) => ({
+  ...{ model: 'fake/fake', small_model: 'fake/fake', autoupdate: false, share: 'disabled' },
+  provider: {
+    fake: {
+      ...{ npm: '@ai-sdk/openai-compatible', name: 'fake', options: { baseURL: `${model}/v1`, apiKey: 'none' } },
+      models: { fake: { name: 'fake', tool_call: true, limit: { context: 100_000, output: 8_000 } } },
+    },
+  },
+});
+
+export const dryTurn: DryTurn = {
+  openModel: openChatCompletionsModel,
+  async prepare({ project, settings: plugin, model }) {
+    const folder = join(project, '.opencode', 'plugin');
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'stopgate.js'), plugin);
+    writeFileSync(join(project, 'opencode.json'), JSON.stringify(configFor(model)));
+    return {
+      args: ['serve', '--hostname', '127.0.0.1', '--port', '0'],
+      env: offline,
+      drive: async (address) => {
+        const { id } = (await post(`${address}/session`, {})) as { id: string };
+        await post(`${address}/session/${id}/message`, { parts: [{ type: 'text', text: 'Say hello.' }] });
+      },
+    };
+  },
+};
+
+async function post(url: string, body: object): Promise<unknown> {
+  const headers = { 'content-type': 'application/json' };
+  const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
+  if (!answer.ok) throw new Error(`OpenCode answered ${answer.status} to ${new URL(url).pathname}`);
+  return answer.json();
+}
+
+/** What the doctor checks for OpenCode: not hooks in settings, but our plugin. */
+const agent = 'opencode';
+export const doctor: Doctor = {
+  find(places) {
+    const plugins = findPlugins(places);
+    return {
+      scopes: plugins.map(({ scope }) => scope),
+      problems: [],
+      lines: plugins.map(({ text }) => text),
+      check: async (context) => [await checkProgram(context), ...checkPlugins(plugins, context)],
+      dryTurn: (binary, path, pass) => {
+        const tokenEnv = tokenVariableIn(plugins.map(({ text }) => text));
+        const settingsFor = (http: string) => pluginText({ http, policy: undefined, fleet: undefined, tokenEnv });
+        return tryTurn(dryTurn, { agent, binary, path, pass, stopEvent: 'session.idle', settingsFor });
+      },
+    };
+  },
+};
+
+type Plugin = { readonly scope: Scope; readonly file: string; readonly text: string };
+
+const findPlugins = (places: Places): Plugin[] =>
+  (['project', 'user'] as const).flatMap((scope) => {
+    const file = pluginFile(scope, places);
+    const text = readPlugin(file);
+    return text === null ? [] : [{ scope, file, text }];
+  });
+
+/** Empty: it cannot be read, so it points nowhere. Null: there is none. */
+function readPlugin(file: string): string | null {
+  try {
+    return readText(file);
+  } catch {
+    return '';
+  }
+}
+
+function checkPlugins(
+  plugins: readonly Plugin[],
+  { url, policies }: Pick<CheckContext, 'url' | 'policies'>,
+): Finding[] {
+  if (plugins.length === 0)
+    return [bad(agent, 'it has no plugin of stopgate, so no stop is judged', 'stopgate init opencode')];
+  const twice = 'our plugin is both in this folder and in the user settings: each call comes twice';
+  return [
+    ...(plugins.length > 1 ? [warn(agent, twice, 'stopgate init opencode --remove')] : []),
+    ...plugins.map(({ scope, file, text }) =>
+      text.includes(JSON.stringify(url))
+        ? ok(agent, `${file} is there, and points to ${url}`)
+        : bad(
+            agent,
+            `${file} does not point to ${url}`,
+            `${initCommand(agent, { scope })} --http ${url.replace(/^https?:\/\//, '')}`,
+          ),
+    ),
+    ...plugins.flatMap((plugin) => checkPolicyNames(agent, plugin, [plugin.text], policies)),
+    warn(agent, 'while the service is down every stop is allowed, and only its log tells', 'keep the service running'),
+  ];
 }

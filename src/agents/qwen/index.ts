@@ -1,7 +1,6 @@
 /** Everything that stopgate knows about Qwen Code. */
 import type { Agent } from '../agent.ts';
-import { readQwenHook } from './adapter.ts';
-import { title } from './call.ts';
+import { readQwenHook, title } from './adapter.ts';
 import { hookCommand } from './hook-command.ts';
 
 export const qwen: Agent = {
@@ -10,7 +9,7 @@ export const qwen: Agent = {
   readHook: readQwenHook,
   hookCommand,
   setup: async () => (await import('./settings.ts')).setup,
-  doctor: async () => (await import('./doctor.ts')).doctor,
+  doctor: async () => (await import('./settings.ts')).doctor,
   hasDryTurn: true,
   resume: (session, prompt) => ['qwen', '--resume', session, '--prompt-interactive', prompt],
   promptsResolution: false,

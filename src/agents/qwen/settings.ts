@@ -1,5 +1,11 @@
-/** Qwen Code's hooks in its settings. Seen with 0.24.4. */
+/** What `init` and `doctor` know of Qwen Code: its settings, and how a dry turn of it is run. */
+
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { DryTurn } from '../doctor/dry-turn.ts';
+import { createHookDoctor } from '../doctor/hook-doctor.ts';
+import type { BlockCap } from '../doctor/limit-checks.ts';
+import { openChatCompletionsModel } from '../doctor/models.ts';
 import { type AgentHooks, createHookSetup } from '../setup/agent-hooks.ts';
 import { checkSeconds, type HookEvent, stopEvents, stopSeconds, storedEvents } from '../setup/hook-events.ts';
 import { type Form, formatCommand, formatUrl, httpForms, isPosted, type Line } from '../setup/line.ts';
@@ -53,3 +59,44 @@ function listEvents(form: Form): HookEvent[] {
 
 const headersFor = ({ tokenEnv }: Line): object =>
   tokenEnv === undefined ? {} : { headers: { Authorization: `Bearer \${${tokenEnv}}` }, allowedEnvVars: [tokenEnv] };
+
+/** Runs a turn of Qwen Code with its own home folder. Seen with 0.24.4. */
+const own = {
+  security: { auth: { selectedType: 'openai' } },
+  privacy: { usageStatisticsEnabled: false },
+  general: { enableAutoUpdate: false },
+};
+
+export const dryTurn: DryTurn = {
+  openModel: openChatCompletionsModel,
+  async prepare({ home, settings, model }) {
+    const folder = join(home, '.qwen');
+    mkdirSync(folder);
+    const hooks = JSON.parse(settings) as object;
+    writeFileSync(join(folder, 'settings.json'), JSON.stringify({ ...own, ...hooks }));
+    return {
+      args: ['-p', 'Say hello.', '--output-format', 'json'],
+      env: { OPENAI_BASE_URL: `${model}/v1`, OPENAI_API_KEY: 'none', OPENAI_MODEL: 'fake' },
+    };
+  },
+};
+
+/** What the doctor checks for Qwen Code. */
+const configuredCap: BlockCap = {
+  /** The eighth is not obeyed. */
+  blocks: 7,
+  raise: '--block-cap N',
+  /** In the environment, in "env" of its settings, or as a setting of its own, in this order. */
+  configured(hooked, env) {
+    const setIn = (key: string) =>
+      hooked.map(({ text }) => new RegExp(`"${key}"\\s*:\\s*"?(\\d+)`).exec(text)?.[1]).find(Boolean);
+    const cap = Number(env[blockCap.name] || setIn(blockCap.name) || setIn('stopHookBlockingCap'));
+    return cap >= 1 ? Math.min(cap, capMax) - 1 : undefined;
+  },
+};
+
+export const doctor = createHookDoctor(hooks, {
+  // A batch of tools that is told to stop only gets an error, so nothing checks after one.
+  limits: { stopEvent: 'Stop', checkedEvent: null, timeoutUnitMs: 1_000, blockCap: configuredCap },
+  dryTurn,
+});

@@ -1,11 +1,16 @@
-/** The hooks of an agent that keeps them in JSON settings: which events, in which file, in which form. */
-import { type Change, planEdit } from './change.ts';
 import type { HookEvent } from './hook-events.ts';
-import { type HookSettings, putHooks, takeHooks, withBom } from './hook-settings.ts';
+import {
+  type HookSettings,
+  type OwnVariable,
+  putHooks,
+  putVariable,
+  takeHooks,
+  takeVariable,
+  withBom,
+} from './hook-settings.ts';
 import { type Form, isOurs, type Line } from './line.ts';
-import { type OwnVariable, putVariable, takeVariable } from './own-variable.ts';
 import { type Places, type Program, rootOf, type Scope } from './places.ts';
-import { openSettings } from './settings-file.ts';
+import { type Change, openSettings, planEdit } from './settings-file.ts';
 import type { PlanTools, SettableCap, SettingsSetup, Trust, Wish } from './setup.ts';
 
 export type AgentHooks = {

@@ -1,7 +1,7 @@
 /** The command line, or the URL, by which an agent's hook calls the service. */
 import { type HookAgent, notJudged } from '../../hook-command/agent.ts';
 import { builtScript } from '../../version.ts';
-import { shellWord } from '../shared/shell-word.ts';
+import { shellWord } from '../shared/text.ts';
 import { type HookEvent, marginSeconds } from './hook-events.ts';
 
 /** Programs by which a line of `sh` posts a call: the cheapest first. */

@@ -13,7 +13,9 @@ import {
 } from 'node:fs';
 import { dirname, isAbsolute, relative } from 'node:path';
 import { AppError } from '../../errors.ts';
+import { type DiffLine, diffLines } from '../../line-diff.ts';
 import { describeSystemError } from '../../system-error.ts';
+import { positionOf, SyntaxProblem } from './json-edit.ts';
 
 export type SettingsFile = {
   /** As the agent names it. */
@@ -129,4 +131,51 @@ function nearest(folder: string): string {
   return lstatSync(folder, { throwIfNoEntry: false }) === undefined && folder !== dirname(folder)
     ? nearest(dirname(folder))
     : folder;
+}
+
+// A change of one file, planned before anything is touched.
+
+/** `after` null: the file is removed, or not created. */
+export type Change = { readonly file: SettingsFile; readonly after: string | null };
+
+/** @throws AppError input.bad: where `edit` finds a SyntaxProblem */
+export function planEdit(file: SettingsFile, edit: (text: string | null) => string | null): Change {
+  try {
+    return { file, after: edit(file.text) };
+  } catch (error) {
+    if (!(error instanceof SyntaxProblem)) throw error;
+    const { line, column } = positionOf(file.text ?? '', error.offset);
+    throw new AppError('input.bad', `${file.path}:${line}:${column}: ${error.message}; nothing was changed`);
+  }
+}
+
+// The difference of two texts, for a person: changed lines with a little context.
+
+/** `…`: lines that are the same are left out. */
+type ShownLine = DiffLine | { readonly sign: '…'; readonly text: '' };
+
+const around = 2;
+
+export function diffTexts(before: string, after: string): ShownLine[] {
+  const [old, now] = [before, after].map((text) => (text === '' ? [] : text.replace(/\n$/, '').split('\n'))) as [
+    string[],
+    string[],
+  ];
+  let head = 0;
+  while (head < old.length && head < now.length && old[head] === now[head]) head += 1;
+  let tail = 0;
+  while (tail < old.length - head && tail < now.length - head && old.at(-1 - tail) === now.at(-1 - tail)) tail += 1;
+  const middle = diffLines(old.slice(head, old.length - tail), now.slice(head, now.length - tail));
+  const same = (lines: readonly string[]): DiffLine[] => lines.map((text) => ({ sign: ' ', text }));
+  return shorten([...same(old.slice(0, head)), ...middle, ...same(old.slice(old.length - tail))]);
+}
+
+function shorten(lines: readonly DiffLine[]): ShownLine[] {
+  const isNear = lines.map((_, index) =>
+    lines.slice(Math.max(0, index - around), index + around + 1).some(({ sign }) => sign !== ' '),
+  );
+  return lines.flatMap((line, index): ShownLine[] => {
+    if (isNear[index]) return [line];
+    return isNear[index - 1] && isNear.includes(true, index) ? [{ sign: '…', text: '' }] : [];
+  });
 }

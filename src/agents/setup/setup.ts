@@ -1,7 +1,8 @@
 /** How `stopgate init` connects an agent. */
-import type { Change } from './change.ts';
+
 import type { Form, Line } from './line.ts';
 import type { Places, Program, Scope } from './places.ts';
+import type { Change } from './settings-file.ts';
 
 export type Setup = SettingsSetup | LineSetup;
 

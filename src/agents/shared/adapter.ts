@@ -11,7 +11,7 @@ import { type BaseCall, draftRegistration, type EntryDraft, heartbeat } from './
 import type { ReadHook, Translation, WorkerEntry } from './hook-call.ts';
 import type { InputFields } from './permission-requests.ts';
 import type { PriorWorker } from './prior-worker.ts';
-import { toId } from './safe-id.ts';
+import { toId } from './text.ts';
 import type { UnsolicitedCheck } from './unsolicited-checks.ts';
 
 export type DraftEntries<Call> = (call: Call, prior: PriorWorker) => readonly EntryDraft[];

@@ -10,7 +10,7 @@ import {
 } from './block-text.ts';
 import { type BaseCall, draftToolStart, draftToolUse, type EntryDraft, toAttempt } from './entry-drafts.ts';
 import type { PriorWorker } from './prior-worker.ts';
-import { toId } from './safe-id.ts';
+import { toId } from './text.ts';
 import type { UnsolicitedCheck } from './unsolicited-checks.ts';
 
 /** The session, or the sub-agent within it. */

@@ -5,8 +5,7 @@ import { areDistinct, questionsIn, readAnswers, readQuestions } from '../../../m
 import type { Service } from '../../service/service.ts';
 import { startTimedSignal } from '../../timer.ts';
 import { nameCharsMax } from './entry-drafts.ts';
-import { fitQuestions, fittedQuestions } from './question-detail.ts';
-import { shownInput, shownText } from './secrets.ts';
+import { fitQuestions, fittedQuestions, shownInput, shownText } from './secrets.ts';
 import { firstChars } from './text.ts';
 
 /** Of what a tool is to do: enough for a person to judge it. The fold keeps no more. */

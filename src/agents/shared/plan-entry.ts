@@ -1,8 +1,7 @@
 /** An agent's plan as entries that fit the size limit: the whole list, or one step. */
 import { z } from 'zod';
 import { isDone, planStepsMax, type Step } from '../../../machines/policy/plan.ts';
-import { toId } from './safe-id.ts';
-import { firstChars } from './text.ts';
+import { firstChars, toId } from './text.ts';
 
 /** The rest of an entry of 64 KiB is left to its envelope. */
 const planBytesMax = 60 * 1024;

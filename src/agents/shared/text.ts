@@ -1,5 +1,8 @@
 /** Text between agents and the log: cut at whole code points, without what a terminal would interpret. */
+
+import { createHash } from 'node:crypto';
 import { stripVTControlCharacters } from 'node:util';
+import { isId } from '../../../machines/index.ts';
 
 /** The first `max` UTF-16 units at most. */
 export function firstChars(text: string, max: number): string {
@@ -35,4 +38,25 @@ export function plainText(text: string): string {
     .replaceAll(/\r\n?/g, '\n')
     .replaceAll(/[^\P{Cc}\n\t]/gu, '')
     .trim();
+}
+
+/** A word as `sh` reads it back. */
+export const shellWord = (word: string): string =>
+  /^[\w./:@=-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+
+/** Ids made of an agent's own names. */
+const keptMax = 100;
+
+/**
+ * `text` itself if it is an id. Otherwise its valid characters and a hash of the whole text, so that two names stay two
+ * ids no matter what was cut or replaced.
+ */
+export function toId(text: string): string {
+  if (isId(text)) return text;
+  const kept = text
+    .slice(0, keptMax)
+    .replaceAll(/[^A-Za-z0-9_-]+/g, '-')
+    .replace(/^[_-]+/, '');
+  const hash = createHash('sha256').update(text).digest('hex').slice(0, 16);
+  return `${kept === '' ? 'id' : kept}-${hash}`;
 }

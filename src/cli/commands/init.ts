@@ -1,11 +1,7 @@
 /** init: changes an agent's settings, so that it asks before it stops. */
 import { homedir } from 'node:os';
-import { describePlans } from '../../agents/doctor/plan-checks.ts';
-import { findPolicies, isUnknownPolicy } from '../../agents/doctor/policies.ts';
+import { describePlans, findPolicies, isUnknownPolicy } from '../../agents/doctor/worker-checks.ts';
 import { type Agent, agents } from '../../agents/index.ts';
-import type { Change } from '../../agents/setup/change.ts';
-import { diffTexts } from '../../agents/setup/diff.ts';
-import { findProgram } from '../../agents/setup/installed.ts';
 import {
   type Form,
   hookProgram,
@@ -15,8 +11,8 @@ import {
   posterOf,
   posters,
 } from '../../agents/setup/line.ts';
-import type { Places, Scope } from '../../agents/setup/places.ts';
-import { writeSettings } from '../../agents/setup/settings-file.ts';
+import { findProgram, type Places, type Scope } from '../../agents/setup/places.ts';
+import { type Change, diffTexts, writeSettings } from '../../agents/setup/settings-file.ts';
 import type { LineSetup, SettingsSetup, Setup } from '../../agents/setup/setup.ts';
 import { type Config, loadConfig } from '../../config/config.ts';
 import { tokenForHttp } from '../../config/own-address.ts';

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import type { Decision, WorkerView } from '../../../machines/index.ts';
 import { formatDuration } from '../../../machines/values/time.ts';
-import { findProgram } from '../../agents/setup/installed.ts';
+import { findProgram } from '../../agents/setup/places.ts';
 import { firstChars } from '../../agents/shared/text.ts';
 import { AppError, errorCodes } from '../../errors.ts';
 import type { Requester } from '../../nats/requester.ts';

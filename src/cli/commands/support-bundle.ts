@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { arch, cpus, platform, release, totalmem } from 'node:os';
 import { dirname, resolve } from 'node:path';
-import { askHttp } from '../../agents/doctor/ask-http.ts';
+import { askHttp } from '../../agents/doctor/session.ts';
 import { type Config, loadConfig } from '../../config/config.ts';
 import { tokenForHttp } from '../../config/own-address.ts';
 import { defaultCredentials } from '../../config/store.ts';

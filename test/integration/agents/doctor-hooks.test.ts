@@ -2,7 +2,7 @@
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { shellWord } from '../../../src/agents/shared/shell-word.ts';
+import { shellWord } from '../../../src/agents/shared/text.ts';
 import { codexAppServer } from '../../support/codex-app-server.ts';
 import { type Deployment, deploy } from '../../support/deployment.ts';
 import { holding, makePlace } from './doctor-place.ts';

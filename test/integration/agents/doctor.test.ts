@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { checkProgram } from '../../../src/agents/doctor/program-check.ts';
+import { checkProgram } from '../../../src/agents/doctor/hooked.ts';
 import { isTestedServer } from '../../../src/nats/cluster-version.ts';
 import { openConnection } from '../../../src/nats/connection.ts';
 import { type Deployment, deploy } from '../../support/deployment.ts';
