@@ -22,7 +22,7 @@ import {
   type SnapshotFrom,
 } from 'xstate';
 
-/** What differs between the snapshots of a machine: the rest of XState's would be 100 bytes for each actor. */
+/** The parts that differ between the snapshots of a machine; the rest of XState's would be 100 bytes for each actor. */
 export type Stepped<M extends AnyStateMachine> = Pick<SnapshotFrom<M>, 'value' | 'context'>;
 
 export type Stepper<M extends AnyStateMachine> = {
@@ -44,7 +44,7 @@ type Move = {
 };
 /** Candidates in order: the first whose guard passes is taken. */
 type Moves = readonly Move[];
-/** What one state value can do, and a snapshot that has it. */
+/** The transitions of one state value, and a snapshot that has it. */
 type Table = {
   readonly on: ReadonlyMap<string, Moves>;
   readonly always: Moves;
@@ -57,7 +57,9 @@ type Table = {
 const chainMax = 1_000;
 const none: Moves = Object.freeze([]);
 
-/** What guards and assignments are given; one a step, whose context moves on with each assignment. */
+/**
+ * The argument of guards and assignments. There is one for each step, and its context advances with each assignment.
+ */
 class At {
   context: object;
   readonly event: Event;

@@ -17,7 +17,7 @@ export const files = z
   })
   .meta({ type: 'array', items: { type: 'string', minLength: 1, maxLength: pathLengthMax }, maxItems: filesMax });
 
-/** What is wrong with a list of files; null if nothing is. */
+/** Says what is wrong with a list of files; null if nothing is. */
 export function filesFault(value: unknown): { path: number[]; message: string } | null {
   if (!Array.isArray(value)) return { path: [], message: 'is not a list of paths' };
   if (value.length > filesMax) return { path: [], message: `has more than ${filesMax} paths` };

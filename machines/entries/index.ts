@@ -57,7 +57,10 @@ import {
   workerRegistered,
   workerRetired,
 } from './worker.ts';
-/** By area, the part of a subject that decides who may publish it; `own…`: replicas and operators only. */
+/**
+ * The schemas by area, which is the part of a subject that decides who may publish it; `own…`: replicas and operators
+ * only.
+ */
 export const entrySchemas = {
   worker: {
     'worker.registered': workerRegistered,

@@ -34,7 +34,7 @@ export function isTooDeep(value: unknown, depth = 0): boolean {
   return false;
 }
 
-/** The same for the text of it, which is JSON: scanning the text is faster than walking what it parses to. */
+/** Answers the same question for a JSON text: scanning the text is faster than walking the parsed value. */
 export function isTextTooDeep(text: string, depthMax = jsonDepthMax): boolean {
   // A level takes two characters at least.
   if (text.length <= 2 * depthMax) return false;

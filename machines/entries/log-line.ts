@@ -96,7 +96,7 @@ export function payloadOf({ bytes, data }: LogLine, text: string): string | Uint
   return typeof data === 'string' ? data : (memberText(text, 'data') ?? '');
 }
 
-/** As a replica reads the stored payload: what it refuses is refused here, too. */
+/** Reads the payload as a replica reads it from the log, and refuses what a replica refuses. */
 function readLineEntry(line: LogLine, subject: string, text: string): Entry | Refusal | null {
   const address = readSubject(subject);
   if (address === null || 'code' in address) return address;

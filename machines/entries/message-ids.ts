@@ -47,7 +47,9 @@ export const checkStartedMessageId = (worker: string, attempt: string, number: n
 export const hookMessageId = (task: string, seq: number, number: number, hook: string): string =>
   `${task}:${seq}:hook:${number}:${hook}`;
 
-/** The same for every replica that takes over from the silent owner, so that only the first is stored. */
+/**
+ * Returns the same id for every replica that takes over from the silent owner, so that only the first entry is stored.
+ */
 export const acceptedMessageId = (worker: string, attempt: string, from: string | null): string =>
   `${worker}:${attempt}:accepted:${from ?? ''}`;
 
@@ -72,5 +74,8 @@ export const rulesMessageId = (version: number): string => `rules:${version}`;
 /** `delivery`: the notice's own name. */
 export const notifiedMessageId = (delivery: string): string => `${delivery}/notified`;
 
-/** The dead letter of the entry at `seq`. Its stream takes nothing but dead letters, which agents may not publish. */
+/**
+ * Returns the id of the dead letter of the entry at `seq`. Its stream takes nothing but dead letters, which agents may
+ * not publish.
+ */
 export const deadLetterMessageId = (seq: number): string => `dead:${seq}`;

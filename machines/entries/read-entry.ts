@@ -84,7 +84,7 @@ const isText = (value: unknown): value is string | undefined => value === undefi
 const isCount = (value: unknown, max = Number.MAX_SAFE_INTEGER): boolean =>
   value === undefined || (Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= max);
 
-/** In the schema's order. */
+/** Copies the fields that are given; they stay in the schema's order. */
 function withoutUndefined(fields: Given): object {
   const data: Record<string, unknown> = {};
   for (const key in fields) if (fields[key] !== undefined) data[key] = fields[key];
@@ -146,7 +146,7 @@ export function readEntry(subject: string, text: string, bytes: number): Entry |
   return readShape(address, parsed.value);
 }
 
-/** The same for fields that are parsed already. */
+/** Does the same with fields that are parsed already. */
 export function readFields(address: Address, fields: unknown): Entry | Refusal {
   if (isTooDeep(fields)) return refuse(address, 'BAD_SHAPE', tooDeepMessage);
   return readShape(address, fields);

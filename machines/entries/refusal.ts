@@ -2,15 +2,18 @@
 import type { z } from 'zod';
 import { describeIssue } from '../values/describe-issue.ts';
 
-/** In the order in which an entry is validated. */
+/** The codes stand in the order in which an entry is validated. */
 export const refusalCodes = ['TOO_LARGE', 'BAD_ID', 'UNKNOWN_TYPE', 'NOT_JSON', 'BAD_SHAPE'] as const;
 
-/** Why a payload is no entry; the body of a dead letter without its place in the log (protocol.md §9). */
+/**
+ * A refusal says why a payload is no entry. It is the body of a dead letter without its place in the log (protocol.md
+ * §9).
+ */
 export type Refusal = {
   readonly code: (typeof refusalCodes)[number];
   readonly message: string;
   readonly issues: readonly Issue[];
-  /** Where its dead letter goes: entity and id, `_` for what is missing or no id. */
+  /** The dead letter is published under this entity and id, `_` for what is missing or no id. */
   readonly entity: string;
   readonly id: string;
 };

@@ -32,7 +32,7 @@ function areasByEntity(includes: (area: Area) => boolean): ReadonlyMap<string, A
   return new Map(included.map((area) => [entities[area], area]));
 }
 
-/** What follows the fleet in the subjects of its log: those of entries, and of decisions. */
+/** The tokens that follow the fleet in the subjects of its log, for entries and decisions. */
 export const logHeads = [...areas.keys(), 'own', 'decision'];
 
 /** Whether the log of a fleet stores what is published there. Others are requests, which somebody may answer. */
@@ -67,10 +67,16 @@ export function readSubject(subject: string): Address | Refusal | null {
   return { area, fleet: withoutSubject(fleet), id: withoutSubject(id), type };
 }
 
-/** A part that was cut out keeps the whole text in memory, and an id is held for as long as its actor. What is parsed is a copy. */
+/**
+ * Copies an id. In V8 a slice keeps the whole subject in memory, and an id is held for as long as its actor; a parsed
+ * string is a copy.
+ */
 const withoutSubject = (id: string): string => JSON.parse(`"${id}"`) as string;
 
-/** What a subject of the log is about, valid or not: `worker`, `w1`, `tool.used`. A decision is about its worker. */
+/**
+ * Returns what a subject of the log is about, valid or not: `worker`, `w1`, `tool.used`. A decision is about its
+ * worker.
+ */
 export function topicOf(subject: string): { readonly entity: string; readonly id: string; readonly type: string } {
   const [, , ...tail] = subject.split('.');
   const [entity = '', id = '', ...type] = tail[0] === 'own' ? tail.slice(1) : tail;
@@ -86,7 +92,7 @@ export function subjectTailsAbout(entity: 'worker' | 'task', id: string): string
 const addresses = new Map<string, Address>();
 const addressesMax = 20_000;
 
-/** The same with a cache, since the same subjects come again and again. */
+/** Does the same with a cache, since the same subjects come again and again. */
 export function readSubjectOnce(subject: string): Address | Refusal | null {
   const known = addresses.get(subject);
   if (known !== undefined) return known;

@@ -58,7 +58,7 @@ export const stepUpdated = z.object({
 
 // `background.*`: work that continues without the agent; while any is outstanding, stops wait for it.
 
-/** What it is called by whoever runs it: not an id of ours. */
+/** The name that the program which runs the work gives it; it is not an id of ours. */
 const workName = textSchema(nameLengthMax).min(1);
 
 export const backgroundStarted = z.object({ id: workName, kind: z.string().optional() });
@@ -129,5 +129,5 @@ export const attemptSchema = z.object({
 });
 export type AttemptFields = z.infer<typeof attemptSchema>;
 
-/** `from`: the silent owner. Of two replicas that take over from it only the first entry counts. */
+/** `from` is the silent owner. If two replicas take over from it, only the first entry counts. */
 export const attemptAccepted = z.object({ attempt: idSchema, replica: idSchema, from: idSchema.optional() });

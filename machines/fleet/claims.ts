@@ -57,13 +57,15 @@ function claimFault(fleet: Fleet, context: WorkerContext, task: string): string 
 
 const planOf = (fleet: Fleet, task: string): Plan => fleet.tasks.get(task)?.snapshot.context.plan ?? noPlan;
 
-/** Why the steps of a task do not fit into its worker's plan, or null. Those that it has there already give way. */
+/**
+ * Says why the steps of a task do not fit into its worker's plan, or null. The task's earlier steps there are replaced.
+ */
 export function planFault({ plan }: WorkerContext, task: string, steps: Plan): string | null {
   const count = plan.length - stepsOf(plan, task).length + steps.length;
   return count <= planStepsMax ? null : `the plan would have ${count} steps; ${planStepsMax} is the most there may be`;
 }
 
-/** Of the tasks that one comes after, those that are not completed. */
+/** Returns the tasks of `after` that are not completed. */
 export const openAmong = (fleet: Fleet, after: readonly string[]): string[] =>
   after.filter((task) => fleet.tasks.get(task)?.snapshot.context.outcome !== 'completed');
 

@@ -30,7 +30,10 @@ export function advance(fleet: Fleet, toMs: number): void {
 
 const isDue = (deadlines: Deadlines, toMs: number): boolean => deadlines.dueMs() <= toMs;
 
-/** The next deadline that still holds, or null. Those that no longer hold are dropped, and equal ones become one. */
+/**
+ * Returns the next deadline that still holds, or null. Deadlines that no longer hold are dropped, and equal ones become
+ * one.
+ */
 export function nextDeadline(fleet: Fleet): Deadline | null {
   let moved: Deadline | null = null;
   for (;;) {
@@ -86,7 +89,7 @@ function refreshPresenceOf(fleet: Fleet, worker: string): void {
   armStaleDeadlines(fleet, worker);
 }
 
-/** What follows from a step: a task that became ready ends the held attempts of its queue. */
+/** Does what follows from a step: a task that became ready ends the held attempts of its queue. */
 export function settle(fleet: Fleet): void {
   for (const queue of fleet.arrivals) {
     fleet.arrivals.delete(queue);

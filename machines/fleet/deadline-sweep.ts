@@ -10,7 +10,7 @@ import type { Fleet } from './fleet.ts';
 /** So few are not worth a look. */
 const sweptFrom = 4_096;
 
-/** To be called at the end of a step. */
+/** Drops deadlines that no longer hold. Call it at the end of a step. */
 export function sweepDeadlines(fleet: Fleet): void {
   const { deadlines } = fleet;
   if (deadlines.size <= Math.max(sweptFrom, 2 * fleet.deadlinesKept)) return;
@@ -25,6 +25,6 @@ export function sweepDeadlines(fleet: Fleet): void {
   fleet.deadlinesKept = deadlines.size;
 }
 
-/** Of several with the same key one does what all do. */
+/** Deadlines with the same key do the same, so one of them is enough. */
 const keyOf = ({ kind, id, attempt }: Deadline): string =>
   kind === 'limit' && attempt !== '' ? `${kind} ${attempt}` : `${kind} ${id} ${attempt}`;

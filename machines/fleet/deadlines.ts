@@ -26,7 +26,7 @@ const ranks = {
   forgetTask: 7,
 } as const;
 
-/** By their rank. */
+/** The kinds in the order of their ranks. */
 export const deadlineKinds = Object.keys(ranks) as Deadline['kind'][];
 
 export type Deadlines = {
@@ -87,7 +87,7 @@ function deadlinesOf(heap: Heap): Deadlines {
   return deadlines;
 }
 
-/** Who a deadline is about. Most are about no attempt, and keep the id alone. */
+/** The subject of a deadline. Most are about no attempt, and keep the id alone. */
 type About = string | Pick<Deadline, 'id' | 'attempt'>;
 
 type Heap = {

@@ -1,4 +1,4 @@
-/** Who is escalated, and which replica notifies people of it. */
+/** Keeps track of who is escalated, and of the replica that notifies people. */
 import type { EscalatedEntity } from '../values/escalation.ts';
 import type { Fleet } from './fleet.ts';
 import { ownerFor } from './owner.ts';

@@ -1,4 +1,4 @@
-/** What a worker's machine learns about the fleet around it: policy, usage limits, queue, task. */
+/** Collects what a worker's machine learns about the fleet around it: policy, usage limits, queue, task. */
 import type { PolicyInForce, TaskFacts } from '../guards/attempt.ts';
 import { noPlan, type Plan, stepsOf } from '../policy/plan.ts';
 import { phaseOf } from '../task/records.ts';

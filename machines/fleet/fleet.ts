@@ -40,7 +40,7 @@ export type Fleet = {
   readonly held: Set<string>;
   /** Tasks with an iteration that waits for a remote hook. */
   readonly evaluating: Set<string>;
-  /** Who is escalated, by `<entity>/<id>`. */
+  /** The escalated workers and tasks, by `<entity>/<id>`. */
   readonly escalated: Map<string, Escalated>;
   readonly scopes: SnapshotMap<{ limit: { readonly untilMs: number | null } | null; readonly workers: Set<string> }>;
   readonly replicas: Map<string, number>;
@@ -54,7 +54,7 @@ export type Fleet = {
   /** How much is kept of workers and tasks, and the most that may be (`state-size.ts`). */
   stateSize: number;
   readonly stateSizeMax: number;
-  /** What was used on the last day, in UTC, on which anything was. */
+  /** The usage of the last day, in UTC, on which anything was used. */
   day: Period;
   policies: PolicySet;
   policySeq: number;

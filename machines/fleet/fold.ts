@@ -72,7 +72,7 @@ export function advanceClock(fleet: Fleet, toMs: number): readonly Outcome[] {
   return takeOutcomes(fleet);
 }
 
-/** To be called at the end of a step. Most entries only change the state: for them nothing is allocated. */
+/** Takes the outcomes at the end of a step. Most entries only change the state: for them nothing is allocated. */
 function takeOutcomes(fleet: Fleet): readonly Outcome[] {
   fleet.workers.packResting();
   sweepDeadlines(fleet);

@@ -12,7 +12,7 @@ import { sizeOfTask, sizeOfWorker } from './state-size.ts';
 
 export const newlyNamed = (nowMs: number): Forgettable => ({ namedMs: nowMs, stoppedMs: null, isForgetArmed: false });
 
-/** To be called after each step of its machine. */
+/** Notes whether an actor has stopped. Call it after each step of its machine. */
 export function noteStop(fleet: Fleet, record: Forgettable, isStopped: boolean): void {
   if (isStopped === (record.stoppedMs !== null)) return;
   record.stoppedMs = isStopped ? fleet.nowMs : null;
@@ -23,7 +23,7 @@ type Kind = Extract<Deadline['kind'], 'forgetWorker' | 'forgetTask'>;
 const recordOf = (fleet: Fleet, kind: Kind, id: string): WorkerRecord | TaskRecord | undefined =>
   kind === 'forgetWorker' ? fleet.workers.get(id) : fleet.tasks.get(id);
 
-/** To be called when an actor has stopped, or when what kept it may be gone. */
+/** Sets the deadline to forget an actor. Call it when the actor has stopped, or when what kept it may be gone. */
 export function armForget(fleet: Fleet, kind: Kind, id: string): void {
   const record = recordOf(fleet, kind, id);
   if (record === undefined || record.isForgetArmed) return;
@@ -33,7 +33,7 @@ export function armForget(fleet: Fleet, kind: Kind, id: string): void {
   fleet.forgetting.push({ atMs, kind, id, attempt: '' });
 }
 
-/** To be called when the configured time may have changed. */
+/** Sets all of these deadlines again. Call it when the configured time may have changed. */
 export function rearmForgetting(fleet: Fleet): void {
   for (;;) {
     const each = fleet.forgetting.pop();

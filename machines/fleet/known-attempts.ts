@@ -24,7 +24,7 @@ export function addAttempt(known: KnownAttempts | null, attempt: string): KnownA
   return known;
 }
 
-/** Its decision stands in the log. Without effect for an attempt that is not known. */
+/** Notes that the decision of an attempt is in the log. It has no effect for an unknown attempt. */
 export function noteDecisionSeq(known: KnownAttempts | null, attempt: string, seq: number): void {
   const index = indexOf(known, attempt);
   if (known !== null && index >= 0) known[index + 1] = seq;

@@ -20,7 +20,7 @@ export type Outcome =
   | { readonly kind: 'handedBack'; readonly task: string; readonly worker: string }
   /** An escalation began, was acknowledged, was notified, or ended. */
   | { readonly kind: 'escalation'; readonly entity: EscalatedEntity; readonly id: string }
-  /** Its input requests have changed: a new one, an answer, or one that was withdrawn. */
+  /** The worker's input requests have changed: a new one, an answer, or one that was withdrawn. */
   | { readonly kind: 'inputs'; readonly worker: string }
   /** An agent has reported what it used since its last report. */
   | { readonly kind: 'used'; readonly worker: string; readonly report: UsageReport }

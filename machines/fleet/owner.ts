@@ -5,8 +5,8 @@ import type { Fleet } from './fleet.ts';
 const none: ReadonlySet<string> = new Set();
 
 /**
- * Who acts for `key`: the preferred replica, if it is a member, else the member whose hash with the key is highest
- * (rendezvous hashing), so that all replicas name the same one. Null: there is no member.
+ * Returns the replica that acts for `key`: the preferred replica, if it is a member, else the member whose hash with
+ * the key is highest (rendezvous hashing), so that all replicas name the same one. Null: there is no member.
  * @param preferred the replica that took the request
  * @param gone members that are known to be dead
  */

@@ -30,7 +30,10 @@ export function policyInForce(fleet: Fleet, worker: PolicySubject): PolicyInForc
   return withNotes({ ...last, policy: { ...last.policy, checks } }, notes);
 }
 
-/** What decides which policy a worker gets: of one that has yet to register, what it will say of itself. */
+/**
+ * The fields that decide which policy a worker gets. For a worker that has yet to register, they are those of its
+ * registration.
+ */
 export type PolicySubject = Pick<WorkerContext, 'worker' | 'agent' | 'labels' | 'policy' | 'profile' | 'tasks'>;
 
 type Named = Omit<PolicyInForce, 'notes'>;

@@ -16,7 +16,10 @@ export function isLimited(fleet: Fleet, worker: WorkerContext, nowMs: number): b
   return holds(worker.limit) || worker.scopes.some((scope) => holds(fleet.scopes.get(scope)?.limit));
 }
 
-/** From when on the worker is stale, unless something of its own comes before. A tool that runs keeps it active. */
+/**
+ * Returns the time from which the worker is stale, unless it reports something before. A tool that runs keeps it
+ * active.
+ */
 export function staleFromMs({ snapshot, lastSeenMs }: WorkerRecord): number {
   let fromMs = lastSeenMs + staleAfterMs;
   for (const { untilMs } of snapshot.context.worker.calls) fromMs = Math.max(fromMs, untilMs + 1);

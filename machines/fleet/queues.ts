@@ -1,11 +1,11 @@
 /**
- * Queues: a queue is known while a known task names it, or its depth was among the last to be reported. What was named
- * once would be kept for ever otherwise.
+ * Queues: a queue is known while a known task names it, or its depth was among the last to be reported. Otherwise every
+ * name would be kept for ever.
  */
 import { reportedQueuesMax } from '../values/limits.ts';
 import { type Fleet, queueOf } from './fleet.ts';
 
-/** To be called when a task gets its queue, or leaves it for another: `from` until now, `to` from now on. */
+/** Moves a task to its queue, or to another one: `from` until now, `to` from now on. */
 export function changeQueue(fleet: Fleet, task: string, from: string | null, to: string | null): void {
   if (to !== null) queueOf(fleet, to).tasks += 1;
   if (from === null) return;
@@ -16,7 +16,9 @@ export function changeQueue(fleet: Fleet, task: string, from: string | null, to:
   fleet.watcher?.queue(from);
 }
 
-/** What waits in a queue that is kept elsewhere. The queue that was not reported for the longest time makes room. */
+/**
+ * Stores the depth of a queue that is kept elsewhere. The queue that was not reported for the longest time makes room.
+ */
 export function reportDepth(fleet: Fleet, queue: string, pending: number): void {
   queueOf(fleet, queue).reported = pending;
   fleet.reports.delete(queue);

@@ -1,4 +1,4 @@
-/** What a fleet stores about each worker and task in addition to the state of its machine. */
+/** Defines what a fleet stores about each worker and task in addition to the state of its machine. */
 import type { TaskSnapshot } from '../task/task.ts';
 import type { Presence, State } from '../values/states.ts';
 import type { WorkerSnapshot } from '../worker/worker.ts';
@@ -29,13 +29,13 @@ export type WorkerRecord = Forgettable & {
   known: KnownAttempts | null;
   /** The last transition that changed its state; null: none yet. */
   lastMove: StateMove | null;
-  /** Its presence before the last change; null: it has not changed. */
+  /** The presence before the last change; null: it has not changed. */
   presenceFrom: Presence | null;
   /** When its usage limit ended and left it stale at once; null: it is not stale, or by its silence alone. */
   limitEndedMs: number | null;
 };
 
-/** Of a worker that is new at `nowMs`. */
+/** Makes the record of a worker that is new at `nowMs`. */
 export const createRecord = (snapshot: WorkerSnapshot, nowMs: number): WorkerRecord => ({
   snapshot,
   lastSeenMs: nowMs,

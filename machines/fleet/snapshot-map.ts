@@ -9,7 +9,7 @@
 /** A value in its short form. */
 export class Packed {
   readonly text: string;
-  /** What it has in common with others; null: nothing. */
+  /** The object that it shares with others; null: none. */
   readonly shared: object | null;
   constructor(text: string, shared: object | null) {
     this.text = text;
@@ -33,10 +33,10 @@ export type Packing<Value> = {
 
 /** The content at the time of the capture. */
 export type Captured<Value> = {
-  /** In the map's order. */
+  /** The keys in the map's order. */
   readonly keys: readonly string[];
   read(key: string): Value | Packed;
-  /** To be called when nothing more is read. */
+  /** Releases the copies. Call it when nothing more is read. */
   release(): void;
 };
 
@@ -109,7 +109,7 @@ export class SnapshotMap<Value extends object> extends Map<string, Value> {
     this.#resting.add(key);
   }
 
-  /** Packs those that have rested the longest. To be called when nobody holds a value to change it. */
+  /** Packs the values that have rested the longest. Call it when nobody holds a value to change it. */
   packResting(): void {
     for (let count = 0; this.#resting.size > this.#restingMax && count < packedPerStep; count += 1) {
       const [key] = this.#resting as Iterable<string> as [string];
@@ -169,7 +169,7 @@ export class SnapshotMap<Value extends object> extends Map<string, Value> {
     return this.entries();
   }
 
-  /** What is not changed in place any more. */
+  /** Returns the value in a form that is not changed in place any more. */
   #aside(found: Value | Packed | Encoded<Value>): Value | Packed {
     if (found instanceof Packed) return found;
     return found instanceof Encoded ? found.decode() : this.#copyValue(found);

@@ -21,7 +21,7 @@ export function armStaleness(fleet: Fleet, record: WorkerRecord, beforeMs: numbe
 export const staleDueMs = (record: WorkerRecord, atMs: number): number | null =>
   record.staleArmed ? Math.max(atMs, staleFromMs(record)) : null;
 
-/** To be called when one of their conditions may have become true. */
+/** Sets the stale deadlines of a worker. Call it when one of their conditions may have become true. */
 export function armStaleDeadlines(fleet: Fleet, worker: string): void {
   const record = fleet.workers.get(worker);
   if (record === undefined) return;

@@ -16,11 +16,11 @@ import type { Fleet, TaskRecord, WorkerRecord } from './fleet.ts';
 
 /** A worker or task without texts: 800 bytes of heap, and after some decisions 2,300. */
 const actorSize = 1_024;
-/** What a usual decision keeps is within `actorSize`, so that a stop is judged in a full fleet, too. */
+/** The size of a usual decision, which `actorSize` includes already: so a stop is judged in a full fleet, too. */
 const decisionSizeFree = 1_024;
 /** An object of a list, with its header and pointers. */
 const perItem = 64;
-/** Of one attempt that is recognised: two numbers. */
+/** The size of one attempt that is recognised: two numbers. */
 export const knownAttemptSize = 16;
 /** At most, of the statistics of one hook: its names and its last reason. */
 const hookStatsSize = 1_024;
@@ -44,7 +44,7 @@ export function sizeOfWorker({ snapshot, known }: WorkerRecord): number {
 
 export const sizeOfTask = ({ snapshot }: TaskRecord): number => actorSize + growthOfTask(null, snapshot.context);
 
-/** By how much the second keeps more. */
+/** Returns how much more the second keeps than the first. */
 export function growthOfWorker(a: WorkerContext | null, b: WorkerContext): number {
   if (a === b) return 0;
   return (
@@ -111,7 +111,7 @@ function sizeOfDecision({ reason, nextPrompt, feedback, verdicts, tasks }: Decis
   return Math.max(0, size - decisionSizeFree);
 }
 
-/** Of any value that came as JSON; empty lists and objects are nothing. */
+/** Returns the size of a value that came as JSON; empty lists and objects count as nothing. */
 function sizeOf(value: unknown): number {
   if (typeof value === 'string') return value.length;
   if (typeof value !== 'object' || value === null) return 0;

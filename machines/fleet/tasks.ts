@@ -132,7 +132,7 @@ function carryEvaluations(fleet: Fleet, task: string, before: TaskContext, after
   else fleet.evaluating.delete(task);
 }
 
-/** What its hooks read beside the entry: the files and labels of the worker that holds it. */
+/** Returns what a task's hooks read beside the entry: the files and labels of the worker that holds it. */
 export function taskSurroundings(fleet: Fleet, task: string): TaskSurroundings {
   const holder = fleet.tasks.get(task)?.snapshot.context.worker ?? '';
   const worker = fleet.workers.get(holder)?.snapshot.context.worker;

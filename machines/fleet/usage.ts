@@ -1,6 +1,6 @@
 /**
- * What a fleet uses: `usage.reported` counts for its worker, for the task that the worker claimed last, and for the day of
- * the whole fleet (protocol.md §3). It is no activity: nobody becomes present by it, and no state changes.
+ * Counts what a fleet uses: `usage.reported` counts for its worker, for the task that the worker claimed last, and for
+ * the day of the whole fleet (protocol.md §3). It is no activity: nobody becomes present by it, and no state changes.
  */
 import type { OwnWorkerEntry, WorkerEntry } from '../entries/index.ts';
 import type { DayUsage } from '../policy/budget.ts';
@@ -11,7 +11,10 @@ import { eventOf, stepWorker } from './workers.ts';
 
 const dayMs = 86_400_000;
 
-/** Of the day in UTC in which `nowMs` is; nothing, if nobody has reported anything since it began. */
+/**
+ * Returns the usage of the day in UTC in which `nowMs` is; it is zero if nobody has reported anything since the day
+ * began.
+ */
 function dayOf({ day }: Fleet, nowMs: number): Period {
   const sinceMs = nowMs - (nowMs % dayMs);
   return day.sinceMs === sinceMs ? day : { ...unusedPeriod, sinceMs };
@@ -34,7 +37,7 @@ export function addUsage(fleet: Fleet, record: WorkerRecord, entry: Reported): v
   fleet.outcomes.push({ kind: 'used', worker: entry.id, report: entry.data });
 }
 
-/** A person resumes a worker whose budget was used up: the same budget counts from here once more. To be called before. */
+/** Grants the budget of a worker once more, before a person resumes it: the same budget counts from here. */
 export function grantBudget(
   fleet: Fleet,
   record: WorkerRecord,

@@ -72,7 +72,7 @@ export function moveWorker(
   armStaleDeadlines(fleet, after.worker);
 }
 
-/** What was done of a task that the worker let go of is kept with it, for the next worker. */
+/** Returns the steps of tasks that the worker let go of to these tasks, for the next worker. */
 function returnPlans(fleet: Fleet, before: WorkerContext, after: WorkerContext): void {
   for (const task of before.tasks) {
     if (after.tasks.includes(task)) continue;
@@ -81,7 +81,7 @@ function returnPlans(fleet: Fleet, before: WorkerContext, after: WorkerContext):
   }
 }
 
-/** To be called after each step of its machine. */
+/** Notes whether the worker has stopped. Call it after each step of its machine. */
 function noteWorkerStop(fleet: Fleet, record: WorkerRecord): void {
   const isStopped = record.snapshot.value.state === 'stopped';
   if (!isStopped && record.stoppedMs === null) return;

@@ -51,7 +51,7 @@ export type Attempt = {
   readonly verdicts: readonly Verdict[];
   readonly feedback: readonly Feedback[];
   readonly findings: Readonly<Findings>;
-  /** By `<task>:<key>`. */
+  /** The results by `<task>:<key>`. */
   readonly hookResults: HookResults;
   readonly pending: PendingCheck | null;
   /** How many checks have been pending so far. */
@@ -59,11 +59,11 @@ export type Attempt = {
   /** How long the attempt has waited for answers from outside: milliseconds of the log's time. */
   readonly waitedMs: { readonly checks: number; readonly hooks: number };
   readonly isHeld: boolean;
-  /** What the hooks of the held tasks gave, in the order of the claims. */
+  /** The results of the hooks of the held tasks, in the order of the claims. */
   readonly judgedTasks: readonly JudgedTask[];
 };
 
-/** What the guards see beside the worker and its attempt: the fleet around it, at `nowMs` of the log's time. */
+/** The facts that guards see beside the worker and its attempt: the fleet around it, at `nowMs` of the log's time. */
 export type Facts = {
   readonly nowMs: number;
   readonly limited: boolean;

@@ -1,4 +1,4 @@
-/** What checks and hooks share: the circumstances that conditions read, and how they wait for an answer. */
+/** Checks and hooks share this: the circumstances that conditions read, and how an answer is waited for. */
 import type { CheckResult } from '../policy/checks/check-result.ts';
 import type { Circumstances } from '../policy/condition.ts';
 import { createWork } from '../policy/work.ts';
@@ -39,11 +39,11 @@ export function pendingSince(
   };
 }
 
-/** Its time runs from here. */
+/** Starts the time of a pending check. */
 export const startPending = (pending: PendingCheck, atMs: number): PendingCheck =>
   pending.startedMs === null ? { ...pending, startedMs: atMs, deadlineMs: atMs + pending.timeoutMs } : pending;
 
-/** What its deadline means. */
+/** Returns the result of a check whose deadline has passed. */
 export function expiredResult({ name, startedMs }: PendingCheck, attempt: string): CheckResult {
   if (startedMs !== null) return { attempt, check: name, outcome: 'timeout' };
   const reason = `Check ${name} had no place on its runner within ${formatDuration(placeTimeoutMs)}`;

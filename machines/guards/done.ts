@@ -17,7 +17,7 @@ export const done: Guard = (scope) => {
   return decide(allow('continue', 'unjudged', reason), input, 'a check could not be judged');
 };
 
-/** What checks or hooks could not judge, and let pass: that is not a pass. */
+/** Returns what checks or hooks could not judge and let pass, which is not a pass. */
 function errorOf(scope: GuardScope): string | null {
   for (const name of ['checks', 'hooks'] as const) {
     const before = scope.attempt.verdicts.find((it) => it.guard === name);

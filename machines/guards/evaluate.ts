@@ -106,9 +106,9 @@ const errorVerdict = ({ detail, input }: GuardResult, attempt: Attempt, guard: G
   tookMs: waitedMs(attempt, guard),
 });
 
-/** Of each guard by its detail: nearly all stops find the same. */
+/** The verdicts of each guard by detail, since nearly all stops find the same. */
 const passVerdicts = new Map<GuardName, Map<string, Verdict>>(guardNames.map((guard) => [guard, new Map()]));
-/** Of one guard: details may name a queue or a count, and agents choose some of them. */
+/** The number of details kept of one guard: they may name a queue or a count, and agents choose some of them. */
 const passVerdictsMax = 100;
 const sharedDetailMax = 64;
 
@@ -123,7 +123,7 @@ function passVerdict({ detail, input }: GuardResult, guard: GuardName): Verdict 
   return made;
 }
 
-/** In the log's time: a replay says the same. */
+/** Returns how long a guard waited by the log's clock, so that a replay gives the same. */
 const waitedMs = ({ waitedMs: waited }: Attempt, guard: GuardName): number =>
   guard === 'checks' || guard === 'hooks' ? waited[guard] : 0;
 

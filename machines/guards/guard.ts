@@ -25,7 +25,7 @@ export type GuardResult = {
   readonly input: Record<string, unknown>;
   /** A check could not be judged. */
   readonly isError?: true;
-  /** What the attempt keeps of this result. */
+  /** The part of this result that the attempt keeps. */
   readonly kept?: Kept;
 } & (
   | { readonly kind: 'pass' }

@@ -3,7 +3,7 @@ import type { Feedback } from '../policy/checks/check-result.ts';
 import { feedbackLengthMax, reasonLengthMax } from '../values/limits.ts';
 import { cutMiddle } from '../values/text.ts';
 
-/** What remains, and what was found. */
+/** Writes the next prompt: what remains, and what was found. */
 export function promptFor(reason: string, feedback: readonly Feedback[]): string {
   const found = feedback.map(({ details }) => describe(details)).filter((text) => text !== '');
   const head = `Not done yet: ${cutMiddle(reason, reasonLengthMax)}. Finish what remains, then stop again.`;

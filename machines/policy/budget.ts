@@ -13,7 +13,7 @@ export type Budget = {
   readonly timeMs: number | null;
   readonly per: 'session' | 'prompt' | 'task';
 };
-/** Of all workers of a fleet together, on one day in UTC by the log's time. */
+/** The budget of all workers of a fleet together, for one day in UTC by the log's time. */
 export type DayBudget = { readonly tokens?: number | null; readonly usd?: number | null };
 
 const tokens = z.int().nonnegative().optional().describe('input, output and what is written to the cache');
@@ -56,9 +56,9 @@ export type BudgetLine = {
   readonly limit: number;
 };
 
-/** What a task has used, and since when its worker holds it. */
+/** The usage of a task, since its worker has held it. */
 export type TaskUsage = Period;
-/** What the fleet has used on this day, since a person granted its budget once more if one did. */
+/** The usage of the fleet on this day, or since a person granted its budget once more. */
 export type DayUsage = { readonly budget: DayBudget; readonly used: Pick<Used, 'tokens' | 'nanoUsd'> };
 
 /**

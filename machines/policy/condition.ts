@@ -18,7 +18,7 @@ export type Condition = z.infer<ConditionObject>;
 export const conditionSchema = (object: (shape: typeof conditionShape) => ConditionObject): ConditionObject =>
   object(conditionShape);
 
-/** What a condition reads. `iteration` 0: none was started. */
+/** The facts that a condition reads. `iteration` 0: none was started. */
 export type Circumstances = {
   readonly iteration: number;
   readonly phase: string | null;

@@ -10,7 +10,7 @@ import type { Work } from './work.ts';
 
 export const globSchema = textSchema(globLengthMax).min(1);
 
-/** What compiling a glob, or comparing both ends of a path, costs, in steps. */
+/** The cost of compiling a glob, or of comparing both ends of a path, in steps. */
 const globSteps = 1_000;
 const pathSteps = 4;
 
@@ -164,7 +164,7 @@ function skip(reached: Bits, some: Bits, others: Bits): void {
   }
 }
 
-/** Of neighbours that match the same as one of them alone, that one is kept. */
+/** Splits a glob into tokens. If neighbours match the same as one of them alone, only that one is kept. */
 function tokenize(glob: string): Token[] {
   const tokens: Token[] = [];
   for (let rest = normalize(glob); rest !== ''; ) {

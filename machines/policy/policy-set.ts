@@ -62,7 +62,7 @@ export type Assignment = {
 export type PolicySet = {
   readonly policies: ReadonlyMap<string, Policy>;
   readonly assign: readonly Assignment[];
-  /** Of all workers together; null: none. */
+  /** The budget of all workers together; null: none. */
   readonly budget: DayBudget | null;
   readonly releaseAfterMs: number | null;
   /** How long a stopped worker or task is remembered; null: for ever. */
@@ -71,7 +71,7 @@ export type PolicySet = {
 
 const schemas = { loose: createSchemas(looseObject), strict: createSchemas(strictObject) };
 
-/** What `policy.set` carries. */
+/** The payload of a `policy.set` entry. */
 export const policySetSchema: z.ZodType<PolicySet> = schemas.loose.policySet;
 /** The contents of `policies:` and `assign:` in a configuration. */
 export const strictPoliciesSchema = schemas.strict.policies;

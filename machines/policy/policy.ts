@@ -125,5 +125,5 @@ function normalizeStuckAfter(form: NonNullable<PolicyForm['stuckAfter']> | null)
   return typeof form === 'number' ? { times: form, mask: false } : { times: form.times, mask: form.mask ?? false };
 }
 
-/** In force if no policy was ever set, and for a set without a `default`. */
+/** This policy is in force if none was ever set, and for a set without a `default`. */
 export const builtInPolicy: Policy = normalizePolicy({});

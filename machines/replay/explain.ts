@@ -49,7 +49,7 @@ function whatHolds(decision: Decision): string[] {
   return isClean(decision) ? ['Nothing stands in its way.', ...whyClean(decision)] : [describeOutcome(decision)];
 }
 
-/** What it asked for then, and what has come of it. */
+/** Says what the decision asked for, and what has come of it. */
 function whatHeld(decision: Decision, now: Now): string[] {
   const missing = missingIn(decision);
   const then =

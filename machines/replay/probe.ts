@@ -24,12 +24,12 @@ export type Probe =
   | { readonly pending: PendingCheck; readonly worker: WorkerContext; readonly next: (result: CheckResult) => Probe };
 
 /**
- * What is asked. `stop`: the whole judgement. The others ask `checks` and `hooks` alone, whatever the worker's state,
- * counts, limits and queue are:
+ * The question that is asked. `stop`: the whole judgement. The others ask `checks` and `hooks` alone, whatever the
+ * worker's state, counts, limits and queue are:
  * - `work`: is the work complete, of the plan and the held tasks, after the end of the session of those it held then?
  * - `{ task }`: is this task complete, which the worker holds?
  * - `step`: may a step be marked as done (policy `steps: gate`)? The policy's checks, each `plan` among them taken as
- *   fulfilled, without the hooks of tasks.
+ * fulfilled, without the hooks of tasks.
  */
 export type ProbeScope = 'stop' | 'work' | 'step' | { readonly task: string };
 

@@ -37,9 +37,9 @@ export type ReplayLine = Decision | HookResult | OpenAttempt | OpenHookResult;
 export type Replay = {
   /** Folds one line; gives why it is bad, or null. Empty lines are passed over. */
   readonly fold: (line: string) => string | null;
-  /** The same for a message of a live log. */
+  /** Folds a message of a live log in the same way. */
   readonly foldMessage: (message: StoredText) => string | null;
-  /** What was decided since the last call, in the order in which attempts ended. */
+  /** Returns the decisions since the last call, in the order in which attempts ended. */
   readonly take: () => ReplayLine[];
   /** Why nothing is folded from some entry on, or null: a fleet needs rules that this release does not know. */
   readonly fault: () => string | null;
@@ -50,7 +50,7 @@ export type Replay = {
 };
 
 export type ReplayOptions = {
-  /** In force throughout, in place of the file's own `policy.set`. */
+  /** These policies are in force throughout, in place of the file's own `policy.set`. */
   readonly policies?: PolicySet;
   /** Lines later than this are left out. */
   readonly untilMs?: number;

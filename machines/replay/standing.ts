@@ -1,6 +1,6 @@
 /**
- * How a worker or a task stands: who waits for whom, and what would let it go. Derived from its view at this one place,
- * for the page, the command line, MCP and notices. What a person has settled since is not asked for again.
+ * Says how a worker or a task stands: who waits for whom, and what would let it go. It is derived from the view only
+ * here, for the page, the command line, MCP and notices. It does not ask for what a person has settled since.
  */
 import type { Decision } from '../guards/decision.ts';
 import { type Plan, remainingStepsMessage } from '../policy/plan.ts';
@@ -15,22 +15,22 @@ export type PersonKind = (typeof personKinds)[number];
 
 export type Wait = {
   readonly kind: PersonKind | 'check' | 'hold' | 'background' | 'limit' | 'work' | 'task' | 'claim' | 'worker';
-  /** Who has to act, or what has to come: `a person`, `check tests`, `worker w1`. */
+  /** The one that has to act, or what has to come: `a person`, `check tests`, `worker w1`. */
   readonly whom: string;
-  /** What for, in one line. */
+  /** The reason, in one line. */
   readonly text: string;
   /** Null: it is not known. */
   readonly since: string | null;
 };
 export type Standing = {
   readonly waits: readonly Wait[];
-  /** What would let it go, a line each. Empty: nothing is known to stand in its way. */
+  /** The things that would let it go, a line each. Empty: nothing is known to stand in its way. */
   readonly missing: readonly string[];
-  /** What else is to be said, in one sentence: where nothing is missing, what its last stop came to. */
+  /** A further sentence: if nothing is missing, it says how the last stop ended. */
   readonly note: string | null;
 };
 
-/** Of a `WorkerView`. */
+/** The part of a `WorkerView` that is read here. */
 type StandingWorker = Partner & {
   readonly presence: Presence;
   readonly ended: 'ended' | 'retired' | null;
@@ -50,7 +50,7 @@ type Partner = {
   readonly escalation: Escalation | null;
   readonly resolution: Resolution | null;
 };
-/** Of a `TaskView`. */
+/** The part of a `TaskView` that is read here. */
 type StandingTask = {
   readonly state: State;
   readonly worker: string | null;
@@ -67,7 +67,7 @@ export function standingOfWorker(view: StandingWorker): Standing {
   return { waits, missing, note: missing.length === 0 ? noteOf(view) : hasWorkedSince(view) ? workedSince : null };
 }
 
-/** What was missing at its last attempt may be done by now. */
+/** Holds if what was missing at the last attempt may be done by now. */
 const hasWorkedSince = (view: StandingWorker): boolean =>
   view.state === 'working' && view.inputs.length === 0 && missingOfWork(view).length > 0;
 const workedSince = 'That was so when it last tried to stop; it has worked since.';
@@ -85,7 +85,9 @@ export function standingOfTask(view: StandingTask, openAfter: readonly string[],
 
 export const isForPerson = ({ kind }: Pick<Wait, 'kind'>): boolean => (personKinds as readonly string[]).includes(kind);
 
-/** What stood in the way of a stop: one line for each check that failed, else the reason. Empty: it was allowed. */
+/**
+ * Returns what stood in the way of a stop: one line for each check that failed, else the reason. Empty: it was allowed.
+ */
 export function missingIn({
   decision,
   cause,
@@ -97,7 +99,7 @@ export function missingIn({
   return lines.length > 0 ? lines : [reason];
 }
 
-/** What checks and hooks found that did not pass, one line each. A stop may have been allowed all the same. */
+/** Returns what checks and hooks found that did not pass, one line each. A stop may have been allowed all the same. */
 export const failuresIn = ({ feedback }: Pick<Decision, 'feedback'>): string[] =>
   feedback
     .filter(({ outcome }) => outcome !== 'warn')
@@ -112,7 +114,7 @@ export function checksNotRun({ verdicts }: Pick<Decision, 'verdicts'>): string[]
   return Array.isArray(names) ? names.map(String) : [];
 }
 
-/** What a stop that was not blocked says of the work. */
+/** Says what a stop that was not blocked means for the work. */
 export function describeOutcome({ cause, reason, action, feedback }: Decision): string {
   if (action === 'escalate') return 'A person was asked.';
   const failures = failuresIn({ feedback }).map(withoutStop).join('; ');
@@ -141,7 +143,9 @@ const isEscalatedWith = (escalation: Pick<Escalation, 'since'>, partner: Partner
   // One that was resolved and is escalated again waits for something else.
   partner?.state === 'escalated' && (partner.escalation?.since ?? '') <= escalation.since;
 
-/** Of what an agent asks, whose input may be 4,000 characters: a list or a screen shows no more. */
+/**
+ * The length to which a request is cut, since its input may have 4,000 characters: a list or a screen shows no more.
+ */
 const textMax = 500;
 
 function waitsOfWorker({
@@ -194,17 +198,20 @@ const waitOfBlock = (decision: Decision): Wait => ({
   since: decision.at,
 });
 
-/** What an agent calls otherwise is of no use to a filter. */
+/** Returns the kind of a request, for filters; all but permissions and questions are `input`. */
 export const kindOf = ({ kind }: InputRequest): Exclude<PersonKind, 'escalation'> =>
   kind === 'permission' || kind === 'question' ? kind : 'input';
 
-/** What an agent asks, in one line that is not too long. */
+/** Returns what an agent asks, in one line that is not too long. */
 export const requestText = (input: InputRequest): string => cutMiddle(describeRequest(input), textMax);
 
 const missingFrom = ({ kind, text }: Wait): string =>
   kind === 'escalation' ? 'a person resumes it, or lets it stop' : `a person answers: ${text}`;
 
-/** An idle worker goes on with something else: its last block is over. Of its plan, what remains now is said. */
+/**
+ * Returns what is missing of the work. An idle worker goes on with something else, so its last block is over; only the
+ * rest of its plan counts.
+ */
 function missingOfWork({ state, lastDecision, plan }: StandingWorker): string[] {
   if (lastDecision === null || state === 'idle') return [];
   const remaining = remainingStepsMessage(plan);

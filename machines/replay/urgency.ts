@@ -1,4 +1,4 @@
-/** Whom a person looks at first: who waits for one, then what may come to that. In lists and on the terminal alike. */
+/** Ranks what a person looks at first: who waits for one, then what may come to that. Lists and the terminal use it. */
 
 import type { EscalatedEntity, Escalation } from '../values/escalation.ts';
 import type { InputRequest } from '../values/questions.ts';
@@ -27,7 +27,7 @@ type Seen = {
   readonly isAcknowledged: boolean;
   readonly asks: boolean;
   readonly holdsTask: boolean;
-  /** Of its last decision. */
+  /** The cause of the last decision. */
   readonly cause: string | null;
 };
 

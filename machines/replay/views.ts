@@ -1,4 +1,7 @@
-/** What `get`, `list`, `replay --at` and the inspector show of an actor (protocol.md §10), at a moment of the log's time. */
+/**
+ * Makes the views that `get`, `list`, `replay --at` and the inspector show of an actor (protocol.md §10), at a moment
+ * of the log's time.
+ */
 
 import type { RefusedEntry } from '../entries/refusal.ts';
 import { openAmong } from '../fleet/claims.ts';
@@ -26,7 +29,7 @@ import { type Standing, standingOfTask, standingOfWorker } from './standing.ts';
 /** A transition of the actor's machine, and when. */
 export type TransitionView = { from: State; to: State; event: string; at: string };
 
-/** What a check waits for, and when it is asked again. */
+/** The reason for which a check waits, and when it is asked again. */
 export type PendingView = { check: string; reason: string | null; askedAgainAt: string };
 
 export type WorkerView = {
@@ -47,8 +50,8 @@ export type WorkerView = {
   keepAlives: number;
   idle: Idle;
   /**
-   * What the policy wants of an agent: `stopWhenComplete`, `steps`, whether there are checks, and how long its requests
-   * for permission are held (`askMs` null: not at all).
+   * The wishes of the policy to an agent: `stopWhenComplete`, `steps`, whether there are checks, and how long its
+   * requests for permission are held (`askMs` null: not at all).
    */
   rules: { stopWhenComplete: boolean; steps: 'free' | 'gate'; checks: number; askMs: number | null };
   /** Since its registration, since its last prompt, and of the task that it claimed last (null: it holds none). */
@@ -64,7 +67,7 @@ export type WorkerView = {
   filesDropped: number;
   background: readonly string[];
   awaitsInput: boolean;
-  /** Its open input requests. */
+  /** The open input requests. */
   inputs: readonly InputRequest[];
   /** The last answer of an operator. */
   lastAnswer: InputAnswer | null;
@@ -90,7 +93,7 @@ export type WorkerView = {
   /** How an operator resolved the last escalation, until the next prompt or registration. */
   resolution: Resolution | null;
   refused: readonly RefusedEntry[];
-  /** Who waits for whom, and what would let it go. */
+  /** How the worker stands: who waits for whom, and what would let it go. */
   standing: Standing;
 };
 export type TaskView = {
@@ -120,7 +123,7 @@ export type TaskView = {
   /** While it is escalated. */
   escalation: TaskEscalation | null;
   refused: readonly RefusedEntry[];
-  /** Who waits for whom, and what would let it go. */
+  /** How the task stands: who waits for whom, and what would let it go. */
   standing: Standing;
 };
 export type Checkpoint = Omit<SavedCheckpoint, 'context'> & { readonly context: unknown };

@@ -33,7 +33,7 @@ export type WhatIfCounts = { attempts: number; differ: number; unknown: number }
 export type WhatIf = {
   /** Folds one line of a file; gives why it is bad, or null. */
   readonly fold: (line: string) => string | null;
-  /** The same for a message of a live log. */
+  /** Folds a message of a live log in the same way. */
   readonly foldMessage: (message: StoredText) => string | null;
   /** The differences found since the last call. */
   readonly take: () => Difference[];
@@ -43,11 +43,11 @@ export type WhatIf = {
 };
 
 export type WhatIfOptions = {
-  /** In force throughout the second fold. */
+  /** These policies are in force throughout the second fold. */
   readonly policies: PolicySet;
   /**
-   * When they come into force; default: with the first entry. What was before is as it was, so it is folded once, and
-   * may be left to `start`.
+   * The time at which they come into force; default: with the first entry. The log before is the same for both, so it
+   * is folded once, and may be left to `start`.
    */
   readonly sinceMs?: number;
   /** Only attempts of this worker are compared. */
@@ -132,7 +132,7 @@ type BothFolds = {
   readonly onPaired: (pair: Pair) => void;
 };
 
-/** A copy of the fleet under the other policies. Their `seq` is 0, since no entry of the log has set them. */
+/** Copies the fleet under the other policies. Their `seq` is 0, since no entry of the log has set them. */
 const withPolicies = (fleet: Fleet, policies: PolicySet): Fleet => ({
   ...copyFleet(fleet),
   ...{ policies, policySeq: 0, policyPinned: true },
@@ -188,7 +188,7 @@ function processBefore({ pairs, onPaired }: BothFolds, outcomes: readonly Outcom
   return decided;
 }
 
-/** The same for the other policies. `byClock`: a deadline ended the wait. */
+/** Processes the outcomes under the other policies. `byClock`: a deadline ended the wait. */
 function processAfter(both: BothFolds, outcomes: readonly Outcome[], byClock: boolean): void {
   const { pairs, onPaired } = both;
   for (const outcome of outcomes) {
@@ -265,7 +265,7 @@ const isWorthTheWait = (pair: Pair, check: PendingCheck): boolean =>
 
 const timeoutOf = ({ deadlineMs, sinceMs }: PendingCheck): number => deadlineMs - sinceMs;
 
-/** What is checked, whatever the policy calls it: an answer about other files is none. */
+/** Returns what is checked, whatever the policy calls it: an answer about other files does not count. */
 function questionOf(check: PendingCheck): string {
   if (check.by === 'hooks') return `hook ${check.key}`;
   const { name: _, base: __, when: ___, onError: ____, timeoutMs: _____, ...question } = check.check;

@@ -1,4 +1,4 @@
-/** What is known of a task: the context of its machine. */
+/** The context of a task's machine: everything that is known of the task. */
 
 import type { EventOf, OwnTaskEntry, TaskEntry, WorkerEntry } from '../entries/index.ts';
 import type { RefusedEntry } from '../entries/refusal.ts';
@@ -25,7 +25,7 @@ export type TaskContext = {
   /** How it reached `stopped`. */
   readonly outcome: 'completed' | 'cancelled' | null;
   readonly hooks: readonly Hook[];
-  /** Of hooks that are gone too, so that the end of a task can be explained. */
+  /** The statistics include hooks that are gone, so that the end of a task can be explained. */
   readonly hookStats: readonly HookStats[];
   readonly iteration: Iteration | null;
   readonly checkpoints: readonly SavedCheckpoint[];
@@ -66,21 +66,21 @@ export const createTaskContext = ({ fleet, task, queue = null }: TaskInput): Tas
 // The events of a task's machine: the entries of protocol.md §3 about a task, those of the worker that claims or
 // releases it, and what the fold adds where there is no entry.
 
-/** What the entry itself does not say. All of it may be left out. */
+/** The fleet around the task, which the entry itself does not say. All of it may be left out. */
 export type TaskSurroundings = {
-  /** Of a claim: who claims it. */
+  /** The worker that claims the task. */
   readonly worker?: string | undefined;
-  /** Of the worker that holds it: the files that it modified, and its labels. */
+  /** The files that the holding worker modified, and its labels. */
   readonly files?: readonly string[] | undefined;
   readonly labels?: Readonly<Record<string, string>> | undefined;
-  /** Of `iteration.validated`: the replica that calls its remote hooks. */
+  /** With `iteration.validated`: the replica that calls its remote hooks. */
   readonly owner?: string | null | undefined;
 };
 
 /** `seq` and `atMs`: the entry's place and time in the log. */
 export type Place = { readonly seq: number; readonly atMs: number; readonly facts?: TaskSurroundings | undefined };
 type HoldingEntry = Extract<WorkerEntry, { type: 'task.claimed' | 'task.completed' | 'task.failed' | 'task.released' }>;
-/** Of the worker that claimed it last. */
+/** An entry with usage of the worker that claimed the task last. */
 type UsingEntry = Extract<WorkerEntry, { type: 'usage.reported' | 'stop.attempted' }>;
 
 export type TaskEvent =
@@ -88,7 +88,7 @@ export type TaskEvent =
   | EventOf<OwnTaskEntry, Place>
   | EventOf<HoldingEntry, Place>
   | EventOf<UsingEntry, Place>
-  /** Its worker tries to stop; works again after a block. */
+  /** The task's worker tries to stop, or works again after a block. */
   | ({ readonly type: 'attempt.opened' | 'work.resumed' } & Place)
   /** `escalation`: the one that the decision makes, where the disposition is `escalated`. */
   | ({
@@ -98,11 +98,11 @@ export type TaskEvent =
     } & Place)
   /** Somebody resumed its worker, for which a budget of this task was used up. */
   | ({ readonly type: 'budget.granted' } & Place)
-  /** Its worker is stale, and the policy escalates that. */
+  /** The task's worker is stale, and the policy escalates that. */
   | ({ readonly type: 'stale.escalated'; readonly escalation: TaskEscalation } & Place)
-  /** Its worker has let go of it: its steps as the worker had them. */
+  /** The task's worker has let go of it; the steps come as the worker had them. */
   | ({ readonly type: 'steps.returned'; readonly steps: Plan } & Place)
-  /** Its hooks judged a stop. */
+  /** The task's hooks judged a stop. */
   | ({ readonly type: 'hooks.evaluated'; readonly runs: readonly HookRun[]; readonly attempt: string | null } & Place)
   | { readonly type: 'entry.refused'; readonly refused: RefusedEntry };
 

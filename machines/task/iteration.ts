@@ -21,7 +21,7 @@ export function advanceIteration({ iteration }: TaskContext): Partial<TaskContex
   return { iteration: { ...iteration, iteration: iteration.iteration + 1, failures, failed: false } };
 }
 
-/** Its last validation counts. */
+/** Judges an iteration by its last validation. */
 export const judgeIteration = (iteration: Iteration, fields: Evaluation['fields']): Iteration => ({
   ...iteration,
   failed: hasFailedRule(iteration, fields),

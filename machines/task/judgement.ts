@@ -53,7 +53,7 @@ export function expireHooks(context: TaskContext, event: On<'timer.fired'>): Tas
   return judgeAll(context, timedOut, event);
 }
 
-/** To be called when the hooks were changed: where the pending one is gone or disabled, its answer is not waited for. */
+/** Call this when the hooks have changed: the answer of a pending hook that is gone or disabled is not waited for. */
 export const reviewEvaluations = (context: TaskContext, event: Place): TaskContext =>
   judgeAll(context, context.evaluations, event);
 

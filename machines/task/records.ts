@@ -11,7 +11,7 @@ export type Evaluation = {
   readonly seq: number;
   /** The replica that calls the hook, if there is one. */
   readonly owner: string | null;
-  /** As it was: the loop may go on meanwhile. */
+  /** The iteration as it was; the loop may go on meanwhile. */
   readonly iteration: Iteration;
   readonly fields: Extract<TaskEntry, { type: 'iteration.validated' }>['data'];
   readonly results: HookResults;
@@ -89,7 +89,7 @@ export type SavedCheckpoint = {
   readonly at: string;
   readonly phase: string | null;
   readonly step: string | number | null;
-  /** What it was saved with. */
+  /** The agent's own context, as it was saved. */
   readonly context: JsonText;
 };
 

@@ -1,4 +1,7 @@
-/** What zod finds wrong, as a sentence that goes on from the name of the field: what is allowed, and what is there. */
+/**
+ * Describes what zod finds wrong, in words that continue after the name of the field: what is allowed, and what is
+ * there.
+ */
 import type { z } from 'zod';
 
 type Issue = z.core.$ZodIssue;
@@ -28,7 +31,7 @@ function at(value: unknown, path: readonly PropertyKey[]): unknown {
 /** How zod begins where a schema has no words of its own. */
 const ofZod = /^(Invalid|Too (small|big)|Unrecognized)/;
 
-/** Of one issue that is no union: what follows the name of its field. */
+/** Describes one issue that is no union, in words that follow the name of its field. */
 export function describeOne(issue: Issue, input: unknown): string {
   if (!ofZod.test(issue.message)) return issue.message;
   if (issue.code === 'unrecognized_keys')
@@ -40,13 +43,13 @@ export function describeOne(issue: Issue, input: unknown): string {
   return issue.code === 'invalid_value' ? `is missing: it must ${expected}` : 'is missing';
 }
 
-/** Of a union whose branches all fit by their type: what the first one says that has words of its own. */
+/** Describes a union whose branches all fit by type, with the first custom message among them. */
 const ownWords = (issue: Issue): string | null =>
   issue.code === 'invalid_union'
     ? (issue.errors.flat().find(({ message }) => !ofZod.test(message))?.message ?? null)
     : null;
 
-/** What follows "must"; null: there are no words for it. */
+/** Returns the words that follow "must"; null: there are none. */
 function expectedBy(issue: Issue): string | null {
   switch (issue.code) {
     case 'invalid_type':

@@ -26,7 +26,10 @@ function mix(bits: number): number {
 
 // A hash for rendezvous hashing: what many processes must agree on without asking each other. Not for secrets.
 
-/** FNV-1a, mixed once more, since short keys that differ at the end would else stay in order. From 0 to 2^32 - 1. */
+/**
+ * Hashes a text with FNV-1a, and mixes once more, because short keys that differ at the end would otherwise stay in
+ * order. The result is from 0 to 2^32 - 1.
+ */
 export function hashOf(text: string): number {
   let hash = 0x811c9dc5;
   for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
@@ -54,5 +57,5 @@ export function fromBase64(base64: string): Uint8Array | null {
 
 const decoder = new TextDecoder();
 
-/** As every payload is read: what is no UTF-8 becomes U+FFFD (protocol.md §2). */
+/** Decodes every payload: bytes that are not UTF-8 become U+FFFD (protocol.md §2). */
 export const decodeUtf8 = (bytes: Uint8Array): string => decoder.decode(bytes);

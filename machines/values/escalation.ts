@@ -8,7 +8,7 @@ export type Escalation = {
   readonly reason: string;
   /** The decision's cause; `failed`: the worker gave its task up; `stale`: nothing was heard of it. */
   readonly cause: Cause | 'failed' | 'stale';
-  /** Of cause `budget`: which one is used up, and is granted once more by whoever resumes. */
+  /** With cause `budget`: the budget that is used up, and that resuming grants once more. */
   readonly budget?: 'session' | 'prompt' | 'task' | 'day';
   readonly attempt: string | null;
   /** The worker whose attempt or task it was. */

@@ -2,7 +2,7 @@
 
 export const idLengthMax = 128;
 
-/** One subject token: a letter or digit, then up to 127 letters, digits, `_` or `-`. */
+/** An id is one subject token: a letter or digit, then up to 127 letters, digits, `_` or `-`. */
 export const idPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/;
 
 /** A step's: an id, or that of its task and its own with a slash between. */
@@ -21,6 +21,6 @@ export const attemptIdFault = (attempt: string | undefined): string | null =>
     ? `attempt ${attempt}: ids of this form are made for attempts without an id; choose another one, or leave it out`
     : null;
 
-/** What follows the text in a message. */
+/** Returns the words that follow the text in a message. */
 export const idFault =
   'is not an id: it must start with a letter or digit and contain only letters, digits, _ and - (128 at most)';

@@ -66,8 +66,8 @@ export const decisionBytesMax = 65_536;
 export const forgetMsDefault = 604_800_000;
 
 /**
- * All that a fleet keeps of its workers and tasks (`machines/fleet/state-size.ts`): 500,000 small workers, or 8,600 with
- * plans of 62 KB. By that count it is 0.6 GB of heap, twice as much where texts are not Latin, and Node's own limit is 2 GB
- * or more on a machine with 8 GB.
+ * The size of everything that a fleet keeps of its workers and tasks (`machines/fleet/state-size.ts`): 500,000 small
+ * workers, or 8,600 with plans of 62 KB. That is 0.6 GB of heap, twice as much if texts are not Latin, and Node's own
+ * limit is 2 GB or more on a machine with 8 GB.
  */
 export const stateSizeMax = 536_870_912;

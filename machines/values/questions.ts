@@ -24,7 +24,10 @@ export type InputAnswer = {
 export type Inputs = { readonly inputs: readonly InputRequest[]; readonly awaitsInput: boolean };
 export const noInputs: Inputs = Object.freeze({ inputs: Object.freeze([]), awaitsInput: false });
 
-/** What an agent asks of a person: questions with their choices, as they stand in the input of its tool, and the answers. */
+/**
+ * The questions that an agent asks a person, with their choices as they stand in the input of its tool, and the
+ * answers.
+ */
 export type Choice = { readonly label: string; readonly description: string };
 export type Question = { readonly question: string; readonly isMultiple: boolean; readonly choices: readonly Choice[] };
 

@@ -1,13 +1,11 @@
-/** The names of states. In a file without schemas, so that a page can load it alone. */
+/** The names of states. The file has no schemas, so that a page can load it alone. */
 
 export const workerStates = ['idle', 'working', 'validating', 'blocked', 'escalated', 'stopped'] as const;
 export type State = (typeof workerStates)[number];
 export const presences = ['active', 'stale', 'limited'] as const;
 export type Presence = (typeof presences)[number];
 
-/**
- * Why an attempt was decided as it was (protocol.md §5). In a file without schemas, so that a page can load it alone.
- */
+/** The causes of decisions (protocol.md §5). */
 
 export const causes = [
   'retired',

@@ -1,5 +1,5 @@
 /**
- * What agents use: tokens, money and turns, as sums that only grow (protocol.md §3). Money is kept in whole
+ * Counts what agents use: tokens, money and turns, as sums that only grow (protocol.md §3). Money is kept in whole
  * billionths of a dollar, so that a thousand reports of 0.1 are 100 exactly, on every replica.
  */
 
@@ -16,16 +16,16 @@ export type UsageReport = {
 /** `turns`: attempts to stop. */
 export type Used = { readonly tokens: number; readonly nanoUsd: number; readonly turns: number };
 
-/** What was used since `sinceMs`. `granted`: where it stood when a person granted its budget once more; null: never. */
+/** The usage since `sinceMs`. `granted`: the sums when a person granted its budget once more; null: never. */
 export type Period = Used & { readonly sinceMs: number; readonly granted: Grant | null };
 type Grant = Used & { readonly atMs: number };
 
-/** Of a worker: since its session and since its last prompt began. */
+/** The usage of a worker since its session began, and since its last prompt. */
 export type WorkerUsage = { readonly session: Period; readonly prompt: Period };
 
 export const unused: Used = Object.freeze({ tokens: 0, nanoUsd: 0, turns: 0 });
 
-/** Of a task that nobody has claimed yet. */
+/** The usage of a task that nobody has claimed yet. */
 export const unusedPeriod: Period = Object.freeze({ ...unused, sinceMs: 0, granted: null });
 
 export const beginPeriod = (sinceMs: number): Period => ({ tokens: 0, nanoUsd: 0, turns: 0, sinceMs, granted: null });
@@ -40,7 +40,7 @@ const nanosPerUsd = 1_000_000_000;
 /** Whoever may publish may report any number: sums stay where integers are exact, nine million dollars and more. */
 const capped = (sum: number): number => Math.min(sum, Number.MAX_SAFE_INTEGER);
 
-/** What is read from a cache costs a tenth and is no new work: it is no token of a budget. */
+/** Counts the tokens of a budget. Tokens read from a cache cost a tenth and are no new work, so they do not count. */
 export const tokensOf = ({ input = 0, output = 0, cacheWrite = 0 }: UsageReport): number =>
   capped(input + output + cacheWrite);
 
@@ -67,18 +67,18 @@ export const addToBoth = ({ session, prompt }: WorkerUsage, more: Used): WorkerU
   return { session: added, prompt: prompt === session ? added : addUse(prompt, more) };
 };
 
-/** Its budget counts from here once more. */
+/** Grants the budget once more: it counts from here. */
 export const grantPeriod = <Sum extends Used>(sum: Sum, atMs: number): Sum & { readonly granted: Grant } => ({
   ...sum,
   granted: { tokens: sum.tokens, nanoUsd: sum.nanoUsd, turns: sum.turns, atMs },
 });
 
-/** What counts towards a budget: since the period began, or since it was granted once more. */
+/** Returns what counts towards a budget: the usage since the period began, or since it was granted once more. */
 export const countedOf = ({ tokens, nanoUsd, turns, granted }: Used & Pick<Period, 'granted'>): Used =>
   granted === null
     ? { tokens, nanoUsd, turns }
     : { tokens: tokens - granted.tokens, nanoUsd: nanoUsd - granted.nanoUsd, turns: turns - granted.turns };
 
-/** As views show it. */
+/** The usage as views show it. */
 export type UsageView = { readonly tokens: number; readonly usd: number; readonly turns: number };
 export const viewUsage = ({ tokens, nanoUsd, turns }: Used): UsageView => ({ tokens, usd: usdOf(nanoUsd), turns });

@@ -1,4 +1,4 @@
-/** What entries change in a worker's context (protocol.md §3 and §4). */
+/** Changes a worker's context as each entry says (protocol.md §3 and §4). */
 
 import type { Attempt } from '../guards/attempt.ts';
 import type { Check, Findings } from '../policy/checks/check.ts';
@@ -39,9 +39,8 @@ function endCall(calls: readonly ToolCall[], { tool, call }: On<'tool.used'>['da
 // A task that is claimed while an attempt is open is judged by that attempt too (protocol.md §5).
 
 /**
- * The attempt with the checks that the task brings along, to be judged from `checks` on again. What was answered from
- * outside stays answered, and what is being asked goes on. A held attempt is as it was: its checks are behind it, and it
- * does not complete a task.
+ * Adds the checks of the task to the attempt, which is judged from `checks` on again. Answers from outside are kept,
+ * and pending checks go on. A held attempt does not change: its checks are behind it, and it does not complete a task.
  */
 function joinTask(attempt: Attempt, facts: Surroundings | undefined): Attempt {
   if (attempt.isHeld) return attempt;
@@ -61,7 +60,7 @@ function joinTask(attempt: Attempt, facts: Surroundings | undefined): Attempt {
 /** A check without its names: within another list it may have another one. */
 const contentOf = (check: Check): string => JSON.stringify(check, (key, value) => (key === 'name' ? undefined : value));
 
-/** Of the findings those that came from outside: the others look at the plan and the task, which have changed. */
+/** Keeps the findings that came from outside; the others depend on the plan and the task, which have changed. */
 const answersOf = (checks: readonly Check[], findings: Readonly<Findings>): Findings =>
   Object.assign({}, ...checks.map((check) => answerOf(check, findings)));
 

@@ -1,4 +1,4 @@
-/** What is known of a worker: the context of its machine. */
+/** The context of a worker's machine: everything that is known of the worker. */
 import type { RefusedEntry } from '../entries/refusal.ts';
 import type { Attempt, JudgedWorker } from '../guards/attempt.ts';
 import type { Decision } from '../guards/decision.ts';
@@ -19,7 +19,7 @@ export type WorkerContext = JudgedWorker & {
   /** Size of `files` in UTF-8, and how many older ones were dropped since the list was last emptied. */
   readonly filesBytes: number;
   readonly filesDropped: number;
-  /** Its own usage limit; null: none. `untilMs` null: until it is cleared. */
+  /** The worker's own usage limit; null: none. `untilMs` null: until it is cleared. */
   readonly limit: { readonly untilMs: number | null } | null;
   /** Every scope of a usage limit that it ever reported. */
   readonly scopes: readonly string[];
@@ -27,13 +27,13 @@ export type WorkerContext = JudgedWorker & {
   readonly attempt: Attempt | null;
   readonly lastDecision: Decision | null;
   readonly lastDisposition: TaskDisposition;
-  /** What the hooks of the held tasks gave in the last decision. */
+  /** The results of the held tasks' hooks in the last decision. */
   readonly lastJudgedTasks: Attempt['judgedTasks'];
   /** Tools that run, in the order in which they started. */
   readonly calls: readonly ToolCall[];
   /** The tasks that it held when its session ended, for `verify`; empty while it is in service. */
   readonly heldAtEnd: readonly string[];
-  /** Its open input requests: not empty while `awaitsInput`. */
+  /** The open input requests; not empty while `awaitsInput`. */
   readonly inputs: readonly InputRequest[];
   /** An operator's last answer to an input request. */
   readonly lastAnswer: InputAnswer | null;

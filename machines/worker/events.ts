@@ -12,29 +12,31 @@ import type { Escalation } from '../values/escalation.ts';
 import type { Presence } from '../values/states.ts';
 
 /**
- * What the entry itself does not say: the fleet around the worker at `atMs`. All of it may be left out: then the
+ * The fleet around the worker at `atMs`, which the entry itself does not say. All of it may be left out: then the
  * built-in policy holds, the queue is empty and a usage limit is the worker's own.
  */
 export type Surroundings = {
-  /** In the configuration's form, as under `policies:` in stopgate.yaml. */
+  /** The policy in the configuration's form, as under `policies:` in stopgate.yaml. */
   readonly policy?: object | undefined;
   readonly pendingTasks?: number | undefined;
   readonly limited?: boolean | undefined;
   /** The held tasks, in any order: what a task's machine has as its context fits. `task`: the only one. */
   readonly tasks?: readonly GivenTask[] | undefined;
   readonly task?: GivenTask | undefined;
-  /** What the fleet has used on this day, and its budget; null: it has none. */
+  /** The fleet's budget and its usage on this day; null: it has no budget. */
   readonly day?: DayUsage | null | undefined;
-  /** Of a claim, and of a task that is planned anew: the task's own plan. */
+  /** The task's own plan, with a claim or a new plan of the task. */
   readonly plan?: Plan | null | undefined;
   /** The fold's own: the policy as it was found, and the worker's queue. `tasks` are complete and in order then. */
   readonly inForce?: PolicyInForce | undefined;
   readonly queue?: string | undefined;
-  /** Of an attempt: the guard at which it begins. */
+  /** The guard at which an attempt begins. */
   readonly from?: GuardName | undefined;
 };
 
-/** What is known of a held task: its hooks, its iteration, the phase of its last checkpoint that named one, its usage. */
+/**
+ * The facts about a held task: its hooks, its iteration, the phase of its last checkpoint that named one, its usage.
+ */
 export type GivenTask = Pick<TaskFacts, 'task'> & Partial<TaskFacts>;
 
 /** `seq` and `atMs`: the entry's place and time in the log. */

@@ -78,13 +78,13 @@ const decides =
   ({ context }: At, { to }: { readonly to: Verdict }) =>
     leadsTo(guard, to, context.worker);
 
-/** In place of a block by `by`. */
+/** Holds if this guard decides instead of a block by `by`. */
 const decidesInsteadOf =
   (guard: FailureGuard) =>
   ({ context: { worker } }: At, { by, to }: { readonly by: WorkGuard; readonly to: Verdict }) =>
     leadsTo(by, 'blocked', worker) && leadsTo(guard, to, worker);
 
-/** The same id again, as long as it can be known here: the fleet knows more of them. */
+/** Holds for an attempt id that comes again, as far as the worker knows; the fleet knows more of them. */
 const isRepeat = ({ attempt, lastDecision }: WorkerContext, { data, seq }: On<'stop.attempted'>): boolean => {
   const id = data.attempt ?? `seq-${seq}`;
   return attempt?.attempt === id || (attempt === null && lastDecision?.attempt === id);

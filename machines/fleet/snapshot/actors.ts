@@ -1,4 +1,7 @@
-/** One worker or task of a snapshot. Of its context, only what differs from a new actor's context is written. */
+/**
+ * Writes and reads one worker or task of a snapshot. Only the parts of its context that differ from a new actor's are
+ * written.
+ */
 import type { Attempt, PolicyInForce } from '../../guards/attempt.ts';
 import type { Verdict } from '../../guards/decision.ts';
 import type { Policy } from '../../policy/policy.ts';
@@ -8,7 +11,7 @@ import { type DecisionTemplate, makeTemplate } from './decision-text.ts';
 import { isSame, type Json, type PackedJson, type Packer, type Unpacker } from './packing.ts';
 import { fromTuple, toTuple, type WorkerTuple } from './worker-text.ts';
 
-/** One that is at work. Those that have stopped are written as they are held (`packed-worker.ts`). */
+/** The line of a worker that is at work. Stopped workers are written as they are held (`packed-worker.ts`). */
 type WorkerLine = [tuple: WorkerTuple, template: PackedJson | null, attempt: PackedAttempt | null];
 type PackedAttempt = Omit<Attempt, 'verdicts' | 'inForce'> & {
   readonly verdicts: Json[];
@@ -36,7 +39,7 @@ export function decodeWorker(fleet: Fleet, id: string, text: string, unpacker: U
   );
 }
 
-/** As `encodeWorker`, of one that is packed already. */
+/** Does as `encodeWorker`, for a worker that is packed already. */
 export const joinLine = (tuple: string, template: DecisionTemplate, packer: Packer): string =>
   `[${tuple},${JSON.stringify(packTemplate(template, packer))},null]`;
 

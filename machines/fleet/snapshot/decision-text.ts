@@ -27,7 +27,7 @@ export function ownPartOf(decision: Decision, fromMs: number): OwnDecision {
   return [attempt, seq, time, held, retry.count, keepAlives.count, idle.ms, idle.remainingMs, pendingTasks];
 }
 
-/** In the order of a decision's fields, which is that of its JSON. */
+/** Joins the parts in the order of a decision's fields, which is that of its JSON. */
 export function joinDecision(worker: string, own: OwnDecision, template: DecisionTemplate, fromMs: number): Decision {
   const [attempt, seq, at, held, retryCount, keepAlivesCount, idleMs, remainingMs, pendingTasks] = own;
   // Field by field: with spreads V8 makes a dictionary of it, of 11 KB.
@@ -64,7 +64,7 @@ const templates = new Map<string, DecisionTemplate>();
 const templatesMax = 1_000;
 const texts = new WeakMap<DecisionTemplate, string>();
 
-/** By reason, the template of the last decision: nearly always the next one has the same. */
+/** The template of the last decision by reason: nearly always the next one has the same. */
 const lastByReason = new Map<string, DecisionTemplate>();
 
 /** The template of a decision: nearly always the same object for equal ones. */

@@ -8,7 +8,7 @@ export type Json = unknown;
 /** The number of an object's shape, then the values of its keys. */
 export type PackedJson = readonly [shape: number, ...values: Json[]];
 
-/** What the numbers in a worker's text mean. Each snapshot contains it, so that other releases can read it. */
+/** The meaning of the numbers in a worker's text. Each snapshot contains it, so that other releases can read it. */
 export type Legend = {
   readonly states: readonly string[];
   readonly presences: readonly string[];

@@ -17,7 +17,7 @@ export type Text = readonly [key: string, json: string, shared?: number | '-'];
 export type Line = { readonly key: string; readonly json: () => string; readonly shared: string | null };
 
 export type CapturedPart = {
-  /** To be iterated once, at any pace. */
+  /** Iterate it once, at any pace. */
   texts(packer: Packer): Iterable<Text>;
   release(): void;
 };
@@ -67,7 +67,7 @@ const names: Part<Set<string>> = {
   },
 };
 
-/** Its values are never changed in place. */
+/** Writes a map whose values are never changed in place. */
 const plainMap: Part<Map<string, unknown>> = {
   capture: (value) => list([...value], (it) => it),
   restore(value, { json }) {
@@ -76,7 +76,10 @@ const plainMap: Part<Map<string, unknown>> = {
   },
 };
 
-/** In the heap's own order, so that it comes back as it was. Flat, since it is read before anything can go on. */
+/**
+ * Writes the heap in its own order, so that it comes back as it was. The list is flat, since it is read before anything
+ * can go on.
+ */
 const deadlines: Part<Deadlines> = {
   capture(value) {
     const copied = value.copy();
@@ -125,7 +128,9 @@ function map<Value extends object>({ encode, decode }: Coding<Value>): Part<Snap
   };
 }
 
-/** Those that have stopped are written as they are held: nothing is encoded for them, and nothing decoded. */
+/**
+ * Writes the workers. Stopped workers are written as they are held: nothing is encoded for them, and nothing decoded.
+ */
 const workers: Part<Fleet['workers']> = {
   capture(value) {
     const { keys, read, release } = value.capture();

@@ -12,13 +12,13 @@ import { createPacker, createUnpacker } from './packing.ts';
 import { type CapturedPart, type Line, parts } from './parts.ts';
 import { workerLegend } from './worker-text.ts';
 
-/** Of the lines. Another format is not read. */
+/** The format of the lines. Another format is not read. */
 export const snapshotFormat = 5;
 
 export type FleetSnapshot = {
-  /** Each ends with a line feed. To be iterated once, at any pace. */
+  /** Each line ends with a line feed. Iterate them once, at any pace. */
   readonly lines: Iterable<string>;
-  /** To be called when no more lines are read. */
+  /** Call it when no more lines are read. */
   close(): void;
 };
 

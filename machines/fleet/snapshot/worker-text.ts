@@ -1,7 +1,7 @@
 /**
- * A worker without an open attempt as a short text: snapshots have it in this form, and the fold keeps stopped workers
- * in it. Times are relative to when the worker was last seen. Of its context, only what differs from a new one is
- * written, with a bit for each field.
+ * Writes a worker without an open attempt as a short text: snapshots have it in this form, and the fold keeps stopped
+ * workers in it. Times are relative to when the worker was last seen. Only the parts of its context that differ from a
+ * new one are written, with a bit for each field.
  */
 
 import type { Step } from '../../policy/plan.ts';
@@ -145,7 +145,7 @@ function toStep([title, status, step, task]: StepTuple): Step {
   return task === undefined ? { title, status, step } : { title, status, step, task };
 }
 
-/** Of the session, then of the prompt where it differs; each with where it stood when it was granted, if it was. */
+/** The usage of the session, then of the prompt if it differs; each has the sums at which it was granted, if it was. */
 type UsageTuple = readonly [session: PeriodTuple, prompt?: PeriodTuple];
 type PeriodTuple = readonly number[];
 

@@ -110,7 +110,10 @@ export type HooksOutcome =
   | { readonly kind: 'none'; readonly runs: readonly HookRun[] }
   | { readonly kind: 'pending'; readonly hookId: string; readonly key: string; readonly name: string };
 
-/** In registration order; the first complete or escalate ends it; if all continue, the last one's answer stands. */
+/**
+ * Evaluates hooks in registration order. The first complete or escalate ends it; if all continue, the last answer
+ * stands.
+ */
 export function evaluateHooks(hooks: readonly Hook[], facts: HookFacts, results: HookResults): HooksOutcome {
   const runs: HookRun[] = [];
   let last: Exclude<HooksOutcome, { kind: 'pending' }> = { kind: 'none', runs };
@@ -178,7 +181,7 @@ export function fitHookResult(result: HookResult): HookResult {
   return { ...cut, metadata: { ...known, cut: '…' } };
 }
 
-/** What hooks want saved with their task. */
+/** The fields that hooks want saved with their task. */
 type Saved = Partial<
   Record<'executionPhase' | 'executionStep' | 'agentContext' | 'phase' | 'step' | 'context', unknown>
 >;

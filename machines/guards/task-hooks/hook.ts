@@ -7,7 +7,7 @@ import type { PromiseName } from '../../policy/promise.ts';
 import { reasonLengthMax } from '../../values/limits.ts';
 import { cutMiddle, type JsonText } from '../../values/text.ts';
 
-/** Of the metadata of `form` only what its type reads is left; `metadata` is all of it, null: none. */
+/** A hook with its metadata: `form` keeps only the keys that its type reads; `metadata` has all of them, null: none. */
 export type Hook = {
   readonly hook: string;
   readonly enabled: boolean;
@@ -73,7 +73,7 @@ export type HookRun = {
   readonly tookMs: number;
 };
 
-/** What the hooks of one task gave in a stop. `checkpoint`: what they want saved with it; null: nothing. */
+/** The results of one task's hooks in a stop. `checkpoint`: what they want saved with it; null: nothing. */
 export type JudgedTask = {
   readonly task: string;
   readonly runs: readonly HookRun[];

@@ -37,7 +37,7 @@ export type Feedback = z.infer<typeof feedbackSchema>;
 /** One for all: a decision is held by each worker. */
 export const noDetails = Object.freeze({});
 
-/** What a check found, cut in the middle where its text is long (protocol.md §2). */
+/** Returns what a check found, with long texts cut in the middle (protocol.md §2). */
 export function cutDetails(details: unknown): unknown {
   const text = typeof details === 'string' ? details : JSON.stringify(details);
   return text !== undefined && isLonger(text, feedbackLengthMax) ? cutMiddle(text, feedbackLengthMax) : details;

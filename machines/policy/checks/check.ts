@@ -1,4 +1,7 @@
-/** What a check is: as a policy writes it, in its normal form, and what evaluating it gives. One file a kind beside. */
+/**
+ * Defines a check: as a policy writes it, in its normal form, and the result of evaluating it. Each kind has a file
+ * beside this one.
+ */
 import type { z } from 'zod';
 import type { Circumstances, Condition } from '../condition.ts';
 import type { ObjectMaker } from '../object-maker.ts';
@@ -12,7 +15,7 @@ export type OnError = 'allow' | 'block' | 'escalate';
 /** `warn`: a failure keeps nobody, and is told. */
 export type OnFail = 'block' | 'warn';
 
-/** As a policy writes it: exactly one of the kinds, and its settings. */
+/** A check as a policy writes it: exactly one of the kinds, and its settings. */
 export type CheckForm = {
   plan?: { required?: boolean | undefined } | null | undefined;
   rules?: string[] | undefined;
@@ -59,9 +62,8 @@ export type EffectfulCheck = CheckOf<'files' | 'git' | 'command' | 'remote'>;
 export type CheckFacts = Circumstances & { readonly plan: Plan; readonly validation: Validation };
 
 /**
- * What is known of a check. `error`: it could not be judged, and its `onError` lets that pass; `warn`: it did not pass,
- * and blocks nobody; `entered`: a group whose
- * `when` held, and which is evaluated each time.
+ * A finding is what is known of a check. `error`: it could not be judged, and its `onError` lets that pass; `warn`: it
+ * did not pass, and blocks nobody; `entered`: a group whose `when` held, and which is evaluated each time.
  */
 export type Finding =
   | { readonly kind: 'pass' }
@@ -82,9 +84,9 @@ export type GroupOutcome = Exclude<CheckOutcome, { kind: 'skip' | 'entered' | 'w
 /** One evaluation of a policy's checks. */
 export type CheckScope = {
   readonly facts: CheckFacts;
-  /** By name. What was answered once stays here; evaluation adds to it. */
+  /** The findings by name. An answer stays here; evaluation adds to it. */
   readonly findings: Findings;
-  /** Of the checks that did not pass, in order. */
+  /** The feedback of the checks that did not pass, in order. */
   readonly feedback: Feedback[];
   readonly evaluate: (check: Check, scope: CheckScope) => CheckOutcome;
 };
@@ -109,7 +111,7 @@ export function findingFor(check: CheckSettings, failure: string | null): Findin
   return soften(check, { kind: 'fail', message: failure, feedback });
 }
 
-/** Of a check that only warns, a failure is a warning. */
+/** Turns a failure into a warning if the check only warns. */
 export function soften({ name, onFail }: CheckSettings, finding: Finding): Finding {
   if (onFail === 'block' || finding.kind !== 'fail') return finding;
   const { message, feedback } = finding;

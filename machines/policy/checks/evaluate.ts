@@ -1,7 +1,7 @@
 /**
- * Does every check of the policy hold? (protocol.md §5 and §8; seed 000, Composite Validator; seed 002,
- * CompositeChecker.) Effectful checks are pending, one after the other, until an entry answers them. What was answered
- * once is kept in `findings` and not evaluated again.
+ * Evaluates the checks of a policy (protocol.md §5 and §8; seed 000, Composite Validator; seed 002,
+ * CompositeChecker). Effectful checks are pending, one after the other, until an entry answers them. A check that was
+ * answered is kept in `findings` and not evaluated again.
  */
 import { formatDuration } from '../../values/time.ts';
 import { holds } from '../condition.ts';
@@ -94,7 +94,7 @@ function evaluate(check: Check, scope: CheckScope): CheckOutcome {
   return collect(outcome, feedback);
 }
 
-/** A group that only warns speaks once, for all of its members. */
+/** Returns one warning for a group that only warns, not one for each member. */
 function warnOf(group: CheckOf<'all' | 'any'>, scope: CheckScope): CheckOutcome {
   const { evaluate: evaluateKind } = checkKinds[group.kind] as CheckKind<Kind>;
   const feedback: Feedback[] = [];

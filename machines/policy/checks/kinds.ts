@@ -20,7 +20,10 @@ const allCheck: CheckKind<'all'> = {
   evaluate: (check, scope) => evaluateAll(check.of, scope),
 };
 
-/** In order, up to the first that fails, escalates or is pending; the first error is reported only where none does. */
+/**
+ * Evaluates the checks in order, up to the first that fails, escalates or is pending. The first error is reported only
+ * if none does.
+ */
 export function evaluateAll(checks: readonly Check[], scope: CheckScope): GroupOutcome {
   let worst: GroupOutcome = { kind: 'pass' };
   for (const check of checks) {
@@ -63,7 +66,7 @@ function evaluateAny(checks: readonly Check[], scope: CheckScope): GroupOutcome 
   return error ?? { kind: 'pass' };
 }
 
-/** Of conditions of which one had to hold. */
+/** The message for conditions of which one had to hold. */
 export const noneHoldsMessage = (failures: readonly string[]): string => failures.join('; or ');
 
 /** `command: name`: a command of the runner's own configuration succeeds. */
@@ -126,7 +129,7 @@ const rulesCheck: CheckKind<'rules'> = {
   evaluate: (check, { facts }) => findingFor(check, failedRulesMessage(check.rules, facts.validation)),
 };
 
-/** In the policy's order; a rule that the attempt did not report has failed. */
+/** Names the failed rules in the policy's order; a rule that the attempt did not report has failed. */
 function failedRulesMessage(rules: readonly string[], validation: Validation): string | null {
   const passed = passedRules(validation);
   const failed = rules.filter((rule) => !passed.has(rule));

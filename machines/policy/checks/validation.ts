@@ -1,4 +1,4 @@
-/** What an attempt or an iteration reports of its rules. */
+/** The report of an attempt or an iteration about its rules. */
 import { z } from 'zod';
 import { ruleLengthMax, rulesMax } from '../../values/limits.ts';
 import { textSchema } from '../../values/schemas.ts';
