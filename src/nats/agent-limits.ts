@@ -11,22 +11,26 @@ const connectionLimits = {
   max_subscriptions: 256,
 };
 
-/** All agents of a server: each connection costs it a file descriptor, about 50 KB, and `max_pending` if it does not read. */
-export const agentsLimits = { ...connectionLimits, max_connections: 1_024 };
+/**
+ * All agents of a server: each connection costs it a file descriptor, about 50 KB, and `max_pending` if it does not read. 512
+ * are more than a hundred agents, each with a hook, a client and an MCP server.
+ */
+export const agentsLimits = { ...connectionLimits, max_connections: 512 };
 /** Connections of an agent that is one worker: its hook, client and MCP server, twice while they reconnect. */
 export const oneAgentLimits = { ...connectionLimits, max_connections: 32 };
 
-/** Of the whole server, for every connection alike: nats-server 2.9 has no such limits of a user or an account. */
+/** Of the whole server, for every connection alike: NATS has no such limits of a user or an account. */
 export const serverLimits = {
   /**
-   * What may wait for a connection that does not read: then it is closed. A reader of a log may have 32 MiB outstanding,
-   * which the server itself fixes, and one batch of entries beside it.
+   * What may wait for a connection that does not read: then it is closed. It is eight windows of a log reader
+   * (log-window.ts), and a few hundred of the largest requests that come while the service collects garbage. The stream backup
+   * of the nats tool has 8 MiB on its way, of which the sockets' buffers hold a part.
    */
-  max_pending: 36 * 1_024 * 1_024,
+  max_pending: 8 * 1_024 * 1_024,
   /** How long one write to a connection may take: then it is closed. Garbage collection of a full service takes less. */
   write_deadline: '5s',
   /** Agents (`max_connections` of their account), services, runners, operators. */
-  max_connections: 2_048,
+  max_connections: 1_024,
 };
 
 /** Their own streams are a convenience, and must leave the disk to the log. In bytes. */

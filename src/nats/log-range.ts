@@ -8,6 +8,7 @@ import type { Msg, NatsConnection } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
 import { newInbox } from './connection.ts';
 import { type LogMessage, readPlace, toLogMessage } from './log-reader.ts';
+import { addPullConsumer, createWindows, dropConsumer, windowBytesMax } from './log-window.ts';
 import { isStreamNotFound } from './stream-error.ts';
 
 export type LogRange = {
@@ -32,7 +33,7 @@ export async function openLogRange(
   const manager = await jetstreamManager(nc, { checkAPI: false });
   const { name, num_pending } = await addConsumer(manager, stream, fromSeq, subject);
   const count = Math.min(num_pending, Math.max(0, toSeq - fromSeq + 1));
-  return { count, batches: readBatches(nc, manager, { stream, name, count }) };
+  return { count, batches: readBatches(nc, { stream, name, count }) };
 }
 
 /**
@@ -51,7 +52,7 @@ export async function readNewest(
   const { state } = await manager.streams.info(stream).catch(refuse(stream));
   const countFrom = async (seq: number) => {
     const { name, num_pending } = await addConsumer(manager, stream, seq, subject);
-    dropConsumer(manager, stream, name);
+    dropConsumer(nc, stream, name);
     return num_pending;
   };
   const lastSeq = Math.min(state.last_seq, (before ?? Number.POSITIVE_INFINITY) - 1);
@@ -95,25 +96,8 @@ async function startOfNewest(
   return from;
 }
 
-function addConsumer(manager: JetStreamManager, stream: string, fromSeq: number, subject: string | undefined) {
-  const filter = subject === undefined ? {} : { filter_subject: subject };
-  return manager.consumers
-    .add(stream, {
-      ...filter,
-      deliver_policy: 'by_start_sequence',
-      opt_start_seq: fromSeq,
-      ack_policy: 'none',
-      max_deliver: 1,
-      inactive_threshold: 30_000 * 1_000_000,
-      mem_storage: true,
-      num_replicas: 1,
-    })
-    .catch(refuse(stream));
-}
-
-/** The server drops it by itself too, a while later. */
-const dropConsumer = (manager: JetStreamManager, stream: string, name: string): void =>
-  void manager.consumers.delete(stream, name).catch(() => undefined);
+const addConsumer = (manager: JetStreamManager, stream: string, fromSeq: number, subject: string | undefined) =>
+  addPullConsumer(manager, stream, fromSeq, subject).catch(refuse(stream));
 
 const refuse = (stream: string) => (cause: unknown) => {
   if (isStreamNotFound(cause)) {
@@ -130,10 +114,9 @@ type Reading = { readonly stream: string; readonly name: string; readonly count:
 
 async function* readBatches(
   nc: NatsConnection,
-  manager: JetStreamManager,
   { stream, name, count }: Reading,
 ): AsyncGenerator<readonly LogMessage[]> {
-  const source = openBatches(nc, `$JS.API.CONSUMER.MSG.NEXT.${stream}.${name}`);
+  const source = openBatches(nc, stream, name);
   try {
     for (let read = 0; read < count; ) {
       const batch = await source.next(Math.min(batchMax, count - read));
@@ -142,46 +125,52 @@ async function* readBatches(
     }
   } finally {
     source.close();
-    if (!nc.isClosed()) dropConsumer(manager, stream, name);
+    dropConsumer(nc, stream, name);
   }
 }
 
 /** Requests batches, one at a time, and checks that nothing is missing and nothing comes twice. */
-function openBatches(nc: NatsConnection, request: string) {
+function openBatches(nc: NatsConnection, stream: string, consumer: string) {
+  const inbox = newInbox(nc);
+  const windows = createWindows(nc, stream, consumer, inbox);
   let delivered = 0;
   let lastSeq = 0;
   let batch: LogMessage[] = [];
-  let wanted = 0;
   let resolve: (batch: LogMessage[]) => void = () => {};
   let reject: (error: AppError) => void = () => {};
   const fail = (why: string, cause?: unknown) =>
     reject(new AppError('log.unavailable', `the log could not be read to its end: ${why}`, { cause }));
+  const onStatus = (message: Msg) => {
+    const status = windows.read(message);
+    if (status === 'full') resolve(batch);
+    else if (status === 'gone')
+      fail(message.headers?.description || 'the server sent something that is not a message of the log');
+  };
   const onMessage = (message: Msg) => {
     const place = readPlace(message.reply ?? '');
-    if (place === null)
-      return fail(message.headers?.description || 'the server sent something that is not a message of the log');
+    if (place === null) return onStatus(message);
     if (place.delivered !== delivered + 1) return fail('a message was lost on the way');
     // It took the place of another: what was counted as the whole range would lack its end.
     if (place.seq <= lastSeq) return fail(`entry ${place.seq} came after entry ${lastSeq}`);
     delivered = place.delivered;
     lastSeq = place.seq;
     batch.push(toLogMessage(message, place.seq, place.atMs));
-    if (batch.length === wanted) resolve(batch);
+    if (windows.onEntry(message)) resolve(batch);
   };
-  const inbox = newInbox(nc);
-  const subscription = nc.subscribe(inbox, {
+  const subscription = nc.subscribe(`${inbox}.*`, {
     callback: (error, message) => (error === null ? onMessage(message) : fail(error.message, error)),
   });
   void nc.closed().then(() => fail('the connection to NATS was lost'));
   return {
+    /** Fewer than `count` where they would be more bytes than a window. */
     async next(count: number): Promise<LogMessage[]> {
       if (nc.isClosed()) throw new AppError('service.unreachable', 'the connection to NATS was lost');
-      [batch, wanted] = [[], count];
+      batch = [];
       const late = setTimeout(() => fail(`nothing came for ${silenceMs} ms`), silenceMs);
       const whole = new Promise<LogMessage[]>((done, failed) => {
         [resolve, reject] = [done, failed];
       });
-      nc.publish(request, JSON.stringify({ batch: count, expires: silenceMs * 1_000_000 }), { reply: inbox });
+      windows.open({ count, bytes: windowBytesMax });
       return whole.finally(() => clearTimeout(late));
     },
     close() {

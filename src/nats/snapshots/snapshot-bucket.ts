@@ -3,14 +3,14 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
-import { type ObjectResult, type ObjectStore, Objm } from '@nats-io/obj';
+import { type ObjectStore, Objm } from '@nats-io/obj';
 import { z } from 'zod';
 import { snapshotFormat } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
-import { inTime } from '../in-time.ts';
 import type { LogPosition } from '../log-position.ts';
+import { openLogRange } from '../log-range.ts';
 import { isStreamNotFound } from '../stream-error.ts';
-import { readSnapshotFile, type SnapshotFile, type SnapshotHead } from './snapshot-file.ts';
+import { readSnapshotFile, type SnapshotFile, type SnapshotHead, snapshotBytesMax } from './snapshot-file.ts';
 
 /** `bytes`: as it is stored, compressed. `format` null: the release that wrote it did not say. */
 export type SnapshotInfo = SnapshotHead & {
@@ -47,16 +47,13 @@ export type BucketOptions = {
   readonly description: string;
   /** Chunks without an object are removed after it. Default: a minute. */
   readonly silentMs?: number | undefined;
-  /** A chunk is waited for so long. Default: 10 s. */
-  readonly chunkMs?: number | undefined;
 };
 
 /** A put waits 5 s for each of its chunks, so one that has been silent for so long was cut off. */
 const cutOffAfterMs = 60_000;
-const chunkTimeoutMs = 10_000;
 
 export function createSnapshotBucket(nc: NatsConnection, options: BucketOptions): SnapshotBucket {
-  const { fleet, bucket, description, silentMs = cutOffAfterMs, chunkMs = chunkTimeoutMs } = options;
+  const { fleet, bucket, description, silentMs = cutOffAfterMs } = options;
   const objects = new Objm(jetstream(nc));
   const stream = `OBJ_${bucket}`;
   const openManager = () => jetstreamManager(nc, { checkAPI: false });
@@ -73,10 +70,9 @@ export function createSnapshotBucket(nc: NatsConnection, options: BucketOptions)
   };
   async function* bytesOf(name: string) {
     const opened = await open();
-    const found = (await opened?.store.get(name)) ?? null;
-    if (opened === null || found === null) throw new NotWhole('it is gone');
-    found.error.catch(() => {}); // what is read ends with it, too
-    yield* chunksOf(opened, found, chunkMs);
+    const found = opened === null ? null : await infoAt(opened, `${metaPrefix(bucket)}${encodeName(name)}`);
+    if (opened === null || found === null || found.deleted) throw new NotWhole('it is gone');
+    yield* chunksOf(nc, opened, found);
   }
   return {
     async list(onBad) {
@@ -102,7 +98,7 @@ export function createSnapshotBucket(nc: NatsConnection, options: BucketOptions)
       const opened = await open();
       await opened?.store.delete(name);
       // The store itself leaves a note of each object that was deleted, for ever.
-      const filter = `$O.${bucket}.M.${Buffer.from(name).toString('base64')}`;
+      const filter = `${metaPrefix(bucket)}${encodeName(name)}`;
       await opened?.manager.streams.purge(stream, { filter });
     },
     async removeCutOff() {
@@ -116,31 +112,38 @@ type Opened = { readonly manager: JetStreamManager; readonly store: ObjectStore;
 
 class NotWhole extends Error {}
 
-/** The library waits without end for a chunk that is gone, as one of an object that was removed meanwhile is. */
+/**
+ * Reads its chunks itself. The library has a push consumer for that, which may have 32 MiB on its way and stays for five
+ * minutes, and it waits without end for a chunk that is gone.
+ */
 async function* chunksOf(
+  nc: NatsConnection,
   { manager, bucket }: Opened,
-  { info, data }: ObjectResult,
-  chunkMs: number,
+  { nuid, chunks }: StoredInfo,
 ): AsyncGenerator<Uint8Array> {
-  const reader = data.getReader();
-  let count = 0;
-  try {
-    for (;;) {
-      const { done, value } = await inTime(reader.read(), chunkMs);
-      if (done) return;
-      count += 1;
-      yield value;
-    }
-  } catch (error) {
-    // All of it has come, and is something else.
-    if (count === info.chunks) throw new NotWhole((error as Error).message, { cause: error });
-    const subject = `$O.${bucket}.C.${info.nuid}`;
-    const { state } = await manager.streams.info(`OBJ_${bucket}`, { subjects_filter: subject });
-    throw (state.subjects?.[subject] ?? 0) < info.chunks ? new NotWhole('a part of it is gone') : error;
-  } finally {
-    void reader.cancel().catch(() => {});
+  const stream = `OBJ_${bucket}`;
+  const subject = `${chunkPrefix(bucket)}${nuid}`;
+  const range = await openLogRange(nc, stream, { subject });
+  if (range.count !== chunks) {
+    // The node of the consumer may lag: the leader of the stream says what there is.
+    const { state } = await manager.streams.info(stream, { subjects_filter: subject });
+    if (state.subjects?.[subject] !== chunks) throw new NotWhole('a part of it is gone');
+    throw new AppError('log.unavailable', `a node of NATS lags, and does not have all of ${stream}`);
   }
+  let bytes = 0;
+  for await (const batch of range.batches)
+    for (const { data } of batch) {
+      bytes += data.length;
+      if (bytes > snapshotBytesMax) throw new NotWhole(`it has more than ${snapshotBytesMax} bytes`);
+      yield data;
+    }
 }
+
+const metaPrefix = (bucket: string): string => `$O.${bucket}.M.`;
+const chunkPrefix = (bucket: string): string => `$O.${bucket}.C.`;
+/** As the library does, with its padding. */
+const encodeName = (name: string): string =>
+  Buffer.from(name).toString('base64').replaceAll('+', '-').replaceAll('/', '_');
 
 /** Digits only. */
 const nameOf = ({ seq }: LogPosition): string => String(seq).padStart(16, '0');
@@ -148,8 +151,10 @@ const nameOf = ({ seq }: LogPosition): string => String(seq).padStart(16, '0');
 /** Of an object, as the library stores it. */
 const infoSchema = z.object({
   name: z.string(),
-  nuid: z.string(),
+  /** A token of a subject: with a wildcard it would name the chunks of all. */
+  nuid: z.string().regex(/^[\w-]{1,64}$/),
   size: z.int().min(0),
+  chunks: z.int().min(0),
   deleted: z.boolean().optional(),
   metadata: z.record(z.string(), z.string()).optional(),
 });
@@ -175,19 +180,30 @@ async function listIn(opened: Opened, fleet: string, onBad: OnBad = () => {}): P
  * As the server has stored them: a new log counts from 1 again, and each writer has a clock of its own. The
  * stream's leader says which there are: the library's list comes from any node, which may lag and know of none.
  */
-async function newestFirst({ manager, bucket }: Opened, onBad: OnBad = () => {}): Promise<readonly StoredInfo[]> {
+async function newestFirst(opened: Opened, onBad: OnBad = () => {}): Promise<readonly StoredInfo[]> {
+  const { bucket, manager } = opened;
   const stream = `OBJ_${bucket}`;
-  const prefix = `$O.${bucket}.M.`;
-  const { state } = await manager.streams.info(stream, { subjects_filter: `${prefix}*` });
+  const { state } = await manager.streams.info(stream, { subjects_filter: `${metaPrefix(bucket)}*` });
   const found = Object.keys(state.subjects ?? {}).map(async (subject) => {
-    const name = Buffer.from(subject.slice(prefix.length), 'base64').toString();
-    const message = await manager.streams.getMessage(stream, { last_by_subj: subject });
-    if (message === null) return [];
-    const info = parse(infoSchema, message.string());
-    if (info?.name !== name) onBad(name);
-    return info?.name !== name || info.deleted ? [] : [{ ...info, revision: message.seq }];
+    const info = await infoAt(opened, subject, onBad);
+    return info === null || info.deleted ? [] : [info];
   });
   return (await Promise.all(found)).flat().sort((a, b) => b.revision - a.revision);
+}
+
+/** Null: there is none, or it is not what the library stores. */
+async function infoAt(
+  { manager, bucket }: Opened,
+  subject: string,
+  onBad: OnBad = () => {},
+): Promise<StoredInfo | null> {
+  const message = await manager.streams.getMessage(`OBJ_${bucket}`, { last_by_subj: subject });
+  if (message === null) return null;
+  const name = Buffer.from(subject.slice(metaPrefix(bucket).length), 'base64').toString();
+  const info = parse(infoSchema, message.string());
+  if (info?.name === name) return { ...info, revision: message.seq };
+  onBad(name);
+  return null;
 }
 
 /** Null: it is none of ours. */
@@ -203,7 +219,7 @@ function parse<Value>(schema: z.ZodType<Value>, json: string): Value | null {
 async function removeCutOff(opened: Opened, silentMs: number): Promise<void> {
   const { manager, bucket } = opened;
   const stream = `OBJ_${bucket}`;
-  const chunksOf = (nuid: string) => `$O.${bucket}.C.${nuid}`;
+  const chunksOf = (nuid: string) => `${chunkPrefix(bucket)}${nuid}`;
   // The chunks first: an object that is finished in between is then in the list.
   const { state } = await manager.streams.info(stream, { subjects_filter: chunksOf('*') });
   const named = new Set((await newestFirst(opened)).map(({ nuid }) => chunksOf(nuid)));

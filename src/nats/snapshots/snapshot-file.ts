@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { getHeapStatistics } from 'node:v8';
 import { createGzip, gunzip } from 'node:zlib';
 import { type SnapshotLine, snapshotFormat } from '../../../machines/index.ts';
 import type { LogPosition } from '../log-position.ts';
@@ -63,8 +64,13 @@ export type SnapshotFile = {
 };
 
 const unzip = promisify(gunzip);
+/**
+ * More than half of the heap no process could make a fleet of, whatever its object says: a few MB of zip may be many GB of text.
+ * A buffer has at most 4 GiB.
+ */
+export const snapshotBytesMax = Math.min(2 ** 32 - 1, Math.floor(getHeapStatistics().heap_size_limit / 2));
 /** One copy of the whole instead of thousands of small ones. */
-const unzipOptions = { chunkSize: 1 << 24, maxOutputLength: 2 ** 32 - 1 };
+const unzipOptions = { chunkSize: 1 << 24, maxOutputLength: snapshotBytesMax };
 
 /** @throws Error: why it cannot be used: damaged, or of another format */
 export async function readSnapshotFile(zipped: Uint8Array): Promise<SnapshotFile> {

@@ -23,7 +23,7 @@ export type SnapshotStore = {
   write(head: SnapshotHead, content: SnapshotContent): Promise<SnapshotInfo>;
 };
 
-type StoreOptions = Pick<BucketOptions, 'silentMs' | 'chunkMs'> & {
+type StoreOptions = Pick<BucketOptions, 'silentMs'> & {
   /** Called before one is dropped, and awaited. It never rejects. */
   readonly onDrop?: (old: OldSnapshot) => Promise<void>;
 };
@@ -33,7 +33,7 @@ const keptCount = 3;
 export function createSnapshotStore(
   nc: NatsConnection,
   fleet: string,
-  { silentMs, chunkMs, onDrop }: StoreOptions = {},
+  { silentMs, onDrop }: StoreOptions = {},
 ): SnapshotStore {
   const description = `stopgate: snapshots of fleet ${fleet}`;
   const bucket = createSnapshotBucket(nc, {
@@ -41,7 +41,6 @@ export function createSnapshotStore(
     bucket: `STOPGATE-SNAPSHOTS_${fleet}`,
     description,
     silentMs,
-    chunkMs,
   });
   const prune = async () => {
     const infos = await bucket.list();

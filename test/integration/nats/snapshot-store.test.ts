@@ -210,7 +210,6 @@ test('one of which a part is gone is damaged; one that cannot be read now may be
   expect(damaged).toEqual([]);
   const manager = await jetstreamManager(nc);
   await manager.streams.purge('OBJ_STOPGATE-SNAPSHOTS_main', { filter: '$O.STOPGATE-SNAPSHOTS_main.C.*' });
-  store = createSnapshotStore(nc, 'main', { chunkMs: 50 });
   expect(await start({ onDamaged })).toBeNull();
   expect(warnings).toMatchObject([{ seq: 2, why: 'a part of it is gone' }]);
   expect(damaged).toEqual([info?.name]);

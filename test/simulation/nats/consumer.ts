@@ -1,4 +1,4 @@
-/** An ephemeral consumer: pushes what the stream holds, in order, with flow control and heartbeats; or is pulled. */
+/** An ephemeral pull consumer: sends what the stream holds, in order, to who asked first, within what each asked for. */
 import type { Random } from '../random.ts';
 import type { Process, Scheduler } from '../scheduler.ts';
 import type { Cluster } from './cluster.ts';
@@ -16,26 +16,27 @@ export type ConsumerOptions = {
 };
 
 export type ConsumerConfig = {
-  readonly deliver_subject?: string;
   readonly deliver_policy?: string;
   readonly opt_start_seq?: number;
   readonly filter_subject?: string;
-  readonly idle_heartbeat?: number;
   readonly inactive_threshold?: number;
-  readonly flow_control?: boolean;
+};
+
+/** Times in nanoseconds. */
+export type PullRequest = {
+  readonly batch?: number;
+  readonly max_bytes?: number;
+  readonly expires?: number;
+  readonly idle_heartbeat?: number;
 };
 
 export type Consumer = {
   readonly stream: Stream;
-  /** Undefined: it is pulled. */
-  readonly inbox: string | undefined;
-  /** Sends what may be sent now. */
-  pump(): void;
   /** The stream has one more. */
   onStored(seq: number): void;
-  pull(inbox: string, batch: number): void;
+  /** Answered now, or when something is stored. */
+  pull(inbox: string, request: PullRequest): void;
   pending(): number;
-  onFlowReply(subject: string): void;
   /** The next message is not sent, or sent twice. */
   disturb(how: 'skip' | 'repeat'): void;
   close(): void;
@@ -43,8 +44,10 @@ export type Consumer = {
 
 /** What a node that lags has not got yet, in entries. */
 const entriesBehindMax = 20;
-/** So many messages, and it asks whether they have arrived. */
-const flowEvery = 40;
+/** Of a server that stops a window early, as another does for its bytes. */
+const earlyEndChance = 0.02;
+
+type Waiting = { readonly inbox: string; left: number; bytesLeft: number };
 
 export function createConsumer(
   { scheduler, process, send, hasInterest, random, cluster }: ConsumerOptions,
@@ -53,7 +56,6 @@ export function createConsumer(
   config: ConsumerConfig,
   onClosed: () => void,
 ): Consumer {
-  const inbox = config.deliver_subject;
   const pattern = config.filter_subject?.split('.') ?? null;
   const matchesFilter = ({ subject }: StoredMessage) => pattern === null || matches(pattern, subject.split('.'));
   const newest = config.deliver_policy === 'last_per_subject' ? newestOfEach(stream.messages) : null;
@@ -62,12 +64,10 @@ export function createConsumer(
     matchesFilter(stored) && (newest === null || stored.seq > createdAtSeq || newest.has(stored.seq));
   let nextSeq = config.deliver_policy === 'new' ? stream.lastSeq + 1 : (config.opt_start_seq ?? 1);
   let delivered = 0;
-  let sinceFlow = 0;
-  let flows = 0;
-  let stalled: string | null = null;
   let disturbance: 'skip' | 'repeat' | null = null;
   let closed = false;
-  let interestMs = scheduler.nowMs;
+  let waiting: Waiting[] = [];
+  let askedMs = scheduler.nowMs;
   const lagMs = cluster.lagMs();
   /** The node on which it is has not got what comes after. */
   let visibleSeq = lagMs === 0 ? Number.POSITIVE_INFINITY : createdAtSeq - random.int(0, entriesBehindMax);
@@ -87,39 +87,56 @@ export function createConsumer(
     if (how !== 'skip') send({ subject: stored.subject, reply, header: stored.header, data: stored.data }, to);
     if (how === 'repeat') deliver(stored, to);
   };
-  const control = (status: string, reply: string, fields: Record<string, string>) =>
-    send({ subject: inbox ?? '', reply, header: writeHeader(status, fields), data: empty });
-  const askFlow = () => {
-    sinceFlow = 0;
-    flows += 1;
-    stalled = `$JS.FC.${stream.config.name}.${name}.${flows}`;
-    control('100 FlowControl Request', stalled, {});
+  const tell = ({ inbox }: Waiting, status: string, fields: Record<string, string> = {}) =>
+    send({ subject: inbox, reply: '', header: writeHeader(status, fields), data: empty });
+  const end = (pull: Waiting) => {
+    waiting = waiting.filter((it) => it !== pull);
   };
   const pump = () => {
-    if (closed || inbox === undefined || !hasInterest(inbox)) return;
     for (const stored of from(stream, nextSeq)) {
-      if (stalled !== null || stored.seq > visibleSeq) return;
+      if (stored.seq > visibleSeq) return;
+      if (!isWanted(stored)) {
+        nextSeq = stored.seq + 1;
+        continue;
+      }
+      const pull = takerOf(stored);
+      if (pull === undefined) return;
       nextSeq = stored.seq + 1;
-      if (!isWanted(stored)) continue;
-      deliver(stored, inbox);
-      sinceFlow += 1;
-      if (config.flow_control && sinceFlow >= flowEvery) askFlow();
+      pull.left -= 1;
+      pull.bytesLeft -= sizeOf(stored);
+      if (pull.left === 0) end(pull);
+      deliver(stored, pull.inbox);
     }
   };
-  const beat = () => {
-    if (closed || inbox === undefined) return;
-    if (hasInterest(inbox)) {
-      interestMs = scheduler.nowMs;
-      control('100 Idle Heartbeat', '', {
-        ...{ 'Nats-Last-Consumer': String(delivered), 'Nats-Last-Stream': String(nextSeq - 1) },
-        ...(stalled === null ? {} : { 'Nats-Consumer-Stalled': stalled }),
-      });
-      pump();
-    } else if (scheduler.nowMs - interestMs > (config.inactive_threshold ?? 5e9) / 1e6) return close();
-    scheduler.after(process, (config.idle_heartbeat ?? 1e9) / 1e6, beat);
+  /** The first that still listens and has room for it. Others end. */
+  const takerOf = (stored: StoredMessage): Waiting | undefined => {
+    for (const pull of waiting) {
+      if (hasInterest(pull.inbox)) {
+        if (sizeOf(stored) <= pull.bytesLeft && !random.chance(earlyEndChance)) return pull;
+        tell(pull, '409 Message Size Exceeds MaxBytes');
+      }
+      end(pull);
+    }
+    return undefined;
+  };
+  const beat = (pull: Waiting, everyMs: number) => {
+    if (closed || !waiting.includes(pull)) return;
+    const fields = { 'Nats-Last-Consumer': String(delivered), 'Nats-Last-Stream': String(nextSeq - 1) };
+    tell(pull, '100 Idle Heartbeat', fields);
+    scheduler.after(process, everyMs, () => beat(pull, everyMs));
+  };
+  const closeWhenLeft = () => {
+    if (closed) return;
+    waiting = waiting.filter(({ inbox }) => hasInterest(inbox));
+    if (waiting.length > 0) askedMs = scheduler.nowMs;
+    const leftMs = (config.inactive_threshold ?? 5e9) / 1e6 - (scheduler.nowMs - askedMs);
+    if (leftMs <= 0) close();
+    else scheduler.after(process, leftMs, closeWhenLeft);
   };
   const close = () => {
     closed = true;
+    for (const pull of waiting) tell(pull, '409 Consumer Deleted');
+    waiting = [];
     onClosed();
   };
   const onStored = (seq: number) => {
@@ -130,33 +147,34 @@ export function createConsumer(
     });
   };
   if (lagMs > 0) onStored(createdAtSeq);
-  if (inbox !== undefined) {
-    scheduler.after(process, 0, pump);
-    scheduler.after(process, (config.idle_heartbeat ?? 1e9) / 1e6, beat);
-  }
+  scheduler.after(process, (config.inactive_threshold ?? 5e9) / 1e6, closeWhenLeft);
   return {
     stream,
-    inbox,
-    pump,
     onStored,
     close,
     pending: () => pending(nextSeq).length,
-    pull(to, batch) {
-      for (const stored of pending(nextSeq).slice(0, batch)) {
-        nextSeq = stored.seq + 1;
-        deliver(stored, to);
-      }
-    },
-    onFlowReply(subject) {
-      if (subject !== stalled) return;
-      stalled = null;
+    pull(inbox, { batch = 1, max_bytes = Number.POSITIVE_INFINITY, expires = 0, idle_heartbeat = 0 }) {
+      const pull: Waiting = { inbox, left: batch, bytesLeft: max_bytes };
+      askedMs = scheduler.nowMs;
+      waiting.push(pull);
       pump();
+      if (!waiting.includes(pull)) return;
+      if (idle_heartbeat > 0) scheduler.after(process, idle_heartbeat / 1e6, () => beat(pull, idle_heartbeat / 1e6));
+      scheduler.after(process, expires / 1e6, () => {
+        if (closed || !waiting.includes(pull)) return;
+        tell(pull, '408 Request Timeout');
+        end(pull);
+      });
     },
     disturb(how) {
       disturbance = how;
     },
   };
 }
+
+/** About as much as a server counts. */
+const sizeOf = ({ subject, header, data }: StoredMessage): number =>
+  subject.length + (header?.length ?? 0) + data.length + 80;
 
 /** The sequence numbers of the last message of each subject. */
 const newestOfEach = (messages: readonly StoredMessage[]): ReadonlySet<number> =>

@@ -14,8 +14,6 @@ export type JetStream = {
   /** Stores it, or answers it. False: it is not for JetStream. */
   take(message: Message): boolean;
   readonly consumers: ReadonlyMap<string, Consumer>;
-  /** Somebody listens on `subject` now: a consumer that delivers there has waited for it. */
-  onSubscribed(subject: string): void;
 };
 
 type ApiError = { readonly code: number; readonly err_code: number; readonly description: string };
@@ -73,17 +71,10 @@ export function createJetStream(options: JetStreamOptions): JetStream {
 
   return {
     consumers,
-    onSubscribed(subject) {
-      for (const consumer of consumers.values()) if (consumer.inbox === subject) consumer.pump();
-    },
     take(message) {
       const { subject } = message;
       if (subject.startsWith(apiPrefix)) {
         call(message);
-        return true;
-      }
-      if (subject.startsWith('$JS.FC.')) {
-        for (const consumer of consumers.values()) consumer.onFlowReply(subject);
         return true;
       }
       const tokens = subject.split('.');
@@ -204,7 +195,7 @@ function createCalls(
     },
     'CONSUMER.MSG.NEXT': ([, name], body, message) => {
       const consumer = consumers.get(name ?? '');
-      if (consumer !== undefined) consumer.pull(message.reply, Number(body.batch ?? 1));
+      if (consumer !== undefined) consumer.pull(message.reply, body);
       else send({ subject: message.reply, reply: '', header: writeHeader('503', {}), data: empty });
       return null;
     },

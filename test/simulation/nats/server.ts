@@ -66,7 +66,6 @@ export function createNatsServer(options: ServerOptions): NatsServer {
   const subscribe: NatsServer['subscribe'] = (subject, queue, deliver) => {
     const subscriber = { pattern: subject.split('.'), queue, deliver };
     subscribers.add(subscriber);
-    jetStream.onSubscribed(subject);
     return () => subscribers.delete(subscriber);
   };
   const send = (message: Message, to?: string) => void route(message, to);

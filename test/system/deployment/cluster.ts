@@ -67,6 +67,7 @@ export async function openCluster(): Promise<Cluster> {
     (services[name]?.command ?? []).map((text) =>
       toLoopback(text)
         .replace(/^\/data$/, join(folder, name))
+        .replace('/etc/nats/nats.conf', clusterFile('../nats.conf').pathname)
         .replace(/^8222$/, String(ports.get(name)?.['8222']))
         .replace(/0\.0\.0\.0:(\d+)$/, (_all, port: string) => `127.0.0.1:${ports.get(name)?.[port]}`),
     );

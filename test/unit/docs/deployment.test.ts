@@ -7,6 +7,7 @@ import { readArguments } from '../../../src/cli/arguments.ts';
 import { serve } from '../../../src/cli/commands/serve.ts';
 import { readConfigFile } from '../../../src/config/file-reader.ts';
 import { createMetrics } from '../../../src/metrics.ts';
+import { serverLimits } from '../../../src/nats/agent-limits.ts';
 import { roles } from '../../../src/nats/permissions.ts';
 
 const read = (path: string) => readFileSync(new URL(`../../../docker/${path}`, import.meta.url), 'utf8');
@@ -21,6 +22,9 @@ const resources = ['kubernetes/stopgate.yaml', 'kubernetes/shards.yaml'].flatMap
 );
 const pods = resources.flatMap(({ spec }) => (spec?.template === undefined ? [] : [spec.template.spec]));
 const composeOf = (path: string) => parse(read(path), { merge: true }) as Compose;
+/** Where in the container its volumes are. */
+const targetsOf = (service: Record<string, unknown> | undefined) =>
+  ((service?.volumes ?? []) as string[]).map((volume) => volume.split(':')[1]);
 const composes = ['compose.yaml', 'cluster/compose.yaml'].map(composeOf);
 const services = composes.flatMap((compose) =>
   Object.entries(compose.services).filter(([name]) => name.startsWith('stopgate')),
@@ -38,10 +42,26 @@ test('compose with accounts overrides what is there', () => {
   expect(Object.keys(plain.services)).toEqual(expect.arrayContaining(Object.keys(accounts.services)));
   const { stopgate, nats } = accounts.services;
   expect(() => readArguments(stopgate?.command ?? [], 'serve', serve)).not.toThrow();
-  expect(nats?.command?.slice(0, -2)).toEqual(plain.services.nats?.command);
+  // The later of two volumes at one place counts.
+  expect(targetsOf(plain.services.nats)).toEqual(expect.arrayContaining(targetsOf(nats)));
   const { STOPGATE_NATS = '' } = (stopgate?.environment ?? {}) as Record<string, string>;
   const [user] = /(?<=\/\/)\w+(?=:)/.exec(STOPGATE_NATS) ?? [];
   expect(roles).toContain(user);
+});
+
+test('every NATS server has the limits of the embedded one', () => {
+  const servers = composes.flatMap((compose) =>
+    Object.entries(compose.services).filter(([name]) => name.startsWith('nats')),
+  );
+  expect(servers.length).toBe(4);
+  for (const [name, server] of servers) {
+    expect(server.command?.join(' '), name).toContain('--config /etc/nats/nats.conf');
+    expect(targetsOf(server), name).toContain('/etc/nats/nats.conf');
+  }
+  const { max_pending, write_deadline, max_connections } = parse(read('nats.conf')) as Record<string, string>;
+  expect({ max_pending: Number.parseInt(max_pending ?? '', 10) * 1_048_576, write_deadline, max_connections }).toEqual(
+    serverLimits,
+  );
 });
 
 test('everything of ours runs without rights and on a read-only root', () => {
