@@ -37,6 +37,13 @@ export function matchesAny(glob: string, lists: readonly (readonly string[])[], 
   return false;
 }
 
+/** @returns whether a path matches one of them. What it costs is up to the caller: no more than the length of both. */
+export function matchGlobs(globs: readonly string[]): (path: string) => boolean {
+  const compiled = globs.map((glob) => compile(tokenize(glob)));
+  const work: Work = { left: Number.POSITIVE_INFINITY, matches: new Map() };
+  return (path) => compiled.some((it) => mayMatch(it, path) && matches(it, normalize(path), work));
+}
+
 /** Most paths differ at one end already. */
 const mayMatch = ({ start, end }: Compiled, path: string): boolean =>
   path.endsWith(end) && (path.startsWith(start) || path.startsWith('./'));

@@ -51,7 +51,10 @@ function runRequestOf(check: WorkspaceCheck, worker: WorkerContext, attempt: str
   const place = { cwd: worker.cwd, timeoutMs: check.timeoutMs };
   if (check.kind === 'files') return { ...place, kind: 'files', files: check.files };
   if (check.kind === 'git')
-    return { ...place, kind: 'git', clean: check.clean, pushed: check.pushed, worker: worker.worker };
+    return {
+      ...{ ...place, kind: 'git', worker: worker.worker, clean: check.clean, pushed: check.pushed },
+      ...{ unchanged: check.unchanged, since: check.since },
+    };
   const env = { fleet: worker.fleet, worker: worker.worker, task: worker.tasks.at(-1) ?? null, attempt };
   return { ...place, kind: 'command', name: check.command, env };
 }

@@ -1,5 +1,5 @@
 /** What the host asks of a runner, and what it gets back. The room that starts processes implements `RunCheck`. */
-import type { CheckResult } from '../../machines/index.ts';
+import type { CheckResult, GitAspects } from '../../machines/index.ts';
 
 type RunIds = {
   readonly fleet: string;
@@ -12,7 +12,7 @@ type RunIds = {
 export type RunRequest = { readonly cwd: string | null; readonly timeoutMs: number | null } & (
   | { readonly kind: 'command'; readonly name: string; readonly env: RunIds }
   | { readonly kind: 'files'; readonly files: readonly string[] }
-  | { readonly kind: 'git'; readonly clean: boolean; readonly pushed: boolean; readonly worker: string }
+  | ({ readonly kind: 'git'; readonly worker: string } & GitAspects)
 );
 
 /** What a check found. */

@@ -1,6 +1,6 @@
 /** The request to a runner and its result. Plain JSON both ways, since it may go over the wire. */
 import { z } from 'zod';
-import { idSchema } from '../../machines/index.ts';
+import { gitRefSchema, globSchema, idSchema } from '../../machines/index.ts';
 
 /** For the command's environment: STOPGATE_WORKER, STOPGATE_TASK, STOPGATE_ATTEMPT and STOPGATE_FLEET. */
 export type RunIds = {
@@ -19,6 +19,9 @@ export type RunRequest =
       readonly kind: 'git';
       readonly clean: boolean;
       readonly pushed: boolean;
+      /** Files that match one of these globs must be as in `since`; null: as in the merge base with the upstream. */
+      readonly unchanged?: readonly string[] | undefined;
+      readonly since?: string | null | undefined;
       /** Whose place it takes; null: nobody knows. */
       readonly worker?: string | null | undefined;
     });
@@ -48,6 +51,8 @@ export const runRequestSchema = z.discriminatedUnion('kind', [
     kind: z.literal('git'),
     clean: z.boolean().default(false),
     pushed: z.boolean().default(false),
+    unchanged: z.array(globSchema).default([]),
+    since: gitRefSchema.nullish(),
     worker: idSchema.nullish(),
     ...shared,
   }),

@@ -20,7 +20,14 @@ export type CheckForm = {
   plan?: { required?: boolean | undefined } | null | undefined;
   rules?: string[] | undefined;
   files?: string[] | undefined;
-  git?: { clean?: boolean | undefined; pushed?: boolean | undefined } | undefined;
+  git?:
+    | {
+        clean?: boolean | undefined;
+        pushed?: boolean | undefined;
+        unchanged?: string[] | undefined;
+        since?: string | undefined;
+      }
+    | undefined;
   command?: string | undefined;
   remote?: string | undefined;
   all?: CheckForm[] | undefined;
@@ -42,11 +49,18 @@ export type CheckSettings = {
   readonly onError: OnError | 'warn';
   readonly timeoutMs: number | null;
 };
+/** `unchanged`: globs of files that must be as in `since`, a ref; null: as in the merge base with the upstream. */
+export type GitAspects = {
+  readonly clean: boolean;
+  readonly pushed: boolean;
+  readonly unchanged: readonly string[];
+  readonly since: string | null;
+};
 type CheckFields =
   | { readonly kind: 'plan'; readonly required: boolean }
   | { readonly kind: 'rules'; readonly rules: readonly string[] }
   | { readonly kind: 'files'; readonly files: readonly string[] }
-  | { readonly kind: 'git'; readonly clean: boolean; readonly pushed: boolean }
+  | ({ readonly kind: 'git' } & GitAspects)
   | { readonly kind: 'command'; readonly command: string }
   | { readonly kind: 'remote'; readonly remote: string }
   | { readonly kind: 'all'; readonly of: readonly Check[] }

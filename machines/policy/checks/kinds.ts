@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { idSchema } from '../../values/schemas.ts';
+import { idSchema, textSchema } from '../../values/schemas.ts';
+import { globSchema } from '../glob.ts';
 import { remainingStepsMessage } from '../plan.ts';
 import {
   type Check,
@@ -87,17 +88,49 @@ const filesCheck: CheckKind<'files'> = {
 /** The fixed text of protocol.md §5, for the runner. */
 export const missingFilesMessage = (files: readonly string[]): string => `Missing required files: ${files.join(', ')}`;
 
-/** `git: { clean, pushed }`: the worker's repository has nothing uncommitted, nothing unpushed. A runner checks. */
+/**
+ * `git: { clean, pushed, unchanged, since }`: the worker's repository has nothing uncommitted, nothing unpushed, and some
+ * files are as they were. A runner checks.
+ */
+/** Each is matched against each name in the repository. */
+const unchangedMax = 64;
+const refLengthMax = 256;
+/** What git reads as a commit. One that begins with `-` would be an option. */
+export const gitRefSchema = textSchema(refLengthMax)
+  .min(1)
+  .regex(/^[^-]/, 'a ref does not begin with -')
+  .regex(/^[^\s\p{Cc}]+$/u, 'a ref has no spaces');
+
 const gitCheck: CheckKind<'git'> = {
   form: (object) =>
     object({
       clean: z.boolean().optional().describe('nothing is uncommitted or untracked'),
       pushed: z.boolean().optional().describe('nothing is ahead of the upstream'),
+      unchanged: z
+        .array(globSchema)
+        .min(1)
+        .max(unchangedMax)
+        .optional()
+        .describe('globs of files, from the root of the repository, that must not change'),
+      since: gitRefSchema
+        .optional()
+        .describe(
+          'the commit, branch or tag that they are compared with; default: the merge base with the upstream, else HEAD',
+        ),
     })
-      .refine(({ clean, pushed }) => clean === true || pushed === true, 'git needs clean: true or pushed: true')
+      .refine(
+        ({ clean, pushed, unchanged }) => clean === true || pushed === true || unchanged !== undefined,
+        'git needs clean: true, pushed: true or unchanged: [globs]',
+      )
+      .refine(
+        ({ unchanged, since }) => since === undefined || unchanged !== undefined,
+        'since needs unchanged: [globs]',
+      )
       .optional()
       .describe("the state of the repository in the worker's folder"),
-  normalize: ({ clean = false, pushed = false }) => ({ kind: 'git', clean, pushed }),
+  normalize: ({ clean = false, pushed = false, unchanged = [], since = null }) => ({
+    ...{ kind: 'git', clean, pushed, unchanged, since },
+  }),
   evaluate: (check) => ({ kind: 'pending', check }),
 };
 

@@ -1,6 +1,6 @@
 /**
- * The `git` check: is everything in the worker's repository committed, and pushed? (protocol.md §8) It fails with what
- * it knows: a failure that was found counts even if something else could not be looked at. It writes nothing into the
+ * The `git` check: is everything in the worker's repository committed, and pushed, and has what must stay not changed?
+ * (protocol.md §8) It fails with what it knows: a failure that was found counts even if something else could not be looked at. It writes nothing into the
  * repository and runs nothing that the repository names (sealed-repository.ts).
  */
 import { lstat, realpath } from 'node:fs/promises';
@@ -13,8 +13,11 @@ import { findRepository, openRepository, type Repository } from './find-reposito
 import { unchangedLfs } from './lfs-pointer.ts';
 import { createRunGit, type GitAnswer, type GitNoAnswer, type GitPlace } from './run-git.ts';
 import { type SealedRepository, sealRepository } from './sealed-repository.ts';
+import { findChangedFiles } from './unchanged.ts';
 
 export type GitRequest = Extract<RunRequest, { kind: 'git' }>;
+
+type GitAspects = Pick<GitRequest, 'clean' | 'pushed' | 'unchanged' | 'since'>;
 
 export const gitTimeoutMs = checkTimeoutMs;
 const namesMax = 3; // as many as a plan's titles
@@ -49,7 +52,7 @@ async function locate({ cwd }: GitRequest, place: GitPlace): Promise<Repository 
 /** One answer for each aspect that is asked for. */
 async function inspect(
   repository: Repository,
-  { clean, pushed }: Pick<GitRequest, 'clean' | 'pushed'>,
+  { clean, pushed, unchanged = [], since = null }: GitAspects,
   context: Context,
 ): Promise<Answer[]> {
   const run = createRunGit(context.place, repository.workTree, context.stop);
@@ -57,11 +60,23 @@ async function inspect(
   if (!('git' in sealed)) return [findingOf(sealed, context)];
   try {
     const uncommitted = clean ? await findUncommitted(repository, sealed, context) : null;
-    return [uncommitted, pushed ? await findUnpushed(sealed, context) : null];
+    const unpushed = pushed ? await findUnpushed(sealed, context) : null;
+    if (unchanged.length === 0) return [uncommitted, unpushed];
+    const changed = await findChangedFiles({ globs: unchanged, since }, repository.workTree, sealed, context.stop);
+    return [uncommitted, unpushed, answerOfChanged(changed, context)];
   } finally {
     await sealed.close();
   }
 }
+
+/** Null: nothing differs. */
+function answerOfChanged(changed: readonly string[] | GitNoAnswer, context: Context): Answer {
+  if (!Array.isArray(changed)) return findingOf(changed as GitNoAnswer, context);
+  return changed.length === 0 ? null : `Changed files that must stay: ${listNames(changed)}`;
+}
+
+const listNames = (names: readonly string[]): string =>
+  `${names.slice(0, namesMax).join(', ')}${names.length > namesMax ? ', …' : ''}`;
 
 // --- clean ----------------------------------------------------------------------------------------------------
 
@@ -71,8 +86,7 @@ async function findUncommitted(repository: Repository, sealed: SealedRepository,
   const inside = await changedSubmodules(repository, sealed, context);
   const names = [...new Set([...own, ...inside.names])];
   if (names.length === 0) return inside.unknown;
-  const listed = names.slice(0, namesMax).join(', ');
-  return `Uncommitted changes: ${listed}${names.length > namesMax ? ', …' : ''}`;
+  return `Uncommitted changes: ${listNames(names)}`;
 }
 
 /** Without looking into submodules: git would start a program there that reads their configuration. */

@@ -23,7 +23,7 @@ export type RunOptions = {
   readonly env?: Env;
   readonly input?: string;
   /** Of an output whose parts end with NUL, only these are kept. */
-  readonly only?: RegExp;
+  readonly only?: { test(part: string): boolean };
 };
 export type RunGit = (args: readonly string[], options?: RunOptions) => Promise<GitAnswer>;
 type Env = Readonly<Record<string, string>>;
@@ -43,6 +43,9 @@ const fixed: Env = {
   // Git's name for "no transport at all": nothing is fetched, so neither ssh nor an upload-pack is run.
   GIT_ALLOW_PROTOCOL: 'none',
   GIT_PAGER: 'cat',
+  // Objects and parents that the repository puts in the place of others.
+  GIT_NO_REPLACE_OBJECTS: '1',
+  GIT_GRAFT_FILE: '/dev/null',
 };
 
 /** `workTree`: git is started there, and no program in it or in the roots is taken for git. */
@@ -73,7 +76,7 @@ export function createRunGit(place: GitPlace, workTree: string, stop: Interrupti
   };
 }
 
-function createOutput(only: RegExp | undefined) {
+function createOutput(only: RunOptions['only']) {
   const decoder = new StringDecoder('utf8');
   const kept: string[] = [];
   let size = 0;

@@ -41,7 +41,8 @@ export async function createRepository({ pushed = false, commit = true } = {}) {
     await git('remote', 'add', 'origin', join(root, 'remote.git'));
     await git('push', '-q', '-u', 'origin', 'HEAD');
   }
-  const ask = (what: { clean?: boolean; pushed?: boolean }, more: { cwd?: string | null; timeoutMs?: number } = {}) =>
+  type Asked = { clean?: boolean; pushed?: boolean; unchanged?: string[]; since?: string };
+  const ask = (what: Asked, more: { cwd?: string | null; timeoutMs?: number } = {}) =>
     workspace.runner.run(
       { kind: 'git', clean: false, pushed: false, cwd, timeoutMs: null, ...what, ...more },
       new AbortController().signal,

@@ -109,7 +109,7 @@ describe('a wrong value', () => {
     [
       'a git check of nothing',
       'policies: { a: { checks: [{ git: { clean: false } }] } }',
-      '1:34 git needs clean: true or pushed: true',
+      '1:34 git needs clean: true, pushed: true or unchanged: [globs]',
     ],
     ['a duration of another type', 'releaseAfter: true', '1:15 expected a number or a string, got true'],
     [

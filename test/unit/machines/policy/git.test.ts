@@ -17,7 +17,19 @@ const later = ['12:30', 'worker.w1.heartbeat.sent', {}] as const;
 
 test('what is not asked for is not looked at', () => {
   const check = policySetSchema.parse({ policies }).policies.get('default')?.checks[0];
-  expect(check).toMatchObject({ kind: 'git', name: 'git', clean: true, pushed: false });
+  expect(check).toMatchObject({ kind: 'git', name: 'git', clean: true, pushed: false, unchanged: [], since: null });
+});
+
+test.each([
+  [{}, 'git needs clean: true, pushed: true or unchanged: [globs]'],
+  [{ clean: true, since: 'main' }, 'since needs unchanged: [globs]'],
+  [{ unchanged: ['a'], since: '--output=x' }, 'a ref does not begin with -'],
+  [{ unchanged: ['a'], since: 'a b' }, 'a ref has no spaces'],
+  [{ unchanged: [] }, 'Too small'],
+  [{ unchanged: Array.from({ length: 65 }, () => 'a') }, 'Too big'],
+])('%j is refused', (git, message) => {
+  const { error } = policySetSchema.safeParse({ policies: { default: { checks: [{ git }] } } });
+  expect(error?.issues.map((it) => it.message).join()).toContain(message);
 });
 
 test('the answer is its entry', () => {

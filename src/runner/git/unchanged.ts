@@ -1,0 +1,224 @@
+/**
+ * Which files differ from a commit: in the current commit, in the index, in the work tree, or as untracked ones. Files are
+ * compared by their contents. The index also says which files git need not look at, and when it last did; an agent can
+ * write all of that, so it is not believed.
+ */
+import { createHash } from 'node:crypto';
+import { constants, createReadStream } from 'node:fs';
+import { lstat, open, readlink, realpath } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { matchGlobs } from '../../../machines/index.ts';
+import type { Interruption } from '../interruption.ts';
+import { quote } from '../request.ts';
+import { unchangedLfs } from './lfs-pointer.ts';
+import type { GitAnswer, GitNoAnswer } from './run-git.ts';
+import type { SealedRepository } from './sealed-repository.ts';
+
+export type UnchangedRequest = { readonly globs: readonly string[]; readonly since: string | null };
+
+type Sealed = Pick<SealedRepository, 'git' | 'branch'>;
+/** By name, mode and object: `100644 <object>`. */
+type Files = ReadonlyMap<string, string>;
+const isFiles = (answer: Files | GitNoAnswer): answer is Files => answer instanceof Map;
+type IsIn = (name: string) => boolean;
+
+/** The names that differ, sorted. */
+export async function findChangedFiles(
+  { globs, since }: UnchangedRequest,
+  workTree: string,
+  sealed: SealedRepository,
+  stop: Interruption,
+): Promise<readonly string[] | GitNoAnswer> {
+  const isIn = matchGlobs(globs);
+  const base = await findBase(since, sealed);
+  if (typeof base !== 'string') return base;
+  const before = await treeOf(base, isIn, sealed);
+  if (!isFiles(before)) return before;
+  const changed = new Set<string>();
+  for (const read of [() => treeOf('HEAD', isIn, sealed), () => indexOf(isIn, sealed)]) {
+    const after = await read();
+    if (!isFiles(after)) return after;
+    for (const name of differences(before, after)) changed.add(name);
+  }
+  const untracked = await untrackedNames(isIn, sealed);
+  if (!Array.isArray(untracked)) return untracked;
+  for (const name of untracked) changed.add(name);
+  const edited = await editedFiles(before, changed, { workTree, sealed, stop });
+  if (!Array.isArray(edited)) return edited;
+  return [...changed, ...edited].sort();
+}
+
+// --- what it is compared with ---------------------------------------------------------------------------------
+
+/** A commit; '' where there is none yet. */
+async function findBase(since: string | null, { git, branch }: Sealed): Promise<string | GitNoAnswer> {
+  if (since !== null) {
+    const named = await git(['rev-parse', '--verify', '--quiet', `${since}^{commit}`]);
+    if ('reason' in named && named.exitCode !== null)
+      return { reason: `git: there is no commit ${quote(since)}`, exitCode: named.exitCode };
+    return textOf(named);
+  }
+  const head = await git(['rev-parse', '--verify', '--quiet', 'HEAD^{commit}']);
+  if ('reason' in head && head.exitCode === 1) return '';
+  if (!('stdout' in head) || branch === null) return textOf(head);
+  const upstream = await git(['rev-parse', '--verify', '--quiet', '@{upstream}^{commit}']);
+  // Without an upstream, exit codes differ from version to version.
+  if ('reason' in upstream && upstream.exitCode !== null) return textOf(head);
+  const commit = textOf(upstream);
+  if (typeof commit !== 'string') return commit;
+  const shared = await git(['merge-base', 'HEAD', commit]);
+  return 'reason' in shared && shared.exitCode === 1 ? textOf(head) : textOf(shared);
+}
+
+const textOf = (answer: GitAnswer): string | GitNoAnswer => ('stdout' in answer ? answer.stdout.trim() : answer);
+
+// --- commits and index ----------------------------------------------------------------------------------------
+
+/** `mode type object TAB name` */
+const treeLine = /^(\d+) \w+ ([0-9a-f]+)\t(.+)$/s;
+/** `mode object stage TAB name`; a stage is left by a merge with conflicts. */
+const indexLine = /^(\d+) ([0-9a-f]+ \d)\t(.+)$/s;
+
+async function treeOf(commit: string, isIn: IsIn, sealed: Sealed): Promise<Files | GitNoAnswer> {
+  if (commit === '') return new Map();
+  const answer = await readLines(['ls-tree', '-r', '-z', '--full-tree', commit], treeLine, isIn, sealed);
+  // There is no commit yet.
+  return commit === 'HEAD' && 'reason' in answer && answer.exitCode === 128 ? new Map() : answer;
+}
+
+const indexOf = async (isIn: IsIn, sealed: Sealed): Promise<Files | GitNoAnswer> => {
+  const staged = await readLines(['ls-files', '--stage', '-z'], indexLine, isIn, sealed);
+  if (!isFiles(staged)) return staged;
+  return new Map([...staged].map(([name, value]) => [name, value.replace(/ 0$/, '')]));
+};
+
+async function readLines(args: string[], line: RegExp, isIn: IsIn, { git }: Sealed): Promise<Files | GitNoAnswer> {
+  const answer = await git(args, { only: { test: (part) => isIn(line.exec(part)?.[3] ?? '') } });
+  if (!('stdout' in answer)) return answer;
+  if (answer.isCut) return tooMany;
+  const parts = answer.stdout.split('\0').map((part) => line.exec(part));
+  return new Map(parts.flatMap((part) => (part === null ? [] : [[part[3] as string, `${part[1]} ${part[2]}`]])));
+}
+
+const tooMany: GitNoAnswer = { reason: 'git: more files must stay than fit into 16 MiB of names', exitCode: null };
+
+function* differences(one: Files, other: Files): Iterable<string> {
+  for (const [name, value] of one) if (other.get(name) !== value) yield name;
+  for (const name of other.keys()) if (!one.has(name)) yield name;
+}
+
+async function untrackedNames(isIn: IsIn, { git }: Sealed): Promise<string[] | GitNoAnswer> {
+  const answer = await git(['ls-files', '--others', '--exclude-standard', '-z'], { only: { test: isIn } });
+  if (!('stdout' in answer)) return answer;
+  return answer.isCut ? [...tooManyUntracked] : answer.stdout.split('\0').filter((name) => name !== '');
+}
+/** One is enough to fail. */
+const tooManyUntracked = ['untracked files'] as const;
+
+// --- the work tree --------------------------------------------------------------------------------------------
+
+type Place = { readonly workTree: string; readonly sealed: SealedRepository; readonly stop: Interruption };
+
+/** Those of `files` whose contents in the work tree are others, but for what git itself converts (line ends, git-lfs). */
+async function editedFiles(files: Files, known: ReadonlySet<string>, place: Place): Promise<string[] | GitNoAnswer> {
+  const { workTree, sealed, stop } = place;
+  const folders = new Map<string, Promise<boolean>>();
+  const edited: string[] = [];
+  const toConvert: string[] = [];
+  for (const [name, file] of files) {
+    if (stop.cause !== null) return { interrupted: stop.cause };
+    // A submodule is a repository of its own.
+    if (known.has(name) || file.startsWith('160000')) continue;
+    const found = (await isRealFolder(dirname(name), workTree, folders)) ? await compare(name, file, place) : 'other';
+    if (found === 'other') edited.push(name);
+    if (found === 'convert') toConvert.push(name);
+  }
+  const absent = edited.length === 0 ? [] : await leftOut(edited, place);
+  if (!Array.isArray(absent)) return absent;
+  const converted = await convertedDiffer(toConvert, files, sealed);
+  if (!Array.isArray(converted)) return converted;
+  const large = await unchangedLfs(converted, workTree, sealed, stop);
+  return [...edited.filter((name) => !absent.includes(name)), ...converted.filter((name) => !large.has(name))];
+}
+
+/** A symlink in place of a folder leads elsewhere. */
+function isRealFolder(folder: string, workTree: string, known: Map<string, Promise<boolean>>): Promise<boolean> {
+  const path = join(workTree, folder);
+  const found =
+    known.get(folder) ??
+    realpath(path).then(
+      (real) => real === path,
+      () => false,
+    );
+  known.set(folder, found);
+  return found;
+}
+
+async function compare(name: string, file: string, { workTree, stop }: Place): Promise<'same' | 'other' | 'convert'> {
+  const path = join(workTree, name);
+  const [mode, object = ''] = file.split(' ');
+  const found = await lstat(path).catch(() => null);
+  if (mode === '120000') {
+    if (!found?.isSymbolicLink()) return 'other';
+    const target = await readlink(path, { encoding: 'buffer' }).catch(() => null);
+    return target !== null && hashOf(object, target.length).update(target).digest('hex') === object ? 'same' : 'other';
+  }
+  if (!found?.isFile()) return 'other';
+  return (await hashFile(path, object, stop)) === object ? 'same' : 'convert';
+}
+
+/** The hash of git's own, of which `like` is one. */
+const hashOf = (like: string, size: number) =>
+  createHash(like.length === 64 ? 'sha256' : 'sha1').update(`blob ${size}\0`);
+
+/** Null: it cannot be read, or is being written. */
+async function hashFile(path: string, like: string, stop: Interruption): Promise<string | null> {
+  // Without waiting, and by no symlink: the work tree is the agent's.
+  const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
+  const file = await open(path, flags).catch(() => null);
+  if (file === null) return null;
+  try {
+    const { size } = await file.stat();
+    const hash = hashOf(like, size);
+    for await (const chunk of createReadStream('', { fd: file, autoClose: false })) {
+      if (stop.cause !== null) return null;
+      hash.update(chunk);
+    }
+    return hash.digest('hex');
+  } catch {
+    return null;
+  } finally {
+    await file.close();
+  }
+}
+
+/** What git would store of them is compared: it converts line ends, for example. */
+async function convertedDiffer(
+  names: readonly string[],
+  files: Files,
+  { git }: SealedRepository,
+): Promise<string[] | GitNoAnswer> {
+  if (names.length === 0) return [];
+  const answer = await git(['hash-object', '--stdin-paths'], {
+    input: names.map((name) => `${quoteC(name)}\n`).join(''),
+  });
+  if (!('stdout' in answer)) return 'interrupted' in answer ? answer : [...names];
+  const objects = answer.stdout.split('\n');
+  return names.filter((name, at) => files.get(name)?.split(' ')[1] !== objects[at]);
+}
+
+/** As git reads names that hold line breaks. */
+const quoteC = (name: string): string =>
+  `"${name.replaceAll(/["\\]/g, '\\$&').replaceAll('\n', '\\n').replaceAll('\r', '\\r').replaceAll('\t', '\\t')}"`;
+
+/** A sparse checkout leaves files out; the index says which, and there is nothing in their place. */
+async function leftOut(names: readonly string[], { workTree, sealed }: Place): Promise<string[] | GitNoAnswer> {
+  const wanted = new Set(names);
+  const answer = await sealed.git(['ls-files', '-t', '-z'], {
+    only: { test: (part) => part.startsWith('S ') && wanted.has(part.slice(2)) },
+  });
+  if (!('stdout' in answer)) return answer;
+  const skipped = answer.stdout.split('\0').flatMap((part) => (part === '' ? [] : [part.slice(2)]));
+  const there = await Promise.all(skipped.map((name) => lstat(join(workTree, name)).catch(() => null)));
+  return skipped.filter((_, at) => there[at] === null);
+}
