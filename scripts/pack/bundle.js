@@ -11,7 +11,7 @@ const optional = [/^@opentelemetry\/(?!api$)/, 'bufferutil', 'utf-8-validate'];
 /** Programs and modules that are started or imported by their path, from dist/. */
 const entriesOf = (dist) => [
   ...['machines/index', 'src/client/index', 'src/agents/claude/agent-sdk'], // `exports` of package.json
-  ...['src/main', 'src/hook-command/main', 'src/inspector/history/main', 'src/bench/probe', 'src/bench/echo'],
+  ...['src/main', 'src/hook-command/main', 'src/inspector/history/main'],
   'src/agents/opencode/plugin',
   ...readdirSync(`${dist}/src/agents`)
     .map((agent) => `src/agents/${agent}/hook-command`)

@@ -26,7 +26,7 @@ const srcRooms = [
   ['mcp', 'acp'],
   ['inspector', 'client'],
   ['agents', 'notify'],
-  ['runner', 'bench'],
+  ['runner'],
   ['service'],
   ['host'],
   ['nats', 'config', 'terminal', 'hook-command'],

@@ -1,7 +1,7 @@
 /** The table of `npm run bench:peers`, from what was measured. */
 import { expect, test } from 'vitest';
-import { compare, formatSummaries, summarise } from '../../../src/bench/peers/report.ts';
-import { type Measured, nothingMeasured } from '../../../src/bench/peers/rounds.ts';
+import { compare, formatSummaries, summarise } from '../../../bench/peers/report.ts';
+import { type Measured, nothingMeasured } from '../../../bench/peers/rounds.ts';
 
 const measured = (stop: number, rate: number): Measured => ({
   ...nothingMeasured(),

@@ -271,9 +271,9 @@ test('docs/client.md lists every call', () => {
 
 test('docs/benchmarks.md has every figure of the bench', () => {
   const apart = ['history.ts', 'inspector.ts', 'soak.ts']; // benches of their own
-  const parts = readdirSync(join(root, 'src/bench')).filter((name) => name.endsWith('.ts') && !apart.includes(name));
+  const parts = readdirSync(join(root, 'bench')).filter((name) => name.endsWith('.ts') && !apart.includes(name));
   const named = parts.flatMap((part) => {
-    const source = readFileSync(join(root, 'src/bench', part), 'utf8');
+    const source = readFileSync(join(root, 'bench', part), 'utf8');
     return [...source.matchAll(/\bfigure\(\s*(['"`])(.+?)\1,/g)].map(([, , name = '']) => name);
   });
   const listed = tableUnder(readPage('docs/benchmarks.md'), 'Figures').map(([name = '']) => name);

@@ -11,7 +11,7 @@ const rounds = 9;
 const roundsMin = 3;
 
 export async function measureStart(url: string, scale: number): Promise<Figure[]> {
-  const main = fileURLToPath(new URL('../main.js', import.meta.url));
+  const main = fileURLToPath(new URL('../src/main.js', import.meta.url));
   const cwd = mkdtempSync(join(tmpdir(), 'stopgate-bench-')); // without a stopgate.yaml, whose parser takes longer to load
   const node = (...args: string[]): Operation => {
     const command: ChildCommand = [process.execPath, ...args];

@@ -11,7 +11,7 @@ import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import { chromium } from 'playwright-core';
-import { readEnvironment } from '../config/environment.ts';
+import { readEnvironment } from '../src/config/environment.ts';
 import { type Figure, figure, formatFigures, quantile } from './figures.ts';
 import { openScene, type Scene } from './scene.ts';
 
@@ -55,7 +55,7 @@ async function introduce(): Promise<void> {
 
 /** What the browser downloads before it shows the page; what is opened later loads then. */
 function measureSize(): Figure[] {
-  const read = (name: string) => readFileSync(new URL(`../../inspector/${name}`, import.meta.url));
+  const read = (name: string) => readFileSync(new URL(`../inspector/${name}`, import.meta.url));
   const files = read('index.html')
     .toString()
     .matchAll(/(?:src|href)="\/(assets\/[^"]+)"/g);

@@ -38,7 +38,7 @@ const probe = ['--expose-gc', '--import', new URL('./probe.js', import.meta.url)
 
 export function startServiceProcess(options: ServiceOptions): ServiceProcess {
   const { url, cwd, args = [], http = '127.0.0.1:0', logLevel = 'silent', log = 'inherit', probed = false } = options;
-  const main = options.program ?? fileURLToPath(new URL('../main.js', import.meta.url));
+  const main = options.program ?? fileURLToPath(new URL('../src/main.js', import.meta.url));
   const serve = ['serve', '--nats', url, '--http', http, '--log-level', logLevel, ...args];
   const child = spawn(process.execPath, [...(probed ? probe : []), main, ...serve], {
     cwd,

@@ -5,7 +5,7 @@
 import { writeFileSync } from 'node:fs';
 import { cpus, loadavg } from 'node:os';
 import { join } from 'node:path';
-import { formatTable } from '../../terminal/table.ts';
+import { formatTable } from '../../src/terminal/table.ts';
 import { openCache } from '../peers/cache.ts';
 import { readKept, readNames, readRunOptions } from '../run-options.ts';
 import { type Axis, axes, measurePoint, type Point } from './points.ts';

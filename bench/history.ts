@@ -30,7 +30,7 @@ const windowMs = 1_000;
 const chunk = 20_000;
 
 /** As it is installed, in few files: a process that starts from them does so in less than half of the time. */
-const program = fileURLToPath(new URL('../../packages/stopgate/dist/src/main.js', import.meta.url));
+const program = fileURLToPath(new URL('../packages/stopgate/dist/src/main.js', import.meta.url));
 
 const scene = await openScene({ program, store: given.store });
 const nc = await connect({ servers: scene.url });

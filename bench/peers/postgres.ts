@@ -2,7 +2,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { chownSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { readEnvironment } from '../../config/environment.ts';
+import { readEnvironment } from '../../src/config/environment.ts';
 import { cpuUsOf, processTree } from '../process-cpu.ts';
 import { install, packageFile, postgresBinaries, requireFrom } from './cache.ts';
 import { closeLater, freePort, waitFor } from './child-server.ts';

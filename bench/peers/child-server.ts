@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { readEnvironment } from '../../config/environment.ts';
+import { readEnvironment } from '../../src/config/environment.ts';
 import { endChild } from '../child.ts';
 import { PeerMissing, type Place } from './peer.ts';
 

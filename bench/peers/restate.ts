@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { chmodSync, existsSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { join } from 'node:path';
-import { readEnvironment } from '../../config/environment.ts';
+import { readEnvironment } from '../../src/config/environment.ts';
 import { cpuUsOf } from '../process-cpu.ts';
 import { install, packageFile, restateServer } from './cache.ts';
 import { closeLater, freePort, openService, waitFor } from './child-server.ts';

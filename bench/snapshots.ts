@@ -1,12 +1,12 @@
 /** Snapshots: the longest pause while one is taken, and how long a start from one takes, with the tail of the log. */
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
-import { createFleet, type Fleet, foldEntry, readEntry, takeSnapshot } from '../../machines/index.ts';
-import { createLogger } from '../log.ts';
-import { readPosition } from '../nats/log-continuity.ts';
-import type { LogPosition } from '../nats/log-position.ts';
-import { openLogReader } from '../nats/log-reader.ts';
-import { createSnapshots } from '../nats/snapshots/snapshots.ts';
+import { createFleet, type Fleet, foldEntry, readEntry, takeSnapshot } from '../machines/index.ts';
+import { createLogger } from '../src/log.ts';
+import { readPosition } from '../src/nats/log-continuity.ts';
+import type { LogPosition } from '../src/nats/log-position.ts';
+import { openLogReader } from '../src/nats/log-reader.ts';
+import { createSnapshots } from '../src/nats/snapshots/snapshots.ts';
 import { type Figure, figure } from './figures.ts';
 
 const workersMax = 100_000;

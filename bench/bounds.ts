@@ -1,7 +1,7 @@
 /** What one entry may cost at most: hostile entries of 64 KiB, each into a fleet that was made hostile before. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { createFleet, type Fleet, foldEntry, payloadBytesMax, readEntry } from '../../machines/index.ts';
+import { createFleet, type Fleet, foldEntry, payloadBytesMax, readEntry } from '../machines/index.ts';
 import { type Figure, figure, quantile } from './figures.ts';
 import { hostileEntries, type Publication } from './hostile-entries.ts';
 

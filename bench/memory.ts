@@ -1,7 +1,7 @@
 /** The memory of a worker in the fold: one that has only registered, and 100,000 with ten attempts each, then stopped. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { createFleet, type Fleet, foldEntry, noteDecision, readEntry } from '../../machines/index.ts';
+import { createFleet, type Fleet, foldEntry, noteDecision, readEntry } from '../machines/index.ts';
 import { type Figure, figure } from './figures.ts';
 
 const idleWorkers = 10_000;

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { readEnvironment } from '../../config/environment.ts';
+import { readEnvironment } from '../../src/config/environment.ts';
 import { PeerMissing } from './peer.ts';
 
 /** `$STOPGATE_CACHE`, else `~/.cache/stopgate`, with `bench` in it. */

@@ -41,17 +41,17 @@ async function measureCommand(scale: number, http: string): Promise<Figure[]> {
   const file = (name: string) => fileURLToPath(new URL(name, import.meta.url));
   const url = `${http}/hooks/claude?event=Stop`;
   const curlLine = `curl -sf -m 30 -H 'content-type: application/json' --data-binary @- '${url}' || exit 0`;
-  const perlLine = `LC_ALL=C perl '${file('../hook-command/post.pl')}' 30 '${url}' || exit 0`;
+  const perlLine = `LC_ALL=C perl '${file('../src/hook-command/post.pl')}' 30 '${url}' || exit 0`;
   const call =
     (...command: ChildCommand): Operation =>
     (index) =>
       runToEnd(command, { stdin: callOf(index) });
-  const node = call(process.execPath, file('../hook-command/main.js'), 'claude', '--http', host);
+  const node = call(process.execPath, file('../src/hook-command/main.js'), 'claude', '--http', host);
   const took = await sampleInTurn(
     {
       node: call(process.execPath, '-e', '0'),
       hook: node,
-      cli: call(process.execPath, file('../main.js'), 'hook', 'claude', '--http', host),
+      cli: call(process.execPath, file('../src/main.js'), 'hook', 'claude', '--http', host),
       curl: call('/bin/sh', '-c', curlLine),
       perl: call('/bin/sh', '-c', perlLine),
     },

@@ -1,7 +1,7 @@
 /** Child processes: commands that are measured from their start to their end, and how others are ended. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readEnvironment } from '../config/environment.ts';
+import { readEnvironment } from '../src/config/environment.ts';
 
 export type ChildCommand = readonly [program: string, ...args: string[]];
 type ChildOptions = { readonly stdin?: string; readonly cwd?: string };

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { AppError } from '../errors.ts';
-import { findBinary } from '../nats/embedded/server-binary.ts';
+import { AppError } from '../src/errors.ts';
+import { findBinary } from '../src/nats/embedded/server-binary.ts';
 import { endChild } from './child.ts';
 import { type ServiceProcess, startServiceProcess } from './service-process.ts';
 
@@ -69,7 +69,7 @@ export async function openScene({
     const service = startServiceProcess({ url, cwd: folder, program, args, probed });
     closers.push(service.close);
     const http = await service.ready;
-    const echo = fork(pathOf('../bench/echo.js'), [url]);
+    const echo = fork(pathOf('./echo.js'), [url]);
     closers.push(() => endChild(echo));
     await once(echo, 'message');
     const pids = { service: service.pid, server: server.pid ?? 0, echo: echo.pid ?? 0 };

@@ -1,5 +1,5 @@
 /** The table of `npm run bench:peers`, its goals and its JSON. */
-import { formatTable } from '../../terminal/table.ts';
+import { formatTable } from '../../src/terminal/table.ts';
 import { type Figure, figure, quantile } from '../figures.ts';
 import type { Measured } from './rounds.ts';
 

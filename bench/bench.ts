@@ -1,5 +1,8 @@
 /** `stopgate bench`, `npm run bench`: every figure of docs/benchmarks.md, each as a ratio to its floor in the same run. */
-import { AppError } from '../errors.ts';
+import { AppError } from '../src/errors.ts';
+
+export { formatFigures, isReached } from './figures.ts';
+
 import type { Figure } from './figures.ts';
 import type { ScenePids } from './scene.ts';
 
