@@ -46,6 +46,7 @@ export {
 } from './fleet/fleet.ts';
 export { advanceClock, foldDecision, foldEntry } from './fleet/fold.ts';
 export { decisionSeqOf, isKnownAttempt } from './fleet/known-attempts.ts';
+export { claimedBy, firstReady, isReady, queueFor } from './fleet/next-tasks.ts';
 export type { Outcome } from './fleet/outcome.ts';
 export { ownerFor, rulesOfMembers } from './fleet/owner.ts';
 export { policyInForce, queueOfWorker } from './fleet/policies.ts';
@@ -58,7 +59,7 @@ export {
   takeSnapshot,
 } from './fleet/snapshot/snapshot.ts';
 export { type DecisionKey, isOtherDecision, noteDecision } from './fleet/stored-decisions.ts';
-export type { Attempt, Facts, PendingCheck, PolicyInForce } from './guards/attempt.ts';
+export type { Attempt, Facts, NextTask, PendingCheck, PolicyInForce } from './guards/attempt.ts';
 export { placeTimeoutMs } from './guards/circumstances.ts';
 export * from './guards/decision.ts';
 export { type GuardName, guardNames } from './guards/decision.ts';

@@ -143,7 +143,7 @@ const shownFields: Readonly<Partial<Record<Entry['type'], readonly string[]>>> =
   'limit.cleared': ['scope'],
   'stop.attempted': ['attempt', 'stopReason', 'output'],
   'session.ended': ['reason'],
-  'task.created': ['title', 'queue'],
+  'task.created': ['title', 'queue', 'priority'],
   'task.cancelled': ['reason'],
   'hook.registered': ['hook', 'type', 'name'],
   'hook.enabled': ['hook'],

@@ -19,6 +19,10 @@ export const unnamedAttemptMessageId = (worker: string, unique: string): string 
 /** Whether the id is one of this worker's attempts, and not another's. */
 export const isAttemptMessageIdOf = (worker: string, messageId: string): boolean => messageId.startsWith(`${worker}:`);
 
+/** A claim by the request `claim-next`. `tries`: after others were first, 1-based. */
+export const claimNextMessageId = (worker: string, request: string, tries: number): string =>
+  `${worker}:claim:${request}:${tries}`;
+
 /** An `iteration.validated` that a caller waits for: the next one is judged again. */
 export const evaluationMessageId = (task: string, unique: string): string => `${task}:~${unique}`;
 

@@ -16,10 +16,11 @@ export const taskCreated = z.object({
   plan: stepsSchema.optional(),
   policy: idSchema.optional(),
   after: z.array(idSchema).max(afterMax).optional(),
+  priority: z.int().optional(),
 });
 export const taskCancelled = z.object({ reason: title.optional() });
 
-export const taskClaimed = z.object({ task: idSchema });
+export const taskClaimed = z.object({ task: idSchema, request: idSchema.optional() });
 export const taskCompleted = z.object({ task: idSchema, result: z.unknown().optional() });
 export const taskFailed = z.object({ task: idSchema, reason: title.optional() });
 export const taskReleased = z.object({ task: idSchema });

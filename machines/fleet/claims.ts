@@ -11,7 +11,12 @@ import { describeFull, exceedsState, isStateFull, sizeOfPlan } from './state-siz
 import { createTask, stepTask } from './tasks.ts';
 import { refuseWorker, stepWorker } from './workers.ts';
 
-export function claimTask(fleet: Fleet, record: WorkerRecord, task: string): void {
+export function claimTask(
+  fleet: Fleet,
+  record: WorkerRecord,
+  data: Extract<WorkerEntry, { type: 'task.claimed' }>['data'],
+): void {
+  const { task } = data;
   const { worker: context } = record.snapshot.context;
   const reason = claimFault(fleet, context, task);
   if (reason !== null) {
@@ -21,7 +26,7 @@ export function claimTask(fleet: Fleet, record: WorkerRecord, task: string): voi
   if (!fleet.tasks.has(task)) createTask(fleet, task, queueOfWorker(context, policyInForce(fleet, context)));
   stepTask(fleet, task, {
     type: 'task.claimed',
-    data: { task },
+    data,
     ...placeOf(fleet),
     facts: { worker: context.worker },
   });

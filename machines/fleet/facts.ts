@@ -6,6 +6,7 @@ import type { WorkerContext } from '../worker/context.ts';
 import type { Surroundings } from '../worker/events.ts';
 import { bareTask } from '../worker/surroundings.ts';
 import { type Fleet, pendingIn } from './fleet.ts';
+import { nextIn } from './next-tasks.ts';
 import { queueOfWorker } from './policies.ts';
 import { isLimited } from './presence.ts';
 import { dayUsageOf } from './usage.ts';
@@ -23,11 +24,12 @@ export function surroundingsOf(
     queue,
     pendingTasks: pendingIn(fleet, queue),
     day: dayUsageOf(fleet, nowMs),
+    nextTasks: inForce.policy.persistence === null ? noTasks : nextIn(fleet, queue),
     tasks: worker.tasks.length === 0 ? noTasks : worker.tasks.map((task) => taskFacts(fleet, task)),
   };
 }
 
-const noTasks: readonly TaskFacts[] = Object.freeze([]);
+const noTasks: readonly never[] = Object.freeze([]);
 
 function taskFacts(fleet: Fleet, task: string): TaskFacts {
   const context = fleet.tasks.get(task)?.snapshot.context;

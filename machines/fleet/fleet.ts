@@ -11,6 +11,7 @@ import { type Period, unusedPeriod } from '../values/usage.ts';
 import type { workerMachine } from '../worker/worker.ts';
 import { createDeadlines, type Deadlines } from './deadlines.ts';
 import type { Outcome } from './outcome.ts';
+import { ReadyTasks } from './ready-tasks.ts';
 import type { StateMove, TaskRecord, WorkerRecord } from './records.ts';
 import { packWorkers } from './snapshot/packed-worker.ts';
 import { SnapshotMap } from './snapshot-map.ts';
@@ -28,7 +29,7 @@ export type Fleet = {
   readonly workers: SnapshotMap<WorkerRecord>;
   readonly tasks: SnapshotMap<TaskRecord>;
   /** `tasks`: how many known tasks name it, in whatever state. */
-  readonly queues: SnapshotMap<{ readonly ready: Set<string>; tasks: number; reported: number }>;
+  readonly queues: SnapshotMap<{ readonly ready: ReadyTasks; tasks: number; reported: number }>;
   /** Queues with a reported depth, the one that was reported last at the end. */
   readonly reports: Set<string>;
   /** Tasks that are not stopped and come after a task. */
@@ -129,7 +130,7 @@ export function createFleet(name: string, options: FleetOptions = {}): Fleet {
       options.restingMax,
     ),
     tasks: new SnapshotMap<TaskRecord>((it) => ({ ...it })),
-    queues: new SnapshotMap((it) => ({ ...it, ready: new Set(it.ready) })),
+    queues: new SnapshotMap((it) => ({ ...it, ready: new ReadyTasks(it.ready) })),
     dependents: new SnapshotMap<Set<string>>((it) => new Set(it)),
     scopes: new SnapshotMap((it) => ({ ...it, workers: new Set(it.workers) })),
     ...{
@@ -190,13 +191,13 @@ export const moveOf = ({ nowMs: atMs }: Fleet, from: State, to: State, event: st
 export function queueOf(fleet: Fleet, name: string) {
   const known = fleet.queues.get(name);
   if (known !== undefined) return known;
-  const queue = { ready: new Set<string>(), tasks: 0, reported: 0 };
+  const queue = { ready: new ReadyTasks(), tasks: 0, reported: 0 };
   fleet.queues.set(name, queue);
   return queue;
 }
 
 /** Unclaimed tasks that are ready, and those that were reported from elsewhere. */
 export function pendingIn(fleet: Fleet, name: string): number {
-  const queue = fleet.queues.get(name);
+  const queue = fleet.queues.read(name);
   return queue === undefined ? 0 : queue.ready.size + queue.reported;
 }

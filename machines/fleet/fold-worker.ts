@@ -57,7 +57,7 @@ function apply(fleet: Fleet, record: WorkerRecord, entry: WorkerEntry, seq: numb
       openAttempt(fleet, record, entry, seq, owner);
       return;
     case 'task.claimed':
-      claimTask(fleet, record, entry.data.task);
+      claimTask(fleet, record, entry.data);
       return;
     case 'task.completed':
     case 'task.failed':

@@ -57,6 +57,8 @@ export type TaskRecord = Forgettable & {
   lastMove: StateMove | null;
   /** The attempt that completed it, and where its decision stands in the log, if that is stored by now. */
   judged: { readonly worker: string; readonly attempt: string; readonly seq: number | null } | null;
+  /** The entry that created it: the older goes first. */
+  readonly createdSeq: number;
   /** How many of the tasks in its `after` are not completed. */
   openAfter: number;
 };

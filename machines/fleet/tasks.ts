@@ -17,6 +17,7 @@ export function createTask(fleet: Fleet, task: string, queue: string | null): vo
     ...newlyNamed(fleet.nowMs),
     lastMove: null,
     judged: null,
+    createdSeq: fleet.seq,
     openAfter: 0,
   });
   fleet.stateSize += newActorSize;
@@ -161,12 +162,12 @@ function reindexTask(fleet: Fleet, task: string): void {
   if (record === undefined || queue === null) return;
   const { ready } = queueOf(fleet, queue);
   const isReady = record.snapshot.value === 'idle' && record.openAfter === 0;
-  if (isReady !== ready.has(task)) fleet.watcher?.queue(queue);
-  if (!isReady) ready.delete(task);
-  else if (!ready.has(task)) {
-    ready.add(task);
-    fleet.arrivals.add(queue);
-  }
+  const wasReady = ready.has(task);
+  if (isReady || wasReady) fleet.watcher?.queue(queue);
+  const { priority } = record.snapshot.context;
+  if (isReady) ready.add({ task, priority, createdSeq: record.createdSeq });
+  else ready.delete(task);
+  if (isReady && !wasReady) fleet.arrivals.add(queue);
 }
 
 /** It is kept with the task, unless the fleet is full. */

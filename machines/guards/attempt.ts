@@ -69,11 +69,15 @@ export type Facts = {
   readonly limited: boolean;
   readonly queue: string;
   readonly pendingTasks: number;
+  /** The first of them, in the order in which they should be claimed; those that are reported from elsewhere have no name. */
+  readonly nextTasks: readonly NextTask[];
   /** The held tasks, in the order of the claims. */
   readonly tasks: readonly TaskFacts[];
   /** Null: the fleet has no budget of the day. */
   readonly day: DayUsage | null;
 };
+/** A task that waits in a queue, as a worker is told of it. */
+export type NextTask = { readonly task: string; readonly title: string | null };
 /** A held task as the guards see it: its hooks, its current iteration, the phase of its last checkpoint, what it used. */
 export type TaskFacts = {
   readonly task: string;

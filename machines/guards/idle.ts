@@ -17,15 +17,20 @@ export const idle: Guard = (scope) => {
   }
   if (nowMs < attempt.holdUntilMs) return { kind: 'hold', detail: 'held', input };
   const tasks = worker.tasks.join(', ');
-  const remaining = remainingMs === null ? 'no timeout' : `${formatDuration(remainingMs)} remain`;
-  const held = tasks === '' ? '' : `, and ${tasks} is still held`;
-  const reason = `No task waits; idle for ${formatDuration(ms)}, ${remaining}${held}`;
-  const nextPrompt =
+  const stays = remainingMs === null ? '' : ` for ${describeRemaining(remainingMs)}`;
+  const reason =
     tasks === ''
-      ? `No task waits in queue ${queue} yet. Stay available and look again.`
-      : `You still hold ${tasks}. Complete or release it before you stop.`;
-  return decide(keepAlive(scope, block('idle', reason, nextPrompt)), input, reason);
+      ? `No task waits in queue ${queue}. Stay available${stays} and look again`
+      : `No task waits in queue ${queue}, and you still hold ${tasks}. Complete or release it before you stop`;
+  return decide(keepAlive(scope, block('idle', reason, `${reason}.`)), input, reason);
 };
+
+/** In whole minutes, or seconds of the last one, not less than it is: `7 more minutes`. */
+function describeRemaining(ms: number): string {
+  const unit = ms < 60_000 ? 'second' : 'minute';
+  const count = Math.ceil(ms / (ms < 60_000 ? 1_000 : 60_000));
+  return `${count} more ${unit}${count === 1 ? '' : 's'}`;
+}
 
 const persistenceOff = constantPass('persistence is off');
 

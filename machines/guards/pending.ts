@@ -1,4 +1,6 @@
 /** Guard `pending`: with persistence on, a worker continues while tasks wait in its queue. */
+import { shortTitle } from '../policy/plan.ts';
+import type { Facts, NextTask } from './attempt.ts';
 import { block, decide, type Guard, pass } from './guard.ts';
 import { keepAlive } from './keep-alive.ts';
 
@@ -8,11 +10,20 @@ export const pending: Guard = (scope) => {
   const input = { queue, pendingTasks };
   if (attempt.inForce.policy.persistence === null) return pass('persistence is off', input);
   if (pendingTasks === 0) return pass(`queue ${queue} is empty`, input);
-  const count = pendingTasks === 1 ? '1 task waits' : `${pendingTasks} tasks wait`;
-  const reason = `${count} in queue ${queue}`;
+  const reason = describePending(attempt.facts);
   const nextPrompt = `${reason}. ${releaseFirst(worker.tasks)}Claim the next task and work on it.`;
   return decide(keepAlive(scope, block('pending-tasks', reason, nextPrompt)), input, reason);
 };
+
+/** The first tasks by id and title; the fixed text of protocol.md §5. */
+function describePending({ queue, pendingTasks, nextTasks }: Facts): string {
+  const count = pendingTasks === 1 ? '1 task waits' : `${pendingTasks} tasks wait`;
+  const names = nextTasks.map(nameOf);
+  if (names.length > 0 && names.length < pendingTasks) names.push('…');
+  return `${count} in queue ${queue}${names.length === 0 ? '' : `: ${names.join(', ')}`}`;
+}
+
+const nameOf = ({ task, title }: NextTask): string => (title === null ? task : `${task} ${shortTitle(title)}`);
 
 const releaseFirst = (tasks: readonly string[]): string =>
   tasks.length > 0 ? `You still hold ${tasks.join(', ')}: complete or release it first. ` : '';

@@ -83,11 +83,14 @@ export function returnSteps(before: Plan, task: string, steps: Plan): Plan {
 const shownTitlesMax = 3;
 const shownTitleLength = 30;
 
+/** As texts of a decision name it: its first 30 code points. */
+export const shortTitle = (title: string): string => [...title].slice(0, shownTitleLength).join('');
+
 /** Null: nothing remains. Else the fixed text of protocol.md §5, with three titles of 30 code points at most. */
 export function remainingStepsMessage(plan: Plan): string | null {
   const open = plan.filter((step) => !isDone(step));
   if (open.length === 0) return null;
-  const titles = open.slice(0, shownTitlesMax).map((step) => [...step.title].slice(0, shownTitleLength).join(''));
+  const titles = open.slice(0, shownTitlesMax).map((step) => shortTitle(step.title));
   if (open.length > shownTitlesMax) titles.push('…');
   return `${open.length} of ${plan.length} plan steps remain: ${titles.join(', ')}`;
 }

@@ -7,9 +7,11 @@ import type { RefusedEntry } from '../entries/refusal.ts';
 import { openAmong } from '../fleet/claims.ts';
 import { planOfTask } from '../fleet/facts.ts';
 import { type Fleet, pendingIn, type StateMove, type WorkerRecord } from '../fleet/fleet.ts';
+import { nextIn } from '../fleet/next-tasks.ts';
 import { policyInForce, queueOfWorker } from '../fleet/policies.ts';
 import { presenceAt } from '../fleet/presence.ts';
 import { dayUsageOf } from '../fleet/usage.ts';
+import type { NextTask } from '../guards/attempt.ts';
 import type { Decision, Idle } from '../guards/decision.ts';
 import { idleOf } from '../guards/idle.ts';
 import { type BudgetLine, budgetLines } from '../policy/budget.ts';
@@ -105,6 +107,8 @@ export type TaskView = {
   queue: string | null;
   policy: string | null;
   after: readonly string[];
+  /** Higher first. */
+  priority: number;
   outcome: 'completed' | 'cancelled' | null;
   iteration: number | null;
   maxIterations: number | null;
@@ -129,8 +133,11 @@ export type TaskView = {
 export type Checkpoint = Omit<SavedCheckpoint, 'context'> & { readonly context: unknown };
 /** The reply of `get` for one task, with the data of the checkpoint to resume from. */
 export type TaskDetail = TaskView & { checkpoint: Checkpoint | null };
-/** `pending` counts the unclaimed tasks known here and those `reported` from elsewhere. */
-export type QueueView = { queue: string; pending: number; reported: number };
+/**
+ * `pending` counts the unclaimed tasks known here and those `reported` from elsewhere. `next`: the first three known here,
+ * in the order in which they should be claimed.
+ */
+export type QueueView = { queue: string; pending: number; reported: number; next: readonly NextTask[] };
 
 /** @param nowMs not before the fleet's own clock. @param pending what its check has replied, if that cannot tell yet */
 export function viewWorker(
@@ -226,7 +233,7 @@ export function viewTask(fleet: Fleet, task: string): TaskView | null {
     state: value,
     lastTransition: viewTransition(record.lastMove),
     ...{ title: context.title, worker: context.worker, queue: context.queue, policy: context.policy },
-    ...{ after: context.after, outcome: context.outcome },
+    ...{ after: context.after, priority: context.priority, outcome: context.outcome },
     iteration: context.iteration?.iteration ?? null,
     maxIterations: context.iteration?.maxIterations ?? null,
     phase: phaseOf(context),
@@ -269,7 +276,7 @@ export function checkpointOf(fleet: Fleet, task: string, checkpoint: string | nu
 export function viewQueue(fleet: Fleet, queue: string): QueueView | null {
   const known = fleet.queues.get(queue);
   if (known === undefined && queue !== 'main') return null;
-  return { queue, pending: pendingIn(fleet, queue), reported: known?.reported ?? 0 };
+  return { queue, pending: pendingIn(fleet, queue), reported: known?.reported ?? 0, next: nextIn(fleet, queue) };
 }
 
 export type FleetView = {

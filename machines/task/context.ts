@@ -21,7 +21,11 @@ export type TaskContext = {
   readonly plan: Plan | null;
   readonly policy: string | null;
   readonly after: readonly string[];
+  /** Higher first. */
+  readonly priority: number;
   readonly worker: string | null;
+  /** The request `claim-next` by which its worker got it; null: by none, or it is not held. */
+  readonly request: string | null;
   /** How it reached `stopped`. */
   readonly outcome: 'completed' | 'cancelled' | null;
   readonly hooks: readonly Hook[];
@@ -50,7 +54,9 @@ export const createTaskContext = ({ fleet, task, queue = null }: TaskInput): Tas
   plan: null,
   policy: null,
   after: empty,
+  priority: 0,
   worker: null,
+  request: null,
   outcome: null,
   hooks: empty,
   hookStats: empty,

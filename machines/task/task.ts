@@ -20,19 +20,22 @@ export type TaskSnapshot = Stepped<typeof taskMachine>;
 
 const refusedMax = 20;
 
+const unheld = { worker: null, request: null } as const;
+
 /** An action on the task's data. */
 function change<E extends TaskEvent>(act: (context: TaskContext, event: E) => Partial<TaskContext>) {
   return assign<TaskContext, TaskEvent, undefined, TaskEvent, never>(({ context, event }) => act(context, event as E));
 }
 
 function createFrom(context: TaskContext, { data }: On<'task.created'>): Partial<TaskContext> {
-  const { title, plan, policy, after } = data;
+  const { title, plan, policy, after, priority } = data;
   return {
     queue: data.queue ?? context.queue ?? 'main',
     ...(title === undefined ? {} : { title }),
     ...(plan === undefined ? {} : { plan }),
     ...(policy === undefined ? {} : { policy }),
     ...(after === undefined ? {} : { after }),
+    ...(priority === undefined ? {} : { priority }),
   };
 }
 
@@ -78,24 +81,24 @@ export const taskMachine = setup({
   },
   actions: {
     create: change(createFrom),
-    hold: change((it, { facts, atMs }: On<'task.claimed'>) => ({
-      ...{ worker: facts?.worker ?? null, escalation: null },
+    hold: change((it, { data, facts, atMs }: On<'task.claimed'>) => ({
+      ...{ worker: facts?.worker ?? null, request: data.request ?? null, escalation: null },
       usage: { ...it.usage, sinceMs: atMs },
     })),
     addUsage: change((it, { data }: On<'usage.reported'>) => ({ usage: addUse(it.usage, useOf(data)) })),
     countTurn: change((it) => ({ usage: addUse(it.usage, oneTurn) })),
     grantBudget: change((it, { atMs }: On<'budget.granted'>) => ({ usage: grantPeriod(it.usage, atMs) })),
-    free: assign({ worker: null }),
+    free: assign(unheld),
     complete: change((it, event) => ({
       ...removeHooks(it, event as On<'task.completed'>),
-      ...{ worker: null, outcome: 'completed' },
+      ...{ ...unheld, outcome: 'completed' },
     })),
     cancel: change((it, event) => ({
       ...removeHooks(it, event as On<'task.cancelled'>),
-      ...{ worker: null, outcome: 'cancelled', escalation: null },
+      ...{ ...unheld, outcome: 'cancelled', escalation: null },
     })),
-    fail: change((it, event: On<'task.failed'>) => ({ worker: null, escalation: escalationOf(it, event) })),
-    escalate: change((_it, { escalation }: On<'stale.escalated' | 'attempt.closed'>) => ({ worker: null, escalation })),
+    fail: change((it, event: On<'task.failed'>) => ({ ...unheld, escalation: escalationOf(it, event) })),
+    escalate: change((_it, { escalation }: On<'stale.escalated' | 'attempt.closed'>) => ({ ...unheld, escalation })),
     acknowledge: change((it, { data, atMs }: On<'escalation.acknowledged'>) => ({
       escalation: acknowledge(it.escalation, data.by, formatIsoTime(atMs)),
     })),

@@ -4,7 +4,7 @@
  */
 import type { EventOf, OwnWorkerEntry, WorkerEntry } from '../entries/index.ts';
 import type { RefusedEntry } from '../entries/refusal.ts';
-import type { PolicyInForce, TaskFacts } from '../guards/attempt.ts';
+import type { NextTask, PolicyInForce, TaskFacts } from '../guards/attempt.ts';
 import type { GuardName } from '../guards/decision.ts';
 import type { DayUsage } from '../policy/budget.ts';
 import type { Plan } from '../policy/plan.ts';
@@ -19,6 +19,8 @@ export type Surroundings = {
   /** The policy in the configuration's form, as under `policies:` in stopgate.yaml. */
   readonly policy?: object | undefined;
   readonly pendingTasks?: number | undefined;
+  /** The first of them. */
+  readonly nextTasks?: readonly NextTask[] | undefined;
   readonly limited?: boolean | undefined;
   /** The held tasks, in any order: what a task's machine has as its context fits. `task`: the only one. */
   readonly tasks?: readonly GivenTask[] | undefined;

@@ -34,6 +34,7 @@ export function factsFor(
     limited: facts?.limited ?? (limit !== null && (limit.untilMs === null || atMs < limit.untilMs)),
     queue: facts?.queue ?? queue ?? policy.persistence?.queue ?? 'main',
     pendingTasks: facts?.pendingTasks ?? 0,
+    nextTasks: facts?.nextTasks ?? [],
     tasks: facts?.inForce === undefined ? heldTasks(tasks, facts) : (facts.tasks as readonly TaskFacts[]),
     day: facts?.day ?? null,
   };

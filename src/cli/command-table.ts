@@ -51,6 +51,10 @@ export const commandGroups: Readonly<Record<string, CommandTable>> = {
       summary: 'is its work, or a task, complete? A cap or a bypass does not count as complete',
       load: async () => (await import('./commands/verify.ts')).verify,
     },
+    'claim-next': {
+      summary: 'claim the first task that waits in a queue, for a worker',
+      load: async () => (await import('./commands/claim-next.ts')).claimNext,
+    },
     publish: {
       summary: 'publish an entry to the log, as an agent would',
       load: async () => (await import('./commands/publish.ts')).publish,

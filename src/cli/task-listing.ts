@@ -5,15 +5,16 @@ import { formatProgress, formatUsed, paintState } from './state-text.ts';
 
 export const taskListing: Listing<TaskView> = {
   entity: 'task',
-  headings: ['TASK', 'STATE', 'WORKER', 'QUEUE', 'PLAN', 'USED', 'ITERATION', 'HOOKS', 'TITLE'],
+  headings: ['TASK', 'STATE', 'WORKER', 'QUEUE', 'PRIORITY', 'PLAN', 'USED', 'ITERATION', 'HOOKS', 'TITLE'],
   narrowHeadings: ['TASK', 'STATE', 'WORKER', 'TITLE'],
   rowOf: (view, colors) => {
-    const { task, state, worker, queue, plan, usage, iteration, maxIterations, hooks, title, outcome } = view;
+    const { task, state, worker, queue, priority, plan, usage, iteration, maxIterations, hooks, title, outcome } = view;
     return [
       { text: task, paint: colors.bold, isWhole: true },
       { text: outcome ?? state, paint: paintState(state, colors) },
       { text: worker ?? '-' },
       { text: queue ?? '-' },
+      { text: String(priority) },
       { text: plan === null ? '-' : formatProgress(plan) },
       { text: formatUsed(usage) ?? '-' },
       { text: iteration === null ? '-' : `${iteration}/${maxIterations ?? '∞'}` },

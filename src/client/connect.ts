@@ -2,7 +2,7 @@
  * The client: requests decisions, publishes entries, queries the fleet, and serves checks and hooks. Without options it
  * connects like the command line: STOPGATE_* variables, stopgate.yaml, a running `stopgate dev` of this folder.
  */
-import type { AttemptFields, Decision, TaskDetail, WorkerView } from '../../machines/index.ts';
+import type { AttemptFields, Decision, TaskDetail, TaskView, WorkerView } from '../../machines/index.ts';
 import { loadConfig, refuseOtherService } from '../config/config.ts';
 import { givenCredentials } from '../config/own-address.ts';
 import { defaultCredentials } from '../config/store.ts';
@@ -16,7 +16,7 @@ import { createOperatorCalls, type OperatorCalls } from './operator-calls.ts';
 import { createQueries, type Queries } from './queries.ts';
 import { readDecision } from './replies.ts';
 import { createServedChecks, type Serve, type ServedChecks } from './served-checks.ts';
-import { createTaskCalls, type TaskCalls } from './task-calls.ts';
+import { type ClaimOptions, createTaskCalls, type TaskCalls } from './task-calls.ts';
 
 export type ConnectOptions = {
   /** One or more servers, separated by commas; may contain user and password. */
@@ -68,6 +68,7 @@ export type WorkerHandle = {
   probe(attempt?: AttemptFields, options?: CallOptions): Promise<Decision>;
   assertComplete(attempt?: AttemptFields, options?: CallOptions): Promise<Decision>;
   get(): Promise<WorkerView>;
+  claimNext(options?: ClaimOptions): Promise<TaskView | null>;
   failTask(task: string, reason?: string): Promise<TaskDetail>;
   releaseTask(task: string): Promise<TaskDetail>;
 };
@@ -102,7 +103,7 @@ export async function connect(options: ConnectOptions = {}): Promise<Client> {
 function createClient(fleet: string, link: ClientLink, checks: ServedChecks, decisions: DecisionCalls): Client {
   const publish = createPublish(link);
   const queries = createQueries(link);
-  const tasks = createTaskCalls(publish, queries);
+  const tasks = createTaskCalls(link, publish, queries);
   const close = async () => {
     await checks.close();
     await link.close();
@@ -131,6 +132,7 @@ function createClient(fleet: string, link: ClientLink, checks: ServedChecks, dec
       probe: (attempt, options) => decisions.probe(id, attempt, options),
       assertComplete: (attempt, options) => decisions.assertComplete(id, attempt, options),
       get: () => queries.getWorker(id),
+      claimNext: (options) => tasks.claimNext(id, options),
       failTask: (task, reason) => tasks.failTask(id, task, reason),
       releaseTask: (task) => tasks.releaseTask(id, task),
     }),

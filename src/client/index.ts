@@ -42,5 +42,5 @@ export type { ListFilter, Queries } from './queries.ts';
 export type { Page } from './replies.ts';
 export type { CheckFunction, ServedCheck, ServeOptions } from './serve-check.ts';
 export type { Serve } from './served-checks.ts';
-export type { TaskCalls } from './task-calls.ts';
+export type { ClaimOptions, TaskCalls } from './task-calls.ts';
 export { compositeValidator, todoValidator, type ValidationParams, type Validator } from './validators.ts';

@@ -45,10 +45,15 @@ const detailSchema = z
   .looseObject({ checkpoint: z.looseObject({ checkpoint: z.string(), at: z.string() }).nullable() })
   .and(viewSchemas.task);
 
+const noTask = z.looseObject({ task: z.null() });
+
 export const readDecision = (reply: unknown): Decision => read(decisionSchema, 'decision', reply);
 export const readHookResult = (reply: unknown): HookResult => read(hookResultSchema, 'hook result', reply);
 export const readView = <Entity extends keyof Views>(entity: Entity, reply: unknown): Views[Entity] =>
   read(viewSchemas[entity], `view of a ${entity}`, reply) as Views[Entity];
+/** Null: no task waits. */
+export const readClaim = (reply: unknown): TaskView | null =>
+  noTask.safeParse(reply).success ? null : readView('task', reply);
 export const readDetail = (reply: unknown): TaskDetail =>
   read(detailSchema, 'view of a task', reply) as unknown as TaskDetail;
 export const readPage = <Entity extends keyof Views>(entity: Entity, reply: unknown): Page<Views[Entity]> =>

@@ -73,6 +73,7 @@ const rows = {
   'GET /mcp': ['agent', 'own', 'own'],
   'DELETE /mcp': ['agent', 'own', 'own'],
   'POST /api/:fleet/decide/:worker': ['agent', 'own', 'own'],
+  'POST /api/:fleet/claim-next/:worker': ['agent', 'own', 'own'],
   'POST /api/:fleet/evaluate/:task': ['agent', 'own', 'own'],
   'POST /api/:fleet/publish/:entity/:id/:noun/:verb': ['agent', 'own', 'own'],
   'POST /api/:fleet/operator/:word': ['operator', 'own', 'own'],

@@ -15,6 +15,7 @@ export const apiEndpoints = [
   'POST /api/<fleet>/probe/<worker>',
   'POST /api/<fleet>/verify/<worker>',
   'POST /api/<fleet>/verify-task/<task>',
+  'POST /api/<fleet>/claim-next/<worker>',
   'POST /api/<fleet>/evaluate/<task>',
   'GET  /api/<fleet>/get/<entity>/<id>',
   'GET  /api/<fleet>/list/<workers|tasks|queues|escalations>',
@@ -48,6 +49,9 @@ function addDecisionRoutes(api: FastifyInstance): void {
   }
   api.post<{ Params: { task: string } }>('/verify-task/:task', async (request) =>
     fleetInPath(request).service.verifyTask(idOf('task', request.params.task), request.body ?? {}),
+  );
+  api.post<{ Params: { worker: string } }>('/claim-next/:worker', async (request) =>
+    fleetInPath(request).service.claimNext(idOf('worker', request.params.worker), request.body ?? {}),
   );
   api.post<{ Params: { task: string } }>('/evaluate/:task', async (request) =>
     fleetInPath(request).service.evaluate(idOf('task', request.params.task), request.body ?? {}),

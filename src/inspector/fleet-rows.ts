@@ -140,6 +140,8 @@ function taskRow(fleet: Fleet, task: string): TaskRow | null {
     escalation?.reason.slice(0, reasonLengthMax) ?? null,
     record.lastMove?.atMs ?? null,
     escalation?.withWorker ? escalation.worker : null,
+    context.priority,
+    record.createdSeq,
   ];
 }
 

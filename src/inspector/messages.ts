@@ -50,6 +50,9 @@ export type TaskRow = readonly [
   stateSinceMs: number | null,
   /** The worker that was escalated by the same entry; null: it is not escalated, or was without one. */
   escalatedWith: string | null,
+  priority: number,
+  /** The entry that created it: with equal priority the older goes first. */
+  createdSeq: number,
 ];
 export type QueueRow = readonly [queue: string, pending: number, reported: number];
 export type Rows = { readonly workers: WorkerRow[]; readonly tasks: TaskRow[]; readonly queues: QueueRow[] };

@@ -39,6 +39,7 @@ export function createNatsPort(fleet: string, open: () => Promise<Requester>): N
     probe: decision('probe'),
     verify: decision('verify'),
     verifyTask: decision('verify-task'),
+    claimNext: (worker, body) => request('claim-next', worker, body, queryTimeoutMs),
     evaluate: decision('evaluate'),
     get: (entity, id, body = {}) => request('get', `${entity}.${id}`, body, queryTimeoutMs),
     async close() {

@@ -144,7 +144,18 @@ async function add(manager: JetStreamManager, config: NamedConfig): Promise<Stre
 
 /** A stream that captures requests would answer them in our place. */
 async function refuseEavesdroppers(manager: JetStreamManager, fleet: string): Promise<void> {
-  for (const verb of ['decide', 'probe', 'verify', 'verify-task', 'evaluate', 'get', 'list', 'check', 'run']) {
+  for (const verb of [
+    'decide',
+    'probe',
+    'verify',
+    'verify-task',
+    'claim-next',
+    'evaluate',
+    'get',
+    'list',
+    'check',
+    'run',
+  ]) {
     const subject = `stopgate.${fleet}.${verb}.>`;
     for await (const name of manager.streams.names(subject)) {
       const message = `the stream ${name} captures requests (${subject}); take that subject out of it`;

@@ -31,7 +31,7 @@ export type Scope = {
 
 const entryNouns = ['worker', 'task', 'queue'];
 /** Requests to the service. */
-const serviceVerbs = ['decide', 'probe', 'verify', 'verify-task', 'evaluate', 'get', 'list'];
+const serviceVerbs = ['decide', 'probe', 'verify', 'verify-task', 'claim-next', 'evaluate', 'get', 'list'];
 /** Requests to runners and check servers. */
 const workspaceVerbs = ['check', 'run'];
 /** They take as long as a hold or a check; the others answer at once. */
@@ -96,7 +96,7 @@ const anyAgent = (fleet: string, fleets: string): Permissions => ({
 
 /** What an agent that acts for one worker only may publish. */
 export function agentSubjects(worker: string, fleet: string): readonly string[] {
-  const requests = ['decide', 'probe', 'verify', 'get.worker'].map((noun) => `${noun}.${worker}`);
+  const requests = ['decide', 'probe', 'verify', 'claim-next', 'get.worker'].map((noun) => `${noun}.${worker}`);
   return [`worker.${worker}.>`, ...requests, 'task.>', 'queue.>', 'evaluate.>', 'verify-task.>', 'get.task.>'].map(
     within(fleet),
   );

@@ -6,7 +6,16 @@ import { RequestError, TimeoutError } from './client-library.ts';
 import { type ConnectionOptions, openConnection } from './connection.ts';
 import type { LogClient } from './log-client.ts';
 
-export type RequestVerb = 'decide' | 'probe' | 'verify' | 'verify-task' | 'evaluate' | 'get' | 'list' | 'snapshot';
+export type RequestVerb =
+  | 'decide'
+  | 'probe'
+  | 'verify'
+  | 'verify-task'
+  | 'claim-next'
+  | 'evaluate'
+  | 'get'
+  | 'list'
+  | 'snapshot';
 
 export type Requests = {
   /**

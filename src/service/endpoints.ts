@@ -23,6 +23,7 @@ export function createEndpoints(service: Service): Endpoint[] {
     endpoint('probe', (worker, body) => service.probe(worker, body)),
     endpoint('verify', (worker, body) => service.verify(worker, body)),
     endpoint('verify-task', (task, body) => service.verifyTask(task, body)),
+    endpoint('claim-next', (worker, body) => service.claimNext(worker, body)),
     endpoint('evaluate', (task, body) => service.evaluate(task, body)),
     endpoint('get', (tail, body) => {
       const [entity = '', id = '', ...more] = tail.split('.');

@@ -2,6 +2,7 @@
 import type { Host } from '../host/host.ts';
 import type { EventLog } from '../nats/event-log.ts';
 import type { RunnerSearch } from '../nats/runner-search.ts';
+import { createClaimNext } from './claim-next.ts';
 import { decide } from './decide.ts';
 import { evaluate } from './evaluate.ts';
 import { get, peek } from './get.ts';
@@ -22,6 +23,7 @@ export type { Service } from './service.ts';
 
 export function createService(host: Host, log: EventLog, replica: string, search: RunnerSearch): Service {
   const fleet = host.fleet.name;
+  const claimNext = createClaimNext(host, log);
   const operate = createOperate(host, log);
   return {
     fleet,
@@ -30,6 +32,7 @@ export function createService(host: Host, log: EventLog, replica: string, search
     probe: (worker, body, scope) => host.read(worker, () => probeWorker(host, replica, worker, body, scope)),
     verify: (worker, body) => host.read(worker, () => verify(host, replica, worker, body)),
     verifyTask: (task, body) => host.read(null, () => verifyTask(host, replica, task, body)),
+    claimNext: (worker, body) => host.write(worker, () => claimNext(worker, body)),
     evaluate: (task, body) => evaluate(host, task, body),
     get: (entity, id, body) => host.read(null, () => get(host, entity, id, body)),
     list: (name, body) => host.read(null, () => list(host, name, body)),

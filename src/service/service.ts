@@ -9,6 +9,7 @@ import type {
   WorkerView,
 } from '../../machines/index.ts';
 import type { Entity, View } from './actor.ts';
+import type { ClaimNext } from './claim-next.ts';
 import type { ListName, Page } from './list.ts';
 import type { OperatorAction } from './operate.ts';
 import type { NewEntry } from './publish.ts';
@@ -35,6 +36,11 @@ export type Service = {
    * worker only said so
    */
   verifyTask(task: string, body: unknown): Promise<Decision>;
+  /**
+   * Claims the first ready task of a queue for the worker. `body`: `{ queue?, request? }`.
+   * @throws AppError input.bad, entry.refused, log.unavailable, service.busy
+   */
+  claimNext: ClaimNext;
   /** What do the hooks of this task decide of its iteration? Logged. @throws AppError input.bad, entry.refused, log.unavailable */
   evaluate(task: string, body: unknown): Promise<HookResult>;
   /** `body` of a task: `{ checkpoint? }`, the one to show whole; by default the last. @throws AppError actor.unknown */

@@ -22,6 +22,7 @@ const policies = ['default', 'judged', 'plain', 'held'];
 
 export function startAgents(world: World): Agents {
   let open = 0;
+  const agents: Agent[] = [];
   const start = (run: () => Promise<void>) => {
     open += 1;
     const end = () => {
@@ -31,9 +32,10 @@ export function startAgents(world: World): Agents {
   };
   for (let index = 1; index <= world.settings.workers; index += 1) {
     const agent = createAgent(world, `w${index}`);
+    agents.push(agent);
     start(() => work(agent));
   }
-  start(() => createTasks(world));
+  start(() => createTasks(world, agents));
   serveCheck(world, 'judge', 0.1);
   // Nothing but its 120 s ends the wait for a hook that is silent.
   serveCheck(world, 'mentor', 0);
@@ -91,6 +93,7 @@ async function takeTurn(agent: Agent): Promise<void> {
         ],
       }),
     () => own('task.claimed', { task }),
+    () => claimNext(agent),
     () => own('task.completed', { task }),
     () => own('task.released', { task }),
     () => own('heartbeat.sent', {}),
@@ -105,6 +108,21 @@ async function takeTurn(agent: Agent): Promise<void> {
   for (let count = random.int(0, 3); count > 0; count -= 1) {
     await random.pick(steps)();
     if (random.chance(0.5)) await client.sleep(random.spread(1, 300));
+  }
+}
+
+/** Asked again under its id, it is the same task. */
+async function claimNext({ world, client, random, worker, ...agent }: Agent): Promise<void> {
+  const request = `r${agent.count}-${random.int(0, 1e9)}`;
+  for (let tries = 0; tries < 3; tries += 1) {
+    const timeoutMs = random.spread(1_000, 5_000);
+    const reply = await client.request(`stopgate.${fleet}.claim-next.${worker}`, JSON.stringify({ request }), {
+      timeoutMs,
+    });
+    if (reply === null || reply.errorCode !== undefined) continue;
+    const { task } = JSON.parse(reply.data) as { task: string | null };
+    if (task !== null) world.ledger.claimed.push({ worker, request, task });
+    if (random.chance(0.7)) return;
   }
 }
 
@@ -221,13 +239,15 @@ const askOverHttp: Ask = ({ world, client, random, worker }, _attempt, fields) =
     });
   });
 
-async function createTasks(world: World): Promise<void> {
+async function createTasks(world: World, workers: readonly Agent[]): Promise<void> {
   const agent = createAgent(world, 'planner');
   for (let index = 1; index <= tasks; index += 1) {
     await agent.client.sleep(agent.random.spread(50, world.settings.busyMs / tasks));
     const after = index > 1 && agent.random.chance(0.2) ? { after: [`t${index - 1}`] } : {};
     const queue = index === tasks ? { queue: 'quiet' } : {};
     await publish(agent, `task.t${index}.task.created`, { title: `task ${index}`, ...after, ...queue });
+    // All that wait for it ask at once.
+    if (agent.random.chance(0.5)) for (const worker of workers) void claimNext(worker);
   }
 }
 

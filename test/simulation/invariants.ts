@@ -108,6 +108,7 @@ export function checkEnd(world: World): void {
   checkFold(world, log);
   checkAcknowledged(world, log);
   checkDecisions(world, log);
+  checkClaims(world, log);
   checkDeadLetters(world, log);
   checkTimers(world, log);
   checkArchive(world, log);
@@ -281,6 +282,29 @@ const doDiffer = (decisions: readonly Decision[], wentBack: boolean): boolean =>
 
 /** What an agent acts on. Who answered, and how long it took, may differ. */
 const essenceOf = ({ tookMs: _, replica: __, ...decision }: Decision) => JSON.stringify(decision);
+
+/** A worker is told of a task only when the log gave it to that worker, by that request, and of one only. */
+function checkClaims(world: World, log: Stream): void {
+  if (world.ledger.lost.length > 0 || world.ledger.claimed.length === 0) return;
+  const fleet = createFleet(fleetName, { rules: rulesOf[2] });
+  const given = new Set<string>();
+  for (const message of historyOf(log)) {
+    const { outcomes } = foldMessage(fleet, logMessageOf(message));
+    const [, , area, worker, noun, verb] = message.subject.split('.');
+    if (area !== 'worker' || `${noun}.${verb}` !== 'task.claimed') continue;
+    if (outcomes.some((it) => it.kind === 'refused' && it.type === 'task.claimed')) continue;
+    const { task, request } = JSON.parse(message.data.toString()) as { task: string; request?: string };
+    given.add(`${worker} ${request} ${task}`);
+  }
+  const told = new Map<string, string>();
+  for (const { worker, request, task } of world.ledger.claimed) {
+    if (!given.has(`${worker} ${request} ${task}`))
+      world.fail(`${worker} was told that ${task} is its own by ${request}`);
+    const other = told.get(`${worker} ${request}`) ?? task;
+    if (other !== task) world.fail(`${worker} was told of ${other} and of ${task} by ${request}`);
+    told.set(`${worker} ${request}`, task);
+  }
+}
 
 /**
  * How many dead letters each entry has that was refused. Where the log went back they are of other entries. One that was

@@ -12,9 +12,13 @@ export type Asked = {
   gaveUp: boolean;
 };
 
+/** What a worker was told by `claim-next`. */
+export type Claimed = { readonly worker: string; readonly request: string; readonly task: string };
+
 export type Ledger = {
   readonly acknowledged: Acknowledged[];
   readonly asked: Map<string, Asked>;
+  readonly claimed: Claimed[];
   /** What the store lost, by its place and its content: gone for good unless somebody stores it again. */
   readonly lost: StoredMessage[];
   /** The refused entries whose dead letter the store lost: only a replica that starts after them may write it again. */
@@ -27,6 +31,7 @@ export function createLedger(): Ledger {
   return {
     acknowledged: [],
     asked: new Map(),
+    claimed: [],
     lost,
     lostLetters: new Set(),
     onLost: (messages) => void lost.push(...messages),

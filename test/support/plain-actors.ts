@@ -88,10 +88,12 @@ export function createPlainActors(): PlainActors {
   };
   const factsOf = (id: string) => {
     const queue = queueOf(id);
-    const ready = [...tasks.values()].filter((it) => it.getSnapshot().context.queue === queue && isReady(it)).length;
+    const contexts = [...tasks.values()].filter(isReady).map((it) => it.getSnapshot().context);
+    const ready = contexts.filter((it) => it.queue === queue).sort((a, b) => b.priority - a.priority);
     return {
       policy: policyOf(id),
-      pendingTasks: ready + (depths.get(queue) ?? 0),
+      pendingTasks: ready.length + (depths.get(queue) ?? 0),
+      nextTasks: ready.slice(0, 3),
       day: dayBudget === undefined ? null : { budget: dayBudget, used: usedToday() },
       tasks: contextOf(id).tasks.map((task) => {
         const { hooks = [], iteration = null, checkpoints = [], usage } = contextOfTask(task) ?? {};

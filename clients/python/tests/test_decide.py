@@ -219,3 +219,18 @@ async def test_a_task_is_complete_when_it_was_judged_so(connect: Connect) -> Non
         assert judged.decision.attempt == decision.attempt
         with pytest.raises(NotFoundError):
             await client.verify_task("T-unknown")
+
+
+async def test_the_next_task_is_the_one_of_the_highest_priority_then_the_older(connect: Connect) -> None:
+    async with await connect() as client:
+        for task, priority in (("N-1", 0), ("N-2", 3), ("N-3", 0)):
+            await client.publish("task", task, "task.created", {"queue": "next", "title": task, "priority": priority})
+        first = await client.claim_next("nexter", queue="next", request="r1")
+        again = await client.claim_next("nexter", queue="next", request="r1")
+        assert first is not None
+        assert again is not None
+        assert (first.task, first.worker, first.title, first.priority) == ("N-2", "nexter", "N-2", 3)
+        assert again.task == "N-2"
+        w = client.worker("other")
+        claimed = [await w.claim_next(queue="next") for _ in range(3)]
+        assert [it and it.task for it in claimed] == ["N-1", "N-3", None]

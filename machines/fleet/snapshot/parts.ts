@@ -5,6 +5,7 @@ import type { Rules } from '../../rules/rules.ts';
 import type { Period } from '../../values/usage.ts';
 import { type Deadline, type Deadlines, deadlineKinds } from '../deadlines.ts';
 import { type Fleet, setRules } from '../fleet.ts';
+import { ReadyTasks } from '../ready-tasks.ts';
 import { Packed, type SnapshotMap } from '../snapshot-map.ts';
 import { decodePacked, decodeTask, decodeWorker, encodeTask, encodeWorker, joinLine } from './actors.ts';
 import { type DecisionTemplate, textOfTemplate } from './decision-text.ts';
@@ -228,10 +229,12 @@ export const parts: Parts = {
   ...{ deadlines, forgetting: deadlines },
   scopes,
   queues: map({
-    encode: (_fleet, _key, { ready, tasks, reported }) => JSON.stringify([reported, tasks, ...ready]),
+    encode: (_fleet, _key, { ready, tasks, reported }) =>
+      JSON.stringify([reported, tasks, ...[...ready].map((it) => [it.task, it.priority, it.createdSeq])]),
     decode(_fleet, _key, text) {
-      const [reported, tasks, ...ready] = JSON.parse(text) as [number, number, ...string[]];
-      return { ready: new Set(ready), tasks, reported };
+      const [reported, tasks, ...ready] = JSON.parse(text) as [number, number, ...[string, number, number][]];
+      const waiting = ready.map(([task, priority, createdSeq]) => ({ task, priority, createdSeq }));
+      return { ready: new ReadyTasks(waiting), tasks, reported };
     },
   }),
   dependents: map({

@@ -7,12 +7,13 @@ import { type Listing, spellCommand } from '../listing.ts';
 
 const listing: Listing<QueueView> = {
   entity: 'queue',
-  headings: ['QUEUE', 'PENDING', 'REPORTED'],
+  headings: ['QUEUE', 'PENDING', 'REPORTED', 'NEXT'],
   narrowHeadings: ['QUEUE', 'PENDING', 'REPORTED'],
-  rowOf: ({ queue, pending, reported }, colors) => [
+  rowOf: ({ queue, pending, reported, next }, colors) => [
     { text: queue, paint: colors.bold, isWhole: true },
     { text: String(pending), ...(pending > 0 ? { paint: colors.yellow } : {}) },
     { text: String(reported) },
+    { text: next.length === 0 ? '-' : next.map(({ task }) => task).join(', ') },
   ],
   idOf: ({ queue }) => queue,
   steadyOf: (view) => view,
@@ -29,7 +30,7 @@ const onlyArg = {
 export const queues = defineCommand({
   args: { ...onlyArg, ...listArgs },
   details: [
-    'PENDING counts unclaimed tasks, both those known here and those reported from elsewhere (depth.reported).',
+    'PENDING counts unclaimed tasks, both those known here and those reported from elsewhere (depth.reported). NEXT names those that are claimed first: a higher priority first, then the older.',
   ],
   examples: ['stopgate queues', 'stopgate queues --queue main --json'],
   run: async (context) => list(listing, { queue: context.flags.queue }, context),

@@ -1,6 +1,6 @@
 /** Tasks: show, claim, complete, fail and release one. */
 import { z } from 'zod';
-import { entrySchemas, type TaskDetail } from '../../../machines/index.ts';
+import { entrySchemas, idSchema, type TaskDetail } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import { getTask, publishAndRead } from './actors.ts';
 import { resolveWorker, taskId, worker } from './input-fields.ts';
@@ -56,6 +56,30 @@ const claim = defineTool({
   },
 });
 
+const next = defineTool({
+  name: 'task_next',
+  title: 'Claim the next task',
+  description:
+    'Claims the first task that waits in a queue (by default your own): a higher priority first, then the older. You hold it until you complete it. taskId null: none waits.',
+  input: { queue: idSchema.optional().describe('default: the queue of the worker'), worker },
+  output: {
+    ...taskShape,
+    taskId: z.string().nullable(),
+    state: z.string().optional(),
+    iterationId: z.string().nullish(),
+    executionPhase: z.string().nullish(),
+  },
+  effect: 'adds',
+  run: async (context, { queue, worker: given }) => {
+    const id = resolveWorker(context, given);
+    const { task } = await context.port.claimNext(id, {
+      request: context.newId(),
+      ...(queue === undefined ? {} : { queue }),
+    });
+    return task === null ? { taskId: null } : toTask(await getTask(context.port, task));
+  },
+});
+
 const complete = defineTool({
   name: 'task_complete',
   title: 'Complete a task',
@@ -108,4 +132,4 @@ async function letGo(
   return toTask(await getTask(context.port, task));
 }
 
-export const taskTools: readonly Tool[] = [get, claim, complete, fail, release];
+export const taskTools: readonly Tool[] = [get, claim, next, complete, fail, release];

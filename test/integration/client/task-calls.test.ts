@@ -44,3 +44,24 @@ test('a task is complete when it was judged so, and not when its worker only say
   });
   await expect(client.verifyTask('unknown')).rejects.toMatchObject({ code: 'actor.unknown' });
 });
+
+test('the next task is that of the highest priority, then the older', async () => {
+  const { client } = scene;
+  for (const [task, priority] of [
+    ['N-1', 0],
+    ['N-2', 3],
+    ['N-3', 0],
+  ] as const)
+    await client.publish('task', task, 'task.created', { queue: 'next', title: `Do ${task}`, priority });
+  expect(await client.getQueue('next')).toMatchObject({ next: [{ task: 'N-2' }, { task: 'N-1' }, { task: 'N-3' }] });
+  const first = { task: 'N-2', worker: 'n1', state: 'working', title: 'Do N-2', priority: 3 };
+  expect(await client.claimNext('n1', { queue: 'next', request: 'r1' })).toMatchObject(first);
+  expect(await client.claimNext('n1', { queue: 'next', request: 'r1' })).toMatchObject(first);
+  await client.publish('worker', 'n2', 'worker.registered', { queue: 'next' });
+  const other = client.worker('n2');
+  expect(await other.claimNext()).toMatchObject({ task: 'N-1', worker: 'n2' });
+  expect(await other.claimNext()).toMatchObject({ task: 'N-3' });
+  expect(await other.claimNext()).toBeNull();
+  await other.publish('session.ended');
+  await expect(other.claimNext()).rejects.toMatchObject({ code: 'entry.refused' });
+});

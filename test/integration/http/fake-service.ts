@@ -53,6 +53,7 @@ export function createFakeService(): FakeService {
     probe: (worker, body) => note('probe', worker, body),
     verify: (worker, body) => note('verify', worker, body),
     verifyTask: (task, body) => note('verify-task', task, body),
+    claimNext: (worker, body) => note('claim-next', worker, body),
     evaluate: (task, body) => note('evaluate', task, body),
     async get(entity, id) {
       fake.readCount += 1;

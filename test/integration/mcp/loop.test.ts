@@ -25,7 +25,7 @@ describe.each(transports)('over %s', (_name, open) => {
   });
   afterEach(() => mcp.close());
 
-  test('lists twenty tools, each with schemas and hints, and explains how to use them', async () => {
+  test('lists all tools, each with schemas and hints, and explains how to use them', async () => {
     const { tools } = await mcp.client.listTools();
     expect(tools.map(({ name }) => name).sort()).toEqual([
       ...['checkpoint_create', 'checkpoint_resume', 'decide', 'hook_clear', 'hook_evaluate', 'hook_list'],
@@ -37,7 +37,17 @@ describe.each(transports)('over %s', (_name, open) => {
         'iteration_start',
         'iteration_validate',
       ],
-      ...['probe', 'task_claim', 'task_complete', 'task_fail', 'task_get', 'task_release', 'verify', 'worker_get'],
+      ...[
+        'probe',
+        'task_claim',
+        'task_complete',
+        'task_fail',
+        'task_get',
+        'task_next',
+        'task_release',
+        'verify',
+        'worker_get',
+      ],
     ]);
     for (const { title, description, inputSchema, outputSchema, annotations } of tools) {
       expect(title).toBeTruthy();

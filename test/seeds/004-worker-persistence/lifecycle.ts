@@ -26,8 +26,8 @@ const problem = [
     }),
     holds('it can say why the worker must continue', () => {
       expect(registered().stop('12:04', 'w1')).toMatchObject({
-        reason: 'No task waits; idle for 4m, 6m remain',
-        nextPrompt: 'No task waits in queue main yet. Stay available and look again.',
+        reason: 'No task waits in queue main. Stay available for 6 more minutes and look again',
+        nextPrompt: 'No task waits in queue main. Stay available for 6 more minutes and look again.',
       });
     }),
     holds('it allows the stop only under certain conditions', () => {
@@ -56,8 +56,8 @@ const problem = [
       const log = registered();
       for (const task of ['T-1', 'T-2']) log.publish('12:05', `task.${task}.task.created`);
       expect(log.stop('12:05', 'w1')).toMatchObject({
-        ...{ decision: 'block', action: 'continue', reason: '2 tasks wait in queue main' },
-        nextPrompt: '2 tasks wait in queue main. Claim the next task and work on it.',
+        ...{ decision: 'block', action: 'continue', reason: '2 tasks wait in queue main: T-1, T-2' },
+        nextPrompt: '2 tasks wait in queue main: T-1, T-2. Claim the next task and work on it.',
       });
     }),
   ),
@@ -79,7 +79,7 @@ const problem = [
       const guards = ({ verdicts }: Decision) => verdicts.map(({ guard, verdict }) => `${guard} ${verdict}`).slice(-2);
       const [block, allow] = [log.stop('12:04', 'w1'), log.stop('12:11', 'w1')] as [Decision, Decision];
       expect(guards(block)).toEqual(['pending pass', 'idle block']);
-      expect(block.reason).toBe('No task waits; idle for 4m, 6m remain');
+      expect(block.reason).toBe('No task waits in queue main. Stay available for 6 more minutes and look again');
       expect(guards(allow)).toEqual(['pending pass', 'idle allow']);
       expect(allow.reason).toBe('Idle for 11m of 10m, and no task waits');
     }),
@@ -173,7 +173,7 @@ const strategies = [
     holds('persistent: no timeout, until somebody ends it', () => {
       const log = registered({ default: { persistence: 'persistent' } });
       expect(log.stop('23:00', 'w1')).toMatchObject({
-        ...{ decision: 'block', cause: 'idle', reason: 'No task waits; idle for 11h, no timeout' },
+        ...{ decision: 'block', cause: 'idle', reason: 'No task waits in queue main. Stay available and look again' },
         idle: { limitMs: null, remainingMs: null },
       });
       log.publish('23:01', 'own.worker.w1.worker.retired', { by: 'ann' });
@@ -195,7 +195,7 @@ const strategies = [
       const log = registered();
       log.publish('12:04', 'task.T-1.task.created');
       expect(log.stop('12:04', 'w1')).toMatchObject({
-        ...{ decision: 'block', reason: '1 task waits in queue main', pendingTasks: 1 },
+        ...{ decision: 'block', reason: '1 task waits in queue main: T-1', pendingTasks: 1 },
         idle: { remainingMs: 6 * minuteMs },
       });
     }),

@@ -257,12 +257,12 @@ test('docs/client.md lists every call', () => {
     ...{ registerHook: true, registerStopHook: true, unregisterStopHook: true, unregisterHook: true },
     ...{ createDefaultHook: true, createValidationHook: true, createPromiseHook: true },
     ...{ createTddHook: true, createSecurityHook: true, createCheckpointHook: true },
-    ...{ failTask: true, releaseTask: true, answer: true },
+    ...{ claimNext: true, failTask: true, releaseTask: true, answer: true },
     ...{ listHooks: true, clearHooks: true, enableHook: true, disableHook: true },
   };
   const ofWorker: Record<keyof WorkerHandle, true> = {
     ...{ id: true, publish: true, decide: true, probe: true, assertComplete: true, get: true },
-    ...{ failTask: true, releaseTask: true },
+    ...{ claimNext: true, failTask: true, releaseTask: true },
   };
   const [calls, ofOne] = client.tables.filter(({ heading }) => heading === 'Calls').map(({ rows }) => rows.slice(1));
   expect(sorted(column(calls ?? [], 0))).toEqual(sorted(Object.keys(ofClient)));

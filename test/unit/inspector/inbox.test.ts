@@ -16,7 +16,7 @@ function storeOf(workers: [id: string, state: number, sinceMs: number][], tasks:
     return row as unknown as WorkerRow;
   };
   const task = ([id, escalatedWith]: (typeof tasks)[number]): TaskRow =>
-    [id, escalated, null, 'main', null, null, null, 0, null, 'why?', 7, escalatedWith] as const;
+    [id, escalated, null, 'main', null, null, null, 0, null, 'why?', 7, escalatedWith, 0, 1] as const;
   const rows = { workers: workers.map(worker), tasks: tasks.map(task), queues: [] };
   store.apply({ ...rows, seq: 1, nowMs: 9, headSeq: 1, fault: null, entries: 1 }, false);
   return store;

@@ -11,6 +11,7 @@ describe('the strict forms, for a server of one’s own', () => {
           'stopgate.f.decide.w1',
           'stopgate.f.probe.w1',
           'stopgate.f.verify.w1',
+          'stopgate.f.claim-next.w1',
           'stopgate.f.get.worker.w1',
           'stopgate.f.task.>',
           'stopgate.f.queue.>',

@@ -52,6 +52,7 @@ _AWAY_SECONDS = 5.0
 """So long a replica may take to start, or to give way to another."""
 _PAUSE_SECONDS = 0.25
 _QUERY_SECONDS = 5.0
+_CLAIM_SECONDS = 30.0
 
 
 class StopgateClient(HookCalls, ActionCalls):
@@ -135,12 +136,15 @@ class StopgateClient(HookCalls, ActionCalls):
         check_id("worker", worker)
         body = {**to_wire(attempt), "attempt": attempt.get("attempt") or uuid.uuid4().hex}
         left = timeout if timeout is not None else _ANSWER_SECONDS + attempt.get("hold_ms", 0) / 1_000
-        ends = time.monotonic() + left
+        return read_decision(await self._ask_until_answered("decide", worker, body, left))
+
+    async def _ask_until_answered(self, verb: str, worker: str, body: Mapping[str, Any], seconds: float) -> object:
+        ends = time.monotonic() + seconds
         gone: float | None = None  # since when nobody can answer
         while True:
             wait = max(0.001, min(_ASK_AGAIN_SECONDS, ends - time.monotonic()))
             try:
-                return read_decision(await self._bus.request("decide", worker, body, wait))
+                return await self._bus.request(verb, worker, body, wait)
             except UnavailableError as error:
                 now = time.monotonic()
                 if isinstance(error.__cause__, (asyncio.TimeoutError, TimeoutError)):
@@ -155,6 +159,20 @@ class StopgateClient(HookCalls, ActionCalls):
                 if now + pause > min(ends, gone + _AWAY_SECONDS):
                     raise
                 await asyncio.sleep(pause)
+
+    async def claim_next(
+        self, worker: str, *, queue: str | None = None, request: str | None = None, timeout: float = _CLAIM_SECONDS
+    ) -> TaskView | None:
+        """Claims the first ready task of the queue (default: the worker's) for it; None: no task waits.
+
+        A higher priority goes first, then the older. The same `request` again gets the same task.
+        """
+        check_id("worker", worker)
+        body = {"request": request or uuid.uuid4().hex, **({} if queue is None else {"queue": queue})}
+        reply = await self._ask_until_answered("claim-next", worker, body, timeout)
+        if isinstance(reply, dict) and "task" in reply and reply["task"] is None:
+            return None
+        return read_task(reply)
 
     async def probe(
         self, worker: str, *, timeout: float = _ANSWER_SECONDS, **attempt: Unpack[AttemptFields]
@@ -364,6 +382,10 @@ class WorkerHandle(WorkerPublisher):
     async def run_until_stopped(self, turn: Turn, prompt: str, *, turns_max: int = TURNS_MAX) -> Decision:
         """See `StopgateClient.run_until_stopped`."""
         return await run_until_stopped(self, turn, prompt, turns_max=turns_max)
+
+    async def claim_next(self, *, queue: str | None = None, request: str | None = None) -> TaskView | None:
+        """See `StopgateClient.claim_next`."""
+        return await self._client.claim_next(self.id, queue=queue, request=request)
 
     async def fail_task(self, task: str, reason: str | None = None) -> TaskView:
         """See `StopgateClient.fail_task`."""

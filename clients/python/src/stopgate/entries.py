@@ -81,8 +81,12 @@ class StepUpdated(_StepUpdated, total=False):
     status: str
 
 
-class TaskClaimed(TypedDict):
+class _TaskClaimed(TypedDict):
     task: str
+
+
+class TaskClaimed(_TaskClaimed, total=False):
+    request: str
 
 
 class _TaskCompleted(TypedDict):
@@ -202,6 +206,7 @@ class TaskCreated(TypedDict, total=False):
     plan: Sequence[Step]
     policy: str
     after: Sequence[str]
+    priority: int
 
 
 class TaskCancelled(TypedDict, total=False):

@@ -109,7 +109,10 @@ ENTRIES: Mapping[tuple[str, str], Mapping[str, Any]] = {
     },
     ("worker", "task.claimed"): {
         "type": "object",
-        "properties": {"task": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$"}},
+        "properties": {
+            "task": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$"},
+            "request": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$"},
+        },
         "required": ["task"],
     },
     ("worker", "task.completed"): {
@@ -249,6 +252,7 @@ ENTRIES: Mapping[tuple[str, str], Mapping[str, Any]] = {
                 "type": "array",
                 "items": {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$"},
             },
+            "priority": {"type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991},
         },
     },
     ("task", "task.cancelled"): {"type": "object", "properties": {"reason": {"type": "string", "maxLength": 2000}}},

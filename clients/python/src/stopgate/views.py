@@ -76,6 +76,8 @@ class TaskView:
     state: State
     worker: str | None
     queue: str | None
+    title: str | None
+    priority: int
     hooks: tuple[HookView, ...]
     refused: tuple[Refused, ...]
     raw: Mapping[str, Any] = field(repr=False, compare=False)
@@ -135,6 +137,8 @@ def read_task(reply: object) -> TaskView:
         state=cast("State", it.take("state", str)),
         worker=it.maybe("worker", str),
         queue=it.maybe("queue", str),
+        title=it.maybe("title", str),
+        priority=it.maybe("priority", int) or 0,
         hooks=tuple(
             HookView(
                 hook=hook.take("hook", str),

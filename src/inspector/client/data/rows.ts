@@ -53,6 +53,8 @@ export const t = {
   reason: 9,
   stateSinceMs: 10,
   escalatedWith: 11,
+  priority: 12,
+  createdSeq: 13,
 } as const;
 
 export const q = { id: 0, pending: 1, reported: 2 } as const;
@@ -139,3 +141,9 @@ export function urgencyOf(row: WorkerRow): number {
 const taskRanks = [4, 3, 2, 1, 0, 5];
 
 export const taskUrgencyOf = (row: TaskRow): number => taskRanks[row[t.state]] ?? 0;
+
+/** Tasks that wait stand in the order in which they are claimed, others in that of their ids. */
+export const queueOrder = (a: TaskRow, b: TaskRow): number =>
+  stateOf(a[t.state]) === 'idle' && stateOf(b[t.state]) === 'idle'
+    ? b[t.priority] - a[t.priority] || a[t.createdSeq] - b[t.createdSeq]
+    : 0;

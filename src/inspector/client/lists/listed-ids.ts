@@ -6,6 +6,7 @@ import {
   presenceOf,
   type QueueRow,
   q,
+  queueOrder,
   sinceMsOf,
   stateOf,
   type TaskRow,
@@ -41,6 +42,7 @@ const taskKeys: SortKeys<TaskRow> = {
   title: (row) => row[t.title],
   worker: (row) => row[t.worker],
   queue: (row) => row[t.queue],
+  priority: (row) => -row[t.priority],
   iteration: (row) => row[t.iteration],
   hooks: (row) => -row[t.hooks],
 };
@@ -69,7 +71,7 @@ function listTasks(fleet: FleetStore, { q: text, state, queue, sort }: Route): s
     (states.size === 0 || states.has(stateOf(row[t.state]))) &&
     (queue === '' || row[t.queue] === queue) &&
     (search === '' || includes(row[t.id], search) || includes(row[t.title], search) || includes(row[t.worker], search));
-  return order(fleet.tasks, matches, taskKeys, sort);
+  return order(fleet.tasks, matches, taskKeys, sort, queueOrder);
 }
 
 function listQueues(fleet: FleetStore, { q: text, sort }: Route): string[] {
@@ -78,22 +80,24 @@ function listQueues(fleet: FleetStore, { q: text, sort }: Route): string[] {
 
 const includes = (text: string | null, search: string): boolean => text?.toLowerCase().includes(search) ?? false;
 
-/** Rows without a value come last in both directions; equal rows stay in the order of their ids. */
+/** Rows without a value come last in both directions; equal rows are compared by `tie`, else stay in the order of their ids. */
 function order<Row extends readonly unknown[]>(
   rows: ReadonlyMap<string, Row>,
   matches: (row: Row) => boolean,
   keys: SortKeys<Row>,
   sort: string,
+  tie: (a: Row, b: Row) => number = () => 0,
 ): string[] {
   const key = keys[sort.replace(/^-/, '')];
   const sign = sort.startsWith('-') ? -1 : 1;
-  const found: { readonly id: string; readonly value: Value }[] = [];
+  const found: { readonly id: string; readonly row: Row; readonly value: Value }[] = [];
   for (const id of sortedIds(rows)) {
     const row = rows.get(id);
-    if (row !== undefined && matches(row)) found.push({ id, value: key?.(row) ?? null });
+    if (row !== undefined && matches(row)) found.push({ id, row, value: key?.(row) ?? null });
   }
   if (key !== undefined)
     found.sort((a, b) => {
+      if (a.value === b.value) return tie(a.row, b.row);
       if (a.value === null || b.value === null) return Number(a.value === null) - Number(b.value === null);
       return sign * compare(a.value, b.value);
     });

@@ -43,6 +43,7 @@ const taskColumns: readonly Column<TaskRow>[] = [
   { key: 'title', title: 'Title', render: (row) => <NameCell value={row[t.title]} /> },
   { key: 'worker', title: 'Worker', rank: 2, render: (row) => <Holder worker={row[t.worker]} /> },
   { key: 'queue', title: 'Queue', rank: 3, render: (row) => <NameCell value={row[t.queue]} /> },
+  { key: 'priority', title: 'Priority', rank: 3, render: (row) => row[t.priority] || <NoValue /> },
   { key: 'iteration', title: 'Iteration', rank: 3, render: (row) => <Iteration row={row} /> },
   { key: 'hooks', title: 'Hooks', rank: 3, render: (row) => (row[t.hooks] === 0 ? <NoValue /> : row[t.hooks]) },
 ];

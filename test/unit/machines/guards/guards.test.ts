@@ -25,7 +25,16 @@ function scopeOf({ worker = {}, policy = {}, fields = {}, facts = {} }: Given): 
   const attempt = createAttempt(context, {
     ...{ type: 'stop.attempted', attempt: 'a1', seq: 7, fields },
     inForce: { name: 'default', seq: 1, notes: [], policy: policies.get('default') ?? builtInPolicy },
-    facts: { nowMs: 60_000, limited: false, queue: 'main', pendingTasks: 0, tasks: [], day: null, ...facts },
+    facts: {
+      nowMs: 60_000,
+      limited: false,
+      queue: 'main',
+      pendingTasks: 0,
+      nextTasks: [],
+      tasks: [],
+      day: null,
+      ...facts,
+    },
   });
   const scope: GuardScope = { worker: context, attempt, resultOf: (guard) => guards[guard](scope) };
   return scope;

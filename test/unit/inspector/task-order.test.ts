@@ -1,0 +1,25 @@
+/** The page lists the tasks of a queue in the order in which they are claimed. */
+import { expect, test } from 'vitest';
+import { type State, workerStates } from '../../../machines/index.ts';
+import { queueOrder } from '../../../src/inspector/client/data/rows.ts';
+import type { TaskRow } from '../../../src/inspector/messages.ts';
+
+const row = (id: string, state: State, priority: number, createdSeq: number): TaskRow => [
+  ...([id, workerStates.indexOf(state), null, 'build', null, null, null, 0, null, null, 7, null] as const),
+  ...([priority, createdSeq] as const),
+];
+const inOrder = (...rows: TaskRow[]) => rows.sort(queueOrder).map(([id]) => id);
+
+test('of those that wait a higher priority first, then the older', () => {
+  const waiting = [
+    row('T-1', 'idle', 0, 4),
+    row('T-2', 'idle', 5, 9),
+    row('T-3', 'idle', -1, 1),
+    row('T-9', 'idle', 0, 2),
+  ];
+  expect(inOrder(...waiting)).toEqual(['T-2', 'T-9', 'T-1', 'T-3']);
+});
+
+test('others stay in the order of their ids', () => {
+  expect(inOrder(row('T-4', 'working', 0, 9), row('T-5', 'working', 3, 8))).toEqual(['T-4', 'T-5']);
+});

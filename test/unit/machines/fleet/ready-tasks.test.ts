@@ -1,0 +1,35 @@
+/** The order of a queue, compared with a list that is sorted as a whole. */
+import { expect, test } from 'vitest';
+import { type ReadyTask, ReadyTasks } from '../../../../machines/fleet/ready-tasks.ts';
+import { createRandom } from '../../../support/random.ts';
+
+test('tasks come and go in a queue of thousands, and it stays in order', () => {
+  const random = createRandom('ready tasks');
+  const int = (from: number, to: number) => from + Math.floor(random() * (to - from + 1));
+  const ready = new ReadyTasks();
+  const known = new Map<string, ReadyTask>();
+  for (let count = 1; count <= 20_000; count += 1) {
+    const task = `T-${int(1, 4_000)}`;
+    if (random() < 0.6) {
+      const added = { task, priority: int(-2, 2), createdSeq: int(1, 4_000) };
+      ready.add(added);
+      known.set(task, added);
+    } else {
+      ready.delete(task);
+      known.delete(task);
+    }
+    if (count % 2_000 !== 0) continue;
+    const sorted = [...known.values()].sort(
+      (a, b) => b.priority - a.priority || a.createdSeq - b.createdSeq || (a.task < b.task ? -1 : 1),
+    );
+    expect(ready.size).toBe(sorted.length);
+    expect([...ready]).toEqual(sorted);
+    expect([...new ReadyTasks(ready)]).toEqual(sorted);
+  }
+});
+
+test('what was never there is no task of it', () => {
+  const ready = new ReadyTasks([{ task: 'T-1', priority: 0, createdSeq: 1 }]);
+  ready.delete('T-2');
+  expect([ready.has('T-1'), ready.has('T-2'), ready.size]).toEqual([true, false, 1]);
+});
