@@ -9,7 +9,7 @@ const listing: Listing<QueueView> = {
   entity: 'queue',
   headings: ['QUEUE', 'PENDING', 'REPORTED', 'NEXT'],
   narrowHeadings: ['QUEUE', 'PENDING', 'REPORTED'],
-  rowOf: ({ queue, pending, reported, next }, colors) => [
+  rowOf: ({ queue, pending, reported, next = [] }, colors) => [
     { text: queue, paint: colors.bold, isWhole: true },
     { text: String(pending), ...(pending > 0 ? { paint: colors.yellow } : {}) },
     { text: String(reported) },

@@ -147,9 +147,9 @@ test('tasks: a table', async () => {
       .split('\n')
       .map((line) => line.split(/ {2,}/)),
   ).toEqual([
-    ['TASK', 'STATE', 'WORKER', 'QUEUE', 'PLAN', 'USED', 'ITERATION', 'HOOKS', 'TITLE'],
-    ['T-1', 'blocked', 'w1', 'main', '-', '$0.42', '2/5', '1 on', 'Fix the login'],
-    ['T-2', 'idle', '-', 'main', '-', '-', '-', '-', 'Next'],
+    ['TASK', 'STATE', 'WORKER', 'QUEUE', 'PRIORITY', 'PLAN', 'USED', 'ITERATION', 'HOOKS', 'TITLE'],
+    ['T-1', 'blocked', 'w1', 'main', '0', '-', '$0.42', '2/5', '1 on', 'Fix the login'],
+    ['T-2', 'idle', '-', 'main', '0', '-', '-', '-', '-', 'Next'],
   ]);
 });
 
@@ -163,8 +163,8 @@ test('tasks: a filter takes the words that the list shows of a stopped task', as
 });
 
 test('queues: a table', async () => {
-  const { run } = await serve('list.queues', page([{ queue: 'main', pending: 3, reported: 2 }]));
-  expect((await run(['queues'])).stdout).toBe('QUEUE  PENDING  REPORTED\nmain   3        2\n');
+  const { run } = await serve('list.queues', page([{ queue: 'main', pending: 3, reported: 2, next: [{ task: 'T-1', title: null }] }]));
+  expect((await run(['queues'])).stdout).toBe('QUEUE  PENDING  REPORTED  NEXT\nmain   3        2         T-1\n');
 });
 
 describe('escalations', () => {
@@ -327,7 +327,7 @@ describe('--watch', () => {
     await terminal.printed('q1     2');
     terminal.pressCtrlC();
     expect(await ended).toBe(0);
-    const table = (pending: number) => `QUEUE  PENDING  REPORTED\nq1     ${pending}        0\n`;
+    const table = (pending: number) => `QUEUE  PENDING  REPORTED  NEXT\nq1     ${pending}        0         -\n`;
     expect(terminal.stdout()).toBe(`${table(1)}\n${table(2)}`);
   });
 
