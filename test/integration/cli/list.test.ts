@@ -163,7 +163,10 @@ test('tasks: a filter takes the words that the list shows of a stopped task', as
 });
 
 test('queues: a table', async () => {
-  const { run } = await serve('list.queues', page([{ queue: 'main', pending: 3, reported: 2, next: [{ task: 'T-1', title: null }] }]));
+  const { run } = await serve(
+    'list.queues',
+    page([{ queue: 'main', pending: 3, reported: 2, next: [{ task: 'T-1', title: null }] }]),
+  );
   expect((await run(['queues'])).stdout).toBe('QUEUE  PENDING  REPORTED  NEXT\nmain   3        2         T-1\n');
 });
 
