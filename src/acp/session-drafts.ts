@@ -11,7 +11,7 @@ import {
   nameCharsMax,
   toAttempt,
 } from '../agents/shared/entry-drafts.ts';
-import { wholePlan } from '../agents/shared/plan-entry.ts';
+import { readPlan, wholePlan } from '../agents/shared/plan-entry.ts';
 import { unknownWorker } from '../agents/shared/prior-worker.ts';
 import { firstChars, lastBytes } from '../agents/shared/text.ts';
 import { messageChunk, modeUpdate, planUpdate, type ToolCall, toolCall, usageUpdate } from './messages.ts';
@@ -100,7 +100,14 @@ export function createSessionDrafts(worker: string) {
   };
 }
 
-type Call = { readonly tool: string; kind: string | undefined; isStarted: boolean; readonly files: Set<string> };
+type Call = {
+  readonly tool: string;
+  kind: string | undefined;
+  isStarted: boolean;
+  readonly files: Set<string>;
+  /** A list of steps that the tool is given: some agents tell their plan in no other way. */
+  plan: EntryDraft | null;
+};
 
 /** The calls of tools that are under way. */
 function followCalls(base: () => BaseCall) {
@@ -108,10 +115,11 @@ function followCalls(base: () => BaseCall) {
   let count = 0;
   const find = (given: ToolCall): Call => {
     const known = calls.get(given.toolCallId);
-    const call = known ?? { tool: toolName(given), kind: given.kind, isStarted: false, files: new Set() };
+    const call = known ?? { tool: toolName(given), kind: given.kind, isStarted: false, files: new Set(), plan: null };
     calls.set(given.toolCallId, call);
     if (calls.size > callsMax) calls.delete(calls.keys().next().value as string);
     call.kind = given.kind ?? call.kind;
+    call.plan = readPlan(given.rawInput?.todos, 'content') ?? call.plan;
     const changed = (given.content ?? []).filter(({ type }) => type === 'diff');
     // Of a call that only looks, they are what it looks at.
     const where = changing.has(call.kind) ? (given.locations ?? []) : [];
@@ -131,11 +139,10 @@ function followCalls(base: () => BaseCall) {
       if (!isOver) return started;
       calls.delete(id);
       count += 1;
-      const files = status === 'completed' ? [...call.files].slice(0, filesMax) : [];
-      return [
-        ...started,
-        draftToolUse({ tool: call.tool, ok: status === 'completed', id, files }, base(), unknownWorker),
-      ];
+      const ok = status === 'completed';
+      const files = ok ? [...call.files].slice(0, filesMax) : [];
+      const plan = ok && call.plan !== null ? [call.plan] : [];
+      return [...started, ...plan, draftToolUse({ tool: call.tool, ok, id, files }, base(), unknownWorker)];
     },
     count: () => count,
     clear() {

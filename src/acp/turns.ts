@@ -160,6 +160,7 @@ function describeBlock(decision: Decision): string {
   const next = blockText(decision);
   const why = plainText(reason) || next;
   const count = retry.max === null || retry.count === 0 ? '' : ` (${retry.count} of ${retry.max})`;
-  const told = next === why ? '' : `\n\nThe agent is told: ${next}`;
+  // Mostly it is the reason in other words.
+  const told = next.includes(why) ? '' : `\n\nThe agent is told: ${next}`;
   return `stopgate: this stop was blocked${count}: ${why}${told}`;
 }

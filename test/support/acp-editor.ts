@@ -3,6 +3,7 @@ import { PassThrough, Writable } from 'node:stream';
 import {
   type ClientContext,
   client,
+  type InitializeResponse,
   methods,
   ndJsonStream,
   type PromptResponse,
@@ -22,6 +23,8 @@ export type Script = { readonly turns?: Turns; readonly past?: readonly object[]
 export type Editor = {
   readonly command: Command;
   readonly agent: ClientContext;
+  /** The agent's answer to `initialize`. */
+  readonly initialized: InitializeResponse;
   /** What the agent has told of a session, in order. */
   updatesOf(session: string): SessionUpdate[];
   /** The chunks of the agent's words, stopgate's own included. */
@@ -48,9 +51,14 @@ export type EditorOptions = {
   readonly onPermission?: (asked: RequestPermissionRequest) => Promise<RequestPermissionResponse>;
   /** Default: in this process. */
   readonly start?: StartCommand;
+  /** It has no files of its own: the agent reads and writes them itself. */
+  readonly isPlain?: boolean;
 };
 
 export const chosen = (optionId: string): RequestPermissionResponse => ({ outcome: { outcome: 'selected', optionId } });
+
+const allowOnce = async ({ options }: RequestPermissionRequest): Promise<RequestPermissionResponse> =>
+  chosen(options.find(({ kind }) => kind === 'allow_once')?.optionId ?? '');
 
 /** Until the test ends. */
 export async function openEditor(options: EditorOptions): Promise<Editor> {
@@ -78,7 +86,7 @@ export async function openEditor(options: EditorOptions): Promise<Editor> {
   });
   const connection = client({ name: 'test-editor' })
     .onRequest(methods.client.session.requestPermission, async ({ params }) =>
-      (options.onPermission ?? (async () => chosen('yes')))(params),
+      (options.onPermission ?? allowOnce)(params),
     )
     .onRequest(methods.client.fs.readTextFile, ({ params }) => ({ content: `of ${params.path}` }))
     .onNotification(methods.client.session.update, ({ params: { sessionId, update } }) => {
@@ -87,13 +95,13 @@ export async function openEditor(options: EditorOptions): Promise<Editor> {
     .onNotification('*', ({ method, params }) => void others.push({ method, params }))
     .connect(ndJsonStream(Writable.toWeb(stdin) as WritableStream<Uint8Array>, readable, { maxMessageBytes: 2 ** 28 }));
   const { agent: context } = connection;
-  await context.request(methods.agent.initialize, {
+  const initialized = await context.request(methods.agent.initialize, {
     protocolVersion: 1,
-    clientCapabilities: { fs: { readTextFile: true } },
+    clientCapabilities: options.isPlain ? {} : { fs: { readTextFile: true } },
   });
   const updatesOf = (session: string) => updates.get(session) ?? [];
   return {
-    ...{ command, agent: context, updatesOf, others },
+    ...{ command, agent: context, initialized, updatesOf, others },
     saidIn: (session) =>
       updatesOf(session).flatMap((it) =>
         it.sessionUpdate === 'agent_message_chunk' && it.content.type === 'text' ? [it.content.text] : [],

@@ -40,7 +40,7 @@ export const opencodeEnv = (at: AgentHome): Record<string, string> => ({
   NO_PROXY: '127.0.0.1,localhost',
 });
 
-const opencodeConfig = (modelUrl: string, permission: object): string =>
+export const opencodeConfig = (modelUrl: string, permission: object): string =>
   JSON.stringify({
     ...{ model: 'scripted/scripted', small_model: 'scripted/scripted', autoupdate: false, share: 'disabled' },
     permission,
