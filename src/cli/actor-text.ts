@@ -29,7 +29,7 @@ export function describeInput({ kind, tool, message, detail, request }: InputReq
   return request === null ? `${what} (at its own terminal)` : `${what} (request ${request})`;
 }
 
-/** What it waits for, a line each. Of what it asks all is shown, since it may be answered there. */
+/** Lists what a worker waits for, a line each. Its requests are shown in full, since they may be answered there. */
 export const describeWaits = ({ standing, inputs }: WorkerView, nowMs: number): string[] => [
   ...standing.waits.filter(({ kind }) => kind === 'escalation').map((wait) => describeWait(wait, nowMs)),
   ...inputs.map((input) => `asks: ${describeInput(input)}`),
@@ -149,7 +149,7 @@ function escalationFacts(escalation: Escalation | null): Fact[] {
   ];
 }
 
-/** What would let it go, or how it came to be let go. */
+/** Says what would let the actor go, or why it was let go. */
 const standingFacts = ({ missing, note }: Standing): Fact[] => [
   ...missing.map((text): Fact => ['needs', text]),
   ['note', note],

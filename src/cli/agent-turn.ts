@@ -3,13 +3,13 @@ import { createInterruption } from '../runner/interruption.ts';
 import { type GroupEnd, type GroupSpec, signalGroup, startGroup } from '../runner/process-group.ts';
 
 export type TurnSpec = Pick<GroupSpec, 'run' | 'cwd' | 'env' | 'onOutput'> & {
-  /** Its stdin. */
+  /** The text for the command's stdin. */
   readonly input: string;
 };
 /** `output`: the end of its stdout. */
 export type Turn = { readonly end: GroupEnd; readonly output: string };
 
-/** As much as an attempt carries (protocol.md §5). */
+/** The output that an attempt can carry (protocol.md §5). */
 const outputBytesMax = 32_768;
 
 /** Ends with all that it started when `signal` fires. Never rejects. */

@@ -10,12 +10,12 @@ export type Positional = Described & {
 export type Option = Described &
   (
     | { readonly type: 'boolean' }
-    /** With a hint that ends in `…` it may be repeated; the value is then all of them, joined by commas. */
+    /** A string. If its hint ends in `…`, it may be repeated, and the value is all of them, joined by commas. */
     | { readonly type: 'string' }
     | { readonly type: 'enum'; readonly options: readonly string[] }
   );
 export type Argument = Positional | Option;
-/** By name; positionals in their order. */
+/** The arguments by name; positionals in their order. */
 export type Arguments = Readonly<Record<string, Argument>>;
 
 /** The values of a command's arguments: a boolean is false where it is not given. */

@@ -113,7 +113,10 @@ async function printHelp({ io, out }: Pick<Surroundings, 'io' | 'out'>, name: st
   return 0;
 }
 
-/** What the operating system refuses is the user's to mend, so it gets a line and no stack. Null: a bug of ours. */
+/**
+ * Turns a refusal of the operating system into an error with a line and no stack, because the user can mend it. Null: a
+ * bug of ours.
+ */
 function asAppError(cause: unknown): AppError | null {
   if (cause instanceof AppError) return cause;
   const { syscall, code, path } = cause as NodeJS.ErrnoException;
@@ -122,7 +125,7 @@ function asAppError(cause: unknown): AppError | null {
   return new AppError('input.bad', `cannot ${syscallVerb(syscall)}${what}: ${describeSystemError(cause)}`, { cause });
 }
 
-/** Those that the message does not contain already. */
+/** Returns the issues that the message does not contain already. */
 function issuesOf({ message, issues }: AppError): string[] {
   return issues
     .filter((issue) => !message.includes(issue.message))

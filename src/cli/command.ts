@@ -1,4 +1,4 @@
-/** What a command is: its arguments, its help, and the function that runs it. */
+/** Defines a command: its arguments, its help, and the function that runs it. */
 
 import type { Output } from '../terminal/output.ts';
 import type { Io } from '../terminal/process-io.ts';

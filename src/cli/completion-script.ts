@@ -27,11 +27,14 @@ type Row = {
   readonly summary: string;
   readonly options: readonly Completion[];
   readonly words: readonly string[];
-  /** What its first word is one of, if that can be listed. */
+  /** The list to which the first word belongs, if it can be listed. */
   readonly list: CompletionList | undefined;
 };
 
-/** What `npx stopgate` runs: the installed package, or, in a clone of this repository, the clone. Other folders' scripts are not ours. */
+/**
+ * The program that `npx stopgate` runs: the installed package, or the clone in a clone of this repository. Other
+ * folders' scripts are not ours.
+ */
 const installed = 'node_modules/.bin/stopgate';
 const cloned = 'bin/stopgate.js';
 const isClone = `command grep -qs '^  "name": "stopgate"' package.json`;
@@ -126,7 +129,7 @@ complete -p npx >/dev/null 2>&1 || complete -o default -F _stopgate_npx npx
 `;
 }
 
-/** What `<command> <option>` takes: a line for all commands, or for each where they differ. */
+/** Writes the values of `<command> <option>`: one line for all commands, or one for each if they differ. */
 function casesOf(rows: readonly Row[]): { pattern: string; values: Completion['values'] }[] {
   const all = rows.flatMap(({ name, options }) => options.map((option) => ({ command: name, ...option })));
   return [...new Set(all.map(({ name }) => name))].flatMap((name) => {

@@ -17,7 +17,7 @@ const valuesMax = 1_000;
 const hints: Readonly<Record<string, CompletionList>> = {
   ...{ W: 'workers', WORKER: 'workers', T: 'tasks', TASK: 'tasks', Q: 'queues', P: 'policies', AGENT: 'agents' },
 };
-/** By what help calls a value; undefined: it cannot be listed. */
+/** Finds the list of a value by its name in the help; undefined: it cannot be listed. */
 export const listOf = (valueHint = ''): CompletionList | undefined => hints[valueHint.replace(/…$/, '')];
 
 /** Empty where they cannot be had in time. Ids alone: bash expands what it is given, and anyone may answer on NATS. */

@@ -75,8 +75,8 @@ export async function withRequester<Result>(
 }
 
 /**
- * Of two projects on one machine, the one that started first has the default address. Null: it is the service of this
- * folder, or not known to be another's.
+ * Says whose service answers if it is not that of this folder: of two projects on one machine, the one that started
+ * first has the default address. Null: it is this folder's, or not known to be another's.
  */
 export function describeOtherFolder(
   { folder, hasRules, url }: Pick<ResolvedPlace, 'folder' | 'hasRules' | 'url'>,

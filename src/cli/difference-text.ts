@@ -1,4 +1,4 @@
-/** What other policies would have decided, for people. */
+/** Writes for people what other policies would have decided. */
 import { type Decision, type Difference, decidingGuard, type WhatIfCounts } from '../../machines/index.ts';
 import { describeAnswer, paintAnswer } from '../terminal/answer.ts';
 import type { Colors } from '../terminal/colors.ts';

@@ -46,7 +46,7 @@ function openFile(path: string): Readable {
   return path.endsWith('.gz') ? file.compose(createGunzip()) : file;
 }
 
-/** Those of a log's archive, by name, which is the log's order; a file that is no folder, and `-`, are themselves. */
+/** Returns the files of a log's archive by name, which is the log's order. A file, or `-`, is returned as it is. */
 export async function findLogFiles(path: string, { cwd }: Io): Promise<readonly string[]> {
   if (path === '-') return [path];
   const whole = resolve(cwd, path);

@@ -1,4 +1,4 @@
-/** What a list command shows of its entity. */
+/** Defines what a list command shows of its entity. */
 import type { Colors } from '../terminal/colors.ts';
 import { formatTable, type Row } from '../terminal/table.ts';
 
@@ -6,7 +6,7 @@ import { formatTable, type Row } from '../terminal/table.ts';
 export type Listing<View> = {
   readonly entity: 'worker' | 'task' | 'queue' | 'escalation';
   readonly headings: readonly string[];
-  /** Those that matter most, for a terminal on which all would be too narrow to be read. */
+  /** The most important headings, for a terminal that is too narrow for all of them. */
   readonly narrowHeadings: readonly string[];
   /** `nowMs`: ages count from there; default: now. */
   readonly rowOf: (view: View, colors: Colors, nowMs?: number) => Row;
@@ -16,13 +16,13 @@ export type Listing<View> = {
   readonly order?: (a: View, b: View) => number;
   /** Missing: all that the service lists. */
   readonly keeps?: (view: View) => boolean;
-  /** What to print if the fleet has none. */
+  /** Returns the lines to print if the fleet has none. */
   readonly empty: (fleet: string) => string[];
 };
 
 export type Filter = Readonly<Record<string, string | undefined>>;
 
-/** On a narrower terminal, each of nine columns would be cut to a few letters. */
+/** The least width for all headings: on a narrower terminal, each of nine columns would be cut to a few letters. */
 const wideMin = 72;
 
 /** A row each. `nowMs`: as `rowOf` takes it. */
@@ -40,7 +40,7 @@ export function formatListing<View>(
   );
 }
 
-/** Those of a row that stand under one of the headings `shown`. */
+/** Returns the items of a row whose headings are in `shown`. */
 export const itemsUnder = <Item>(headings: readonly string[], shown: readonly string[], items: readonly Item[]) =>
   items.filter((_, index) => shown.includes(headings[index] ?? ''));
 

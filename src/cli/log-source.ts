@@ -90,7 +90,10 @@ function feedLive(fold: Fold, context: Source, untilMs: number, result: () => st
   });
 }
 
-/** What retention has removed from the log. @throws AppError input.bad: the archive does not have it, or none is named */
+/**
+ * Feeds the entries that retention has removed from the log. @throws AppError input.bad: the archive does not have it,
+ * or none is named
+ */
 async function feedArchive(fold: Fold, context: Source, firstSeq: number, result: () => string): Promise<void> {
   const { archive } = context.flags;
   const cut = `the log begins at entry ${firstSeq}, since retention has removed those before`;

@@ -87,7 +87,7 @@ const rulesOf = ({ publish, subscribe }: Permissions): string[] => [
 const rule = (option: string, subjects: readonly string[] | undefined): string[] =>
   subjects === undefined ? [] : [option, subjects.join(',')];
 
-/** Of the shell, for the public key of an account. */
+/** Returns the shell variable for the public key of an account. */
 const keyVariable = (account: string): string => `key_${account}`;
 
 const nsc = (...words: readonly (string | number)[]): string => ['nsc', ...words.map(quote)].join(' ');

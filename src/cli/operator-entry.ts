@@ -36,7 +36,7 @@ type OperatorEntry = {
   /** It is only for a worker or task that is escalated. */
   readonly needsEscalation: boolean;
   readonly question: string | ((view: View) => string);
-  /** What it changed, in lines for a person. */
+  /** Describes what the action changed, in lines for a person. */
   readonly describe: (view: View, requester: Requester) => Promise<string[]>;
 };
 
@@ -86,7 +86,7 @@ function spellState(entity: string, id: string, { state, escalation }: View): st
   return `${entity} ${id} was escalated ${formatAgo(escalation.since)}: ${escalation.reason}`;
 }
 
-/** In some containers the user id has no name. */
+/** Returns the login name. In some containers the user id has none, so the environment names it. */
 export function loginName({ env }: Io): string {
   try {
     return userInfo().username;

@@ -14,7 +14,10 @@ export function programName(env: Environment): 'stopgate' | 'npx stopgate' {
   return findProgram('stopgate', { PATH: folders.join(delimiter) }) === null ? 'npx stopgate' : 'stopgate';
 }
 
-/** Writes the command lines in a text of ours (`stopgate decide w1`) as this user has to type them. `stopgate mcp: …` names who speaks. */
+/**
+ * Writes the commands in a text of ours (`stopgate decide w1`) as this user has to type them. `stopgate mcp: …` names
+ * who speaks.
+ */
 export function spellCommands(text: string, env: Environment, commands: CommandTable): string {
   if (!text.includes('stopgate ')) return text;
   const name = programName(env);

@@ -7,13 +7,19 @@ const hasInputTerminal = ({ stdin }: Io): boolean => (stdin as { isTTY?: boolean
 
 export const canAsk = (io: Io): boolean => io.isTTY && hasInputTerminal(io);
 
-/** One line, without blanks around it; '' at the end of the input. On stderr, since stdout may go elsewhere. */
+/**
+ * Asks for one line and returns it trimmed; '' at the end of the input. The question goes to stderr, since stdout may
+ * go elsewhere.
+ */
 export async function ask({ stdin, stderr }: Io, question: string): Promise<string> {
   stderr.write(question);
   return (await readLine(stdin)).trim();
 }
 
-/** The terminal itself edits the line, and its Ctrl-C ends the process as usual. What follows is left for the next one. */
+/**
+ * Reads one line. The terminal itself edits it, and its Ctrl-C ends the process as usual. Further input is left for the
+ * next call.
+ */
 function readLine(stdin: Io['stdin']): Promise<string> {
   if (stdin.readableEnded) return Promise.resolve('');
   return new Promise((resolve) => {
@@ -39,7 +45,9 @@ export const askYes = async (io: Io, question: string): Promise<boolean> =>
 
 export const yesArg = { yes: { type: 'boolean', description: 'do not ask; required without a terminal' } } as const;
 
-/** Confirms a change: asks at a terminal, and needs --yes elsewhere. What it gives throws AppError input.bad. */
+/**
+ * Confirms a change: asks at a terminal, and needs --yes elsewhere. The returned function throws AppError input.bad.
+ */
 export function createConfirm(yes: boolean, io: Io): (question: string) => Promise<boolean> {
   if (yes) return async () => true;
   return async (question) => {

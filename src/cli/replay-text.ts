@@ -1,4 +1,4 @@
-/** What a replay prints for people. */
+/** Writes what a replay prints for people. */
 import type { Replay, ReplayLine } from '../../machines/index.ts';
 import { describeAnswer, paintAnswer } from '../terminal/answer.ts';
 import type { Colors } from '../terminal/colors.ts';

@@ -45,7 +45,7 @@ export const serveArgs = {
   },
 } as const satisfies Arguments;
 
-/** What `serve` and `dev` both pass on to the configuration, beside the fleet. */
+/** Reads the options that `serve` and `dev` both pass on to the configuration, beside the fleet. */
 export const readServeOptions = (
   flags: Readonly<
     Record<'http' | 'config' | 'token' | 'public-url' | 'tls-cert' | 'tls-key' | 'log-level', string | undefined>

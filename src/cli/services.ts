@@ -1,8 +1,8 @@
-/** What the command line delegates: it reads the options, and `app/` runs the service with them. */
+/** Defines what the command line delegates: it reads the options, and `app/` runs the service with them. */
 import type { Config } from '../config/config.ts';
 import type { Io } from '../terminal/process-io.ts';
 
-/** In addition to `Config`. Undefined: not given. */
+/** The options in addition to `Config`. Undefined: not given. */
 export type ServeFlags = {
   /** Start a NATS server as a child process. */
   readonly embedded: boolean;

@@ -6,7 +6,7 @@ import type { Line } from '../agents/setup/line.ts';
 import type { Config } from '../config/config.ts';
 import type { Io } from '../terminal/process-io.ts';
 
-/** What is wrong, or not as one may expect. Empty also where no service answers yet. */
+/** Returns what is wrong, or not as one may expect. The list is also empty if no service answers yet. */
 export async function judgeSession(
   agent: string,
   { http, policy, fleet, tokenEnv = 'STOPGATE_TOKEN' }: Line,

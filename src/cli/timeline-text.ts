@@ -39,7 +39,7 @@ function formatGap(before: LogLine | null, { at }: LogLine, colors: Colors): str
   return before?.at.slice(0, 10) === day ? gap : [...gap, colors.dim(day)];
 }
 
-/** On a server without permissions anyone may publish one. */
+/** Holds for a valid decision; on a server without permissions anyone may publish one. */
 const isDecision = (data: unknown): data is Decision => decisionSchema.safeParse(data).success;
 
 function formatLine(

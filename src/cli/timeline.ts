@@ -19,7 +19,10 @@ export async function readWorkerTimeline(requester: Requester, worker: string, c
   return newest(found.flat(), count);
 }
 
-/** With the claims of the task, and the decisions about whoever held it then. @throws AppError actor.unknown, log.unavailable */
+/**
+ * Reads the timeline of a task, with its claims, and the decisions about the worker that held it then. @throws AppError
+ * actor.unknown, log.unavailable
+ */
 export async function readTaskTimeline(requester: Requester, task: string, count: number): Promise<LogLine[]> {
   const [entries, moves] = await Promise.all([
     Promise.all(subjectTailsAbout('task', task).map((tail) => readLines(requester, tail, count))),

@@ -1,4 +1,6 @@
-/** What a check or a task hook learns about the agent, under the names of the seeds (protocol.md §8 and §14). */
+/**
+ * Describes what a check or a task hook learns about the agent, under the names of the seeds (protocol.md §8 and §14).
+ */
 import { z } from 'zod';
 import { describeIssues, type Plan, readJson, toIssues } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
@@ -17,7 +19,7 @@ export type AgentContext = {
   readonly taskId: string | null;
   /** 1-based; 0: no iteration was started. */
   readonly iteration: number;
-  /** From the latest checkpoint that names one. */
+  /** The phase of the latest checkpoint that names one. */
   readonly executionPhase: string | null;
   readonly filesModified: readonly string[];
   readonly validationResults: readonly RuleResult[];

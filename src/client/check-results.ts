@@ -1,4 +1,4 @@
-/** What a check may return, in the form of each seed, and how that goes over the wire (protocol.md §8). */
+/** Turns what a check may return, in the form of each seed, into its answer on the wire (protocol.md §8). */
 import { z } from 'zod';
 import { describeIssues, toIssues } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';

@@ -4,7 +4,7 @@ import { TaskCompletionResult } from './check-results.ts';
 
 export type TaskCompletionContext = {
   readonly session: { readonly plan: Plan };
-  /** What the agent is about to deliver: its draft, else its final message. */
+  /** The work that the agent is about to deliver: its draft, else its final message. */
   readonly tentativeOutput: unknown;
   /** Null: files cannot be checked. */
   readonly filesystem: { exists(path: string): boolean | Promise<boolean> } | null;

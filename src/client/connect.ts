@@ -24,7 +24,10 @@ export type ConnectOptions = {
   readonly fleet?: string;
   /** Path of a NATS `.creds` file, or JSON: `{ "user", "pass" }`, `{ "cert", "key" }`. Default: the credentials of `role`. */
   readonly creds?: string;
-  /** The same, for serving checks and hooks, if `creds` may not. Default: the credentials of role `check`, else `creds`. */
+  /**
+   * The credentials for serving checks and hooks, if `creds` may not serve them. Default: the credentials of role
+   * `check`, else `creds`.
+   */
   readonly checkCreds?: string;
   /**
    * Which credentials to take from the folder of an embedded server: `agent` (default) needs none; `operator` may also

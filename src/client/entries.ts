@@ -11,7 +11,7 @@ type Areas = {
   readonly 'own.worker': 'ownWorker';
   readonly 'own.task': 'ownTask';
 };
-/** What an entry is about; `own.…` requires an operator's credentials. */
+/** The entity that an entry is about; `own.…` requires an operator's credentials. */
 export type EntryEntity = keyof Areas;
 export type EntryType<Entity extends EntryEntity> = keyof EntryInputs[Entity] & string;
 export type EntryFields<Entity extends EntryEntity, Type extends EntryType<Entity>> = EntryInputs[Entity][Type];

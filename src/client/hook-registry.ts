@@ -12,7 +12,7 @@ export type HookOptions = {
   readonly hookId?: string;
   /** The hook runs only if all of these conditions hold. */
   readonly when?: NonNullable<HookForm['when']>;
-  /** What an error of the hook means; default: escalate. */
+  /** The effect of an error of the hook; default: escalate. */
   readonly onError?: 'escalate' | 'skip';
   /** Default: true. */
   readonly enabled?: boolean;

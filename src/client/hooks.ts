@@ -18,7 +18,7 @@ export type HookList = {
   readonly hooks: readonly {
     readonly id: string;
     readonly enabled: boolean;
-    /** As it was registered, with the type of the hook: `custom` for one of `registerStopHook`. */
+    /** The metadata as registered, with the type of the hook: `custom` for one of `registerStopHook`. */
     readonly metadata: { readonly type: string; readonly [key: string]: unknown };
   }[];
 };

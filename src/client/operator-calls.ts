@@ -6,7 +6,7 @@ import type { Publish } from './entries.ts';
 import type { Queries } from './queries.ts';
 
 export type InputReply = {
-  /** Whose answer it is; stored with it. */
+  /** The name of the operator, stored with the answer. */
   readonly by: string;
   readonly verdict: 'allow' | 'deny';
   /** Which request; may be left out where one is open. */

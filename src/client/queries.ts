@@ -18,7 +18,7 @@ export type ListFilter = {
   readonly presence?: Presence;
   readonly queue?: string;
   readonly agent?: string;
-  /** Those that have used most come first, of workers in their session; default: by id. */
+  /** Sorts by usage, the largest first, for workers that of their session; default: by id. */
   readonly sort?: 'usd' | 'tokens' | 'turns';
   /** Default: 100. */
   readonly limit?: number;

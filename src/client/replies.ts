@@ -19,7 +19,7 @@ import {
 import { AppError } from '../errors.ts';
 
 export type Page<View> = { readonly items: View[]; readonly next: string | null };
-/** What `list` returns, and `get` of everything but a task. */
+/** The views that `list` returns, and `get` of everything but a task. */
 export type Views = { readonly worker: WorkerView; readonly task: TaskView; readonly queue: QueueView };
 
 // The fields that protocol.md §10 guarantees for each view; the others are passed through.

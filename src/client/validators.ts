@@ -3,7 +3,7 @@ import { isDone, type Plan } from '../../machines/index.ts';
 import { ValidationResult } from './check-results.ts';
 
 export type ValidationParams = {
-  /** As the agent reports it, such as `end_turn` or `max_turns`. */
+  /** The reason as the agent reports it, such as `end_turn` or `max_turns`. */
   readonly stopReason: string;
   /** Tools used so far. */
   readonly toolCount: number;

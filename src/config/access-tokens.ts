@@ -30,15 +30,15 @@ export type AccessToken = Pick<TokenConfig, 'role' | 'workers' | 'fleets'> & {
 };
 type Fault = { readonly name: string; readonly message: string };
 
-/** What a browser keeps instead of the token: useless on NATS, which the token may open too. */
+/** Derives what a browser keeps instead of the token. It is useless on NATS, where the token may be a password too. */
 export const sessionOf = (token: string): string =>
   createHmac('sha256', token).update('stopgate session').digest('hex');
 export const hashOfSession = (session: string): string =>
   `sha256:${createHash('sha256').update(session).digest('hex')}`;
-/** What stopgate.yaml may hold of a token. */
+/** Derives the hash that stopgate.yaml may contain instead of the token. */
 export const hashOfToken = (token: string): string => hashOfSession(sessionOf(token));
 
-/** With its faults a token is left out. */
+/** Reads the tokens. One with faults is left out. */
 export function readTokens(
   configured: readonly TokenConfig[],
   env: Environment,

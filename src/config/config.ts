@@ -31,12 +31,12 @@ const variables: Readonly<Record<Option | 'config', string>> = {
   config: 'STOPGATE_CONFIG',
 };
 
-/** As the command line gives them; undefined: not given. `config`: the path of stopgate.yaml. */
+/** The options as the command line gives them; undefined: not given. `config`: the path of stopgate.yaml. */
 export type Flags = { readonly [Name in Option | 'config']?: string | undefined };
 
 /** Paths are absolute. */
 export type Config = Omit<Options, 'fleets'> & {
-  /** What a service serves. */
+  /** The fleets that a service serves. */
   readonly fleets: FleetSelection;
   /** Where `fleets` comes from: as long as only the file says it, a change of the file counts. */
   readonly fleetIsGiven: boolean;
@@ -49,7 +49,7 @@ export type Config = Omit<Options, 'fleets'> & {
   readonly fileText: string | null;
   /** How often a long-running process polls the file. Default: 500 ms. */
   readonly fileIntervalMs?: number;
-  /** To be logged at the start. */
+  /** Warnings to log at the start. */
   readonly warnings: readonly string[];
   readonly store: Store | null;
   /** No NATS server was given: `nats` is where one usually listens. */
@@ -65,7 +65,7 @@ export type Surroundings = {
   readonly cwd?: string;
   readonly env?: Environment;
   readonly home?: string;
-  /** From 0 to 1, as `Math.random` gives it. */
+  /** Returns a number from 0 to 1, as `Math.random` does. */
   readonly random?: () => number;
   /** This process becomes the service, so the address of a running one is not its default. */
   readonly serving?: boolean;
@@ -231,7 +231,10 @@ type OpenedFile = {
   readonly problems: readonly ErrorIssue[];
 };
 
-/** With problems, `file` is an empty one, so that the other options can still be checked. */
+/**
+ * Opens the configuration file. If it has problems, `file` is an empty one, so that the other options can still be
+ * checked.
+ */
 async function openFile(flags: Flags, cwd: string, env: Environment): Promise<OpenedFile> {
   const variable = readVariable(variables.config, env);
   const path = resolve(cwd, flags.config ?? variable ?? 'stopgate.yaml');
@@ -255,13 +258,13 @@ async function openFile(flags: Flags, cwd: string, env: Environment): Promise<Op
   return { ...empty, text, problems };
 }
 
-/** What a file names that is not there: each name with its place, and what follows from it. */
+/** Finds names in a file that refer to nothing: each with its place, and what follows from it. */
 export const deadNamesIn = (read: Pick<OpenedFile, 'file' | 'locate' | 'path' | 'unknownNames'>, env: Environment) => [
   ...read.unknownNames,
   ...missingSecrets(read, env),
 ];
 
-/** Of a file: the secrets that it points to and that are not there. */
+/** Finds the secrets that a file points to and that do not exist. */
 export function missingSecrets(
   { file, locate, path }: Pick<OpenedFile, 'file' | 'locate' | 'path'>,
   env: Environment,

@@ -1,5 +1,6 @@
 /**
- * What the schema of stopgate.yaml cannot see: names that refer to nothing, and checks that would be in error at every stop.
+ * Finds what the schema of stopgate.yaml cannot see: names that refer to nothing, and checks that would be in error at
+ * every stop.
  */
 import { posix } from 'node:path';
 import type { CheckForm, FileForm, RawForm } from './file-schema.ts';
@@ -24,8 +25,8 @@ export function findUnknownNames({ policies = {}, assign = [] }: RawForm, { comm
 }
 
 /**
- * What can never work: two answers to who runs the checks, files that are never in a worker's folder, and a secret of the
- * service in a command, which an agent often wrote.
+ * Finds what can never work: two answers to who runs the checks, files that are never in a worker's folder, and a
+ * secret of the service in a command, which an agent often wrote.
  */
 export function findImpossible(raw: RawForm): Fault[] {
   return [...findBadChecks(raw), ...findInheritedSecrets(raw)];

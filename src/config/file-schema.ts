@@ -62,7 +62,7 @@ const bytesSchema = z
 
 const httpUrl = z.url({ protocol: /^https?$/, error: 'is not an http(s) URL' });
 
-/** Its user and password are sent decoded (RFC 7617). */
+/** The URL's user and password are sent decoded (RFC 7617). */
 const postUrl = httpUrl.refine(
   hasDecodableUser,
   'the user or the password of this URL has a "%" that begins no escape: write it as %25',

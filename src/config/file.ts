@@ -15,7 +15,7 @@ export type CommandConfig = {
   readonly env?: Readonly<Record<string, string>>;
 };
 
-/** What a `policy.set` entry carries: the configuration's own form, exactly as written. */
+/** The payload of a `policy.set` entry: the configuration's own form, exactly as written. */
 export type PolicyForm = {
   readonly policies: Readonly<Record<string, unknown>>;
   readonly assign?: readonly unknown[];
@@ -47,12 +47,12 @@ export type ConfigFile = {
   readonly fleets: readonly string[] | null;
   readonly nats: string | null;
   readonly creds: string | null;
-  /** As `--http` takes it. */
+  /** The address as `--http` takes it. */
   readonly http: string | null;
   readonly publicUrl: string | null;
   /** Absolute paths. */
   readonly tls: { readonly cert: string; readonly key: string } | null;
-  /** Who may use HTTP, beside whoever has the token of `--token`. */
+  /** The tokens for HTTP, beside that of `--token`. */
   readonly tokens: readonly TokenConfig[];
   readonly replica: string | null;
   readonly policySet: PolicySet;
@@ -65,17 +65,17 @@ export type ConfigFile = {
   /** Without a prototype, so that every unknown name is undefined. */
   readonly commands: Readonly<Record<string, CommandConfig>>;
   readonly escalation: EscalationConfig | null;
-  /** Of the log. Null: no limit; `archive`: an absolute path, null: none. */
+  /** The limits of the log. Null: no limit; `archive`: an absolute path, null: none. */
   readonly retention: {
     readonly forMs: number | null;
     readonly bytesMax: number | null;
     readonly archive: string | null;
   };
-  /** In addition to `_INBOX.` and `_R_.`; each ends in a dot. */
+  /** The prefixes in addition to `_INBOX.` and `_R_.`; each ends in a dot. */
   readonly replyPrefixes: readonly string[];
 };
 
-/** What an empty file at `path` gives, without loading what reads one. */
+/** Returns what an empty file at `path` gives, without loading the YAML parser. */
 export const emptyConfigFile = (path: string): ConfigFile =>
   Object.freeze({
     ...{

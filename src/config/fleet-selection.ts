@@ -3,7 +3,7 @@ import { hashOf } from '../../machines/values/digest.ts';
 import { isIdOrPattern, isPattern, matchesPattern } from './id-pattern.ts';
 
 export type FleetSelection = {
-  /** Served always: their logs are created where there are none. In the order in which they were given. */
+  /** The fleets that are always served, in the order in which they were given. A missing log is created. */
   readonly names: readonly string[];
   /** `team-*`: the fleets whose logs exist. */
   readonly patterns: readonly string[];

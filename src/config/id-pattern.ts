@@ -5,7 +5,7 @@ export const isPattern = (text: string): boolean => text.includes('*');
 
 export const isIdOrPattern = (text: string): boolean => isId(isPattern(text) ? `x${text.replaceAll('*', '')}` : text);
 
-/** In linear time, which a regular expression of several `.*` does not take: each part is found where it comes first. */
+/** Matches in linear time, unlike a regular expression with several `.*`: each part is found where it comes first. */
 export function matchesPattern(pattern: string, id: string): boolean {
   const [start = '', ...parts] = pattern.split('*');
   const end = parts.pop();

@@ -30,9 +30,9 @@ export type Options = {
   readonly nats: string;
   /** A path as it was written; null: not given, see `defaultCredentials`. */
   readonly creds: string | null;
-  /** Of commands, and of requests over HTTP that name none. */
+  /** The fleet of commands, and of requests over HTTP that name none. */
   readonly fleet: string;
-  /** What a service serves; null: `fleet`. */
+  /** The fleets that a service serves; null: only `fleet`. */
   readonly fleets: FleetSelection | null;
   /** Null: a service serves all of them. */
   readonly shard: Shard | null;
@@ -49,7 +49,7 @@ export type Options = {
 };
 export type Option = keyof Options;
 
-/** As they were written; null and undefined: not given. */
+/** The options as they were written; null and undefined: not given. */
 export type Written = { readonly [Name in Option]?: string | null | undefined };
 export type Source = { readonly values: Written; readonly nameOf: (option: Option) => string };
 
@@ -77,7 +77,7 @@ export function resolveOptions(
   return { options, problems: [{ path: nameOf('http'), message }] };
 }
 
-/** A service with a certificate speaks HTTPS at its HOST:PORT; whoever writes a scheme means that one. */
+/** Completes the address: a service with a certificate speaks HTTPS at its HOST:PORT, unless a scheme is written. */
 function underTls({ http, tlsCert }: Options, written: string): Options['http'] {
   if (http === null || tlsCert === null || /^https?:/i.test(written)) return http;
   return { ...http, url: http.url.replace(/^http:/, 'https:') };

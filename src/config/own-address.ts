@@ -43,7 +43,9 @@ const refusal = (secret: string, url: string, mend: string): AppError =>
     `only the files of this folder name ${url}, so it does not get your ${secret}; if you trust that server, name it yourself, with ${mend}`,
   );
 
-/** Also through links. What is not there is in no folder, and cannot be read either. */
+/**
+ * Holds if the path is in the folder, with links resolved. A missing path is in no folder, and cannot be read either.
+ */
 function isReallyIn(path: string, folder: string): boolean {
   try {
     return realpathSync(path).startsWith(`${realpathSync(folder)}${sep}`);

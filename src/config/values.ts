@@ -55,7 +55,10 @@ export const httpFault = 'is not HOST:PORT, such as 127.0.0.1:4280 (or "off")';
 
 const addressPattern = /^(?:(https?):\/\/)?(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::(\d{1,5}))?\/?$/i;
 
-/** What stands in a browser's address line: a proxy may not put us under a path, since the page's own paths begin at `/`. */
+/**
+ * Holds for an origin, as in a browser's address line: a proxy may not put us under a path, since the page's own paths
+ * begin at `/`.
+ */
 export function isOriginUrl(text: string): boolean {
   if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return false;
   const { pathname, search, hash, username } = new URL(text);
@@ -71,7 +74,7 @@ export const isLoopback = (host: string): boolean =>
 export const isPrivate = ({ host, publicUrl }: { host: string; publicUrl: URL | string | null }): boolean =>
   isLoopback(host) && publicUrl === null;
 
-/** It goes into an HTTP header. Its value never appears in a message. */
+/** Holds for a text that can be a token in an HTTP header. Its value never appears in a message. */
 export const isToken = (text: string): boolean => /^[\x21-\x7e]+$/.test(text);
 export const tokenFault = 'a token holds printable ASCII without spaces, at least one character';
 

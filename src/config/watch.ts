@@ -9,7 +9,7 @@ import { describeSystemError } from '../system-error.ts';
 
 export type WatchOptions = {
   readonly path: string;
-  /** Gets the whole text when it has changed, and null when the file is gone. What it throws is logged. */
+  /** Gets the whole text when it has changed, and null when the file is gone. An error that it throws is logged. */
   readonly onChange: (text: string | null) => void;
   readonly logger: Logger;
   /** Default: 500 ms. */

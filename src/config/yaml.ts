@@ -71,7 +71,10 @@ export function readYaml(text: string): Yaml {
   return { ok: true, value: expanded.value ?? {}, isEmpty: expanded.value == null, locate };
 }
 
-/** Of a text that was read as UTF-8: what is no UTF-8 came as U+FFFD, a byte order mark of UTF-16 as two. Null: none. */
+/**
+ * Finds another encoding in a text that was read as UTF-8: bytes that are not UTF-8 came as U+FFFD, a byte order mark
+ * of UTF-16 as two. Null: none.
+ */
 function findForeignEncoding(text: string): { offset: number; message: string } | null {
   if (text.startsWith('\uFFFD\uFFFD') || text.includes('\0'))
     return { offset: 0, message: 'the file is not UTF-8 but UTF-16, or no text at all: save it as UTF-8' };

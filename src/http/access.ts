@@ -1,6 +1,6 @@
 /**
- * Who may use which endpoint (docs/security/http.md has the same table). An endpoint without a row here cannot be registered, so
- * that none is open by mistake.
+ * Says who may use which endpoint (docs/security/http.md has the same table). An endpoint without a row here cannot be
+ * registered, so that none is open by mistake.
  */
 import assert from 'node:assert/strict';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
@@ -92,7 +92,9 @@ export function requireAccessRows(app: FastifyInstance): void {
   });
 }
 
-/** What an endpoint takes; one that there is not takes what `GET /api`, the list of those that there are, takes. */
+/**
+ * Returns the access that an endpoint requires. An unknown endpoint requires that of `GET /api`, the list of endpoints.
+ */
 export const accessOf = (method: string, url: string | undefined): Access =>
   accessTable.get(keyOf(method, url ?? '')) ?? { role: 'read', workers: 'all', fleets: 'own' };
 
@@ -102,7 +104,7 @@ const keyOf = (method: string, url: string): string => `${method === 'HEAD' ? 'G
 export const fleetInPath = (request: FastifyRequest): ServedFleet =>
   fleetsOf(request).find((request.params as { fleet: string }).fleet);
 
-/** Of an endpoint that takes a role. */
+/** Returns the caller, at an endpoint that requires a role. */
 export function callerOf({ caller }: FastifyRequest): Caller {
   assert(caller !== null, 'this endpoint has no role in src/http/access.ts');
   return caller;
@@ -154,7 +156,9 @@ export function checkFleet(caller: Caller, fleet: string): void {
 const isForFleet = ({ fleets }: Caller, fleet: string): boolean =>
   fleets === null || fleets.some((pattern) => matchesPattern(pattern, fleet));
 
-/** The fleets that this caller may use. Its default is the service's, or the only one that it may use. */
+/**
+ * Returns the fleets that this caller may use. The default is the service's, or the only one that the caller may use.
+ */
 export function fleetsFor(caller: Caller, fleets: FleetDirectory): FleetDirectory {
   if (caller.fleets === null) return fleets;
   const states = () => fleets.states().filter(({ name }) => isForFleet(caller, name));
@@ -183,7 +187,10 @@ export function fleetsOf({ fleets }: FastifyRequest): FleetDirectory {
 
 const nameOf = ({ name }: Caller): string => (name === null ? 'this token' : `the token '${name}'`);
 
-/** Of an operator's action: a token for some workers is for these alone, and for no task. @throws AppError role.lacking, input.bad */
+/**
+ * Checks the subject of an operator's action: a token for some workers is for these alone, and for no task. @throws
+ * AppError role.lacking, input.bad
+ */
 export function checkSubject(caller: Caller, body: unknown): void {
   if (caller.workers === null) return;
   const { entity = 'worker', id } = (body ?? {}) as { readonly entity?: unknown; readonly id?: unknown };

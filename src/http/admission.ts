@@ -1,6 +1,7 @@
 /**
- * Who may use the HTTP server (protocol.md §12). Loopback alone is no protection: any page in the user's browser can
- * reach a loopback port, from a foreign origin or through a host name of its own that resolves to 127.0.0.1.
+ * Decides who may use the HTTP server (protocol.md §12). Loopback alone is no protection: any page in the user's
+ * browser can reach a loopback port, from a foreign origin or through a host name of its own that resolves to
+ * 127.0.0.1.
  */
 import { timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
@@ -16,7 +17,7 @@ export type Admission = {
   readonly publicUrl: URL | null;
   /** Whether the server itself terminates TLS. */
   readonly isTls: boolean;
-  /** As they are now. */
+  /** Returns the tokens as they are now. */
   readonly tokens: () => readonly AccessToken[];
   /** Whether requests without a token are served now, as an agent's: on loopback alone, and while no token is set. */
   readonly isOpen: () => boolean;
@@ -91,7 +92,7 @@ export function sessionCookie({ host }: IncomingHttpHeaders, token: string | nul
 
 const cookieName = (host = ''): string => `stopgate_session_${/:(\d{1,5})$/.exec(host)?.[1] ?? 80}`;
 
-/** Of the token in the header, and of the cookie. */
+/** Reads the sessions of the token in the header, and of the cookie. */
 function readSessions({ authorization, cookie, host }: IncomingHttpHeaders): string[] {
   const bearer = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
   const session = sessionIn({ cookie, host });

@@ -132,7 +132,10 @@ const text = (value: string): string => `<bdi>${escapeHtml(value)}</bdi>`;
 /** `14:03:22 UTC`: the server does not know the reader's time zone. */
 const formatTime = (iso: string): string => `<time datetime="${iso}">${iso.slice(11, 19)} UTC</time>`;
 
-/** What a tool is to do. Each field of its input stands in a box of its own, so that no text can pass for another field. */
+/**
+ * Renders what a tool is to do. Each field of its input stands in a box of its own, so that no text can pass for
+ * another field.
+ */
 function renderDetail(detail: string): string {
   const box = (value: string, label: string) =>
     `<pre tabindex="0" aria-label="${escapeHtml(label)}">${text(value)}</pre>`;

@@ -22,7 +22,7 @@ const formBytesMax = 64 * 1_024;
 const answerSchema = z.object({
   verdict: z.enum(['allow', 'deny']),
   message: z.string().trim().optional(),
-  /** Of the form, to each question. */
+  /** The answers of the form, to each question. */
   answers: z.array(z.array(z.string())).optional(),
 });
 

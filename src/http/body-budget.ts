@@ -7,7 +7,7 @@ import { AppError } from '../errors.ts';
 import type { Metrics } from '../metrics.ts';
 import { bodyBytesMax } from './replies.ts';
 
-/** What nearly every hook call is below. Large bodies leave room for these. */
+/** Nearly every hook call is smaller. Large bodies leave room for these. */
 const smallBytesMax = 65_536;
 /**
  * Six of the largest bodies. Text, what is parsed of it and `bodyValuesMax` make 60 MB of each, 90 MB where the text is not
@@ -44,7 +44,7 @@ export function addBodyBudget(app: FastifyInstance, { bounded }: Pick<Metrics, '
   });
 }
 
-/** What is sent in chunks may be as large as a body may be. */
+/** Returns the declared size. A body in chunks may be as large as any body. */
 function declaredBytes({ headers }: FastifyRequest): number {
   if (headers['transfer-encoding'] !== undefined) return bodyBytesMax;
   return Number(headers['content-length'] ?? 0) || 0;

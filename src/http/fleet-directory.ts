@@ -26,7 +26,7 @@ export type FleetDirectory = {
   has(fleet: string): boolean;
   /** @throws AppError actor.unknown: this process does not serve it; otherwise why it is not open */
   find(fleet: string): ServedFleet;
-  /** In the order of their names. */
+  /** Returns the states in the order of the fleets' names. */
   states(): readonly FleetState[];
 };
 
@@ -65,7 +65,7 @@ export function directoryOf(served: ServedFleet): FleetDirectory {
   };
 }
 
-/** What a fleet that is open says of itself. */
+/** Describes the state of an open fleet. */
 export function toFleetState(service: Service): FleetState {
   const { ready, code, reason, ...counts } = service.status();
   const fault = ready ? null : new AppError(code ?? 'log.unavailable', reason ?? 'the service is not ready');

@@ -11,14 +11,14 @@ import { createPerService, fleetNamed } from './fleet-directory.ts';
 /** How long a request for a resolution is kept open. Then the client has to send it again. */
 const wakeHoldMs = 50_000;
 
-/** What `stopgate init` and `doctor` ask with the token of the hooks, before a session does. */
+/** The question that `stopgate init` and `doctor` ask with the token of the hooks, before a session does. */
 export type PlaceQuestion = { readonly agent: string; readonly policy: string | null; readonly cwd: string | null };
 export type SessionPlace = {
   readonly fleet: string;
   readonly replica: string;
-  /** Who runs the service. */
+  /** The user who runs the service. */
   readonly user: string;
-  /** Its configuration file, or where that would be. */
+  /** The service's configuration file, or where that would be. */
   readonly file: string;
   /** Why the service cannot look into the session's folder; null: it can. */
   readonly folderFault: string | null;
@@ -27,7 +27,7 @@ export type SessionPlace = {
     readonly checks: number;
     /** Names of those checks that need the folder. */
     readonly looksIntoFolder: readonly string[];
-    /** Who runs these; empty: the service. */
+    /** The runners of these checks; empty: the service runs them. */
     readonly runners: readonly string[];
   };
 };

@@ -1,4 +1,4 @@
-/** `GET /inspect/ws`: the fleet for XState inspectors, over a WebSocket. The same admission rules as for requests apply. */
+/** `GET /inspect/ws`: the fleet for XState inspectors, over a WebSocket. It applies the admission rules of requests. */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { FastifyInstance } from 'fastify';

@@ -62,7 +62,7 @@ const whatIfSchema = z.object({
   last: z.number().int().min(1).max(10_000).default(200),
   since: isoTimeSchema.optional(),
 });
-/** Of so many buckets a reply may be made. */
+/** The number of buckets that a reply may have. */
 const bucketsMax = 8_192;
 const outlineSchema = z
   .object({
@@ -132,7 +132,9 @@ function addStream(api: FastifyInstance, { admission, version }: InspectorRoutes
   });
 }
 
-/** What the history process answers: the past, statistics, and what other policies would have decided. */
+/**
+ * Adds the routes that the history process answers: the past, statistics, and what other policies would have decided.
+ */
 function addPast(api: FastifyInstance): void {
   api.get('/range', async (request) => fleetInPath(request).inspection.range());
   const send = (request: FastifyRequest, reply: FastifyReply, work: Work) =>

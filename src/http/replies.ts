@@ -1,4 +1,4 @@
-/** What every HTTP reply has in common: its headers, and errors as `{ error: { code, message, issues } }`. */
+/** Builds what every HTTP reply has in common: its headers, and errors as `{ error: { code, message, issues } }`. */
 import type { FastifyError, FastifyReply } from 'fastify';
 import { AppError, type ErrorBody, errorBody, errorCodes } from '../errors.ts';
 

@@ -1,4 +1,4 @@
-/** What outlives the request that opened it, as a stream does, does not outlive its token. */
+/** Ends streams when their token is revoked, although they outlive the request that opened them. */
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Access, checkAccess } from './access.ts';
 import { type Admission, findCaller } from './admission.ts';

@@ -39,7 +39,7 @@ export type HttpOptions = {
   readonly token: string | null;
   /** Required for operator actions; null: `token` is, and without either nobody may. */
   readonly operatorToken: string | null;
-  /** Those of stopgate.yaml, as they are now; with any of them each request needs a token. */
+  /** The tokens of stopgate.yaml, as they are now. If there is any, each request needs a token. */
   readonly tokens?: () => readonly AccessToken[];
   /** Where others reach it, behind a proxy. Null, the default: only where it listens. */
   readonly publicUrl?: string | null;
@@ -48,18 +48,18 @@ export type HttpOptions = {
   readonly version: string;
   readonly metrics: Metrics;
   readonly log: Logger;
-  /** As configured now. Null, the default: requests are announced to nobody, and no link answers one. */
+  /** The links as configured now. Null, the default: requests are announced to nobody, and no link answers one. */
   readonly answerLinks?: () => AnswerLinks | null;
   /** Where a session would be judged. Default: nobody knows. */
   readonly findPlace?: FindPlace;
   /** How long `close` lets running requests finish. Shorter than a hold: those clients retry at another replica. */
   readonly closeTimeoutMs?: number;
 };
-/** In PEM. */
+/** A certificate and its key, both in PEM. */
 export type Certificate = { readonly cert: string; readonly key: string };
 
 export type HttpServer = {
-  /** As bound, with the actual port. */
+  /** The URL as bound, with the actual port. */
   readonly url: string;
   /** Connections from now on get this one. Only where it has one. */
   renew(certificate: Certificate): void;
@@ -209,7 +209,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Null: the endpoint takes nothing, not even a token. */
     caller: Caller | null;
-    /** Those that it may use; null as `caller`. */
+    /** The fleets that the caller may use; null when `caller` is. */
     fleets: FleetDirectory | null;
   }
 }

@@ -116,7 +116,7 @@ function describeError({ code, message }: AppError): string {
 
 let listed: ListToolsResult | null = null;
 
-/** The same for every client, so it is built once. */
+/** Lists the tools. The list is the same for every client, so it is built once. */
 function listTools(): ListToolsResult {
   listed ??= {
     tools: [...tools.values()].map(({ name, title, description, input, output, annotations }) => ({

@@ -1,4 +1,6 @@
-/** What the tools need of the service: a `Service` in the same process provides it, or a connection over NATS. */
+/**
+ * Defines what the tools need from the service: a `Service` in the same process provides it, or a connection over NATS.
+ */
 import type { Decision, HookResult, TaskDetail } from '../../machines/index.ts';
 import type { Entity, View } from '../service/actor.ts';
 import type { ClaimedNext } from '../service/claim-next.ts';

@@ -11,7 +11,7 @@ import type { PostNotice } from './webhook.ts';
 /** The path of the page that a link opens. */
 export const answerPath = '/answer';
 
-/** What a link is good for. `seq`: where the request stands in the log, since an agent may use its id again. */
+/** The request that a link answers. `seq` is the request's place in the log, since an agent may use its id again. */
 export type Answerable = {
   readonly fleet: string;
   readonly worker: string;
@@ -19,7 +19,7 @@ export type Answerable = {
   readonly seq: number;
   /** Milliseconds since 1970. */
   readonly expiresMs: number;
-  /** Whose the answer is. */
+  /** The name under which the answer is stored. */
   readonly by: string;
 };
 
@@ -35,7 +35,7 @@ export type OpenInput = Omit<Answerable, 'by'> & {
 export type AnswerLinks = {
   /** Posts the notice; resolves when it is taken, has failed for good, or `signal` fires. Never rejects. */
   notify(input: OpenInput, signal: AbortSignal): Promise<void>;
-  /** What the query of a link is good for. @throws AppError input.unauthorized: altered; entry.refused: expired */
+  /** Reads the query of a link. @throws AppError input.unauthorized: altered; entry.refused: expired */
   read(query: Readonly<Record<string, unknown>>): Answerable;
 };
 
@@ -95,7 +95,7 @@ export function createAnswerLinks({ url, by, secret, clock, logger, post }: Answ
   };
 }
 
-/** In the order in which they are signed. */
+/** Lists the fields in the order in which they are signed. */
 const fieldsOf = ({ fleet, worker, request, seq, expiresMs, by }: Answerable): [name: string, value: string][] => [
   ['fleet', fleet],
   ['worker', worker],

@@ -9,7 +9,7 @@ import { createInterruption } from './interruption.ts';
 import { type Group, signalGroup } from './process-group.ts';
 import { cancelled, type Finding, type RunResult, timed } from './request.ts';
 
-/** What the configuration says, which may change while checks run. Paths are absolute. */
+/** The settings from the configuration, which may change while checks run. Paths are absolute. */
 export type PoolSettings = {
   readonly roots: readonly string[];
   readonly baseDir: string;

@@ -55,7 +55,10 @@ export async function runCommand(
 const findCommandFolder = (request: CommandRequest, { cwd }: CommandConfig, { roots, baseDir }: CommandPlace) =>
   cwd === 'worker' ? findWorkerFolder(request.cwd, { roots, baseDir }) : findFixedFolder(cwd, baseDir);
 
-/** What tells it where things are, and what it inherits by name; then the ids; the command's own variables win. */
+/**
+ * Builds the environment of a command: the variables that say where things are, and those that it inherits by name;
+ * then the ids. The command's own variables win.
+ */
 function environmentOf(ours: Environment, ids: RunIds, { inherit = [], env }: CommandConfig): Record<string, string> {
   const given = {
     STOPGATE_FLEET: ids.fleet,

@@ -1,6 +1,7 @@
 /**
- * What programs get of our environment: the variables that say where things are, and none that may hold a secret. The
- * service's environment has tokens, passwords of databases and keys of models, and an agent often wrote what is run.
+ * Chooses what programs get of our environment: the variables that say where things are, and none that may hold a
+ * secret. The service's environment has tokens, passwords of databases and keys of models, and an agent often wrote
+ * what is run.
  */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -12,7 +13,7 @@ export const basicVariables: readonly string[] = [
   ...['NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR'],
 ];
 
-/** Those of `names` that are set. */
+/** Returns the variables of `names` that are set. */
 export function pickVariables(env: Environment, names: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     names.map((name) => [name, env[name]]).filter((it): it is [string, string] => typeof it[1] === 'string'),

@@ -1,4 +1,4 @@
-/** What may end a run early: its timeout, or nobody needs the answer any more. */
+/** Ends a run early: at its timeout, or when nobody needs the answer any more. */
 import { startTimer } from '../timer.ts';
 
 export type InterruptionCause = 'timeout' | 'cancelled';
@@ -7,7 +7,7 @@ export type Interruption = {
   readonly cause: InterruptionCause | null;
   /** Never rejects. Pending for ever if nothing happens. */
   readonly happened: Promise<InterruptionCause>;
-  /** Stops the clock and forgets the signal. To be called at the end of every run. */
+  /** Stops the clock and forgets the signal. Call it at the end of every run. */
   clear(): void;
 };
 

@@ -6,7 +6,7 @@ export type FeedbackMode = 'tail' | 'json' | 'none';
 type Stream = 'stdout' | 'stderr';
 export type Output = {
   add(stream: Stream, chunk: Buffer): void;
-  /** To be called once, at the end. Undefined: there is none. */
+  /** Returns the feedback. Call it once, at the end. Undefined: there is none. */
   feedback(): unknown;
 };
 

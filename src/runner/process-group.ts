@@ -17,7 +17,7 @@ export type GroupSpec = {
   readonly run: readonly [string, ...string[]];
   readonly cwd: string;
   readonly env: Record<string, string>;
-  /** Its stdin; default: none. */
+  /** The text for the program's stdin; default: none. */
   readonly input?: string;
   /** For a program that is talked to: gets its stdin, which stays open, and its stdout, of which `onOutput` hears nothing. */
   readonly converse?: (stdin: Writable, stdout: Readable) => void;

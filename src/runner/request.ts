@@ -22,7 +22,7 @@ export type RunRequest =
       /** Files that match one of these globs must be as in `since`; null: as in the merge base with the upstream. */
       readonly unchanged?: readonly string[] | undefined;
       readonly since?: string | null | undefined;
-      /** Whose place it takes; null: nobody knows. */
+      /** The worker whose place the check takes; null: nobody knows. */
       readonly worker?: string | null | undefined;
     });
 
@@ -43,7 +43,7 @@ const ids = z.object({
   task: idSchema.nullish(),
   attempt: idSchema.nullish(),
 });
-/** As it comes over the wire: optional fields may be left out, unknown ones are ignored. */
+/** The request as it comes over the wire: optional fields may be left out, unknown ones are ignored. */
 export const runRequestSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('command'), name: z.string(), env: ids.default({}), ...shared }),
   z.object({ kind: z.literal('files'), files: z.array(z.string()), ...shared }),

@@ -7,14 +7,14 @@ import type { Environment } from './environment.ts';
 import { checkFiles } from './files.ts';
 import { cancelled, type RunRequest, type RunResult, timed } from './request.ts';
 
-/** What the configuration says, which may change while checks run. */
+/** The settings from the configuration, which may change while checks run. */
 export type RunnerSettings = {
   /** Where workers' folders may be; relative ones to `baseDir`. Empty: no worker's folder counts. */
   readonly roots: readonly string[];
   /** The folder of the configuration, absolute. */
   readonly baseDir: string;
   readonly commands: Readonly<Record<string, CommandConfig>>;
-  /** That of this process, of which a command gets a part (environment.ts). */
+  /** The environment of this process, of which a command gets a part (environment.ts). */
   readonly env: Environment;
   /** Default 8. More of them wait, and their clocks start later. */
   readonly processesMax?: number | undefined;
@@ -35,7 +35,7 @@ export type Runner = {
   run(request: RunRequest, signal: AbortSignal, onStarted?: () => void): Promise<RunResult>;
   /** Checks that wait for a free place. */
   readonly waiting: () => number;
-  /** Holds for checks that come from now on. Those that run count among the new number of processes. */
+  /** Sets the settings for checks that come from now on. Running checks count among the new number of processes. */
   configure(settings: RunnerSettings): void;
   /** Cancels all runs, and returns when no process is left; every later run is `cancelled`. May be called again. */
   close(): Promise<void>;

@@ -22,7 +22,7 @@ export function viewActor(host: Host, entity: Entity, id: string): View | null {
   return entity === 'task' ? viewTask(fleet, id) : viewQueue(fleet, id);
 }
 
-/** With what its check has replied, if that cannot tell yet. */
+/** Makes a worker's view, with the reply of its pending check if there is one. */
 export function viewWorkerOf({ fleet, logNow, pendingReply }: WorkerSource, worker: string): WorkerView | null {
   const reply = pendingReply(worker);
   if (reply === null) return viewWorker(fleet, worker, logNow());

@@ -25,7 +25,10 @@ import { fitView } from './fit-view.ts';
 const pageMax = 1_000;
 /** A page fits into one message, with one more actor of the same size; `get` has more of that. */
 const pageBytesMax = 200_000;
-/** In one turn of the loop: one to two milliseconds. One that has stopped is unpacked to be looked at. */
+/**
+ * The number of views that are made in one turn of the event loop: one to two milliseconds. A stopped worker is
+ * unpacked to be read.
+ */
 const viewsPerTurn = 128;
 /** Likewise: about three milliseconds. */
 const sortedPerTurn = 8_192;
@@ -45,7 +48,7 @@ const filterSchema = z.object({
 type FilterName = keyof typeof filters;
 type Filter = z.infer<typeof filterSchema>;
 
-/** By name, what it can be filtered by. */
+/** The filters of each list, by name. */
 const lists = {
   workers: ['state', 'presence', 'queue', 'agent'],
   tasks: ['state', 'queue'],
@@ -99,7 +102,7 @@ function refuseOthers(name: ListName, filter: Filter): void {
 
 type Sorting = NonNullable<Filter['sort']>;
 
-/** Those that have used most come first; of equal ones the smaller id. `after`: where the page before ended, as it stands now. */
+/** Sorts by usage, the largest first, and equal ones by id. `after`: where the page before ended, as it stands now. */
 async function sortByUse(fleet: Fleet, name: ListName, by: Sorting, after: string | undefined) {
   const field = by === 'usd' ? 'nanoUsd' : by;
   const found: { readonly id: string; readonly use: number }[] = [];
@@ -172,7 +175,7 @@ async function sortIds(ids: Iterable<string>, after = '') {
 
 const sizeOf = (view: object): number => Buffer.byteLength(JSON.stringify(view));
 
-/** As they are now, also when some come and go between two turns. */
+/** Returns the ids as they are now; some may come and go between two turns. */
 function idsOf({ workers, tasks, queues, escalated }: Fleet, name: ListName): Iterable<string> {
   switch (name) {
     case 'workers':

@@ -5,7 +5,10 @@ import { AppError } from '../errors.ts';
 
 type Asking = Pick<WorkerView, 'worker' | 'inputs' | 'lastAnswer'>;
 
-/** What an operator says; `request` may be left out where one is open, `seq`: of the entry that asked, as it was read. */
+/**
+ * The reply of an operator. `request` may be left out if only one is open; `seq`: of the entry that asked, as it was
+ * read.
+ */
 export type Reply = {
   readonly verdict: 'allow' | 'deny';
   readonly request?: string | undefined;

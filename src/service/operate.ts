@@ -43,7 +43,7 @@ const types = {
   retire: 'worker.retired',
 } as const satisfies Record<OperatorAction, string>;
 
-/** With the fields of an answer, if it is one. */
+/** The body of an action, with the fields of an answer if it is one. */
 type Given = z.infer<(typeof operatorActions)['acknowledge']> & Reply;
 type Operated = { seq: number; view: WorkerView | TaskView };
 export type Operate = (action: OperatorAction, body: unknown) => Promise<Operated>;

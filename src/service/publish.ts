@@ -27,7 +27,10 @@ export async function publish(fleet: string, log: EventLog, entry: NewEntry): Pr
   return { seq: retried.seq };
 }
 
-/** As it would go into the log. @throws AppError input.bad, entry.large: what the fold would refuse */
+/**
+ * Returns the entry as it would be stored in the log. @throws AppError input.bad, entry.large: what the fold would
+ * refuse
+ */
 export function checkEntry(
   fleet: string,
   { entity, id, type, data }: NewEntry,

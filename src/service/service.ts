@@ -1,4 +1,7 @@
-/** What every edge (NATS, HTTP, MCP, an agent's hooks) may ask of this replica. One use case a file in this folder. */
+/**
+ * Defines what every edge (NATS, HTTP, MCP, an agent's hooks) may ask of this replica. Each use case has a file in this
+ * folder.
+ */
 import type {
   Decision,
   HookResult,
@@ -41,7 +44,7 @@ export type Service = {
    * @throws AppError input.bad, entry.refused, log.unavailable, service.busy
    */
   claimNext: ClaimNext;
-  /** What do the hooks of this task decide of its iteration? Logged. @throws AppError input.bad, entry.refused, log.unavailable */
+  /** Lets the hooks of this task decide its iteration, and logs that. @throws AppError input.bad, entry.refused, log.unavailable */
   evaluate(task: string, body: unknown): Promise<HookResult>;
   /** `body` of a task: `{ checkpoint? }`, the one to show whole; by default the last. @throws AppError actor.unknown */
   get(entity: Entity, id: string, body?: unknown): Promise<View | TaskDetail>;
@@ -65,6 +68,9 @@ export type Service = {
   /** The policy that the next session of this agent gets, if its hooks name `policy` (null: none). */
   sessionPolicy(agent: string, policy: string | null): SessionPolicy;
   status(): ServiceStatus;
-  /** The runners that policies name and nobody serves, sorted. What is not known is left out. Takes a second at most. */
+  /**
+   * Returns the runners that policies name and nobody serves, sorted. If NATS does not answer, none is listed. It takes
+   * a second at most.
+   */
   missingRunners(): Promise<readonly string[]>;
 };

@@ -6,7 +6,10 @@ export type SessionPolicy = {
   readonly name: string;
   /** All checks, members of groups among them. */
   readonly checks: readonly Check[];
-  /** Who runs those that look into a folder; empty: the service. Of several the worker's label names one. */
+  /**
+   * The runners of checks that look into a folder; empty: the service runs them. If there are several, the worker's
+   * label names one.
+   */
   readonly runners: readonly string[];
 };
 

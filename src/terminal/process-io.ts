@@ -1,4 +1,6 @@
-/** What a command uses of the process: its streams, its terminal and Ctrl-C. Tests provide their own. */
+/**
+ * Gives a command the parts of the process that it uses: its streams, its terminal and Ctrl-C. Tests provide their own.
+ */
 import { fstatSync, writeFileSync } from 'node:fs';
 import { type Readable, Writable } from 'node:stream';
 import { AppError } from '../errors.ts';

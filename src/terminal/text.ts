@@ -13,7 +13,7 @@ export const clean = (text: string): string =>
     .replace(/[\t\r\n\u2028\u2029]+/g, ' ')
     .replace(unsafe, '');
 
-/** The same, line by line. */
+/** Cleans a text line by line. */
 export const cleanLines = (text: string): string[] =>
   stripVTControlCharacters(text)
     .split(/\r?\n/)

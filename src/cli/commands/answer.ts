@@ -7,7 +7,7 @@ import { describeInput } from '../actor-text.ts';
 import { defineCommand } from '../command.ts';
 import { operatorArgs, publishOperatorEntry } from '../operator-entry.ts';
 
-/** Of what the tool is to do, in the question. */
+/** The length to which the tool's request is cut in the question. */
 const detailMax = 300;
 
 export const answer = defineCommand({

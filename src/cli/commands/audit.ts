@@ -8,7 +8,7 @@ import { defineCommand } from '../command.ts';
 import { withRequester } from '../connection.ts';
 import { readCount, readId, readTime, timeForms } from '../option-values.ts';
 
-/** What an operator publishes (docs/protocol.md §3), and what it is called here. */
+/** The entries that an operator publishes (docs/protocol.md §3), and their names here. */
 const actions = {
   'escalation.acknowledged': 'acknowledged',
   'escalation.resolved': 'resolved',

@@ -65,7 +65,7 @@ const withoutRules = ({ policyForm, commands }: ConfigFile): string[] =>
     ? ['there are no policies in it: every stop is allowed']
     : [];
 
-/** What stops a service at its start, with the environment that it would have here. */
+/** Finds what would stop a service at its start, with the environment that it would have here. */
 async function startFaults(
   read: Parameters<typeof missingSecrets>[0],
   file: string,

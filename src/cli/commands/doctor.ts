@@ -132,7 +132,9 @@ function passOf(session: Session, { http, needsToken }: ServiceState): TokenPass
   return { variable: tokenEnv, value: token, refusalOf: (sent) => refusalOf(http, session, sent) };
 }
 
-/** Who names an agent wants to know whether a block holds, and that was not seen. */
+/**
+ * The advice if the agent's program is missing: its user wants to know whether a block holds, and that was not seen.
+ */
 const withoutProgram = 'install it, or put it on PATH; --quick checks the settings alone';
 
 async function askWorkers(

@@ -14,7 +14,7 @@ import { defineCommand } from '../command.ts';
 import { withRequester } from '../connection.ts';
 import { readId } from '../option-values.ts';
 
-/** What decisions about any worker depend on. */
+/** The entries on which decisions about any worker depend. */
 const ofEveryone: ReadonlySet<string> = new Set(['policy.set', 'rules.set']);
 
 export const exportLog = defineCommand({

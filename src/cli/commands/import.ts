@@ -73,7 +73,10 @@ const storedInPart = (cause: AppError, fleet: string, lastSeq: number): AppError
     { cause },
   );
 
-/** What follows each other from 1 on; what is there twice comes once. @throws AppError input.bad, also of no entry at all */
+/**
+ * Reads entries that follow each other from 1 on; an entry that is there twice comes once. @throws AppError input.bad,
+ * also of no entry at all
+ */
 async function* readEntries(names: readonly string[], fleet: string, io: Io): AsyncGenerator<ImportedEntry[]> {
   let lastSeq = 0;
   for (const file of (await Promise.all(names.map((name) => findLogFiles(name, io)))).flat()) {

@@ -28,7 +28,7 @@ const patienceMs = 600_000;
 /** A service that restarts is back in that time. */
 const awayMsMax = 60_000;
 const retryMs = 1_000;
-/** Of a prompt, in the log: as much as is stored of a person's in an agent with hooks. The command gets all of it. */
+/** The length of a prompt in the log, as for a person's prompt in an agent with hooks. The command gets all of it. */
 const storedCharsMax = 2_000;
 const viewTimeoutMs = 5_000;
 const pauseDefaultMs = 500;
@@ -259,7 +259,7 @@ const refusals: Readonly<Record<string, string>> = {
   E2BIG: 'its arguments are too long; without {prompt} it gets the prompt on stdin',
 };
 
-/** As text. Null: it ended well. */
+/** Describes how the command failed. Null: it ended well. */
 function failureOf(end: GroupEnd): string | null {
   if (end.by === 'exit') return end.code === 0 ? null : `exit code ${end.code}`;
   return end.by === 'signal' ? `signal ${end.signal}` : end.by;

@@ -13,7 +13,7 @@ import { readTime, timeForms } from '../option-values.ts';
 const dimensions = ['day', 'model', 'task', 'worker'] as const;
 type Dimension = (typeof dimensions)[number];
 
-/** What `usage.reported` says, and of what. `name` null: no model was named, or no task was held. */
+/** A usage report, with the name of what used it. `name` null: no model was named, or no task was held. */
 type Report = { readonly name: string | null; readonly data: UsageReport };
 type Sum = Used & { readonly cacheRead: number; readonly reports: number };
 type Row = { readonly name: string | null } & Sum;
@@ -62,7 +62,7 @@ async function* readReports(requester: Requester, by: Dimension, sinceMs: number
     }
 }
 
-/** Who held which task follows from the whole log. */
+/** Reads the usage by task. The whole log is needed to know which worker held which task. */
 async function* readTasks(requester: Requester, name: string, sinceMs: number): AsyncGenerator<Report> {
   const fleet = createFleet(name);
   const { batches } = await requester.read();

@@ -84,7 +84,7 @@ const isSet = (value: string | null) => (value === null ? 'not set' : 'set');
 
 type ServiceReport = Awaited<ReturnType<typeof describeService>>;
 
-/** What could not be asked for, with what to do about it. */
+/** Lists what could not be asked for, with what to do about it. */
 function gapsIn({ readiness, nats }: ServiceReport, { http, nats: url, token }: Config): string[] {
   const told = 'status' in readiness ? null : readiness.unknown;
   const isRefused = 'status' in readiness && [401, 403].includes(readiness.status);

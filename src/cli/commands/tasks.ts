@@ -4,7 +4,7 @@ import { defineCommand } from '../command.ts';
 import { list, listArgs, queueArg, sortArg, stateArg } from '../list.ts';
 import { taskListing } from '../task-listing.ts';
 
-/** As the list shows a stopped task. */
+/** The outcomes that the list shows for a stopped task. */
 const outcomes = ['completed', 'cancelled'] as const;
 const taskStateArg = { state: { ...stateArg.state, options: [...stateArg.state.options, ...outcomes] } };
 

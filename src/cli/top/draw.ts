@@ -55,7 +55,7 @@ function countsLine({ workers }: Model, colors: Colors, columns: number): string
 }
 
 const narrowest = workerListing.narrowHeadings;
-/** From so many columns on, these; the first that fits. */
+/** The headings for each least number of columns; the first row that fits is used. */
 const shown: readonly (readonly [columns: number, headings: readonly string[]])[] = [
   [100, workerListing.headings],
   [70, [...narrowest, 'TASK', 'SEEN']],
@@ -68,7 +68,7 @@ function fitting<Cell>(cells: readonly Cell[], columns: number): Cell[] {
   return itemsUnder(workerListing.headings, headings, cells);
 }
 
-/** As many rows as there is room for, with the selected one among them. */
+/** Draws as many rows as there is room for, with the selected one among them. */
 function listLines(model: Model, colors: Colors, columns: number, room: number): string[] {
   const { workers, selected } = model;
   const count = Math.max(1, room - 1);
@@ -96,7 +96,7 @@ function detailLines(model: Model, colors: Colors, columns: number): string[] {
   return ['', colors.bold(cut(view.worker, columns)), ...texts.flatMap((text) => wrap(clean(text), columns))];
 }
 
-/** Its guard's finding is shown instead where the reason stands above already. */
+/** Returns the decision without its reason if that is shown above already; the guard's finding is shown instead. */
 const withoutReason = (decision: Decision, shown: string | undefined): Decision =>
   decision.reason === shown ? { ...decision, reason: '' } : decision;
 

@@ -1,4 +1,4 @@
-/** What `stopgate top` shows, and what a key changes of it. */
+/** Holds what `stopgate top` shows, and how a key changes it. */
 import type { WorkerView } from '../../../machines/index.ts';
 import { type Urgency, urgencies, urgencyOf } from '../../../machines/replay/urgency.ts';
 import { readQuestions } from '../../../machines/values/questions.ts';
@@ -16,7 +16,7 @@ export type Model = {
   readonly isCut: boolean;
   readonly selected: string | null;
   readonly mode: Mode;
-  /** What an action did; null: nothing to say. */
+  /** The result of an action; null: there is nothing to say. */
   readonly news: string | null;
   /** When `workers` were read, by this machine's clock. */
   readonly readMs: number;

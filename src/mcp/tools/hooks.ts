@@ -54,7 +54,7 @@ function toMember({ hookType: type, of, ...rest }: Record<string, unknown>): obj
   return { type, ...rest, of: members };
 }
 
-/** In errors, the wire's `type` is the tool's `hookType`. */
+/** Renames fields in errors: the wire's `type` is the tool's `hookType`. */
 async function withSeedNames<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();

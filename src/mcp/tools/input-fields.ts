@@ -10,7 +10,7 @@ export const worker = idSchema.optional().describe('your worker id; optional if 
 export const iterationId = z.string().describe('as returned by iteration_start or iteration_next');
 export const promise = z.enum(promiseNames);
 
-/** What an agent reports about its work, for hooks and checks. */
+/** The fields in which an agent reports its work, for hooks and checks. */
 export const workShape = {
   agentOutput: z
     .string()

@@ -1,4 +1,4 @@
-/** What a tool is: its input and output, the hints that clients get about its effect, and the function that runs it. */
+/** Defines a tool: its input and output, the hints that clients get about its effect, and the function that runs it. */
 import type { ToolAnnotations } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 import type { KeyedMutex } from '../../keyed-mutex.ts';

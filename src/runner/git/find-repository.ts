@@ -14,14 +14,14 @@ import { quote } from '../request.ts';
 export type Repository = {
   readonly workTree: string;
   readonly gitDir: string;
-  /** What linked worktrees share; else `gitDir` itself. */
+  /** The directory that linked worktrees share; else `gitDir` itself. */
   readonly commonDir: string;
   /** Folders that its parts may lie in. */
   readonly places: readonly string[];
 };
 type Problem = { readonly reason: string };
 
-/** Of the small files in a git directory that name a path or a branch. */
+/** The size of the small files in a git directory that name a path or a branch. */
 const pointerBytesMax = 8_192;
 
 /** `folder`: a real path. The repository is in it or in a folder above it. */
@@ -70,7 +70,7 @@ async function gitDirAt(link: string, workTree: string): Promise<string> {
   return path === undefined ? link : resolve(workTree, path.trimEnd());
 }
 
-/** The same signs by which git knows one. */
+/** Recognises a git directory by the same signs as git. */
 async function isGitDir(path: string): Promise<boolean> {
   if (!(await exists(join(path, 'HEAD')))) return false;
   if (await exists(join(path, 'commondir'))) return true;

@@ -10,11 +10,11 @@ import { join } from 'node:path';
 import type { Interruption } from '../interruption.ts';
 import type { SealedRepository } from './sealed-repository.ts';
 
-/** As in the specification of git-lfs, version 1. */
+/** A pointer as in the specification of git-lfs, version 1. */
 const pointer =
   /^version https:\/\/git-lfs\.github\.com\/spec\/v1\n(?:ext-.*\n)*oid sha256:([0-9a-f]{64})\nsize (\d+)\n$/;
 
-/** Of `names`, which git takes for changed, those that are what their pointers say. */
+/** Returns the files of `names`, which git takes for changed, that are what their pointers say. */
 export async function unchangedLfs(
   names: readonly string[],
   workTree: string,

@@ -22,7 +22,7 @@ export type RunOptions = {
   /** GIT_DIR and the like. */
   readonly env?: Env;
   readonly input?: string;
-  /** Of an output whose parts end with NUL, only these are kept. */
+  /** If the parts of an output end with NUL, only parts that match are kept. */
   readonly only?: { test(part: string): boolean };
 };
 export type RunGit = (args: readonly string[], options?: RunOptions) => Promise<GitAnswer>;

@@ -64,7 +64,10 @@ export async function sealRepository(repository: Repository, run: RunGit): Promi
 
 const noSettings = { GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null' };
 
-/** By symlinks. One that leads out of the repository's places is left out, as if the file were not there. */
+/**
+ * Shares the repository by symlinks. One that leads out of the repository's places is left out, as if the file did not
+ * exist.
+ */
 async function share({ gitDir, commonDir, places }: Repository, folder: string): Promise<void> {
   const ownNames = (await readdir(gitDir)).filter((name) => name === 'index' || name.startsWith('sharedindex.'));
   const shared = sharedNames.map((name) => [commonDir, name] as const);
@@ -75,7 +78,7 @@ async function share({ gitDir, commonDir, places }: Repository, folder: string):
   await writeFile(join(folder, 'HEAD'), (await readSmallFile(join(gitDir, 'HEAD'))) ?? '');
 }
 
-/** Of the user who runs the service: which files they ignore everywhere, for example. */
+/** Reads the settings of the user who runs the service, such as which files they ignore everywhere. */
 async function readOwnSettings(folder: string, run: RunGit): Promise<Setting[] | GitNoAnswer> {
   const bare = join(folder, 'empty');
   await mkdir(bare);
@@ -83,7 +86,7 @@ async function readOwnSettings(folder: string, run: RunGit): Promise<Setting[] |
   return parseSettings(await run(['config', '--list', '-z'], { env: { GIT_DIR: bare } }));
 }
 
-/** Of the repository, without what it includes: a file outside of it is none of its own. */
+/** Reads the settings of the repository, without included files: a file outside of it is none of its own. */
 async function readSettings({ gitDir, commonDir }: Repository, run: RunGit): Promise<Setting[] | GitNoAnswer> {
   const shared = await readFileSettings(join(commonDir, 'config'), run);
   if (!Array.isArray(shared) || !shared.some(([key, value]) => key === 'extensions.worktreeconfig' && isTrue(value)))
@@ -125,7 +128,7 @@ function upstreamSettings(settings: readonly Setting[], branch: string | null): 
   return settings.filter(([key]) => ofBranch.includes(key) || key === `remote.${remote}.fetch`);
 }
 
-/** In the file itself: git looks for these nowhere else. */
+/** Writes a setting as a line of the file itself: git looks for these nowhere else. */
 function formatLine([key, value]: Setting): string {
   const dot = key.indexOf('.');
   const escaped = value.replaceAll(/["\\]/g, '\\$&').replaceAll('\n', '\\n');
