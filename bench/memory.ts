@@ -73,7 +73,7 @@ const planOf = (status: string): string =>
 function attempt(fleet: Fleet, id: string, number: number): void {
   fold(fleet, `${id}.tool.used`, `{"tool":"Edit","ok":true,"files":["src/file-${number % 3}.ts"]}`);
   const name = `a${number}-${fleet.seq}`;
-  for (const outcome of fold(fleet, `${id}.stop.attempted`, JSON.stringify({ attempt: name, output: 'done' })))
+  for (const outcome of fold(fleet, `${id}.stop.attempted`, JSON.stringify({ attempt: name, output: 'done' })).outcomes)
     if (outcome.kind === 'decided') JSON.stringify(outcome.decision);
   fleet.seq += 1;
   noteDecision(fleet, id, name, fleet.seq);

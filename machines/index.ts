@@ -35,11 +35,23 @@ export { type AttemptFields, attemptSchema } from './entries/worker.ts';
 export { nextDeadline } from './fleet/clock.ts';
 export type { Deadline } from './fleet/deadlines.ts';
 export {
+  actorsWithEffects,
+  type CheckEffect,
+  type Effect,
+  effectsOf,
+  type HookEffect,
+  isAskedFor,
+  type NoticeEffect,
+  type TimerEffect,
+} from './fleet/effects.ts';
+export {
+  actorKey,
   copyFleet,
   createFleet,
   type Fleet,
   type FleetOptions,
   type FleetWatcher,
+  fleetKey,
   pendingIn,
   type TaskRecord,
   type WorkerRecord,
@@ -47,7 +59,7 @@ export {
 export { advanceClock, foldDecision, foldEntry } from './fleet/fold.ts';
 export { decisionSeqOf, isKnownAttempt } from './fleet/known-attempts.ts';
 export { claimedBy, firstReady, isReady, queueFor } from './fleet/next-tasks.ts';
-export type { Outcome } from './fleet/outcome.ts';
+export type { FoldStep, Outcome } from './fleet/outcome.ts';
 export { ownerFor, rulesOfMembers } from './fleet/owner.ts';
 export { policyInForce, queueOfWorker } from './fleet/policies.ts';
 export { isLimited, staleAfterMs } from './fleet/presence.ts';

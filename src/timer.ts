@@ -29,3 +29,21 @@ export function startTimedSignal(ms: number): TimedSignal {
   const { clear } = startTimer(ms, () => abort.abort());
   return { signal: abort.signal, clear };
 }
+
+/** Resolves after `ms`, or as soon as `signal` is aborted. Null: only then. */
+export function sleep(ms: number | null, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) {
+      resolve();
+      return;
+    }
+    let timer: Timer | null = null;
+    const wake = () => {
+      timer?.clear();
+      signal.removeEventListener('abort', wake);
+      resolve();
+    };
+    if (ms !== null) timer = startTimer(ms, wake);
+    signal.addEventListener('abort', wake);
+  });
+}

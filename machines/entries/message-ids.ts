@@ -57,16 +57,11 @@ export const hookMessageId = (task: string, seq: number, number: number, hook: s
 export const acceptedMessageId = (worker: string, attempt: string, from: string | null): string =>
   `${worker}:${attempt}:accepted:${from ?? ''}`;
 
-/** `deadline`: what makes it this one (`deadlineKey`); `tries`: which one this is, 1-based. */
-export const timerMessageId = (
-  {
-    id,
-    kind,
-    attempt,
-    atMs,
-  }: { readonly id: string; readonly kind: string; readonly attempt: string; readonly atMs: number },
-  tries: string,
-): string => `${id}:${kind}:${attempt}:${atMs}:${tries}`;
+/** What makes a deadline this one. */
+type DeadlineIds = { readonly id: string; readonly kind: string; readonly attempt: string; readonly atMs: number };
+
+/** A timer of that deadline. Each try has an id of its own: `retriedMessageId` with its number, 1-based. */
+export const timerMessageId = ({ id, kind, attempt, atMs }: DeadlineIds): string => `${id}:${kind}:${attempt}:${atMs}`;
 
 /** `joinedMs`: when it joined, so that each membership ends once, whoever says so. */
 export const leftMessageId = (replica: string, joinedMs: number): string => `left:${replica}:${joinedMs}`;

@@ -4,7 +4,7 @@ import { attemptMessageId } from '../entries/message-ids.ts';
 import { attemptIdFault } from '../values/id.ts';
 import type { WorkerEvent } from '../worker/events.ts';
 import { surroundingsOf } from './facts.ts';
-import { type Fleet, placeOf, type WorkerRecord } from './fleet.ts';
+import { actorKey, type Fleet, placeOf, type WorkerRecord } from './fleet.ts';
 import { addAttempt, isKnownAttempt } from './known-attempts.ts';
 import { ownerFor } from './owner.ts';
 import { policyInForce, queueOfWorker } from './policies.ts';
@@ -58,7 +58,7 @@ export function handOverAttempts(fleet: Fleet, left: string): void {
     if (record === undefined || attempt === undefined || record.owner !== left) continue;
     record.owner = ownerFor(fleet, attemptMessageId(worker, attempt), null);
     record.accepted = record.owner !== null;
-    if (record.owner !== null) fleet.outcomes.push({ kind: 'accepted', worker, attempt, replica: record.owner });
+    fleet.touched.add(actorKey('worker', worker));
   }
 }
 

@@ -1,6 +1,6 @@
 /** Keeps track of who is escalated, and of the replica that notifies people. */
 import type { EscalatedEntity } from '../values/escalation.ts';
-import type { Fleet } from './fleet.ts';
+import { actorKey, type Fleet } from './fleet.ts';
 import { ownerFor } from './owner.ts';
 
 /**
@@ -14,8 +14,11 @@ export function trackEscalation(
   isEscalated: boolean,
   preferred: string | null,
 ): void {
-  const key = `${entity}/${id}`;
+  const key = actorKey(entity, id);
+  fleet.touched.add(key);
   if (!isEscalated) fleet.escalated.delete(key);
-  else if (!fleet.escalated.has(key)) fleet.escalated.set(key, { entity, id, owner: ownerFor(fleet, key, preferred) });
-  fleet.outcomes.push({ kind: 'escalation', entity, id });
+  else if (!fleet.escalated.has(key)) {
+    fleet.escalated.set(key, { entity, id, owner: ownerFor(fleet, key, preferred) });
+    fleet.outcomes.push({ kind: 'escalated', entity, id });
+  }
 }

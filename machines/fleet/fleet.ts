@@ -63,6 +63,8 @@ export type Fleet = {
   readonly policyPinned: boolean;
   /** Outcomes of the current step. `fold.ts` returns them, so it is empty between two steps. */
   outcomes: Outcome[];
+  /** Whose effects may have changed in the current step, by `actorKey`; empty between two steps, as `outcomes`. */
+  touched: Set<string>;
   /** Null: none. */
   watcher: FleetWatcher | null;
   /** Those in force. */
@@ -90,6 +92,11 @@ export type FleetOptions = {
   /** Default: the protocol's, which all replicas share. */
   readonly stateSizeMax?: number | undefined;
 };
+
+/** The key of a worker or task, as in `Fleet.escalated`. */
+export const actorKey = (entity: EscalatedEntity, id: string): string => `${entity}/${id}`;
+/** The key of the fleet itself, whose effect is the next timer. */
+export const fleetKey = 'fleet';
 
 const noPolicies: PolicySet = {
   policies: new Map(),
@@ -150,6 +157,7 @@ export function createFleet(name: string, options: FleetOptions = {}): Fleet {
     policies: options.policies ?? noPolicies,
     policyPinned: options.policies !== undefined,
     outcomes: [],
+    touched: new Set(),
     watcher: null,
     ...{
       ...{ rules, rulesKnown },
@@ -174,6 +182,7 @@ export function copyFleet(fleet: Fleet): Fleet {
     deadlines: fleet.deadlines.copy(),
     forgetting: fleet.forgetting.copy(),
     outcomes: [],
+    touched: new Set(),
     watcher: null,
   });
 }

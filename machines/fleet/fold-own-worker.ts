@@ -6,7 +6,7 @@ import { refuseAnswer } from '../worker/changes.ts';
 import type { WorkerEvent } from '../worker/events.ts';
 import { closeSession } from './attempts.ts';
 import { surroundingsOf } from './facts.ts';
-import type { Fleet, WorkerRecord } from './fleet.ts';
+import { actorKey, type Fleet, type WorkerRecord } from './fleet.ts';
 import { staleFromMs } from './presence.ts';
 import { absentWorkerOf, refreshPresence } from './presence-change.ts';
 import { armStaleness } from './stale-deadlines.ts';
@@ -82,5 +82,5 @@ function accept(
   if (stands) return;
   record.owner = data.replica;
   record.accepted = true;
-  fleet.outcomes.push({ kind: 'accepted', worker, attempt: data.attempt, replica: data.replica });
+  fleet.touched.add(actorKey('worker', worker));
 }

@@ -6,36 +6,36 @@ import type { StoredEntry } from '../entries/index.ts';
 import type { Decision } from '../guards/decision.ts';
 import { advance, settle } from './clock.ts';
 import { sweepDeadlines } from './deadline-sweep.ts';
-import type { Fleet } from './fleet.ts';
+import { type Fleet, fleetKey } from './fleet.ts';
 import { foldOwnFleet } from './fold-own-fleet.ts';
 import { foldOwnTask } from './fold-own-task.ts';
 import { foldOwnWorker } from './fold-own-worker.ts';
 import { foldTask } from './fold-task.ts';
 import { foldWorker } from './fold-worker.ts';
-import type { Outcome } from './outcome.ts';
+import type { FoldStep } from './outcome.ts';
 import { reportDepth } from './queues.ts';
 import { takeDecision } from './stored-decisions.ts';
 
 /**
  * Takes a `decision` entry as the decision of its attempt. It changes nothing where the fold has made that one, which is
  * so wherever it was made by the same rules.
- * @returns what happened, in order
  */
-export function foldDecision(fleet: Fleet, decision: Decision): readonly Outcome[] {
+export function foldDecision(fleet: Fleet, decision: Decision): FoldStep {
+  const firstMs = fleet.deadlines.dueMs();
   if (fleet.unknownRules !== null || !takeDecision(fleet, decision)) return nothing;
   settle(fleet);
-  return takeOutcomes(fleet);
+  return endStep(fleet, firstMs);
 }
 
-const nothing: readonly Outcome[] = Object.freeze([]);
+const nothing: FoldStep = Object.freeze({ outcomes: Object.freeze([]), touched: new Set<string>() });
 
 /**
  * Folds one entry by the rules that are in force there: first what is due up to its time, then the entry itself. A time before the last counts as that one.
  * Behind a version of the rules that is not known here (`fleet.unknownRules`) nothing changes any more.
- * @returns what happened, in order
  */
-export function foldEntry(fleet: Fleet, { seq, atMs, entry, owner }: StoredEntry): readonly Outcome[] {
+export function foldEntry(fleet: Fleet, { seq, atMs, entry, owner }: StoredEntry): FoldStep {
   if (fleet.unknownRules !== null) return nothing;
+  const firstMs = fleet.deadlines.dueMs();
   advance(fleet, atMs);
   fleet.seq = seq;
   switch (entry.area) {
@@ -59,25 +59,30 @@ export function foldEntry(fleet: Fleet, { seq, atMs, entry, owner }: StoredEntry
       break;
   }
   settle(fleet);
-  return takeOutcomes(fleet);
+  return endStep(fleet, firstMs);
 }
 
 /**
  * Handles every deadline up to `toMs`, each with itself as now, and moves the clock there.
- * @returns what happened, in order
  */
-export function advanceClock(fleet: Fleet, toMs: number): readonly Outcome[] {
+export function advanceClock(fleet: Fleet, toMs: number): FoldStep {
   if (fleet.unknownRules !== null) return nothing;
+  const firstMs = fleet.deadlines.dueMs();
   advance(fleet, toMs);
-  return takeOutcomes(fleet);
+  return endStep(fleet, firstMs);
 }
 
-/** Takes the outcomes at the end of a step. Most entries only change the state: for them nothing is allocated. */
-function takeOutcomes(fleet: Fleet): readonly Outcome[] {
+/**
+ * Ends a step: takes what it leaves for its caller. Most entries only change the state: for them nothing is allocated.
+ * @param firstMs when the first deadline was due before the step: while that stays, so does the next timer
+ */
+function endStep(fleet: Fleet, firstMs: number): FoldStep {
   fleet.workers.packResting();
   sweepDeadlines(fleet);
-  const { outcomes } = fleet;
-  if (outcomes.length === 0) return nothing;
-  fleet.outcomes = [];
-  return outcomes;
+  if (fleet.deadlines.dueMs() !== firstMs) fleet.touched.add(fleetKey);
+  const { outcomes, touched } = fleet;
+  if (outcomes.length === 0 && touched.size === 0) return nothing;
+  if (outcomes.length > 0) fleet.outcomes = [];
+  if (touched.size > 0) fleet.touched = new Set();
+  return { outcomes, touched };
 }

@@ -6,7 +6,7 @@
  * whenever the log's clock next advances.
  */
 import type { Deadline } from './deadlines.ts';
-import type { Fleet, Forgettable, TaskRecord, WorkerRecord } from './fleet.ts';
+import { actorKey, type Fleet, type Forgettable, type TaskRecord, type WorkerRecord } from './fleet.ts';
 import { changeQueue } from './queues.ts';
 import { sizeOfTask, sizeOfWorker } from './state-size.ts';
 
@@ -83,7 +83,7 @@ function forgetWorker(fleet: Fleet, id: string): void {
   const record = fleet.workers.read(id);
   if (record !== undefined) fleet.stateSize -= sizeOfWorker(record);
   for (const scope of record?.snapshot.context.worker.scopes ?? []) leaveScope(fleet, scope, id);
-  fleet.escalated.delete(`worker/${id}`);
+  forgetEscalation(fleet, actorKey('worker', id));
   fleet.workers.delete(id);
 }
 
@@ -98,6 +98,10 @@ function forgetTask(fleet: Fleet, id: string): void {
   const record = fleet.tasks.read(id);
   if (record !== undefined) fleet.stateSize -= sizeOfTask(record);
   changeQueue(fleet, id, record?.snapshot.context.queue ?? null, null);
-  fleet.escalated.delete(`task/${id}`);
+  forgetEscalation(fleet, actorKey('task', id));
   fleet.tasks.delete(id);
+}
+
+function forgetEscalation({ escalated, touched }: Fleet, actor: string): void {
+  if (escalated.delete(actor)) touched.add(actor);
 }

@@ -1,4 +1,4 @@
-/** What happened in a step of the fold; each step returns its outcomes. */
+/** What happened in a step of the fold and is no state: what the state asks for is read from it (`effects.ts`). */
 import type { PendingCheck } from '../guards/attempt.ts';
 import type { Decision, HookResult } from '../guards/decision.ts';
 import type { HookRun } from '../guards/task-hooks/hook.ts';
@@ -8,20 +8,16 @@ import type { UsageReport } from '../values/usage.ts';
 export type Outcome =
   /** `openedMs`: when its attempt began, in the log's time. */
   | { readonly kind: 'decided'; readonly decision: Decision; readonly openedMs: number }
+  /** A check was asked for, also where it is over by the end of the step. */
   | { readonly kind: 'checkPending'; readonly worker: string; readonly attempt: string; readonly check: PendingCheck }
   | { readonly kind: 'repeated'; readonly worker: string; readonly attempt: string }
-  | { readonly kind: 'accepted'; readonly worker: string; readonly attempt: string; readonly replica: string }
   /** `attempt` is the entry's own, or `seq-<seq>`. */
   | { readonly kind: 'validated'; readonly task: string; readonly attempt: string; readonly result: HookResult }
-  /** An `iteration.validated` waits for the answer of a remote hook. */
-  | { readonly kind: 'hookPending'; readonly task: string; readonly attempt: string }
   | { readonly kind: 'hooksEvaluated'; readonly task: string; readonly runs: readonly HookRun[] }
   /** The task went back to its queue, since its worker has been stale for too long. */
   | { readonly kind: 'handedBack'; readonly task: string; readonly worker: string }
-  /** An escalation began, was acknowledged, was notified, or ended. */
-  | { readonly kind: 'escalation'; readonly entity: EscalatedEntity; readonly id: string }
-  /** The worker's input requests have changed: a new one, an answer, or one that was withdrawn. */
-  | { readonly kind: 'inputs'; readonly worker: string }
+  /** An escalation began, of a worker or task that was not escalated. */
+  | { readonly kind: 'escalated'; readonly entity: EscalatedEntity; readonly id: string }
   /** An agent has reported what it used since its last report. */
   | { readonly kind: 'used'; readonly worker: string; readonly report: UsageReport }
   | {
@@ -31,3 +27,11 @@ export type Outcome =
       readonly type: string;
       readonly reason: string;
     };
+
+/** What a step of the fold returns. */
+export type FoldStep = {
+  /** What happened, in order. */
+  readonly outcomes: readonly Outcome[];
+  /** The workers and tasks whose effects or requests to people may have changed, and the fleet (`actorKey`, `fleetKey`). */
+  readonly touched: ReadonlySet<string>;
+};

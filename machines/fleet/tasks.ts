@@ -5,7 +5,7 @@ import type { HookRun } from '../guards/task-hooks/hook.ts';
 import { empty, type TaskContext, type TaskEvent, type TaskSurroundings } from '../task/context.ts';
 import { formatIsoTime } from '../values/time.ts';
 import { trackEscalation } from './escalations.ts';
-import { type Fleet, moveOf, placeOf, queueOf, type TaskRecord } from './fleet.ts';
+import { actorKey, type Fleet, moveOf, placeOf, queueOf, type TaskRecord } from './fleet.ts';
 import { armForget, newlyNamed, noteStop } from './forgetting.ts';
 import { changeQueue } from './queues.ts';
 import { describeFull, exceedsState, growthOfTask, newActorSize } from './state-size.ts';
@@ -124,10 +124,10 @@ function carryEvaluations(fleet: Fleet, task: string, before: TaskContext, after
     if (runs.length > 0) fleet.outcomes.push({ kind: 'hooksEvaluated', task, runs });
     fleet.outcomes.push({ kind: 'validated', task, attempt, result });
   }
+  if (after.evaluations !== before.evaluations) fleet.touched.add(actorKey('task', task));
   for (const { attempt, pending } of after.evaluations) {
     if (before.evaluations.some((it) => it.pending === pending)) continue;
     fleet.deadlines.push({ atMs: pending.deadlineMs, kind: 'evaluation', id: task, attempt });
-    fleet.outcomes.push({ kind: 'hookPending', task, attempt });
   }
   if (after.evaluations.length > 0) fleet.evaluating.add(task);
   else fleet.evaluating.delete(task);

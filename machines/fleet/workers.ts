@@ -7,7 +7,7 @@ import type { WorkerContext } from '../worker/context.ts';
 import { escalationOf } from '../worker/decide.ts';
 import type { WorkerEvent } from '../worker/events.ts';
 import { trackEscalation } from './escalations.ts';
-import { type Fleet, moveOf, placeOf, type WorkerRecord } from './fleet.ts';
+import { actorKey, type Fleet, moveOf, placeOf, type WorkerRecord } from './fleet.ts';
 import { armForget, noteStop } from './forgetting.ts';
 import { createRecord } from './records.ts';
 import { armStaleDeadlines } from './stale-deadlines.ts';
@@ -65,7 +65,7 @@ export function moveWorker(
   if (after.escalation !== before.escalation)
     trackEscalation(fleet, 'worker', after.worker, after.escalation !== null, record.owner);
   if (after.attempt !== null || before.attempt !== null) trackAttempt(fleet, record, before, after);
-  if (after.inputs !== before.inputs) fleet.outcomes.push({ kind: 'inputs', worker: after.worker });
+  if (after.inputs !== before.inputs) fleet.touched.add(actorKey('worker', after.worker));
   if (after.tasks === before.tasks) return;
   returnPlans(fleet, before, after);
   // The held tasks say which policy holds.
@@ -128,6 +128,7 @@ function carryDecision(fleet: Fleet, before: WorkerContext, after: WorkerContext
 /** Keeps the sets of open and held attempts and the moment at which this one is evaluated again. */
 function trackAttempt(fleet: Fleet, record: WorkerRecord, before: WorkerContext, after: WorkerContext): void {
   const { attempt, worker } = after;
+  if (attempt?.pending !== before.attempt?.pending) fleet.touched.add(actorKey('worker', worker));
   if (attempt === null) {
     record.wakeMs = null;
     fleet.open.delete(worker);

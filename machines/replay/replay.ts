@@ -6,7 +6,7 @@
 import { createLogLines, type LogEntry, type StoredText } from '../entries/log-line.ts';
 import { createFleet, type Fleet } from '../fleet/fleet.ts';
 import { advanceClock, foldEntry } from '../fleet/fold.ts';
-import type { Outcome } from '../fleet/outcome.ts';
+import type { FoldStep } from '../fleet/outcome.ts';
 import type { Decision, HookResult } from '../guards/decision.ts';
 import { withInputs } from '../guards/evaluate.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
@@ -63,7 +63,7 @@ export function createReplay(options: ReplayOptions = {}): Replay {
   const fleets = new Map<string, Fleet>();
   const lines = createLogLines();
   let results: ReplayLine[] = [];
-  const keep = (outcomes: readonly Outcome[]) => {
+  const keep = ({ outcomes }: FoldStep) => {
     for (const outcome of outcomes) {
       if (outcome.kind === 'decided') results.push(outcome.decision);
       if (outcome.kind === 'validated') results.push(outcome.result);

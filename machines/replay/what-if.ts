@@ -143,7 +143,7 @@ const keyOf = (worker: string, attempt: string): string => `${worker}:${attempt}
 function foldInBoth(both: BothFolds, stored: StoredEntry): void {
   const { before, after, pairs } = both;
   const { entry, seq, atMs } = stored;
-  const ended = processBefore(both, advanceClock(before, atMs));
+  const ended = processBefore(both, advanceClock(before, atMs).outcomes);
   if (after === null) {
     foldEntry(before, stored);
     return;
@@ -158,8 +158,8 @@ function foldInBoth(both: BothFolds, stored: StoredEntry): void {
   const isAnswer =
     entry.area === 'ownWorker' && entry.type === 'check.finished' && pairs.has(keyOf(entry.id, entry.data.attempt));
   if (isAnswer) recordAnswer(both, entry);
-  ended.push(...processBefore(both, foldEntry(before, stored)));
-  if (!isAnswer) processAfter(both, foldEntry(after, stored), false);
+  ended.push(...processBefore(both, foldEntry(before, stored).outcomes));
+  if (!isAnswer) processAfter(both, foldEntry(after, stored).outcomes, false);
   if (isAnswer) settle(both, entry.id, entry.data.attempt);
   for (const pair of ended) settle(both, pair.worker, pair.attempt);
 }
@@ -223,7 +223,7 @@ function advanceAfter(both: BothFolds, after: Fleet, toMs: number): void {
   for (;;) {
     const next = nextDeadline(after);
     if (next === null || next.atMs > toMs) break;
-    processAfter(both, advanceClock(after, next.atMs), true);
+    processAfter(both, advanceClock(after, next.atMs).outcomes, true);
   }
   advanceClock(after, toMs);
 }
@@ -243,7 +243,7 @@ function settle(both: BothFolds, worker: string, attempt: string): void {
   const data: CheckResult = { ...(answer ?? { outcome }), attempt, check: check.name };
   pair.pending = null;
   const entry: OwnWorkerEntry = { area: 'ownWorker', fleet: after.name, id: worker, type: 'check.finished', data };
-  processAfter(both, foldEntry(after, { seq: after.seq, atMs: after.nowMs, entry }), false);
+  processAfter(both, foldEntry(after, { seq: after.seq, atMs: after.nowMs, entry }).outcomes, false);
 }
 
 function recordAnswer({ pairs }: BothFolds, { id, data }: Extract<OwnWorkerEntry, { type: 'check.finished' }>): void {

@@ -2,11 +2,11 @@
 
 import type { Fleet, Rules } from '../../machines/index.ts';
 import type { HostMetrics, HostOptions, SnapshotSchedule } from '../host/context.ts';
+import type { EscalationRules } from '../host/effects/notices.ts';
+import type { RunCheck } from '../host/effects/workspace-check.ts';
 import { createHost, type Host } from '../host/host.ts';
-import type { EscalationRules } from '../host/notice.ts';
 import type { PolicyForm } from '../host/policy-publisher.ts';
 import type { RetentionRules } from '../host/retention.ts';
-import type { RunCheck } from '../host/run-request.ts';
 import { createInspection, type Inspection } from '../inspector/index.ts';
 import type { Logger } from '../log.ts';
 import { openEventLog } from '../nats/event-log.ts';

@@ -7,7 +7,7 @@ import type { ConfigFile } from '../config/file.ts';
 import { readFleetSelection } from '../config/fleet-selection.ts';
 import { followConfigFile } from '../config/follow.ts';
 import { isPrivate } from '../config/values.ts';
-import type { EscalationRules } from '../host/notice.ts';
+import type { EscalationRules } from '../host/effects/notices.ts';
 import type { PolicyForm } from '../host/policy-publisher.ts';
 import type { RetentionRules } from '../host/retention.ts';
 import type { Logger } from '../log.ts';

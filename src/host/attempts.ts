@@ -12,8 +12,9 @@ import { AppError } from '../errors.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
 import type { Stored } from '../nats/log-submitter.ts';
 import type { TraceHeaders } from '../tracing.ts';
-import { type HostContext, subject } from './context.ts';
+import type { HostContext } from './context.ts';
 import { expectEntry } from './expect-entry.ts';
+import { subject } from './own-entries.ts';
 import { catchUp } from './read-barrier.ts';
 
 export type AttemptRequest = { readonly attempt?: string | undefined };
@@ -72,10 +73,10 @@ function submit(
   waiter: string,
   messageId = waiter,
 ): void {
-  const { replica, decisionWaiters, lost, progress } = context;
+  const { replica, decisionWaiters, life, progress } = context;
   const onAnswer = async (answer: AppError | Stored) => {
     if (answer instanceof AppError) {
-      if (answer.code === 'log.lost') lost.abort(answer);
+      if (answer.code === 'log.lost') life.lose(answer);
       decisionWaiters.fail(waiter, answer);
       return;
     }

@@ -8,7 +8,6 @@ import {
   type Rules,
   type UsageReport,
 } from '../../machines/index.ts';
-import type { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { Bus } from '../nats/bus.ts';
 import type { EventLog } from '../nats/event-log.ts';
@@ -18,13 +17,13 @@ import type { SnapshotInfo } from '../nats/snapshots/snapshot-bucket.ts';
 import type { SnapshotStore } from '../nats/snapshots/snapshot-store.ts';
 import { type Admission, createAdmission } from './admission.ts';
 import { type AttemptTraces, createAttemptTraces } from './attempt-traces.ts';
+import type { RunCheck } from './effects/workspace-check.ts';
 import { createFoldProgress, type FoldProgress } from './fold-progress.ts';
+import { createLife, type Life } from './life.ts';
 import { createLogClock, type LogClock } from './log-clock.ts';
 import { createLogHealth, type LogHealth } from './log-health.ts';
-import { createPauseWatch, type PauseWatch } from './pause-watch.ts';
-import { createPendingReplies, type PendingReplies } from './pending-replies.ts';
+import { createOwnEntries, type OwnEntries } from './own-entries.ts';
 import { createReplyInboxes, type ReplyInboxes } from './reply-inboxes.ts';
-import type { RunCheck } from './run-request.ts';
 import { createWaiters, type Waiters } from './waiters.ts';
 
 export type HostMetrics = {
@@ -83,30 +82,13 @@ export type HostOptions = {
   readonly onBroken: (isNameTaken: boolean) => void;
 };
 
-/**
- * `behind`: the log is read up to its head, and nothing goes out; so at the start, and after each reconnect or pause.
- * `head`: decisions, answers, checks and timers go out. `closing`: what has begun is finished, nothing else begins.
- * `leaving`: it ends before it has reached the head, so nothing goes out any more. `lost`: nothing that was folded may be
- * used.
- */
-export type Phase = 'behind' | 'head' | 'closing' | 'leaving' | 'lost';
-
 export type HostContext = Omit<HostOptions, 'fleet' | 'rules'> & {
   readonly fleet: Fleet;
-  /** Only `lifecycle.ts` changes it. */
-  phase: Phase;
-  /** Something may be stored that is not folded: nothing goes out until it is. Only `lifecycle.ts` sets it. */
-  fallBehind: (why: string) => void;
-  /** Why it is not known where the log ends; null: it is. Only `lifecycle.ts` sets it. */
-  silence: AppError | null;
-  /** The log was folded to its head once: from then on requests are taken. */
-  hasStarted: boolean;
-  readonly pauses: PauseWatch;
-  /** Aborted with an AppError, once, when the log is lost or the fold has failed. */
-  readonly lost: AbortController;
+  readonly life: Life;
   readonly progress: FoldProgress;
   readonly logClock: LogClock;
   readonly logHealth: LogHealth;
+  readonly entries: OwnEntries;
   /** Of requests that store something, and of those that only read: neither takes the places of the other. */
   readonly admission: { readonly writes: Admission; readonly reads: Admission };
   /** Callers of `attempt`: by message id until the entry is folded, then by `attemptMessageId`. */
@@ -114,7 +96,6 @@ export type HostContext = Omit<HostOptions, 'fleet' | 'rules'> & {
   /** Callers of `evaluate`: by message id until the entry is folded, then by task and attempt. */
   readonly evaluationWaiters: Waiters<HookResult>;
   readonly replyInboxes: ReplyInboxes;
-  readonly pendingReplies: PendingReplies;
   readonly traces: AttemptTraces;
 };
 
@@ -128,18 +109,12 @@ export function createHostContext(options: HostOptions): HostContext {
   const onSetBack = (byMs: number) =>
     options.logger.warn({ byMs }, 'the clock of the NATS server was set back: deadlines wait until it has caught up');
   const logHealth = createLogHealth({ log, bus, tryEntry });
+  const life = createLife(options.clock);
+  const progress = createFoldProgress(start?.position);
   return {
     ...options,
-    log: logHealth.log,
-    logHealth,
-    fleet,
-    phase: 'behind',
-    fallBehind: () => {},
-    silence: null,
-    hasStarted: false,
-    pauses: createPauseWatch(options.clock),
-    lost: new AbortController(),
-    progress: createFoldProgress(start?.position),
+    ...{ log: logHealth.log, logHealth, fleet, life, progress },
+    entries: createOwnEntries({ ...options, fleet, log: logHealth.log, life, progress }),
     logClock: createLogClock(fleet, options.clock, onSetBack),
     admission: {
       writes: createAdmission({ openMax: options.openRequestsMax, clock: () => performance.now() }),
@@ -148,24 +123,6 @@ export function createHostContext(options: HostOptions): HostContext {
     decisionWaiters: createWaiters(),
     evaluationWaiters: createWaiters(),
     replyInboxes: createReplyInboxes(),
-    pendingReplies: createPendingReplies(fleet, replica, bus),
     traces: createAttemptTraces(options),
   };
 }
-
-/** Effects of the fold may go out. */
-export function isAtHead(context: HostContext): boolean {
-  if (context.phase === 'head' && context.pauses.hasPaused())
-    context.fallBehind('this process did not run for a while');
-  return context.phase === 'head' || context.phase === 'closing';
-}
-
-/** An entry that is not stored yet may be tried again. */
-export const isRunning = ({ phase }: HostContext): boolean => phase === 'behind' || phase === 'head';
-
-/** Why nothing can be decided any more, or null. */
-export const lossOf = ({ lost: { signal } }: HostContext): AppError | null =>
-  signal.aborted ? (signal.reason as AppError) : null;
-
-/** `stopgate.<fleet>.<tail>` */
-export const subject = ({ fleet }: HostContext, tail: string): string => `stopgate.${fleet.name}.${tail}`;

@@ -4,8 +4,7 @@
  */
 import { deadLetterMessageId, formatIsoTime, type Refusal, readEntry } from '../../machines/index.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
-import { type HostContext, isAtHead, isRunning } from './context.ts';
-import { appendUntilStored } from './own-entries.ts';
+import type { HostContext } from './context.ts';
 
 const dataBytesMax = 8_192;
 /** How many are kept, some 2 MB. */
@@ -39,10 +38,10 @@ export function createDeadLetters(context: HostContext): DeadLetters {
   return {
     put(message, refusal) {
       if (message.seq <= context.log.deadSeq) return;
-      const isKept = isAtHead(context) && pipeline.missedSeq === null && pipeline.kept.length < keptMax;
+      const isKept = context.life.isAtHead() && pipeline.missedSeq === null && pipeline.kept.length < keptMax;
       if (isKept) pipeline.kept.push(deadLetterOf(message, refusal));
       else pipeline.missedSeq ??= message.seq;
-      if (isAtHead(context)) void send(pipeline);
+      if (context.life.isAtHead()) void send(pipeline);
     },
     owedFrom: () => pipeline.sendingSeq ?? pipeline.kept[0]?.data.seq ?? pipeline.missedSeq,
     restore(owedFrom) {
@@ -57,12 +56,12 @@ async function send(pipeline: Pipeline): Promise<void> {
   const { context, kept } = pipeline;
   if (pipeline.isSending) return;
   pipeline.isSending = true;
-  while (isRunning(context) && (kept.length > 0 || pipeline.missedSeq !== null)) {
+  while (context.life.isRunning() && (kept.length > 0 || pipeline.missedSeq !== null)) {
     const next = kept.shift();
     if (next === undefined) await sendMissed(pipeline);
     else await store(pipeline, next);
     // At an orderly end it may not have been stored, and the last snapshot says that it is owed.
-    if (isRunning(context)) pipeline.sendingSeq = null;
+    if (context.life.isRunning()) pipeline.sendingSeq = null;
   }
   pipeline.isSending = false;
 }
@@ -76,7 +75,7 @@ async function sendMissed(pipeline: Pipeline): Promise<void> {
   pipeline.sendingSeq = fromSeq;
   try {
     await context.log.history({ fromSeq, toSeq }, async (message) => {
-      if (!isRunning(context)) return;
+      if (!context.life.isRunning()) return;
       const read = readEntry(message.subject, decoder.decode(message.data), message.data.length);
       if (read !== null && !('data' in read)) await store(pipeline, deadLetterOf(message, read));
       fromSeq = message.seq + 1;
@@ -85,7 +84,7 @@ async function sendMissed(pipeline: Pipeline): Promise<void> {
     // Those that were kept meanwhile are read again with the others.
     pipeline.kept.length = 0;
     pipeline.missedSeq = fromSeq;
-    if (!isRunning(context)) return;
+    if (!context.life.isRunning()) return;
     context.logger.warn({ err: error, fromSeq }, 'dead letters not sent, trying again');
     await new Promise((done) => setTimeout(done, retryMs));
   }
@@ -97,9 +96,9 @@ async function store(pipeline: Pipeline, { tail, data }: DeadLetter): Promise<vo
   context.metrics.dead(code);
   context.logger.warn({ seq, subject, code }, 'entry refused');
   pipeline.sendingSeq = seq;
-  await appendUntilStored(context, {
+  await context.entries.untilStored({
     ...{ tail, data, messageId: deadLetterMessageId(seq) },
-    isNeeded: () => isRunning(context),
+    isNeeded: () => context.life.isRunning(),
   });
 }
 

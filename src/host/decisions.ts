@@ -7,7 +7,7 @@ import {
   parseDecisionMessageId,
 } from '../../machines/index.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
-import { type HostContext, isAtHead } from './context.ts';
+import type { HostContext } from './context.ts';
 import type { Outbox } from './outbox.ts';
 
 /** @param startedMs when the fold of `message` began, by `performance.now()` */
@@ -29,7 +29,7 @@ export function onDecided(
   // Decided by the attempt's own entry: no check came between.
   outbox.put(decision, record?.owner ?? null, inboxes, decision.seq === message.seq);
   const traceId = context.traces.onDecided(decision);
-  if (isAtHead(context)) report(context, decision, traceId);
+  if (context.life.isAtHead()) report(context, decision, traceId);
 }
 
 /** A decision entry came back from the log. */

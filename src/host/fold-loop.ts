@@ -1,38 +1,44 @@
-/** The fold loop: a message of the log comes in, is folded, and its outcomes are applied. */
-import { describeUnknownRules, type Entry, type Outcome } from '../../machines/index.ts';
+/** The fold loop: a message of the log comes in, is folded, and what happened reaches whoever waits for it. */
+import { describeUnknownRules, type Entry, type Outcome, ownerFor } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
 import { onAttemptRefused, onAttemptStored } from './attempts.ts';
-import { type HostContext, isAtHead, subject } from './context.ts';
+import type { HostContext } from './context.ts';
 import type { DeadLetters } from './dead-letters.ts';
-import { onDecisionPublished } from './decisions.ts';
+import { onDecided, onDecisionPublished } from './decisions.ts';
+import type { Effects } from './effects/effects.ts';
+import type { Timers } from './effects/timers.ts';
+import { onEvaluated, onEvaluationStored } from './evaluations.ts';
 import { foldMessage } from './fold-message.ts';
-import { type ActingRooms, applyOutcome } from './outcomes.ts';
+import type { Observers } from './observers.ts';
+import type { Outbox } from './outbox.ts';
+import { subject } from './own-entries.ts';
 import type { PolicyPublisher } from './policy-publisher.ts';
+import { onAttemptRepeated } from './repeated-attempts.ts';
 import { upgradeRules } from './rules-upgrade.ts';
 import type { Snapshots } from './snapshots.ts';
-import type { Timers } from './timers.ts';
 
-export type FoldRooms = ActingRooms & {
+export type FoldRooms = {
+  readonly outbox: Outbox;
+  readonly effects: Pick<Effects, 'touch'>;
+  readonly timers: Timers;
+  readonly observers: Observers;
   readonly deadLetters: DeadLetters;
   readonly policies: PolicyPublisher;
-  readonly timers: Timers;
   readonly snapshots: Snapshots;
 };
 
 export type FoldLoop = { receive(message: LogMessage): void };
 
 export function createFoldLoop(context: HostContext, rooms: FoldRooms): FoldLoop {
+  const { life, logClock, progress } = context;
   const decisionPrefix = subject(context, 'decision.');
   const processMessage = (message: LogMessage) => {
     fold(context, rooms, message);
     if (message.subject.startsWith(decisionPrefix))
       onDecisionPublished(context, rooms.outbox, message.subject.slice(decisionPrefix.length), message);
-    if (isAtHead(context)) {
-      context.logClock.observe(message.atMs);
-      rooms.timers.arm();
-    }
-    context.progress.advance(message);
+    if (life.isAtHead()) logClock.observe(message.atMs);
+    progress.advance(message);
     rooms.snapshots.onFolded(message.seq);
     rooms.observers.folded(message);
   };
@@ -50,36 +56,37 @@ export function createFoldLoop(context: HostContext, rooms: FoldRooms): FoldLoop
 /** A fold that throws is our own bug, and its state cannot be trusted any more: the process must end. */
 function end(context: HostContext, { seq, subject: at }: LogMessage, error: unknown): void {
   context.logger.error({ err: error, seq, subject: at }, 'the fold failed');
-  context.lost.abort(new AppError('log.unavailable', `the fold failed at entry ${seq}`));
+  context.life.lose(new AppError('log.unavailable', `the fold failed at entry ${seq}`));
   context.onBroken(false);
 }
 
 function fold(context: HostContext, rooms: FoldRooms, message: LogMessage): void {
   const startedMs = performance.now();
-  const { read, outcomes } = foldMessage(context.fleet, message, rooms.outbox.findMade);
-  if (read === null) {
-    for (const outcome of outcomes) {
-      if (outcome.kind === 'decided')
-        context.logger.warn(
-          { seq: message.seq, workerId: outcome.decision.worker },
-          'the decision in the log is taken, not our own',
-        );
-      applyOutcome(context, rooms, outcome, message, startedMs);
+  const { read, outcomes, touched } = foldMessage(context.fleet, message, rooms.outbox.findMade);
+  if (read !== null) {
+    context.metrics.folded(message.subject);
+    if (!('data' in read)) {
+      rooms.deadLetters.put(message, read);
+      return;
     }
-    return;
+    const { unknownRules, rulesKnown } = context.fleet;
+    if (unknownRules !== null) {
+      context.life.lose(new AppError('rules.unknown', describeUnknownRules(unknownRules, rulesKnown)));
+      return;
+    }
+    onStored(context, rooms, message, read, outcomes);
   }
-  context.metrics.folded(message.subject);
-  if (!('data' in read)) {
-    rooms.deadLetters.put(message, read);
-    return;
+  for (const outcome of outcomes) {
+    if (read === null && outcome.kind === 'decided')
+      context.logger.warn(
+        { seq: message.seq, workerId: outcome.decision.worker },
+        'the decision in the log is taken, not our own',
+      );
+    applyOutcome(context, rooms, outcome, message, startedMs);
   }
-  const { unknownRules, rulesKnown } = context.fleet;
-  if (unknownRules !== null) {
-    context.lost.abort(new AppError('rules.unknown', describeUnknownRules(unknownRules, rulesKnown)));
-    return;
-  }
-  onStored(context, rooms, message, read, outcomes);
-  for (const outcome of outcomes) applyOutcome(context, rooms, outcome, message, startedMs);
+  if (touched.size === 0) return;
+  if (context.life.isAtHead()) rooms.effects.touch(touched);
+  rooms.observers.touched(touched);
 }
 
 const decoder = new TextDecoder();
@@ -87,7 +94,7 @@ const decoder = new TextDecoder();
 /** Tells the rooms that wait for such an entry. Its outcomes come after. */
 function onStored(
   context: HostContext,
-  { evaluations, policies, timers }: FoldRooms,
+  { policies, timers }: FoldRooms,
   message: LogMessage,
   entry: Entry,
   outcomes: readonly Outcome[],
@@ -101,7 +108,7 @@ function onStored(
     }
     case 'iteration.validated': {
       const attempt = entry.data.attempt ?? `seq-${message.seq}`;
-      evaluations.onStored(message, entry.id, attempt, refusalOf(entry, outcomes));
+      onEvaluationStored(context, message, entry.id, attempt, refusalOf(entry, outcomes));
       return;
     }
     case 'timer.fired':
@@ -121,4 +128,50 @@ function onStored(
 function refusalOf({ type }: Entry, outcomes: readonly Outcome[]): string | null {
   const refused = outcomes.find((it) => it.kind === 'refused' && it.type === type);
   return refused?.kind === 'refused' ? refused.reason : null;
+}
+
+/** @param startedMs when the fold of `message` began, by `performance.now()` */
+function applyOutcome(
+  context: HostContext,
+  { outbox }: FoldRooms,
+  outcome: Outcome,
+  message: LogMessage,
+  startedMs: number,
+): void {
+  switch (outcome.kind) {
+    case 'decided':
+      onDecided(context, outbox, outcome, message, startedMs);
+      return;
+    case 'repeated':
+      void onAttemptRepeated(context, outbox, outcome.worker, outcome.attempt);
+      return;
+    case 'validated':
+      onEvaluated(context, outcome.task, outcome.attempt, outcome.result);
+      return;
+    default:
+      // What happened in history was reported when it was new.
+      if (context.life.isAtHead()) report(context, outcome);
+  }
+}
+
+/** What nobody waits for goes into the metrics and the service's own log. */
+function report({ fleet, replica, logger, metrics }: HostContext, outcome: Outcome): void {
+  switch (outcome.kind) {
+    case 'hooksEvaluated':
+      for (const run of outcome.runs) metrics.hookRan(run);
+      return;
+    case 'used':
+      // One replica counts it, so that their sum is what was used.
+      if (ownerFor(fleet, `usage ${fleet.seq}`, null) === replica) metrics.used(outcome.report);
+      return;
+    case 'handedBack':
+      logger.warn({ workerId: outcome.worker, taskId: outcome.task }, 'task of a stale worker handed back');
+      return;
+    case 'refused': {
+      const { entity, id, type, reason } = outcome;
+      metrics.refused(type);
+      logger.info({ [entity]: id, type, reason }, 'entry not valid in the current state');
+      return;
+    }
+  }
 }

@@ -4,11 +4,11 @@ import {
   decisionSchema,
   type Entry,
   type Fleet,
+  type FoldStep,
   foldDecision,
   foldEntry,
   isId,
   isOtherDecision,
-  type Outcome,
   type Refusal,
   readEntry,
   readJson,
@@ -18,33 +18,35 @@ import type { LogMessage } from '../nats/log-reader.ts';
 const decoder = new TextDecoder();
 
 /** `read` null: the service's own output. It changes nothing if the fold has made the same; a refusal never does. */
-export type Folded = { readonly read: Entry | Refusal | null; readonly outcomes: readonly Outcome[] };
+export type Folded = FoldStep & { readonly read: Entry | Refusal | null };
+
+const unchanged: FoldStep = Object.freeze({ outcomes: Object.freeze([]), touched: new Set<string>() });
 
 /** The decision that this replica made, if the entry has exactly its bytes: then it need not be parsed. */
 export type FindMade = (message: LogMessage) => DecisionKey | null;
 
 export function foldMessage(fleet: Fleet, message: LogMessage, findMade: FindMade = () => null): Folded {
   if (message.subject.startsWith(`stopgate.${fleet.name}.decision.`))
-    return { read: null, outcomes: foldStoredDecision(fleet, message, findMade) };
+    return { read: null, ...foldStoredDecision(fleet, message, findMade) };
   const text = decoder.decode(message.data);
   const entry = readEntry(message.subject, text, message.data.length);
-  if (entry === null) return { read: null, outcomes: [] };
-  if (!('data' in entry)) return { read: entry, outcomes: [] };
+  if (entry === null) return { read: null, ...unchanged };
+  if (!('data' in entry)) return { read: entry, ...unchanged };
   const isOwned = entry.type === 'stop.attempted' || entry.type === 'iteration.validated';
   const named = isOwned ? (message.header('Stopgate-Replica') ?? null) : null;
   const owner = named !== null && isId(named) ? named : null;
-  return { read: entry, outcomes: foldEntry(fleet, { seq: message.seq, atMs: message.atMs, entry, owner }) };
+  return { read: entry, ...foldEntry(fleet, { seq: message.seq, atMs: message.atMs, entry, owner }) };
 }
 
-function foldStoredDecision(fleet: Fleet, message: LogMessage, findMade: FindMade): readonly Outcome[] {
+function foldStoredDecision(fleet: Fleet, message: LogMessage, findMade: FindMade): FoldStep {
   const { subject } = message;
   const made = findMade(message);
-  if (made !== null && !isOtherDecision(fleet, made)) return [];
+  if (made !== null && !isOtherDecision(fleet, made)) return unchanged;
   const json = readJson(decoder.decode(message.data));
-  if (!json.ok) return [];
+  if (!json.ok) return unchanged;
   const key = json.value as DecisionKey;
   // Nearly always it is the one that was made here, and needs no further validation.
-  if (subject !== `stopgate.${fleet.name}.decision.${key.worker}` || !isOtherDecision(fleet, key)) return [];
+  if (subject !== `stopgate.${fleet.name}.decision.${key.worker}` || !isOtherDecision(fleet, key)) return unchanged;
   const decision = decisionSchema.safeParse(json.value);
-  return decision.success ? foldDecision(fleet, decision.data) : [];
+  return decision.success ? foldDecision(fleet, decision.data) : unchanged;
 }

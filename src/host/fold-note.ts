@@ -21,7 +21,7 @@ export function createFoldNote(context: HostContext): FoldNote {
   let timer: NodeJS.Timeout | null = null;
   const note = async () => {
     const position = progress.position();
-    if (context.phase === 'lost' || position === null || position.seq === notedSeq || !bus.isConnected()) return;
+    if (context.life.phase === 'lost' || position === null || position.seq === notedSeq || !bus.isConnected()) return;
     try {
       await log.note(position);
       notedSeq = position.seq;

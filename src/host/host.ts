@@ -3,42 +3,31 @@
  * reads; from then on it sends decisions, answers, checks and timers. Only an entry that came back from the log changes
  * state.
  */
-import {
-  attemptIdFault,
-  attemptMessageId,
-  type CheckResult,
-  type Decision,
-  type Fleet,
-  type HookResult,
-  type PendingCheck,
-  type WorkerContext,
-} from '../../machines/index.ts';
+import { attemptIdFault, attemptMessageId, type Decision, type Fleet, type HookResult } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Admitted } from './admission.ts';
 import { type AttemptRequest, isKnown, submitAttempt } from './attempts.ts';
-import { callCheck } from './check-call.ts';
 import { createHostContext, type HostContext, type HostOptions } from './context.ts';
 import { createDeadLetters } from './dead-letters.ts';
-import { createEvaluations } from './evaluations.ts';
+import { type Checks, createChecks } from './effects/checks.ts';
+import { createEffects } from './effects/effects.ts';
+import { createNotices, type EscalationRules } from './effects/notices.ts';
+import { createPendingReplies, type PendingReply } from './effects/pending-replies.ts';
+import { createTakeover } from './effects/takeover.ts';
+import { createTimers } from './effects/timers.ts';
+import { submitEvaluation } from './evaluations.ts';
 import { createFoldLoop } from './fold-loop.ts';
 import { createFoldNote } from './fold-note.ts';
-import { createLifecycle, type Rooms } from './lifecycle.ts';
+import { createLifecycle } from './lifecycle.ts';
 import { createLogWatch } from './log-watch.ts';
 import { createMembership } from './membership.ts';
-import type { EscalationRules } from './notice.ts';
-import { createNotices } from './notices.ts';
 import { createObservers, type Observe } from './observers.ts';
 import { createOutbox } from './outbox.ts';
-import { createPendingChecks } from './pending-checks.ts';
-import type { PendingReply } from './pending-replies.ts';
 import { createPolicyPublisher, type PolicyForm } from './policy-publisher.ts';
 import { catchUpInTime, faultOf, foldInTime, notConnected, throwUnlessStarted } from './read-barrier.ts';
 import { findCompletion, repeatAttempt } from './repeated-attempts.ts';
 import { createRetention, type RetentionRules } from './retention.ts';
 import { createSnapshots, restoreHostState, type SnapshotTaken } from './snapshots.ts';
-import { createTakeover } from './takeover.ts';
-import { createTimers } from './timers.ts';
-import type { CheckTimes } from './workspace-check.ts';
 
 export type Host = {
   readonly fleet: Fleet;
@@ -73,12 +62,7 @@ export type Host = {
   setPolicies(form: PolicyForm): void;
   setEscalation(rules: EscalationRules): void;
   /** Calls a check for a probe: nothing is stored. Never rejects. */
-  callCheck(
-    pending: PendingCheck,
-    worker: WorkerContext,
-    attempt: string,
-    how: Pick<CheckTimes, 'signal' | 'onStarted'>,
-  ): Promise<CheckResult>;
+  callCheck: Checks['call'];
   /** Why nothing can be decided now, or null. */
   fault(): AppError | null;
   readonly foldedSeq: () => number;
@@ -95,7 +79,6 @@ export function createHost(options: HostOptions): Host {
   const context = createHostContext(options);
   const { fleet, logClock, progress } = context;
   const rooms = createRooms(context);
-  context.pendingReplies.watch(rooms.observers.pending);
   if (context.start !== null) restoreHostState(context, rooms, context.start);
   const loop = createFoldLoop(context, rooms);
   const lifecycle = createLifecycle(context, rooms, loop);
@@ -118,16 +101,16 @@ export function createHost(options: HostOptions): Host {
     },
     completion: (task) => findCompletion(context, rooms.outbox, task),
     evaluate: (task, fields) =>
-      write(context, { actor: task, key: context.newId() }, () => rooms.evaluations.evaluate(task, fields)),
+      write(context, { actor: task, key: context.newId() }, () => submitEvaluation(context, task, fields)),
     write: (actor, work) => write(context, { actor, key: context.newId() }, work),
     read: (actor, work) => context.admission.reads.run({ actor, key: context.newId() }, work),
     caughtUp: () => catchUpInTime(context),
     foldedTo: (seq) => foldInTime(context, seq),
     logNow: logClock.now,
-    pendingReply: context.pendingReplies.of,
+    pendingReply: rooms.pendingReplies.of,
     foldedSeq: () => progress.seq,
     lastSeq: () => Math.max(progress.seq, options.log.lastSeq()),
-    callCheck: (...call) => callCheck(context, ...call),
+    callCheck: rooms.checks.call,
     setPolicies: rooms.policies.set,
     setEscalation: rooms.notices.configure,
     fault: () => faultOf(context),
@@ -137,28 +120,27 @@ export function createHost(options: HostOptions): Host {
   };
 }
 
-function createRooms(context: HostContext): Rooms {
+function createRooms(context: HostContext) {
+  const { fleet, replica, bus, logger, decisionWaiters } = context;
+  const observers = createObservers(fleet, logger);
   const outbox = createOutbox(context);
-  const evaluations = createEvaluations(context);
   const membership = createMembership(context);
   const policies = createPolicyPublisher(context);
   const deadLetters = createDeadLetters(context);
   const retention = createRetention(context, deadLetters);
+  const pendingReplies = createPendingReplies(fleet, replica, bus, observers.pending);
+  const checks = createChecks({ ...context, pendingReplies, onRefused: decisionWaiters.fail });
+  const timers = createTimers(context);
+  const notices = createNotices(context);
+  const performers = { check: checks.check, hook: checks.hook, notice: notices, timer: timers };
+  const effects = createEffects({ ...context, performers });
   return {
-    outbox,
-    evaluations,
-    policies,
-    deadLetters,
-    retention,
+    ...{ outbox, policies, deadLetters, retention, membership, observers },
+    ...{ checks, timers, notices, effects, pendingReplies },
     snapshots: createSnapshots(context, { outbox, policies, deadLetters, retention }),
-    observers: createObservers(context.fleet, context.logger),
-    checks: createPendingChecks(context),
     foldNote: createFoldNote(context),
     logWatch: createLogWatch(context),
-    membership,
-    notices: createNotices(context),
-    takeover: createTakeover(context, { outbox, evaluations, membership }),
-    timers: createTimers(context),
+    takeover: createTakeover({ ...context, outbox, effects, isLagging: membership.isLagging }),
   };
 }
 

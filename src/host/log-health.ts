@@ -13,6 +13,8 @@ export type LogHealth = {
   readonly log: EventLog;
   /** Why the last entry was not stored; null: it was. */
   fault(): AppError | null;
+  /** Why the log did not say where it ends when it was last asked; null: it did. */
+  silence(): AppError | null;
   close(): void;
 };
 
@@ -27,16 +29,17 @@ const retryMs = 2_000;
 
 export function createLogHealth({ log, bus, tryEntry }: LogHealthOptions): LogHealth {
   let fault: AppError | null = null;
-  let isSilent = false;
+  let silence: AppError | null = null;
   let timer: NodeJS.Timeout | null = null;
   let isClosed = false;
   const askHead = () =>
     log.head().then(
-      () => {
-        isSilent = false;
+      (head) => {
+        silence = null;
+        return head;
       },
-      (error: unknown) => {
-        isSilent = true;
+      (error: Error) => {
+        silence = error instanceof AppError ? error : new AppError('log.unavailable', error.message, { cause: error });
         throw error;
       },
     );
@@ -90,13 +93,14 @@ export function createLogHealth({ log, bus, tryEntry }: LogHealthOptions): LogHe
         }
       },
       async head() {
-        if (fault !== null && isSilent) throw fault;
-        return log.head();
+        if (fault !== null && silence !== null) throw fault;
+        return askHead();
       },
       // A decision is sent again by the outbox.
       send: (...entry) => void (fault === null && log.send(...entry)),
     },
     fault: () => fault,
+    silence: () => silence,
     close() {
       isClosed = true;
       if (timer !== null) clearTimeout(timer);

@@ -10,14 +10,14 @@ const askEveryMs = 10_000;
 
 export type LogWatch = { open(): void; close(): void };
 
-export function createLogWatch({ log, bus, lost }: HostContext): LogWatch {
+export function createLogWatch({ log, bus, life }: HostContext): LogWatch {
   let timer: NodeJS.Timeout | null = null;
   let isAsking = false;
   const ask = async () => {
     if (isAsking || !bus.isConnected()) return;
     isAsking = true;
     await log.head().catch((error: unknown) => {
-      if (error instanceof AppError && error.code === 'log.lost') lost.abort(error);
+      if (error instanceof AppError && error.code === 'log.lost') life.lose(error);
     });
     isAsking = false;
   };

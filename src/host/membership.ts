@@ -5,8 +5,8 @@
  */
 import { leftMessageId, ownerFor, readJson } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
-import { type HostContext, isAtHead, isRunning, subject } from './context.ts';
-import { appendUntilFolded } from './own-entries.ts';
+import type { HostContext } from './context.ts';
+import { subject } from './own-entries.ts';
 import { rulesOffered } from './rules-upgrade.ts';
 
 const beatEveryMs = 1_000;
@@ -90,10 +90,10 @@ const append = (context: HostContext, type: 'replica.joined' | 'replica.left') =
 
 /** A member that was killed and is back under its name has never left; it says so if it knows other rules now. */
 async function join(context: HostContext): Promise<void> {
-  const { fleet, lost, logger, replica } = context;
+  const { fleet, life, logger, replica } = context;
   const [, rulesMax] = rulesOffered(fleet, context.rulesMax);
   const isMember = () => fleet.replicas.has(replica) && (fleet.rulesOfReplicas.get(replica) ?? 1) === rulesMax;
-  while (isRunning(context) && !isMember()) {
+  while (context.life.isRunning() && !isMember()) {
     try {
       await context.progress.until((await append(context, 'replica.joined')).seq);
     } catch (error) {
@@ -101,7 +101,7 @@ async function join(context: HostContext): Promise<void> {
       await new Promise((done) => setTimeout(done, retryMs));
     }
   }
-  lost.signal.throwIfAborted();
+  life.lost.throwIfAborted();
 }
 
 function beat({ context, instance, startedMs }: State): void {
@@ -114,7 +114,7 @@ function tick(state: State): void {
   const { context, foldedSeqs, isOpen } = state;
   const { bus, clock, fleet, logger, progress, replica } = context;
   if (bus.isConnected()) beat(state);
-  if (!isOpen || !bus.isConnected() || !isAtHead(context)) {
+  if (!isOpen || !bus.isConnected() || !context.life.isAtHead()) {
     state.hearingSinceMs = clock();
     foldedSeqs.length = 0;
     return;
@@ -140,11 +140,11 @@ function takeOutIfSilent({ context, heard, hearingSinceMs }: State, member: stri
   if (silentMs() < silentMsMax + (isFirst ? 0 : standbyMs)) return;
   logger.warn({ member, silentMs: silentMs() }, 'a replica is silent: it has left');
   heard.delete(member);
-  void appendUntilFolded(context, {
+  void context.entries.untilFolded({
     tail: `own.fleet.${fleet.name}.replica.left`,
     data: { replica: member },
     messageId: leftMessageId(member, joinedMs),
-    isNeeded: () => isRunning(context) && fleet.replicas.get(member) === joinedMs && silentMs() >= silentMsMax,
+    isNeeded: () => context.life.isRunning() && fleet.replicas.get(member) === joinedMs && silentMs() >= silentMsMax,
   });
 }
 
@@ -161,8 +161,8 @@ function onBeat(state: State, at: string, text: string): void {
   if (beat.instance === instance) return;
   // Two that start at the same moment do not find each other by a ping: the later one ends.
   const isLater = beat.startedMs < startedMs || (beat.startedMs === startedMs && beat.instance < instance);
-  if (!isLater || context.lost.signal.aborted) return;
-  context.lost.abort(context.hasStarted ? givesWay(member) : nameTaken(member));
+  if (!isLater || context.life.lost.aborted) return;
+  context.life.lose(context.life.hasStarted ? givesWay(member) : nameTaken(member));
   context.logger.error({ replica: member }, nameTaken(member).message);
   context.onBroken(true);
 }

@@ -2,7 +2,7 @@
  * Observers: whoever looks on while the log is folded, such as pages, inspectors and callers that wait for a change.
  * This is the only place that calls them. One that throws is logged, and affects neither the fold nor its answers.
  */
-import type { EscalatedEntity, Fleet, FleetWatcher } from '../../machines/index.ts';
+import type { Fleet, FleetWatcher } from '../../machines/index.ts';
 import { createGuarded, type Guarded } from '../guarded.ts';
 import type { Logger } from '../log.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
@@ -11,10 +11,8 @@ import type { LogMessage } from '../nats/log-reader.ts';
 export type Observer = Partial<FleetWatcher> & {
   /** Each message of the log, after it was folded. */
   folded?(message: LogMessage): void;
-  /** Each escalation that changes, from the log's head on. */
-  escalation?(entity: EscalatedEntity, id: string): void;
-  /** Each worker that asks a person, was answered, or asks no longer. */
-  inputs?(worker: string): void;
+  /** The workers and tasks (`actorKey`) whose escalation, or whose requests to a person, may have changed. */
+  touched?(actors: ReadonlySet<string>): void;
   /** Each worker whose check replied that it cannot tell yet. */
   pending?(worker: string): void;
 };
@@ -37,8 +35,7 @@ export function createObservers(fleet: Fleet, logger: Logger): Observers {
   return {
     ...watcher,
     folded: (message) => tell((it) => it.folded?.(message)),
-    escalation: (entity, id) => tell((it) => it.escalation?.(entity, id)),
-    inputs: (worker) => tell((it) => it.inputs?.(worker)),
+    touched: (actors) => tell((it) => it.touched?.(actors)),
     pending: (worker) => tell((it) => it.pending?.(worker)),
     add(observer) {
       observers.set(observer, createGuarded(logger, 'an observer of the fold'));

@@ -15,8 +15,9 @@ import {
 import { AppError } from '../errors.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
 import { createBatch } from './batch.ts';
-import { type HostContext, isAtHead, subject } from './context.ts';
+import type { HostContext } from './context.ts';
 import { encodeDecision } from './decision-json.ts';
+import { subject } from './own-entries.ts';
 
 type OutboxMessage = {
   readonly decision: Decision;
@@ -84,7 +85,7 @@ export function createOutbox(context: HostContext): Outbox {
   const batch = createBatch<OutboxMessage>((due) => {
     // Behind the head another decision may stand in the log by now, and after a loss it is another log. What is still
     // owed is sent at the head again.
-    if (!isAtHead(context)) return;
+    if (!context.life.isAtHead()) return;
     for (const message of due) {
       // A replica that comes back after a silence may fold an attempt and another's decision of it in one turn. One that
       // stands behind an earlier one is sent when that is stored.
@@ -123,7 +124,7 @@ export function createOutbox(context: HostContext): Outbox {
     put(decision, owner, inboxes, everyone) {
       const message = unsent(context, { decision, owner, inboxes, messageId: messageIdOf(decision) });
       add(messages, message);
-      if (!isAtHead(context)) return;
+      if (!context.life.isAtHead()) return;
       if (everyone || isOurs(message)) answerInboxes(context, message);
       if (isOurs(message)) send(message);
     },
@@ -131,7 +132,7 @@ export function createOutbox(context: HostContext): Outbox {
       const next = removeFirst(messages, attemptMessageId(worker, attempt));
       if (next === null) return;
       next.sinceMs = context.clock();
-      if (isAtHead(context) && isOurs(next)) send(next);
+      if (context.life.isAtHead() && isOurs(next)) send(next);
     },
     find: (worker, attempt) => withLater(messages.get(attemptMessageId(worker, attempt))).at(-1)?.decision ?? null,
     throwIfFull: () => throwIfFull(messages.size, context.unconfirmedDecisionsMax),

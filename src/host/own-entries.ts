@@ -1,8 +1,11 @@
 /** Stores entries of the host's own: it retries until the log has them, and each is stored once. */
-import { retriedMessageId } from '../../machines/index.ts';
+import { type Fleet, retriedMessageId } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
+import type { Logger } from '../log.ts';
+import type { EventLog } from '../nats/event-log.ts';
 import type { Stored } from '../nats/log-submitter.ts';
-import { type HostContext, isAtHead, subject } from './context.ts';
+import type { FoldProgress } from './fold-progress.ts';
+import type { Life } from './life.ts';
 
 /** `tail`: the subject after `stopgate.<fleet>.`; the message id makes a repeat one entry. */
 export type OwnEntry = {
@@ -11,43 +14,64 @@ export type OwnEntry = {
   readonly messageId: string;
   /** Called before each try; false ends the tries. */
   readonly isNeeded: () => boolean;
-  readonly onRefused?: (error: AppError) => void;
+  readonly onRefused?: ((error: AppError) => void) | undefined;
+};
+
+export type OwnEntries = {
+  /** `duplicate`: the log had an entry with that message id before, at `seq`. Null: it was not needed any more. */
+  untilStored(entry: OwnEntry): Promise<Stored | null>;
+  /**
+   * As `untilStored`, for an entry that the fold makes unneeded. Agents choose their message ids freely: if ours is still
+   * needed when the entry that has its id is folded, that one was an agent's. Then it is stored under an id that nobody
+   * can foresee.
+   */
+  untilFolded(entry: OwnEntry): Promise<void>;
+};
+
+export type OwnEntriesOptions = {
+  readonly fleet: Pick<Fleet, 'name'>;
+  readonly replica: string;
+  readonly log: Pick<EventLog, 'append'>;
+  readonly life: Pick<Life, 'isAtHead'>;
+  readonly progress: Pick<FoldProgress, 'until'>;
+  readonly newId: () => string;
+  readonly logger: Logger;
 };
 
 const retryMs = 300;
 
-/** `duplicate`: the log had an entry with that message id before, at `seq`. Null: it was not needed any more. */
-export async function appendUntilStored(
-  context: HostContext,
-  { tail, data, messageId, isNeeded, onRefused }: OwnEntry,
-): Promise<Stored | null> {
-  const payload = JSON.stringify(data);
-  while (isNeeded()) {
-    // What it follows from may be out of date.
-    if (!isAtHead(context)) {
-      await new Promise((done) => setTimeout(done, retryMs));
-      continue;
+export function createOwnEntries(options: OwnEntriesOptions): OwnEntries {
+  const { replica, log, life, progress, newId, logger } = options;
+  const untilStored: OwnEntries['untilStored'] = async ({ tail, data, messageId, isNeeded, onRefused }) => {
+    const payload = JSON.stringify(data);
+    while (isNeeded()) {
+      // What it follows from may be out of date.
+      if (!life.isAtHead()) {
+        await new Promise((done) => setTimeout(done, retryMs));
+        continue;
+      }
+      try {
+        return await log.append(subject(options, tail), payload, { messageId, replica });
+      } catch (error) {
+        if (error instanceof AppError) onRefused?.(error);
+        logger.warn({ err: error, tail }, 'entry not stored, trying again');
+        await new Promise((done) => setTimeout(done, retryMs));
+      }
     }
-    try {
-      return await context.log.append(subject(context, tail), payload, { messageId, replica: context.replica });
-    } catch (error) {
-      if (error instanceof AppError) onRefused?.(error);
-      context.logger.warn({ err: error, tail }, 'entry not stored, trying again');
-      await new Promise((done) => setTimeout(done, retryMs));
-    }
-  }
-  return null;
+    return null;
+  };
+  return {
+    untilStored,
+    async untilFolded(entry) {
+      for (let { messageId } = entry; ; messageId = retriedMessageId(entry.messageId, newId())) {
+        const stored = await untilStored({ ...entry, messageId });
+        if (stored === null || !stored.duplicate) return;
+        await progress.until(stored.seq);
+      }
+    },
+  };
 }
 
-/**
- * As `appendUntilStored`, for an entry that the fold makes unneeded. Agents choose their message ids freely: if ours is
- * still needed when the entry that has its id is folded, that one was an agent's. Then it is stored under an id that
- * nobody can foresee.
- */
-export async function appendUntilFolded(context: HostContext, entry: OwnEntry): Promise<void> {
-  for (let { messageId } = entry; ; messageId = retriedMessageId(entry.messageId, context.newId())) {
-    const stored = await appendUntilStored(context, { ...entry, messageId });
-    if (stored === null || !stored.duplicate) return;
-    await context.progress.until(stored.seq);
-  }
-}
+/** `stopgate.<fleet>.<tail>` */
+export const subject = ({ fleet }: { readonly fleet: Pick<Fleet, 'name'> }, tail: string): string =>
+  `stopgate.${fleet.name}.${tail}`;

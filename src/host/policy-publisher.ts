@@ -4,8 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { policyMessageId } from '../../machines/index.ts';
-import { type HostContext, isAtHead, isRunning } from './context.ts';
-import { appendUntilStored } from './own-entries.ts';
+import type { HostContext } from './context.ts';
 
 /** Policies in the configuration's own form. */
 export type PolicyForm = {
@@ -66,12 +65,12 @@ export function createPolicyPublisher(context: HostContext): PolicyPublisher {
     if (lastBy !== undefined && lastBy !== context.replica && context.fleet.replicas.has(lastBy)) warn();
     sent = form;
     const appended = wanted;
-    const stored = await appendUntilStored(context, {
+    const stored = await context.entries.untilStored({
       tail: `own.fleet.${context.fleet.name}.policy.set`,
       data: appended,
       messageId: policyMessageId(context.replica, context.newId()),
       // A configuration that has changed meanwhile is appended by its own call.
-      isNeeded: () => isRunning(context) && offered === form,
+      isNeeded: () => context.life.isRunning() && offered === form,
     });
     if (stored !== null) context.logger.info({ policies: Object.keys(appended.policies) }, 'policies set');
   };
@@ -91,11 +90,11 @@ export function createPolicyPublisher(context: HostContext): PolicyPublisher {
         if (sent === inLog) sent = null;
         return;
       }
-      if (isAtHead(context) && wanted !== null && canonical(wanted) !== inLog) warn();
+      if (context.life.isAtHead() && wanted !== null && canonical(wanted) !== inLog) warn();
     },
     set(form) {
       wanted = form;
-      if (isAtHead(context)) void append();
+      if (context.life.isAtHead()) void append();
     },
     open: append,
     capture: () => ({ inLog, lastBy: lastBy ?? null, lastOf: [...lastOf] }),

@@ -2,7 +2,7 @@
 import { formatIsoTime } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { LogHead } from '../nats/event-log.ts';
-import { type HostContext, lossOf } from './context.ts';
+import type { HostContext } from './context.ts';
 import { expectEntry } from './expect-entry.ts';
 
 /**
@@ -10,17 +10,17 @@ import { expectEntry } from './expect-entry.ts';
  * folded, and ends the host where it is not. @throws AppError log.lost, log.unavailable
  */
 export async function catchUp(context: HostContext): Promise<void> {
-  const { progress, lost } = context;
+  const { progress, life } = context;
   try {
     const head = await foldToHead(context);
     const foldedMs = progress.timeOf(head.seq);
     if (foldedMs !== null && foldedMs !== head.atMs) throw otherEntry(head.seq, head.atMs, foldedMs);
   } catch (error) {
-    if (error instanceof AppError && error.code === 'log.lost') lost.abort(error);
+    if (error instanceof AppError && error.code === 'log.lost') life.lose(error);
     throw error;
   }
   // A loss ends the wait, too.
-  lost.signal.throwIfAborted();
+  life.lost.throwIfAborted();
 }
 
 const askAgainMs = 2_000;
@@ -66,11 +66,12 @@ export async function foldInTime(context: HostContext, seq: number): Promise<voi
 
 /** Why nothing can be decided now, or null. */
 export function faultOf(context: HostContext): AppError | null {
-  const loss = lossOf(context);
+  const loss = context.life.loss();
   if (loss !== null) return loss;
   if (!context.bus.isConnected()) return notConnected();
-  if (context.phase !== 'behind') return context.logHealth.fault();
-  if (context.silence !== null) return context.silence;
+  if (context.life.phase !== 'behind') return context.logHealth.fault();
+  const silence = context.logHealth.silence();
+  if (silence !== null) return silence;
   const [folded, last] = [context.progress.seq, Math.max(context.progress.seq, context.log.lastSeq())];
   return new AppError('log.unavailable', `folding the log: ${folded} of ${last} entries are folded; try again`);
 }
@@ -79,18 +80,17 @@ export const notConnected = (): AppError => new AppError('log.unavailable', 'the
 
 /** A request that comes while the history is folded would wait for too long. @throws AppError log.unavailable, log.lost */
 export function throwUnlessStarted(context: HostContext): void {
-  context.lost.signal.throwIfAborted();
-  const fault = context.hasStarted ? null : faultOf(context);
+  context.life.lost.throwIfAborted();
+  const fault = context.life.hasStarted ? null : faultOf(context);
   if (fault !== null) throw fault;
 }
 
 async function inTime(context: HostContext, wait: () => Promise<void>): Promise<void> {
   throwUnlessStarted(context);
-  const { lost } = context;
   await new Promise<void>((resolve, reject) => {
     const stop = expectEntry(context, () => reject(new AppError('log.unavailable', 'the log did not answer in time')));
     wait().then(resolve, reject).finally(stop);
   });
   // A loss ends the wait, too.
-  lost.signal.throwIfAborted();
+  context.life.lost.throwIfAborted();
 }

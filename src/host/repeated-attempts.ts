@@ -2,8 +2,9 @@
 import { attemptMessageId, type Decision, decisionSeqOf, readJson } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import { isOpenAttempt } from './attempts.ts';
-import { type HostContext, isAtHead, subject } from './context.ts';
+import type { HostContext } from './context.ts';
 import type { Outbox } from './outbox.ts';
+import { subject } from './own-entries.ts';
 import { catchUp } from './read-barrier.ts';
 
 /** By a request. @throws AppError log.unavailable: its decision cannot be read now; entry.refused: it is gone */
@@ -51,7 +52,7 @@ export async function onAttemptRepeated(
   const { decisionWaiters, replyInboxes } = context;
   const key = attemptMessageId(worker, attempt);
   const inboxes = replyInboxes.take(key);
-  const isAsked = inboxes.length > 0 && isAtHead(context);
+  const isAsked = inboxes.length > 0 && context.life.isAtHead();
   if (!isAsked && !decisionWaiters.has(key)) return;
   const unreadable = new AppError('log.unavailable', `the decision of attempt ${attempt} cannot be read now`);
   const decision = await findDecision(context, outbox, worker, attempt).catch((error: Error) => error);

@@ -47,7 +47,7 @@ export function createRetention(context: HostContext, deadLetters: Pick<DeadLett
     await cut(context, trimmer, rules, Math.min(second.position.seq, deadLetters.owedFrom() ?? second.position.seq));
   };
   const run = async () => {
-    if (running || context.phase !== 'head' || ownerFor(fleet, 'retention', null) !== context.replica) return;
+    if (running || context.life.phase !== 'head' || ownerFor(fleet, 'retention', null) !== context.replica) return;
     running = true;
     await runOnce().catch((error: unknown) => logger.warn({ err: error }, 'the log was not cut; trying again later'));
     running = false;
@@ -94,7 +94,7 @@ async function cut(context: HostContext, trimmer: LogTrimmer, rules: RetentionRu
     const { archive } = rules;
     const path = archive === null ? null : await writeArchive(archive, context.fleet.name, held);
     // Writing took its time: a log that went back meanwhile may not have what the snapshots cover any more.
-    if (context.phase !== 'head') return;
+    if (context.life.phase !== 'head') return;
     await trimmer.cutBefore(last.seq + 1);
     context.logger.info({ fromSeq: held[0]?.seq, toSeq: last.seq, archive: path }, 'entries behind a snapshot removed');
     held = [];
@@ -102,7 +102,7 @@ async function cut(context: HostContext, trimmer: LogTrimmer, rules: RetentionRu
   };
   for await (const batch of trimmer.read(firstSeq)) {
     for (const message of batch) {
-      if (message.seq >= coveredTo || context.phase !== 'head' || !isDue(message)) return flush();
+      if (message.seq >= coveredTo || context.life.phase !== 'head' || !isDue(message)) return flush();
       held.push(message);
       heldBytes += message.data.length;
       if (held.length >= entriesMax || heldBytes >= bytesHeldMax) await flush();

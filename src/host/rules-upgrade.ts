@@ -3,8 +3,7 @@
  * knows it. A replica of an older release that joins later says which version it would need, and serves nothing.
  */
 import { type Fleet, ownerFor, rulesMessageId, rulesOfMembers, rulesRange } from '../../machines/index.ts';
-import { type HostContext, isAtHead, isRunning } from './context.ts';
-import { appendUntilFolded } from './own-entries.ts';
+import type { HostContext } from './context.ts';
 
 /** What `replica.joined` says of this replica: `rulesMax` holds a newer version back that it knows. */
 export function rulesOffered({ rulesKnown }: Fleet, rulesMax: number | undefined): readonly [min: number, max: number] {
@@ -15,11 +14,11 @@ export function rulesOffered({ rulesKnown }: Fleet, rulesMax: number | undefined
 /** To be called at the log's head, and whenever a replica came or left. */
 export function upgradeRules(context: HostContext): void {
   const { fleet, replica, logger } = context;
-  const isNeeded = () => isRunning(context) && fleet.rules.version < version;
+  const isNeeded = () => context.life.isRunning() && fleet.rules.version < version;
   const version = rulesOfMembers(fleet);
-  if (!isAtHead(context) || !isNeeded() || ownerFor(fleet, 'rules', null) !== replica) return;
+  if (!context.life.isAtHead() || !isNeeded() || ownerFor(fleet, 'rules', null) !== replica) return;
   logger.info({ version, before: fleet.rules.version }, 'every replica knows these rules: putting them in force');
-  void appendUntilFolded(context, {
+  void context.entries.untilFolded({
     tail: `own.fleet.${fleet.name}.rules.set`,
     data: { version },
     messageId: rulesMessageId(version),

@@ -113,7 +113,7 @@ export function createSnapshots(context: HostContext, rooms: SnapshotRooms): Sna
     if (isDue()) await take();
   };
   const check = async () => {
-    if (checking || context.phase !== 'head' || !bus.isConnected()) return;
+    if (checking || context.life.phase !== 'head' || !bus.isConnected()) return;
     checking = true;
     await takeIfDue().catch((error: unknown) => logger.warn({ err: error }, 'snapshot not taken; trying again later'));
     checking = false;
@@ -150,7 +150,7 @@ export function createSnapshots(context: HostContext, rooms: SnapshotRooms): Sna
 async function write(context: HostContext, { outbox, policies, deadLetters }: SnapshotRooms): Promise<SnapshotTaken> {
   const { fleet, progress, snapshotStore, logger, replyInboxes } = context;
   const position = progress.position();
-  if (snapshotStore === null || position === null || context.phase === 'lost')
+  if (snapshotStore === null || position === null || context.life.phase === 'lost')
     throw new AppError('log.unavailable', 'nothing is folded yet: there is nothing to take a snapshot of');
   const startedMs = performance.now();
   const host: HostState = {
@@ -182,7 +182,7 @@ async function decodeInTurns(context: HostContext): Promise<void> {
     for (const _ of map.decodeAll()) {
       if (performance.now() - startedMs < sliceMs) continue;
       await nextTurn();
-      if (context.phase !== 'head') return;
+      if (context.life.phase !== 'head') return;
       startedMs = performance.now();
     }
   }

@@ -1,5 +1,5 @@
 /** Waits until an operator has answered what an agent asks. */
-import type { InputAnswer } from '../../machines/index.ts';
+import { actorKey, type InputAnswer } from '../../machines/index.ts';
 import type { Host } from '../host/host.ts';
 
 /**
@@ -30,8 +30,8 @@ export async function untilAnswered(
       resolve(found);
     };
     const unlisten = host.observe({
-      inputs(id) {
-        if (id === worker) check();
+      touched(actors) {
+        if (actors.has(actorKey('worker', worker))) check();
       },
     });
     signal.addEventListener('abort', check);

@@ -1,5 +1,5 @@
 /** Waits until a person has dealt with a worker that is escalated, or is about to be. */
-import type { WorkerView } from '../../machines/index.ts';
+import { actorKey, type WorkerView } from '../../machines/index.ts';
 import type { Host } from '../host/host.ts';
 import { get } from './get.ts';
 
@@ -32,8 +32,8 @@ function nextChange(host: Host, worker: string, signal: AbortSignal): { happened
   const happened = new Promise<void>((resolve) => {
     const done = () => resolve();
     const unlisten = host.observe({
-      escalation(entity, id) {
-        if (entity === 'worker' && id === worker) done();
+      touched(actors) {
+        if (actors.has(actorKey('worker', worker))) done();
       },
     });
     signal.addEventListener('abort', done);

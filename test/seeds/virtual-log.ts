@@ -37,7 +37,7 @@ export function createVirtualLog(policies: object = { default: {} }, more: objec
     const text = JSON.stringify(data);
     const entry = readEntry(`stopgate.main.${tail}`, text, Buffer.byteLength(text));
     if (entry === null || 'code' in entry) throw new Error(`${tail}: ${entry?.message ?? 'is no entry'}`);
-    pending.push(...foldEntry(fleet, { seq: fleet.seq + 1, atMs: msOf(at), entry }));
+    pending.push(...foldEntry(fleet, { seq: fleet.seq + 1, atMs: msOf(at), entry }).outcomes);
   };
   const take = () => {
     const taken = pending.splice(0);
@@ -64,7 +64,7 @@ export function createVirtualLog(policies: object = { default: {} }, more: objec
       return refusals;
     },
     viewAt(at) {
-      pending.push(...advanceClock(fleet, msOf(at)));
+      pending.push(...advanceClock(fleet, msOf(at)).outcomes);
       return viewFleet(fleet);
     },
   };

@@ -4,6 +4,7 @@ import {
   attemptMessageId,
   checkMessageId,
   decisionMessageId,
+  retriedMessageId,
   timerMessageId,
 } from '../../machines/index.ts';
 import { createClient } from './client.ts';
@@ -271,8 +272,11 @@ function stealMessageIds(world: World, random: Random): void {
       checkMessageId(worker, attempt, 1, 'judge'),
       acceptedMessageId(worker, attempt, random.pick(world.members).name),
       attemptMessageId(worker, attempt),
-      timerMessageId(
-        { id: worker, kind: 'attempt', attempt, atMs: Math.floor(world.scheduler.nowMs) + random.int(1, 3_000) },
+      retriedMessageId(
+        timerMessageId({
+          ...{ id: worker, kind: 'attempt', attempt },
+          atMs: Math.floor(world.scheduler.nowMs) + random.int(1, 3_000),
+        }),
         '1',
       ),
     ]);

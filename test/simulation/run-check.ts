@@ -1,5 +1,5 @@
 /** Commands that a check runs: they take a while, pass or fail, cannot be run, or never end by themselves. */
-import type { RunCheck } from '../../src/host/run-request.ts';
+import type { RunCheck } from '../../src/host/effects/workspace-check.ts';
 import type { Random } from './random.ts';
 import type { Process, Scheduler } from './scheduler.ts';
 

@@ -35,6 +35,7 @@ type NotState =
   | 'stateSizeMax'
   | 'policyPinned'
   | 'outcomes'
+  | 'touched'
   | 'watcher'
   | 'rulesKnown'
   | 'workerStepper'

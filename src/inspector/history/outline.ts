@@ -103,17 +103,15 @@ function addStep(bucket: Bucket, step: Step): void {
   bucket.silentToMs = atMs;
 }
 
-function addVerdicts(bucket: Bucket, { message: { subject }, outcomes, fleet }: Step): void {
+function addVerdicts(bucket: Bucket, { outcomes }: Step): void {
   const escalatedBefore = bucket.escalated;
   for (const outcome of outcomes) {
     if (outcome.kind === 'decided' && !isEscalatedAlready(outcome.decision))
       bucket[verdictKindOf(outcome.decision)] += 1;
   }
-  // One that no stop led to: a worker went silent, a task failed too often. What people do about it is no new one.
-  if (bucket.escalated > escalatedBefore || subject.includes('.escalation.')) return;
-  for (const outcome of outcomes) {
-    if (outcome.kind === 'escalation' && fleet.escalated.has(`${outcome.entity}/${outcome.id}`)) bucket.escalated += 1;
-  }
+  // One that no stop led to: a worker went silent, a task failed too often.
+  if (bucket.escalated > escalatedBefore) return;
+  for (const { kind } of outcomes) if (kind === 'escalated') bucket.escalated += 1;
 }
 
 /** It tries again while it waits for a person: that is no escalation more. */

@@ -3,7 +3,7 @@ import { access, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Replica } from '../../../src/app/replica.ts';
-import type { RunCheck } from '../../../src/host/run-request.ts';
+import type { RunCheck } from '../../../src/host/effects/workspace-check.ts';
 import { type Client, openClient } from '../../support/client.ts';
 import { runCommand, startCommand } from '../../support/command.ts';
 import { type Folder, linesOf, makeFolder } from '../../support/deployment.ts';

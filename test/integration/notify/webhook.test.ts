@@ -1,7 +1,7 @@
 /** The webhook on the wire: signed, repeated where that may help, for as long as it is needed. */
 import { createHmac } from 'node:crypto';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Notice } from '../../../src/host/notice.ts';
+import type { Notice } from '../../../src/host/effects/notices.ts';
 import { createLogger } from '../../../src/log.ts';
 import { createWebhook, type WebhookOptions } from '../../../src/notify/webhook.ts';
 import { openReceiver, type Receiver } from '../../support/receiver.ts';

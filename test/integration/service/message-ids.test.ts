@@ -10,6 +10,7 @@ import {
   checkMessageId,
   checkStartedMessageId,
   decisionMessageId,
+  retriedMessageId,
   timerMessageId,
 } from '../../../machines/index.ts';
 import type { Replica } from '../../../src/app/replica.ts';
@@ -75,7 +76,7 @@ test('of a timer: a hold ends, though the ids of 100 tries are taken', async () 
   });
   const atMs = (entry?.time.getTime() ?? 0) + holdMs;
   const deadline = { id: 'w4', kind: 'attempt', attempt: 'a1', atMs };
-  for (let tries = 1; tries <= 100; tries += 1) await steal(timerMessageId(deadline, `${tries}`));
+  for (let tries = 1; tries <= 100; tries += 1) await steal(retriedMessageId(timerMessageId(deadline), `${tries}`));
   expect((await asked).body).toMatchObject({ attempt: 'a1', cause: 'idle' });
 });
 

@@ -2,7 +2,8 @@
 import { vi } from 'vitest';
 import { type FleetView, foldEntry, readEntry, viewFleet } from '../../../machines/index.ts';
 import { createHostContext, type HostOptions } from '../../../src/host/context.ts';
-import { createTimers } from '../../../src/host/timers.ts';
+import { createEffects, type Performers } from '../../../src/host/effects/effects.ts';
+import { createTimers } from '../../../src/host/effects/timers.ts';
 
 /**
  * The fleet so many minutes after these entries. Nobody looks at it meanwhile: its clock has moved only by what the
@@ -16,21 +17,22 @@ export function fleetAfter(minutes: number, entries: readonly (readonly [tail: s
     bus: { isConnected: () => true },
     log: { submit: (subject: string, text: string) => fold(subject, text) },
   } as unknown as HostOptions);
-  const timers = createTimers(context);
+  const { fleet, life } = context;
+  const performers = { timer: createTimers(context) } as unknown as Performers;
+  const effects = createEffects({ ...context, performers });
   const fold = (subject: string, text: string) => {
     const entry = readEntry(subject, text, Buffer.byteLength(text));
     if (entry === null || 'code' in entry) throw new Error(`${subject} is no entry`);
     context.logClock.observe(Date.now());
-    foldEntry(context.fleet, { seq: context.fleet.seq + 1, atMs: Date.now(), entry });
-    timers.arm();
+    effects.touch(foldEntry(fleet, { seq: fleet.seq + 1, atMs: Date.now(), entry }).touched);
   };
   try {
-    context.phase = 'head';
+    life.reachHead();
     for (const [tail, data] of entries) fold(`stopgate.main.${tail}`, JSON.stringify(data));
     vi.advanceTimersByTime(minutes * 60_000);
-    return viewFleet(context.fleet);
+    return viewFleet(fleet);
   } finally {
-    timers.close();
+    effects.close();
     vi.useRealTimers();
   }
 }

@@ -87,7 +87,7 @@ function createFold(fleet: Fleet): { fold: Fold; decisions: Decision[]; pass(ms:
     const entry = readFields(address, JSON.parse(text));
     if ('code' in entry) throw new AppError('input.bad', `${subject}: ${entry.message}`);
     seq += 1;
-    for (const outcome of foldEntry(fleet, { seq, atMs: passedMs + 1_000 * seq, entry }))
+    for (const outcome of foldEntry(fleet, { seq, atMs: passedMs + 1_000 * seq, entry }).outcomes)
       if (outcome.kind === 'decided') decisions.push(outcome.decision);
     return seq;
   };

@@ -1,6 +1,6 @@
 /** A question that the bus would refuse is shortened and asked (docs/protocol.md §8). */
 import { expect, test } from 'vitest';
-import { toPayload } from '../../../src/host/check-question.ts';
+import { toPayload } from '../../../src/host/effects/remote-check.ts';
 
 const question = {
   worker: 'w'.repeat(128),

@@ -7,7 +7,9 @@ import type { Refusal } from '../../../machines/index.ts';
 import type { HostContext } from '../../../src/host/context.ts';
 import { createDeadLetters, type DeadLetters } from '../../../src/host/dead-letters.ts';
 import { createFoldProgress } from '../../../src/host/fold-progress.ts';
+import { createOwnEntries } from '../../../src/host/own-entries.ts';
 import type { LogMessage } from '../../../src/nats/log-reader.ts';
+import { lifeAtHead } from './life-at-head.ts';
 
 let context: HostContext;
 let letters: DeadLetters;
@@ -16,9 +18,9 @@ let isFull: boolean;
 beforeEach(() => {
   vi.useFakeTimers();
   isFull = true;
-  context = {
-    ...{ replica: 'r1', fleet: { name: 'main' }, phase: 'head', pauses: { hasPaused: () => false } },
-    ...{ progress: createFoldProgress(), metrics: { dead() {} }, logger: { warn() {} } },
+  const shared = {
+    ...{ replica: 'r1', fleet: { name: 'main' }, life: lifeAtHead(), newId: () => 'id' },
+    ...{ progress: createFoldProgress(), metrics: { dead() {} }, logger: { warn() {} } as never },
     log: {
       deadSeq: 0,
       history: async (_range: object, onMessage: (message: LogMessage) => Promise<void>) => onMessage(refusedAt(16)),
@@ -26,8 +28,9 @@ beforeEach(() => {
         if (isFull) throw new Error('insufficient storage resources available');
         return { seq: 1, duplicate: false };
       },
-    },
-  } as unknown as HostContext;
+    } as never,
+  };
+  context = { ...shared, entries: createOwnEntries(shared) } as unknown as HostContext;
   letters = createDeadLetters(context);
 });
 afterEach(() => void vi.useRealTimers());
@@ -39,7 +42,7 @@ const refusedAt = (seq: number): LogMessage => ({
 const refusal = { code: 'NOT_JSON', message: 'no JSON', entity: 'worker', id: 'w1' } as Refusal;
 async function close(): Promise<void> {
   await vi.advanceTimersByTimeAsync(100);
-  context.phase = 'closing';
+  context.life.leave();
   await vi.advanceTimersByTimeAsync(1_000);
 }
 

@@ -22,7 +22,7 @@ const fail = () => {
 };
 const failing: Required<Observer> = {
   ...{ worker: fail, task: fail, queue: fail },
-  ...{ folded: fail, escalation: fail, inputs: fail, pending: fail },
+  ...{ folded: fail, touched: fail, pending: fail },
 };
 
 test('one that throws is logged once, and neither the fold nor the others notice', () => {
@@ -31,16 +31,15 @@ test('one that throws is logged once, and neither the fold nor the others notice
   observers.add(failing);
   observers.add({
     ...{ worker: (id) => seen.push(id), folded: ({ subject }) => seen.push(subject) },
-    ...{ escalation: (_entity, id) => seen.push(id), inputs: (id) => seen.push(id) },
+    touched: (actors) => seen.push(...actors),
   });
   const entry = readEntry(message.subject, '{"tool":"Bash"}', 15);
   if (entry === null || !('data' in entry)) throw new Error('no entry');
   foldEntry(fleet, { seq: 1, atMs: 1, entry });
   observers.folded(message);
-  observers.escalation('task', 'T-1');
-  observers.inputs('w2');
+  observers.touched(new Set(['task/T-1', 'worker/w2']));
   expect(fleet.workers.read('w1')?.snapshot.value.state).toBe('working');
-  expect(seen).toEqual(['w1', 'w1', message.subject, 'T-1', 'w2']);
+  expect(seen).toEqual(['w1', 'w1', message.subject, 'task/T-1', 'worker/w2']);
   expect(lines).toMatchObject([{ level: 50, msg: 'an observer of the fold failed: a bug' }]);
 });
 

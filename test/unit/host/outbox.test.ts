@@ -8,6 +8,7 @@ import type { HostContext } from '../../../src/host/context.ts';
 import { createFoldProgress } from '../../../src/host/fold-progress.ts';
 import { createOutbox, type Outbox } from '../../../src/host/outbox.ts';
 import type { OnStored } from '../../../src/nats/log-submitter.ts';
+import { lifeAtHead } from './life-at-head.ts';
 
 let nowMs: number;
 let sent: (number | null)[];
@@ -21,7 +22,7 @@ beforeEach(() => {
   submitted = [];
   progress = createFoldProgress();
   outbox = createOutbox({
-    ...{ replica: 'r1', fleet: { name: 'main' }, phase: 'head', pauses: { hasPaused: () => false } },
+    ...{ replica: 'r1', fleet: { name: 'main' }, life: lifeAtHead() },
     ...{ clock: () => nowMs, newId: () => 'new', progress, bus: { isConnected: () => true } },
     log: {
       send: (_subject: string, payload: Uint8Array) =>

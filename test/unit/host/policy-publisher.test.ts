@@ -3,7 +3,10 @@ import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { createFleet } from '../../../machines/index.ts';
 import type { HostContext } from '../../../src/host/context.ts';
+import { createFoldProgress } from '../../../src/host/fold-progress.ts';
+import { createOwnEntries } from '../../../src/host/own-entries.ts';
 import { createPolicyPublisher, type PolicyForm, type PublishedPolicies } from '../../../src/host/policy-publisher.ts';
+import { lifeAtHead } from './life-at-head.ts';
 
 const form = (retries: number): PolicyForm => ({ policies: { default: { retries } } });
 
@@ -14,11 +17,12 @@ function createScene(published: PublishedPolicies | null = null) {
     appended.push(JSON.parse(payload));
     return new Promise(() => {});
   };
-  const publisher = createPolicyPublisher({
-    ...{ fleet: createFleet('main'), replica: 'r1', phase: 'head', log: { append }, newId: () => 'id' },
-    pauses: { hasPaused: () => false },
+  const shared = {
+    ...{ fleet: createFleet('main'), replica: 'r1', life: lifeAtHead(), newId: () => 'id' },
     ...{ logger: pino({ level: 'silent' }), metrics: { policyConflict: () => {} } },
-  } as unknown as HostContext);
+  };
+  const entries = createOwnEntries({ ...shared, log: { append } as never, progress: createFoldProgress() });
+  const publisher = createPolicyPublisher({ ...shared, entries } as unknown as HostContext);
   if (published !== null) publisher.restore(published);
   return { publisher, appended, deliver: () => publisher.onStored(appended.at(-1), 'r1') };
 }

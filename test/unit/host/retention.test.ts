@@ -3,6 +3,7 @@ import { expect, test, vi } from 'vitest';
 import { createFleet, type Entry, foldEntry, ownerFor, readEntry } from '../../../machines/index.ts';
 import type { HostContext } from '../../../src/host/context.ts';
 import { createRetention } from '../../../src/host/retention.ts';
+import { lifeAtHead } from './life-at-head.ts';
 
 test('of several replicas one cuts the log', async () => {
   const fleet = createFleet('main');
@@ -20,7 +21,7 @@ test('of several replicas one cuts the log', async () => {
     };
     const trimmer = { size: async () => ({ firstSeq: 1, firstMs: 0, bytes: 1 }) };
     const context = {
-      ...{ fleet, replica, phase: 'head', trimmer, usableSnapshots },
+      ...{ fleet, replica, life: lifeAtHead(), trimmer, usableSnapshots },
       ...{ logger: { warn: vi.fn() }, logClock: { now: () => 1_000 } },
     };
     const retention = createRetention(context as unknown as HostContext, { owedFrom: () => null });

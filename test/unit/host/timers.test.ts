@@ -1,8 +1,8 @@
 /** Timers of several replicas: one of them fires what is due, and goes on while it is too early by the server's clock. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createFleet, type Entry, type Fleet, foldEntry, readEntry } from '../../../machines/index.ts';
-import type { HostContext } from '../../../src/host/context.ts';
-import { createTimers, type Timers } from '../../../src/host/timers.ts';
+import { createFleet, type Entry, type Fleet, fleetKey, foldEntry, readEntry } from '../../../machines/index.ts';
+import { createEffects, type Effects, type Performers } from '../../../src/host/effects/effects.ts';
+import { createTimers, type Timers, type TimersOptions } from '../../../src/host/effects/timers.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'clearImmediate'] }));
 afterEach(() => void vi.useRealTimers());
@@ -13,19 +13,20 @@ const holdMs = 5_000;
 type Scene = {
   readonly fleet: Fleet;
   readonly fired: string[];
-  readonly timers: Map<string, Timers>;
+  readonly replicas: Map<string, { readonly timers: Timers; readonly effects: Effects }>;
   serverMs: number;
 };
 
 function fold(scene: Scene, subject: string, payload: string, owner: string | null): Entry {
   const entry = readEntry(`stopgate.main.${subject}`, payload, payload.length) as Entry;
-  foldEntry(scene.fleet, { seq: scene.fleet.seq + 1, atMs: scene.serverMs, entry, owner });
+  const { touched } = foldEntry(scene.fleet, { seq: scene.fleet.seq + 1, atMs: scene.serverMs, entry, owner });
+  for (const { effects } of scene.replicas.values()) effects.touch(touched);
   return entry;
 }
 
 /** An attempt of `r1` is held for 5 s. */
 function hold(): Scene {
-  const scene: Scene = { fleet: createFleet('main'), fired: [], timers: new Map(), serverMs: 1_000 };
+  const scene: Scene = { fleet: createFleet('main'), fired: [], replicas: new Map(), serverMs: 1_000 };
   const policies = { default: { persistence: { idle: '1h', hold: `${holdMs}ms` } } };
   const replica = 'r1';
   fold(scene, 'own.fleet.main.replica.joined', JSON.stringify({ replica }), null);
@@ -37,21 +38,23 @@ function hold(): Scene {
 
 /** What the replicas take for the server's time is `aheadMs` ahead of it. */
 function addReplica(scene: Scene, replica: string, aheadMs: number): void {
-  const context = {
-    ...{ fleet: scene.fleet, replica, phase: 'head', newId: () => replica },
-    ...{ pauses: { hasPaused: () => false }, bus: { isConnected: () => true } },
+  const { fleet } = scene;
+  const life = { isAtHead: () => true };
+  const timers = createTimers({
+    ...{ fleet, replica, life, newId: () => replica, bus: { isConnected: () => true } },
     logClock: { server: () => scene.serverMs + aheadMs },
     log: {
-      submit(subject: string, payload: string) {
+      submit(subject, payload) {
         scene.fired.push(replica);
-        const entry = fold(scene, subject.replace('stopgate.main.', ''), payload, null);
-        for (const timers of scene.timers.values()) timers.onFired(entry as never, replica);
-        for (const timers of scene.timers.values()) timers.arm();
+        const entry = fold(scene, subject.replace('stopgate.main.', ''), String(payload), null);
+        for (const each of scene.replicas.values()) each.timers.onFired(entry as never, replica);
       },
     },
-  };
-  scene.timers.set(replica, createTimers(context as unknown as HostContext));
-  scene.timers.get(replica)?.arm();
+  } satisfies TimersOptions);
+  const performers = { timer: timers } as unknown as Performers;
+  const effects = createEffects({ fleet, replica, life, performers, entries: {} as never });
+  scene.replicas.set(replica, { timers, effects });
+  effects.touch([fleetKey]);
 }
 
 function pass(scene: Scene, ms: number): void {
@@ -75,7 +78,7 @@ test('the others go on where the owner is gone', () => {
   for (const replica of ['r1', 'r2']) addReplica(scene, replica, 2_000);
   pass(scene, holdMs - 1_500);
   expect(scene.fired).toContain('r1');
-  scene.timers.get('r1')?.close();
+  scene.replicas.get('r1')?.effects.close();
   pass(scene, 2_500);
   expect([...scene.fleet.held]).toEqual([]);
   expect(scene.fired).toContain('r2');
@@ -89,7 +92,6 @@ test('what is due before the next try is not left until then', () => {
   pass(scene, holdMs - 90);
   // An agent's entry moves the log's clock as well, while the replica waits for longer and longer between its tries.
   fold(scene, 'worker.w3.heartbeat.sent', '{}', null);
-  scene.timers.get('r1')?.arm();
   expect([...scene.fleet.held]).toEqual(['w2']);
   pass(scene, 200);
   expect([...scene.fleet.held]).toEqual([]);
@@ -100,7 +102,7 @@ test('entries about other deadlines put nothing off', () => {
   addReplica(scene, 'r1', 0);
   const other = readEntry('stopgate.main.own.worker.w2.timer.fired', '{"timer":"stale"}', 17) as never;
   for (let passed = 0; passed < holdMs + 50; passed += 10) {
-    scene.timers.get('r1')?.onFired(other, 'r2');
+    scene.replicas.get('r1')?.timers.onFired(other, 'r2');
     pass(scene, 10);
   }
   expect([...scene.fleet.held]).toEqual([]);

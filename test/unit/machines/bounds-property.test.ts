@@ -36,7 +36,7 @@ function fold(fleet: Fleet, [tail, data]: Line) {
   const entry = readEntry(`stopgate.main.${tail}`, json, Buffer.byteLength(json));
   seqOf.next += 1;
   if (entry === null || !('data' in entry)) return [];
-  return foldEntry(fleet, { seq: seqOf.next, atMs: seqOf.next, entry });
+  return foldEntry(fleet, { seq: seqOf.next, atMs: seqOf.next, entry }).outcomes;
 }
 
 function createCountedFleet(): Fleet {

@@ -21,7 +21,7 @@ function fold(fleet: Fleet, lines: readonly Line[]): string[] {
     const entry = readEntry(`stopgate.main.${tail}`, text, text.length);
     if (entry === null || !('data' in entry)) throw new Error(`no entry: ${tail}`);
     const seq = fleet.seq + 1;
-    return foldEntry(fleet, { seq, atMs: startMs + seq, entry }).flatMap((it) =>
+    return foldEntry(fleet, { seq, atMs: startMs + seq, entry }).outcomes.flatMap((it) =>
       it.kind === 'decided' ? [it.decision.cause] : [],
     );
   });

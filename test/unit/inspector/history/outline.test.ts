@@ -31,15 +31,9 @@ test('counts stops by what became of them, and each entry once', () => {
 });
 
 test('an escalation that no stop led to is one, and what a person does about it is none', () => {
-  const escalated = createFleet('main');
-  escalated.escalated.set('worker/w1', { entity: 'worker', id: 'w1', owner: null });
-  const began: Outcome = { kind: 'escalation', entity: 'worker', id: 'w1' };
-  const silent = { ...step(1, [began]), fleet: escalated };
-  const { message } = step(2);
-  const subject = 'stopgate.main.own.worker.w1.escalation.acknowledged';
+  const began: Outcome = { kind: 'escalated', entity: 'worker', id: 'w1' };
   const outline = createOutline();
-  outline.add(silent);
-  outline.add({ ...silent, message: { ...message, subject } });
+  for (const each of [step(1, [began]), step(2)]) outline.add(each);
   expect(outline.read(1, 2, 2).map((it) => it.escalated)).toEqual([1]);
 });
 

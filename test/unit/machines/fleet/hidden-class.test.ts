@@ -25,7 +25,7 @@ test('of all workers: record, context, last move and decision', () => {
   for (const [index, worker] of workers.entries()) {
     if (index % 3 === 0) fold(fleet, `worker.${worker}.worker.registered`, { agent: 'claude', cwd: '/tmp' });
     if (index % 2 === 0) fold(fleet, `worker.${worker}.tool.used`, { tool: 'Edit', files: [`${worker}.ts`] });
-    for (const outcome of fold(fleet, `worker.${worker}.stop.attempted`, { attempt: 'a1' }))
+    for (const outcome of fold(fleet, `worker.${worker}.stop.attempted`, { attempt: 'a1' }).outcomes)
       if (outcome.kind === 'decided') decisions.push(outcome.decision);
   }
   // Those of the first were packed.

@@ -23,7 +23,7 @@ import { randomLog } from '../../../support/random-log.ts';
 import { restoreText, snapshotText } from '../../../support/snapshot-text.ts';
 
 const fold = (fleet: Fleet, log: readonly StoredEntry[]): readonly Outcome[] =>
-  log.flatMap((entry) => foldEntry(fleet, entry));
+  log.flatMap((entry) => foldEntry(fleet, entry).outcomes);
 
 const foldNew = (log: readonly StoredEntry[], restingMax?: number): Fleet => {
   const fleet = createFleet('main', { restingMax });

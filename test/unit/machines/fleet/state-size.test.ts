@@ -21,7 +21,7 @@ function publish(fleet: Fleet, tail: string, data: object = {}): readonly Outcom
   const text = JSON.stringify(data);
   const entry = readEntry(`stopgate.main.${tail}`, text, text.length);
   if (entry === null || !('data' in entry)) throw new Error(`no entry: ${tail}`);
-  return foldEntry(fleet, { seq: fleet.seq + 1, atMs: fleet.nowMs || startMs, entry });
+  return foldEntry(fleet, { seq: fleet.seq + 1, atMs: fleet.nowMs || startMs, entry }).outcomes;
 }
 
 const refusalIn = (outcomes: readonly Outcome[]) =>

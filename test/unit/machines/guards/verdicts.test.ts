@@ -6,7 +6,9 @@ import { createFleet, type Decision, foldEntry, readEntry } from '../../../../ma
 function decide(worker: string): Decision {
   const entry = readEntry(`stopgate.main.worker.${worker}.stop.attempted`, '', 0);
   if (entry === null || !('data' in entry)) throw new Error('no entry');
-  const outcome = foldEntry(createFleet('main'), { seq: 1, atMs: 1, entry }).find(({ kind }) => kind === 'decided');
+  const outcome = foldEntry(createFleet('main'), { seq: 1, atMs: 1, entry }).outcomes.find(
+    ({ kind }) => kind === 'decided',
+  );
   if (outcome?.kind !== 'decided') throw new Error('no decision');
   return outcome.decision;
 }

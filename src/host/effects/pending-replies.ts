@@ -3,8 +3,8 @@
  * log has nothing of it: the replica that asks tells the others, on a subject that no stream captures.
  */
 import { z } from 'zod';
-import { type Fleet, idSchema, readJson } from '../../machines/index.ts';
-import type { Bus } from '../nats/bus.ts';
+import { type Fleet, idSchema, readJson } from '../../../machines/index.ts';
+import type { Bus } from '../../nats/bus.ts';
 
 const replySchema = z.object({
   worker: idSchema,
@@ -22,8 +22,6 @@ export type PendingReplies = {
   note(reply: PendingReply): void;
   /** Null: the worker waits for no check, or for one that was not answered yet. */
   of(worker: string): PendingReply | null;
-  /** Calls `listener` with each worker about which something new is known. */
-  watch(listener: (worker: string) => void): void;
   /** Hears what the other replicas are told. */
   open(): void;
   close(): void;
@@ -38,16 +36,21 @@ function isAwaited(fleet: Fleet, { worker, attempt, check }: PendingReply): bool
 /** As many as the requests that a replica holds open; an older one is then shown without its reason. */
 const repliesMax = 10_000;
 
-export function createPendingReplies(fleet: Fleet, replica: string, bus: Pick<Bus, 'tell' | 'listen'>): PendingReplies {
+/** @param onChange called with each worker about which something new is known */
+export function createPendingReplies(
+  fleet: Fleet,
+  replica: string,
+  bus: Pick<Bus, 'tell' | 'listen'>,
+  onChange: (worker: string) => void,
+): PendingReplies {
   const replies = new Map<string, PendingReply>();
-  const listeners: ((worker: string) => void)[] = [];
   let listening: { close(): void } | null = null;
   const keep = (reply: PendingReply) => {
     replies.delete(reply.worker);
     replies.set(reply.worker, reply);
     const [oldest] = replies.keys();
     if (replies.size > repliesMax && oldest !== undefined) replies.delete(oldest);
-    for (const listener of listeners) listener(reply.worker);
+    onChange(reply.worker);
   };
   const subject = `stopgate.${fleet.name}.pending`;
   return {
@@ -62,7 +65,6 @@ export function createPendingReplies(fleet: Fleet, replica: string, bus: Pick<Bu
       if (reply === undefined) return null;
       return isAwaited(fleet, reply) ? reply : null;
     },
-    watch: (listener) => void listeners.push(listener),
     open() {
       listening = bus.listen(`${subject}.*`, (at, text) => {
         if (at === `${subject}.${replica}`) return;

@@ -1,9 +1,41 @@
-/** `command`, `files` and `git` checks: run by the runner inside this service, or by the one that the policy names. */
+/**
+ * `command`, `files` and `git` checks: run by the runner inside this service, or by the one that the policy names. The
+ * room that starts processes implements `RunCheck`.
+ */
 import { z } from 'zod';
-import type { WorkerContext } from '../../machines/index.ts';
-import { AppError } from '../errors.ts';
-import { type HostContext, subject } from './context.ts';
-import type { RunRequest, RunResult } from './run-request.ts';
+import type { CheckResult, Fleet, GitAspects, WorkerContext } from '../../../machines/index.ts';
+import { AppError } from '../../errors.ts';
+import type { Bus } from '../../nats/bus.ts';
+import { subject } from '../own-entries.ts';
+
+type RunIds = {
+  readonly fleet: string;
+  readonly worker: string;
+  readonly task: string | null;
+  readonly attempt: string;
+};
+
+/** `cwd`: the worker's own. `timeoutMs`: the check's own; null: the command's, or 120 s. */
+export type RunRequest = { readonly cwd: string | null; readonly timeoutMs: number | null } & (
+  | { readonly kind: 'command'; readonly name: string; readonly env: RunIds }
+  | { readonly kind: 'files'; readonly files: readonly string[] }
+  | ({ readonly kind: 'git'; readonly worker: string } & GitAspects)
+);
+
+/** What a check found. */
+export type RunResult = Omit<CheckResult, 'attempt' | 'check'>;
+
+/** The runner inside the service. `onStarted`: the check has its place, and its time runs. */
+export type RunCheck = (request: RunRequest, signal: AbortSignal, onStarted: () => void) => Promise<RunResult>;
+
+/** How checks elsewhere are reached. */
+export type RemoteBus = Pick<Bus, 'request' | 'requestRun' | 'payloadBytesMax'>;
+
+type WorkspaceOptions = {
+  readonly fleet: Pick<Fleet, 'name'>;
+  readonly bus: Pick<Bus, 'requestRun'>;
+  readonly runCheck: RunCheck;
+};
 
 /** How the attempt waits: for the check's place at most `startTimeoutMs`, then `timeoutMs` for its answer. */
 export type CheckTimes = {
@@ -14,16 +46,16 @@ export type CheckTimes = {
 };
 
 export async function runWorkspaceCheck(
-  context: HostContext,
+  options: WorkspaceOptions,
   request: RunRequest,
   worker: WorkerContext,
   times: CheckTimes,
 ): Promise<RunResult> {
   const named = runnerOf(worker);
-  if (named === null) return context.runCheck(request, times.signal, times.onStarted);
+  if (named === null) return options.runCheck(request, times.signal, times.onStarted);
   if ('reason' in named) return { outcome: 'error', reason: named.reason };
   // A remote runner must not wait longer than we do, so it is always told how long that is.
-  return askRunner(context, named.runner, { ...request, timeoutMs: times.timeoutMs }, times);
+  return askRunner(options, named.runner, { ...request, timeoutMs: times.timeoutMs }, times);
 }
 
 /** Null: the policy names none. `reason`: it names several, and the worker's label is none of them. */
@@ -52,14 +84,14 @@ const refusalSchema = z.object({ error: z.object({ message: z.string() }) });
 const earlierMsMax = 500;
 
 async function askRunner(
-  context: HostContext,
+  options: WorkspaceOptions,
   runner: string,
   request: RunRequest,
   { startTimeoutMs, timeoutMs, onStarted }: CheckTimes,
 ): Promise<RunResult> {
   const waitMs = Math.ceil(timeoutMs - Math.min(earlierMsMax, timeoutMs / 10));
   const times = { startTimeoutMs: startTimeoutMs - earlierMsMax, timeoutMs: waitMs, onStarted };
-  const waiting = context.bus.requestRun(subject(context, `run.${runner}`), JSON.stringify(request), times);
+  const waiting = options.bus.requestRun(subject(options, `run.${runner}`), JSON.stringify(request), times);
   const text = await waiting.catch((error: Error) => error);
   if (text instanceof Error) {
     const refused = text instanceof AppError && text.code === 'check.failed';

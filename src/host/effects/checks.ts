@@ -1,0 +1,153 @@
+/**
+ * Checks and remote hooks: calls what attempts and validated iterations wait for, over the bus, by a runner elsewhere, or
+ * in this process. The result is an entry. What nothing waits for any more is cancelled.
+ */
+import {
+  attemptMessageId,
+  type CheckEffect,
+  type CheckResult,
+  checkStartedMessageId,
+  cutMiddle,
+  type EffectfulCheck,
+  type HookEffect,
+  isTooDeep,
+  nextPromptLengthMax,
+  type PendingCheck,
+  titleLengthMax,
+  tooDeepMessage,
+  type WorkerContext,
+} from '../../../machines/index.ts';
+import type { AppError } from '../../errors.ts';
+import type { AttemptTraces } from '../attempt-traces.ts';
+import type { OwnEntries } from '../own-entries.ts';
+import type { Performer } from './effects.ts';
+import type { PendingReplies } from './pending-replies.ts';
+import { askRemote, questionOf, questionOfIteration, type RemoteOptions } from './remote-check.ts';
+import {
+  type CheckTimes,
+  type RemoteBus,
+  type RunCheck,
+  type RunRequest,
+  type RunResult,
+  runWorkspaceCheck,
+} from './workspace-check.ts';
+
+export type Checks = {
+  readonly check: Performer<CheckEffect>;
+  readonly hook: Performer<HookEffect>;
+  /** Calls the check that an attempt waits for. Never rejects: a check that cannot be called has the outcome `error`. */
+  call(pending: PendingCheck, worker: WorkerContext, attempt: string, how: Progress): Promise<CheckResult>;
+};
+
+type Progress = Pick<CheckTimes, 'signal' | 'onStarted'>;
+
+export type ChecksOptions = RemoteOptions & {
+  readonly bus: RemoteBus;
+  readonly runCheck: RunCheck;
+  readonly entries: OwnEntries;
+  readonly traces: Pick<AttemptTraces, 'callCheck'>;
+  /** What a check that cannot tell yet has replied. */
+  readonly pendingReplies: Pick<PendingReplies, 'note'>;
+  /** The log does not take the result of that attempt's check. `key`: its `attemptMessageId`. */
+  readonly onRefused: (key: string, error: AppError) => void;
+};
+
+export function createChecks(options: ChecksOptions): Checks {
+  const { fleet, logClock, entries, traces, onRefused } = options;
+  const call: Checks['call'] = (pending, worker, attempt, how) =>
+    toCheckResult(attempt, pending.name, runOf(options, pending, worker, attempt, how));
+  return {
+    call,
+    check: {
+      standsBy: false,
+      async perform({ data: { worker, attempt, check } }, { signal, isNeeded }) {
+        const id = worker.worker;
+        const hasStarted = () => fleet.workers.get(id)?.snapshot.context.worker.attempt?.pending?.startedMs !== null;
+        const onStarted = () =>
+          void entries.untilFolded({
+            tail: `own.worker.${id}.check.started`,
+            data: { attempt, check: check.name },
+            messageId: checkStartedMessageId(id, attempt, check.number, check.name),
+            isNeeded: () => isNeeded() && !hasStarted(),
+          });
+        const result = await traces.callCheck(id, attempt, check.name, () =>
+          call(check, worker, attempt, { signal, onStarted }),
+        );
+        return {
+          tail: `own.worker.${id}.check.finished`,
+          data: shorten(result),
+          // The result is there and the log does not take it, so the caller need not wait for the decision.
+          onRefused: (error) => onRefused(attemptMessageId(id, attempt), error),
+        };
+      },
+    },
+    hook: {
+      standsBy: false,
+      async perform({ data: { task, evaluation } }, { signal }) {
+        const { attempt, pending } = evaluation;
+        const { name, deadlineMs } = pending;
+        const timeoutMs = Math.max(1, deadlineMs - logClock.now());
+        const question = questionOfIteration(fleet, task, evaluation);
+        const asking = askRemote(options, name, question, { timeoutMs, deadlineMs, signal });
+        const result = await toCheckResult(attempt, name, asking);
+        return { tail: `own.task.${task}.check.finished`, data: shorten(result) };
+      },
+    },
+  };
+}
+
+async function runOf(
+  options: ChecksOptions,
+  pending: PendingCheck,
+  worker: WorkerContext,
+  attempt: string,
+  how: Progress,
+): Promise<RunResult> {
+  const { timeoutMs, deadlineMs } = pending;
+  const remote = (name: string) =>
+    askRemote(options, name, questionOf(options.fleet, worker, attempt, pending), {
+      ...{ timeoutMs, deadlineMs, signal: how.signal },
+      onPending: (reason, askedAgainMs) =>
+        options.pendingReplies.note({ worker: worker.worker, attempt, check: pending.name, reason, askedAgainMs }),
+    });
+  if (pending.by === 'hooks') return remote(pending.remote);
+  if (pending.check.kind === 'remote') return remote(pending.check.remote);
+  const times = { ...how, startTimeoutMs: pending.deadlineMs - pending.sinceMs, timeoutMs };
+  return runWorkspaceCheck(options, runRequestOf(pending.check, worker, attempt), worker, times);
+}
+
+type WorkspaceCheck = Exclude<EffectfulCheck, { kind: 'remote' }>;
+
+function runRequestOf(check: WorkspaceCheck, worker: WorkerContext, attempt: string): RunRequest {
+  const place = { cwd: worker.cwd, timeoutMs: check.timeoutMs };
+  if (check.kind === 'files') return { ...place, kind: 'files', files: check.files };
+  if (check.kind === 'git')
+    return {
+      ...{ ...place, kind: 'git', worker: worker.worker, clean: check.clean, pushed: check.pushed },
+      ...{ unchanged: check.unchanged, since: check.since },
+    };
+  const env = { fleet: worker.fleet, worker: worker.worker, task: worker.tasks.at(-1) ?? null, attempt };
+  return { ...place, kind: 'command', name: check.command, env };
+}
+
+/** The log refuses a result that nests too deep, and the attempt would wait in vain. */
+async function toCheckResult(attempt: string, check: string, run: Promise<RunResult>): Promise<CheckResult> {
+  const result = await run.catch((error: Error): RunResult => ({ outcome: 'error', reason: error.message }));
+  if (isTooDeep(result)) return { attempt, check, outcome: 'error', reason: `Its answer: ${tooDeepMessage}` };
+  return { attempt, check, ...result };
+}
+
+const resultBytesMax = 60_000;
+
+/** Within the log's limits: it would refuse the entry, and the attempt would wait in vain. */
+function shorten(given: CheckResult): CheckResult {
+  const result = given.reason === undefined ? given : { ...given, reason: cutMiddle(given.reason, titleLengthMax) };
+  if (Buffer.byteLength(JSON.stringify(result)) <= resultBytesMax) return result;
+  const { feedback: _, metadata: __, checkpointData: ___, nextPrompt, ...rest } = result;
+  const note = `the answer was larger than ${resultBytesMax} bytes; feedback and data are left out, texts are cut`;
+  return {
+    ...rest,
+    ...(nextPrompt === undefined ? {} : { nextPrompt: cutMiddle(nextPrompt, nextPromptLengthMax) }),
+    feedback: { note },
+  };
+}

@@ -1,0 +1,135 @@
+/** Effects: all that a replica must do is read from the state, and a step names everyone whose effects it has changed. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import {
+  actorsWithEffects,
+  createFleet,
+  type Effect,
+  effectsOf,
+  type Fleet,
+  fleetKey,
+  foldEntry,
+  isAskedFor,
+  readEntry,
+} from '../../../../machines/index.ts';
+import { randomLog } from '../../../support/random-log.ts';
+
+type Line = readonly [tail: string, data: object];
+
+/** Folds a line a second. `owner`: the replica that took the request. */
+function foldLines(fleet: Fleet, lines: readonly Line[], owner: string | null = null): void {
+  for (const [tail, data] of lines) {
+    const text = JSON.stringify(data);
+    const entry = readEntry(`stopgate.main.${tail}`, text, text.length);
+    if (entry === null || !('data' in entry)) throw new Error(`no entry: ${tail}`);
+    const seq = fleet.seq + 1;
+    foldEntry(fleet, { seq, atMs: seq * 1_000, entry, owner });
+  }
+}
+
+const joined = (replica: string): Line => ['own.fleet.main.replica.joined', { replica }];
+const policies: Line = [
+  'own.fleet.main.policy.set',
+  { policies: { default: { promises: true, checks: [{ command: 'tests' }] } } },
+];
+const asked = (fleet: Fleet) => effectsOf(fleet, actorsWithEffects(fleet));
+const shownOf = (fleet: Fleet, kind: Effect['kind']) =>
+  asked(fleet).flatMap((it) => (it.kind === kind ? [[it.key, it.owner, it.dueMs]] : []));
+
+test('an open attempt asks its owner for its check, until an entry answers it', () => {
+  const fleet = createFleet('main');
+  foldLines(fleet, [joined('r1'), joined('r2'), policies]);
+  foldLines(fleet, [['worker.w1.stop.attempted', { attempt: 'a1' }]], 'r2');
+  expect(shownOf(fleet, 'check')).toEqual([['w1:a1:check:1:tests', 'r2', 4_000]]);
+  const [check] = asked(fleet) as [Effect];
+  foldLines(fleet, [['own.worker.w1.attempt.accepted', { attempt: 'a1', replica: 'r1', from: 'r2' }]]);
+  expect(shownOf(fleet, 'check')).toEqual([[check.key, 'r1', 4_000]]);
+  expect(isAskedFor(fleet, check)).toBe(true);
+  foldLines(fleet, [['own.worker.w1.check.finished', { attempt: 'a1', check: 'tests', outcome: 'pass' }]]);
+  expect(isAskedFor(fleet, check)).toBe(false);
+});
+
+test('a validated iteration asks the replica that took it for the remote hook, until an entry answers it', () => {
+  const fleet = createFleet('main');
+  foldLines(fleet, [
+    ...[joined('r1'), joined('r2')],
+    ['task.T-1.hook.registered', { hook: 'h', type: 'remote', name: 'review' }],
+    ['task.T-1.iteration.started', { iteration: 1, maxIterations: 3 }],
+  ]);
+  foldLines(fleet, [['task.T-1.iteration.validated', { iteration: 1, attempt: 'v1' }]], 'r2');
+  expect(shownOf(fleet, 'hook')).toEqual([['T-1:5:hook:1:review', 'r2', 0]]);
+  foldLines(fleet, [['own.task.T-1.check.finished', { attempt: 'v1', check: 'review', outcome: 'pass' }]]);
+  expect(shownOf(fleet, 'hook')).toEqual([]);
+});
+
+test('an escalation asks for a notice, and for a reminder after each, until somebody acknowledges it', () => {
+  const fleet = createFleet('main');
+  foldLines(fleet, [joined('r1'), policies]);
+  foldLines(fleet, [['worker.w1.stop.attempted', { attempt: 'a1', output: '<promise>BLOCKED</promise>' }]]);
+  const [first] = shownOf(fleet, 'notice') as [[string, string, number]];
+  expect(first.slice(1)).toEqual(['r1', 3_000]);
+  const delivery = first[0].replace('/notified', '');
+  foldLines(fleet, [['own.worker.w1.escalation.notified', { count: 1, delivery }]]);
+  const [second] = shownOf(fleet, 'notice') as [[string, string, number]];
+  expect(second[0]).not.toBe(first[0]);
+  expect(second.slice(1)).toEqual(['r1', 4_000]);
+  foldLines(fleet, [['own.worker.w1.escalation.acknowledged', { by: 'ada' }]]);
+  expect(shownOf(fleet, 'notice')).toEqual([]);
+});
+
+/** What replicas did before effects had a name: each index of the fleet read by itself. Without timers. */
+function expectedOf(fleet: Fleet): string[] {
+  const checks = [...fleet.workers].flatMap(([id, { snapshot, owner }]) => {
+    const { attempt } = snapshot.context.worker;
+    const pending = attempt?.pending;
+    return attempt == null || pending == null
+      ? []
+      : [`check ${id}:${attempt.attempt}:check:${pending.number}:${pending.name} ${owner}`];
+  });
+  const hooks = [...fleet.tasks].flatMap(([id, { snapshot }]) =>
+    snapshot.context.evaluations.map(
+      ({ seq, pending, owner }) => `hook ${id}:${seq}:hook:${pending.number}:${pending.name} ${owner}`,
+    ),
+  );
+  const notices = [...fleet.escalated].flatMap(([key, { entity, id }]) => {
+    const task = entity === 'task' ? fleet.tasks.read(id)?.snapshot.context.escalation : null;
+    const it = entity === 'task' ? task : fleet.workers.read(id)?.snapshot.context.worker.escalation;
+    if (it == null || it.acknowledgedBy !== null || task?.withWorker === true) return [];
+    return [`notice main/${key}/${it.seq}/${it.since}/${it.notified + 1}/notified`];
+  });
+  return [...checks, ...hooks, ...notices].sort();
+}
+
+/** Whose turn a notice is, each replica asks when it is due. */
+const show = ({ kind, key, owner }: Effect) => (kind === 'notice' ? `${kind} ${key}` : `${kind} ${key} ${owner}`);
+
+test('who reads the effects of those that a step has touched knows them all', () => {
+  const seen = new Set<Effect['kind']>();
+  fc.assert(
+    fc.property(randomLog(120), (log) => {
+      const fleet = createFleet('main');
+      const known = new Map<string, Effect[]>();
+      for (const entry of log) {
+        for (const actor of foldEntry(fleet, entry).touched) known.set(actor, effectsOf(fleet, [actor]));
+        const [timer] = known.get(fleetKey) ?? [];
+        known.delete(fleetKey);
+        const effects = [...known.values()].flat();
+        for (const { kind } of effects) seen.add(kind);
+        expect(effects.map(show).sort()).toEqual(expectedOf(fleet));
+        const all = asked(fleet);
+        expect(
+          all
+            .filter(({ kind }) => kind !== 'timer')
+            .map(show)
+            .sort(),
+        ).toEqual(expectedOf(fleet));
+        // A timer may be set too early, as its deadline may have moved; then the next one is read. It is never late.
+        const next = all.find(({ kind }) => kind === 'timer');
+        if (next !== undefined) expect(timer?.dueMs).toBeLessThanOrEqual(next.dueMs);
+        known.set(fleetKey, timer === undefined ? [] : [timer]);
+      }
+    }),
+    { numRuns: 60 },
+  );
+  expect([...seen].sort()).toEqual(['check', 'hook', 'notice']);
+}, 60_000);
