@@ -51,7 +51,10 @@ export function isTextTooDeep(text: string, depthMax = jsonDepthMax): boolean {
   return false;
 }
 
-/** Whether JSON of this text may have more values than that: the shortest one takes two bytes, and a hundred in memory. */
+/**
+ * Tells whether JSON of this text may have more values than that: the shortest one takes two bytes, and a hundred in
+ * memory.
+ */
 export function hasMoreValues(text: string, valuesMax: number): boolean {
   if (text.length <= valuesMax) return false;
   let count = 1;

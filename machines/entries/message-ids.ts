@@ -16,7 +16,7 @@ export const attemptMessageId = (worker: string, attempt: string): string => `${
 /** An attempt that its caller did not name: `unique` makes it differ from all others. */
 export const unnamedAttemptMessageId = (worker: string, unique: string): string => `${worker}:~${unique}`;
 
-/** Whether the id is one of this worker's attempts, and not another's. */
+/** Tells whether the id is one of this worker's attempts, and not another's. */
 export const isAttemptMessageIdOf = (worker: string, messageId: string): boolean => messageId.startsWith(`${worker}:`);
 
 /** A claim by the request `claim-next`. `tries`: after others were first, 1-based. */
@@ -33,7 +33,10 @@ export const retriedMessageId = (messageId: string, unique: string): string => `
 
 export const decisionMessageId = (worker: string, attempt: string | null): string => `${worker}:${attempt}:decision`;
 
-/** Also of a retried one. @returns the attempt; null: the id is none of a decision of this worker */
+/**
+ * Parses the message id of a decision, also of a retried one. @returns the attempt; null: the id is none of a decision
+ * of this worker
+ */
 export function parseDecisionMessageId(worker: string, messageId: string): string | null {
   const [owner, attempt, kind] = messageId.split(':');
   return owner === worker && attempt !== undefined && kind === 'decision' ? attempt : null;

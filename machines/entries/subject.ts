@@ -35,7 +35,7 @@ function areasByEntity(includes: (area: Area) => boolean): ReadonlyMap<string, A
 /** The tokens that follow the fleet in the subjects of its log, for entries and decisions. */
 export const logHeads = [...areas.keys(), 'own', 'decision'];
 
-/** Whether the log of a fleet stores what is published there. Others are requests, which somebody may answer. */
+/** Tells whether the log of a fleet stores what is published there. Others are requests, which somebody may answer. */
 export function isLogSubject(subject: string, fleet: string): boolean {
   const [root, of, head = '', ...tail] = subject.split('.');
   const isComplete = tail.length > 0 && tail.every((token) => token !== '' && !/\s/.test(token));

@@ -36,7 +36,7 @@ export function claimTask(
   resumeTasks(fleet, record);
 }
 
-/** Only an open attempt reads it. */
+/** Returns the policy with the task joined, which only an open attempt reads. */
 const joinedPolicy = (fleet: Fleet, context: WorkerContext, task: string): PolicyInForce | undefined =>
   context.attempt === null ? undefined : policyInForce(fleet, { ...context, tasks: [...context.tasks, task] });
 

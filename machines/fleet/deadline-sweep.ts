@@ -7,7 +7,7 @@ import type { Deadline } from './deadlines.ts';
 import { dueMsOf } from './due-time.ts';
 import type { Fleet } from './fleet.ts';
 
-/** So few are not worth a look. */
+/** With fewer deadlines than this, a sweep is not worth its cost. */
 const sweptFrom = 4_096;
 
 /** Drops deadlines that no longer hold. Call it at the end of a step. */

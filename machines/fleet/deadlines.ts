@@ -34,7 +34,7 @@ export type Deadlines = {
   peek(): Deadline | undefined;
   pop(): Deadline | undefined;
   readonly size: number;
-  /** When the first is due; infinity if there is none. */
+  /** Returns when the first is due; infinity if there is none. */
   dueMs(): number;
   copy(): Deadlines;
   /** Keeps only these. */

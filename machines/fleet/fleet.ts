@@ -67,7 +67,7 @@ export type Fleet = {
   touched: Set<string>;
   /** Null: none. */
   watcher: FleetWatcher | null;
-  /** Those in force. */
+  /** The rules in force. */
   rules: Rules;
   /** The version that an entry has put in force and this release does not know: from there on nothing is folded. */
   unknownRules: number | null;

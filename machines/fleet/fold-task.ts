@@ -69,7 +69,7 @@ function holderFault(fleet: Fleet, { snapshot }: TaskRecord, entry: TaskEntry): 
   return holder === undefined ? null : planFault(holder.snapshot.context.worker, entry.id, entry.data.plan);
 }
 
-/** Only hooks read the worker that holds it. */
+/** Returns the facts about a task. Only hooks read the worker that holds it. */
 function factsOf(fleet: Fleet, { id, type, data }: TaskEntry, owner: string | null): TaskSurroundings | undefined {
   if (type !== 'iteration.validated') return fleet.evaluating.has(id) ? taskSurroundings(fleet, id) : undefined;
   const key = `${id}:${data.attempt ?? `seq-${fleet.seq}`}`;

@@ -45,7 +45,7 @@ export function rearmForgetting(fleet: Fleet): void {
   for (const id of fleet.tasks.keys()) armForget(fleet, 'forgetTask', id);
 }
 
-/** When an actor may be dropped; null: not in its current state. */
+/** Returns when an actor may be dropped; null: not in its current state. */
 function forgetDueMs(fleet: Fleet, kind: Kind, id: string, record: WorkerRecord | TaskRecord): number | null {
   const { forgetMs } = fleet.policies;
   if (forgetMs === null || record.stoppedMs === null) return null;

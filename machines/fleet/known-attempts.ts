@@ -30,7 +30,7 @@ export function noteDecisionSeq(known: KnownAttempts | null, attempt: string, se
   if (known !== null && index >= 0) known[index + 1] = seq;
 }
 
-/** Where its `decision` entry stands; null: not there yet, or not known any more. */
+/** Returns where its `decision` entry stands; null: not there yet, or not known any more. */
 export function decisionSeqOf(known: Readonly<KnownAttempts> | null, attempt: string): number | null {
   const index = indexOf(known, attempt);
   return index < 0 ? null : known?.[index + 1] || null;

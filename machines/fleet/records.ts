@@ -8,7 +8,7 @@ import type { KnownAttempts } from './known-attempts.ts';
 export type Forgettable = {
   /** Time of the last entry that names it; `timer.fired` does not count. */
   namedMs: number;
-  /** Since when it is stopped; null: it is not. */
+  /** The time at which it stopped; null: it has not. */
   stoppedMs: number | null;
   isForgetArmed: boolean;
 };

@@ -65,7 +65,7 @@ export class SnapshotMap<Value extends object> extends Map<string, Value> {
     this.#restingMax = restingMax;
   }
 
-  /** For changing the value in place: unpacks it, and copies it for a snapshot that is being taken. */
+  /** Returns a value that may be changed in place: unpacks it, and copies it for a snapshot that is being taken. */
   override get(key: string): Value | undefined {
     const found = super.get(key) as Value | Packed | Encoded<Value> | undefined;
     if (found === undefined) return found;
@@ -74,7 +74,7 @@ export class SnapshotMap<Value extends object> extends Map<string, Value> {
     return found instanceof Encoded ? this.#decoded(key, found) : found;
   }
 
-  /** For reading: what is packed stays so. */
+  /** Returns a value for reading: a packed one stays packed. */
   read(key: string): Readonly<Value> | undefined {
     const found = super.get(key) as Value | Packed | Encoded<Value> | undefined;
     if (found instanceof Packed) return (this.packing as Packing<Value>).unpack(key, found);
@@ -152,7 +152,7 @@ export class SnapshotMap<Value extends object> extends Map<string, Value> {
     return copied;
   }
 
-  /** For reading, as with `read`. */
+  /** Iterates over values for reading, as `read` returns them. */
   override *entries(): MapIterator<[string, Value]> {
     for (const key of super.keys()) yield [key, this.read(key) as Value];
   }

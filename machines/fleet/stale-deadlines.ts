@@ -17,7 +17,7 @@ export function armStaleness(fleet: Fleet, record: WorkerRecord, beforeMs: numbe
   fleet.deadlines.push({ atMs, kind: 'stale', id: record.snapshot.context.worker.worker, attempt: '' });
 }
 
-/** When a deadline of a worker's staleness is due; null: it was handled. */
+/** Returns when a deadline of a worker's staleness is due; null: it was handled. */
 export const staleDueMs = (record: WorkerRecord, atMs: number): number | null =>
   record.staleArmed ? Math.max(atMs, staleFromMs(record)) : null;
 

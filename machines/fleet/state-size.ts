@@ -28,11 +28,11 @@ const hookStatsSize = 1_024;
 export const describeFull = (max: number): string =>
   `the fleet keeps ${max} units of workers and tasks (protocol.md §2), the most there may be: retire workers and cancel tasks that are over, or wait until stopped ones are forgotten`;
 
-/** Whether `growth` is more than the fleet may still take. */
+/** Tells whether `growth` is more than the fleet may still take. */
 export const exceedsState = ({ stateSize, stateSizeMax }: Fleet, growth: number): boolean =>
   growth > 0 && stateSize + growth > stateSizeMax;
 
-/** Whether it takes no other worker or task. */
+/** Tells whether it takes no other worker or task. */
 export const isStateFull = (fleet: Fleet): boolean => exceedsState(fleet, actorSize);
 
 export const newActorSize = actorSize;
@@ -101,7 +101,7 @@ export function sizeOfPlan(plan: Plan): number {
   return size;
 }
 
-/** Not of what all attempts share: the policy, and the fleet around the worker. */
+/** Returns the size of an attempt without what all attempts share: the policy, and the fleet around the worker. */
 const sizeOfAttempt = ({ fields, verdicts, feedback, findings, hookResults, judgedTasks }: Attempt): number =>
   sizeOf(fields) + sizeOf(verdicts) + sizeOf(feedback) + sizeOf(findings) + sizeOf(hookResults) + sizeOf(judgedTasks);
 

@@ -57,7 +57,7 @@ function isAnother({ attempt, lastDecision }: WorkerContext, stored: DecisionKey
   return isOf(attempt) || (attempt === null && isOf(lastDecision) && !isAlike(lastDecision as Decision, stored));
 }
 
-/** Whether they lead to the same, whatever their texts. */
+/** Tells whether they lead to the same, whatever their texts. */
 const isAlike = (made: DecisionKey, stored: DecisionKey): boolean =>
   made.decision === stored.decision &&
   made.action === stored.action &&

@@ -49,7 +49,7 @@ export const checks: Guard = (scope) => {
   }
 };
 
-/** How many checks only warn; null: none. */
+/** Returns how many checks only warn; null: none. */
 function warningsText(feedback: readonly Feedback[]): string | null {
   const count = feedback.filter(({ outcome }) => outcome === 'warn').length;
   return count === 0 ? null : count === 1 ? '1 warning' : `${count} warnings`;

@@ -25,7 +25,7 @@ export const idle: Guard = (scope) => {
   return decide(keepAlive(scope, block('idle', reason, `${reason}.`)), input, reason);
 };
 
-/** In whole minutes, or seconds of the last one, not less than it is: `7 more minutes`. */
+/** Describes a time in whole minutes, or seconds of the last one, rounded up: `7 more minutes`. */
 function describeRemaining(ms: number): string {
   const unit = ms < 60_000 ? 'second' : 'minute';
   const count = Math.ceil(ms / (ms < 60_000 ? 1_000 : 60_000));

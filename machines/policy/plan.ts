@@ -83,7 +83,7 @@ export function returnSteps(before: Plan, task: string, steps: Plan): Plan {
 const shownTitlesMax = 3;
 const shownTitleLength = 30;
 
-/** As texts of a decision name it: its first 30 code points. */
+/** Shortens a title as texts of a decision do: to its first 30 code points. */
 export const shortTitle = (title: string): string => [...title].slice(0, shownTitleLength).join('');
 
 /** Null: nothing remains. Else the fixed text of protocol.md §5, with three titles of 30 code points at most. */

@@ -93,7 +93,7 @@ function ticksOf(text: string): Run[] {
   return runs;
 }
 
-/** For each run the next one of the same length, or -1; found from the end, so that the time is linear. */
+/** Finds for each run the next one of the same length, or -1, from the end, so that the time is linear. */
 function closingsOf(runs: readonly Run[]): readonly number[] {
   const next = new Map<number, number>();
   const closings = new Array<number>(runs.length);

@@ -35,7 +35,7 @@ export function explainDecision(decision: Decision, now: Now | null = null): str
   ];
 }
 
-/** Whether the judgement got to the checks. */
+/** Tells whether the judgement got to the checks. */
 const isJudged = ({ verdicts }: Decision): boolean => verdicts.some(({ guard }) => guard === 'checks');
 
 /** Nothing has happened since that it would have seen. */

@@ -86,7 +86,7 @@ const fulfilled: Plan = [{ title: '', status: 'done' }];
 /** No id, so no attempt has it. */
 const probeId = '~probe';
 
-/** Without what only a stop is asked: the cap, equal failures, persistence. */
+/** Removes what only a stop is asked: the cap, equal failures, persistence. */
 const workOnly = (inForce: PolicyInForce): PolicyInForce => ({
   ...inForce,
   policy: { ...inForce.policy, retries: null, stuckAfter: null, persistence: null },

@@ -56,7 +56,10 @@ export type WorkerView = {
    * requests for permission are held (`askMs` null: not at all).
    */
   rules: { stopWhenComplete: boolean; steps: 'free' | 'gate'; checks: number; askMs: number | null };
-  /** Since its registration, since its last prompt, and of the task that it claimed last (null: it holds none). */
+  /**
+   * The usage since its registration, since its last prompt, and of the task that it claimed last (null: it holds
+   * none).
+   */
   usage: { session: UsageView; prompt: UsageView; task: UsageView | null };
   /** The limits of the budgets that hold for it, its policy's first, and how much of each is used. */
   budgets: readonly BudgetLine[];

@@ -259,7 +259,9 @@ function answerTo(pair: Pair, check: PendingCheck): CheckResult | null {
   return answer?.outcome === 'timeout' && !isWorthTheWait(pair, check) ? null : answer;
 }
 
-/** Whether the missing answer in the log means a missing answer here: it was pending there for at least as long. */
+/**
+ * Tells whether the missing answer in the log means a missing answer here: it was pending there for at least as long.
+ */
 const isWorthTheWait = (pair: Pair, check: PendingCheck): boolean =>
   timeoutOf(check) <= (pair.waitedMs.get(questionOf(check)) ?? Number.NEGATIVE_INFINITY);
 

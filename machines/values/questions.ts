@@ -80,7 +80,7 @@ export function readFields(detail: string): Fields | null {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : null;
 }
 
-/** For people: `Which key? (Old, New)`. */
+/** Formats it for people: `Which key? (Old, New)`. */
 export const describeQuestions = (questions: readonly Question[]): string =>
   questions
     .map(({ question, choices }) =>

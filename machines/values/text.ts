@@ -1,6 +1,6 @@
 /** The length of texts, in code points. */
 
-/** Whether `text` has more than `lengthMax` code points. Reads no further than it must. */
+/** Tells whether `text` has more than `lengthMax` code points. Reads no further than it must. */
 export function isLonger(text: string, lengthMax: number): boolean {
   if (text.length <= lengthMax) return false;
   if (text.length > 2 * lengthMax) return true;
@@ -22,11 +22,11 @@ export function cutMiddle(text: string, lengthMax: number): string {
   return [text.slice(0, end), '…', text.slice(start)].join('');
 }
 
-/** Whether a surrogate pair begins at this index. */
+/** Tells whether a surrogate pair begins at this index. */
 const isPair = (text: string, at: number): boolean =>
   (text.charCodeAt(at) & 0xfc00) === 0xd800 && (text.charCodeAt(at + 1) & 0xfc00) === 0xdc00;
 
-/** How many bytes `text` has in UTF-8. */
+/** Returns how many bytes `text` has in UTF-8. */
 export function utf8Length(text: string): number {
   let bytes = text.length;
   for (let index = 0; index < text.length; index += 1) {

@@ -83,7 +83,7 @@ export function parseDuration(text: string): number | null {
   return Math.round(Number.parseFloat(text) * unitMs[unit]);
 }
 
-/** For people: `1h 5m`, `90s`, `250ms`; at most two units, 0 is `0s`. */
+/** Formats it for people: `1h 5m`, `90s`, `250ms`; at most two units, 0 is `0s`. */
 export function formatDuration(ms: number): string {
   if (ms < 1_000) return ms === 0 ? '0s' : `${ms}ms`;
   const seconds = Math.round(ms / 1_000);

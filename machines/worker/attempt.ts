@@ -77,7 +77,10 @@ export function createAttempt(
 const noteVerdict = (detail: string) => ({ guard: 'policy', verdict: 'error', detail }) as const;
 const noWait = Object.freeze({ checks: 0, hooks: 0 });
 
-/** Whether a `check.started` or `check.finished` is about the pending check of the open attempt; others change nothing. */
+/**
+ * Tells whether a `check.started` or `check.finished` is about the pending check of the open attempt; others change
+ * nothing.
+ */
 export const isAboutPending = ({ attempt }: WorkerContext, { data }: On<'check.started' | 'check.finished'>): boolean =>
   attempt?.attempt === data.attempt && attempt.pending?.name === data.check;
 
@@ -119,14 +122,14 @@ function answered(context: WorkerContext, event: On<'check.finished' | 'timer.fi
 /** The state that a decision leads to. The chart's transition names it, and so makes the decision. */
 export type Verdict = 'stopped' | 'escalated' | 'blocked' | 'idle';
 
-/** Whether this guard decides for state `to` now. False if it passed before the attempt had to wait. */
+/** Tells whether this guard decides for state `to` now. False if it passed before the attempt had to wait. */
 export function leadsTo(guard: GuardName, to: Verdict, worker: WorkerContext): boolean {
   if (!isOpen(worker) || isBehind(guard, worker.attempt)) return false;
   const result = resultOf(guard, worker);
   return result.kind === 'decides' && stateAfter(result.ruling) === to;
 }
 
-/** Whether the attempt must stay open at this guard, for an answer or for a task. */
+/** Tells whether the attempt must stay open at this guard, for an answer or for a task. */
 export function mustWait(guard: GuardName, worker: WorkerContext): boolean {
   if (!isOpen(worker) || isBehind(guard, worker.attempt)) return false;
   const { kind } = resultOf(guard, worker);

@@ -142,7 +142,7 @@ export function takeTask(context: WorkerContext, { data: { task }, facts, atMs }
 export const planTask = ({ plan, tasks }: WorkerContext, { data: { task }, facts }: On<'task.planned'>): Change =>
   tasks.includes(task) ? { plan: replaceSteps(plan, task, facts?.plan ?? empty) } : {};
 
-/** Without these tasks and their steps. */
+/** Removes these tasks and their steps. */
 export const withoutTasks = ({ tasks, plan }: WorkerContext, lost: readonly string[]) => ({
   tasks: tasks.filter((held) => !lost.includes(held)),
   plan: removeSteps(plan, lost),

@@ -199,7 +199,7 @@ const attempted = {
 } as const;
 const close = { target: 'stopped', actions: 'close' } as const;
 const closed = { 'session.ended': close, 'worker.retired': close } as const;
-/** Not in `validating`: while an attempt is open the worker waits for us. */
+/** Staleness has no transition in `validating`: while an attempt is open the worker waits for us. */
 const stale = { 'stale.escalated': { target: 'escalated', actions: 'escalateStale' } } as const;
 const registration = { 'worker.registered': { target: 'idle', actions: 'register' } } as const;
 

@@ -171,7 +171,7 @@ function formatFacts(facts: readonly Fact[], width: number): string[] {
 
 function formatPlan(plan: Plan, colors: Colors, width: number): string[] {
   if (plan.length === 0) return [];
-  // Of several tasks, each step says to which it belongs.
+  // With several tasks, each step says to which it belongs.
   const isOfSeveral = plan.some(({ task }) => task !== plan[0]?.task);
   const shown = plan.slice(0, stepsMax).map((step) => {
     const done = isDone(step);

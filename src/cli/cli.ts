@@ -92,7 +92,7 @@ const speller =
   (text: string) =>
     spellCommands(text, env, commands);
 
-/** For programs that show it to a person. */
+/** Spells the commands in an error, for programs that show it to a person. */
 const respell = ({ code, message, issues, details }: AppError, spell: (text: string) => string): AppError =>
   new AppError(code, spell(message), {
     issues: issues.map((issue) => ({ ...issue, message: spell(issue.message) })),

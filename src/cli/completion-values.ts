@@ -20,7 +20,10 @@ const hints: Readonly<Record<string, CompletionList>> = {
 /** Finds the list of a value by its name in the help; undefined: it cannot be listed. */
 export const listOf = (valueHint = ''): CompletionList | undefined => hints[valueHint.replace(/…$/, '')];
 
-/** Empty where they cannot be had in time. Ids alone: bash expands what it is given, and anyone may answer on NATS. */
+/**
+ * Lists the values; empty if they do not come in time. Only ids are listed: bash expands what it is given, and anyone
+ * may answer on NATS.
+ */
 export const listValues = async (list: CompletionList, place: Place, io: Io): Promise<readonly string[]> =>
   (await findValues(list, place, io)).filter(isId);
 

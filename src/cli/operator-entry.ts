@@ -31,7 +31,7 @@ type OperatorEntry = {
   readonly entity: 'worker' | 'task';
   readonly id: string;
   readonly type: string;
-  /** Or what it is for the worker as it stands. @throws AppError entry.refused */
+  /** The fields, or a function that makes them for the view as it is. @throws AppError entry.refused */
   readonly data: object | ((view: View) => object);
   /** It is only for a worker or task that is escalated. */
   readonly needsEscalation: boolean;

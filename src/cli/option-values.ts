@@ -23,7 +23,7 @@ export function readTimeout(text: string | undefined, defaultMs = defaultTimeout
   throw new AppError('input.bad', `--timeout '${text}' leaves no time for an answer`);
 }
 
-/** How many entries a timeline has. @throws AppError input.bad */
+/** Reads how many entries a timeline has. @throws AppError input.bad */
 export const readEntryCount = (text: string | undefined): number =>
   text === undefined ? 20 : readCount('--entries', text, 0, 10_000);
 

@@ -7,7 +7,7 @@ const shortTurnMs = 1_000;
 const pauseMsMax = 30_000;
 
 export type TurnPauses = {
-  /** How long to wait after a turn of this length, in milliseconds. */
+  /** Returns how long to wait after a turn of this length, in milliseconds. */
   after(turnMs: number): number;
 };
 

@@ -75,7 +75,7 @@ type Show<View> = {
 
 function screen<View>({ listing, format, io, out }: Watch<View>, fleet: string): Show<View> {
   let entered = false;
-  // As it was read last: without the service, ages stand still.
+  // The body that was read last: without the service, ages stand still.
   let body: readonly string[] = [];
   let readMs = Date.now();
   return {

@@ -5,7 +5,9 @@ import { RequestError, TimeoutError } from '../nats/client-library.ts';
 
 /** A question that got no answer in this time is asked again: its replica may be gone. */
 const silenceMs = 30_000;
-/** So long a replica may take to start, or to give way to another; who serves nobody for longer is not there. */
+/**
+ * The time that a replica may take to start, or to give way to another; a service that is silent for longer is down.
+ */
 const awayMsMax = 5_000;
 const pauseMs = 250;
 

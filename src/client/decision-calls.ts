@@ -30,7 +30,7 @@ export type TaskVerification = {
   readonly decision: Decision | null;
 };
 
-/** Only the last 32 KiB of an attempt's `output` are sent. */
+/** The calls that ask for a decision. They send only the last 32 KiB of an attempt's `output`. */
 export type DecisionCalls = {
   /**
    * May it stop? An attempt without an id gets one; a repeated id returns the same decision and counts once. So a question

@@ -42,7 +42,7 @@ export type HookRegistry = {
   setEnabled(taskId: string, hookId: string, enabled: boolean): Promise<HookState>;
   /** The id is free again. */
   unregister(taskId: string, hookId: string): Promise<HookState>;
-  /** Empty for an unknown task. */
+  /** Returns the hooks of a task; empty for an unknown one. */
   list(taskId: string): Promise<HookViews>;
   /** @returns how many hooks there were */
   clear(taskId: string): Promise<number>;

@@ -40,7 +40,7 @@ export type Hooks = {
   createTddHook(taskId: string, options?: HookOptions): Promise<string>;
   createSecurityHook(taskId: string, options?: HookOptions): Promise<string>;
   createCheckpointHook(taskId: string, options?: HookOptions): Promise<string>;
-  /** Empty for an unknown task. */
+  /** Lists the hooks of a task; empty for an unknown one. */
   listHooks(taskId: string): Promise<HookList>;
   clearHooks(taskId: string): Promise<{ readonly taskId: string; readonly hooksCleared: number }>;
   /** Takes one hook from its task. @throws StopgateError entry.refused: it has no such hook */

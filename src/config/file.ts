@@ -62,7 +62,7 @@ export type ConfigFile = {
   readonly roots: readonly string[];
   /** How many commands run at the same time; the others wait. */
   readonly concurrency: number;
-  /** Without a prototype, so that every unknown name is undefined. */
+  /** The commands by name. The object has no prototype, so that every unknown name is undefined. */
   readonly commands: Readonly<Record<string, CommandConfig>>;
   readonly escalation: EscalationConfig | null;
   /** The limits of the log. Null: no limit; `archive`: an absolute path, null: none. */

@@ -31,7 +31,7 @@ export function readShard(text: string): Shard | undefined {
 }
 export const shardFault = 'is not K/N with K from 1 to N, such as 2/8';
 
-/** Whether one of the patterns means this fleet. */
+/** Tells whether one of the patterns means this fleet. */
 export const matchesSelection = ({ patterns }: FleetSelection, fleet: string): boolean =>
   patterns.some((pattern) => matchesPattern(pattern, fleet));
 
@@ -48,6 +48,6 @@ export function shardOf(fleet: string, count: number): number {
   return shard;
 }
 
-/** Without shards every fleet is ours. */
+/** Tells whether a fleet is in this shard. Without shards every fleet is. */
 export const isInShard = (shard: Shard | null, fleet: string): boolean =>
   shard === null || shardOf(fleet, shard.count) === shard.index;

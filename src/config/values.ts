@@ -66,11 +66,11 @@ export function isOriginUrl(text: string): boolean {
 }
 export const originFault = 'is not a URL without a path, such as https://stopgate.example.com';
 
-/** Whether only this machine can reach it. A name that would need a resolver counts as reachable from outside. */
+/** Tells whether only this machine can reach it. A name that would need a resolver counts as reachable from outside. */
 export const isLoopback = (host: string): boolean =>
   host.toLowerCase() === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 
-/** Whether nobody else can reach it. `publicUrl`: where others do, through a proxy. */
+/** Tells whether nobody else can reach it. `publicUrl`: where others do, through a proxy. */
 export const isPrivate = ({ host, publicUrl }: { host: string; publicUrl: URL | string | null }): boolean =>
   isLoopback(host) && publicUrl === null;
 

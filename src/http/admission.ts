@@ -19,7 +19,9 @@ export type Admission = {
   readonly isTls: boolean;
   /** Returns the tokens as they are now. */
   readonly tokens: () => readonly AccessToken[];
-  /** Whether requests without a token are served now, as an agent's: on loopback alone, and while no token is set. */
+  /**
+   * Tells whether requests without a token are served now, as an agent's: on loopback alone, and while no token is set.
+   */
   readonly isOpen: () => boolean;
 };
 
@@ -102,7 +104,7 @@ function readSessions({ authorization, cookie, host }: IncomingHttpHeaders): str
 const sessionIn = ({ cookie, host }: IncomingHttpHeaders): string | undefined =>
   new RegExp(`(?:^|; *)${cookieName(host)}=([^;]*)`).exec(cookie ?? '')?.[1];
 
-/** Whether the browser has a session, which can be ended. */
+/** Tells whether the browser has a session, which can be ended. */
 export const hasSession = (headers: IncomingHttpHeaders): boolean => (sessionIn(headers) ?? '') !== '';
 
 /** Constant time: hashes have one length, so the duration reveals neither the length nor the first difference. */

@@ -22,7 +22,7 @@ export type FleetDirectory = {
   readonly replica: string;
   /** The fleet of requests that name none; null: they must name one. */
   readonly default: () => string | null;
-  /** Whether it is one of them, open or not. */
+  /** Tells whether it is one of them, open or not. */
   has(fleet: string): boolean;
   /** @throws AppError actor.unknown: this process does not serve it; otherwise why it is not open */
   find(fleet: string): ServedFleet;

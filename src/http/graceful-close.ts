@@ -12,7 +12,7 @@ import type { FastifyInstance } from 'fastify';
 export function prepareGracefulClose(app: FastifyInstance, timeoutMs: number): () => Promise<void> {
   const unused = new Set<Socket>();
   let closing = false;
-  // Of HTTPS the socket that requests come from is the encrypted one.
+  // With HTTPS, requests come from the encrypted socket.
   app.server.on(app.server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) => {
     if (closing) socket.destroy();
     unused.add(socket);

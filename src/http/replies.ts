@@ -18,7 +18,7 @@ export function sendError(reply: FastifyReply, error: AppError): FastifyReply {
   return reply.headers(commonHeaders).code(status).send(errorBody(error));
 }
 
-/** For a bug of ours: the details go to the log, never to the client. */
+/** Replies to a bug of ours: the details go to the log, never to the client. */
 export function sendInternal(reply: FastifyReply): FastifyReply {
   const body: ErrorBody = { error: { code: 'INTERNAL', message: 'internal error; see the log', issues: [] } };
   return reply.headers(commonHeaders).code(500).send(body);

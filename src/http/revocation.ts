@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { type Access, checkAccess } from './access.ts';
 import { type Admission, findCaller } from './admission.ts';
 
-/** For so long a token that was taken away reads on. */
+/** A token that was taken away can still read for this long. */
 const recheckMs = 1_000;
 
 /** Calls `end` once the request would be refused. @returns what ends the checks */

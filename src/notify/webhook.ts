@@ -25,11 +25,11 @@ export type WebhookOptions = {
   readonly clock: () => number;
   readonly logger: Logger;
   readonly count: (outcome: WebhookOutcome) => void;
-  /** How many deliveries wait for their next try has changed by this. */
+  /** Is called with the change in the number of deliveries that wait for their next try. */
   readonly onWaiting?: (change: 1 | -1) => void;
-  /** After the first try; doubled after each. */
+  /** The pause after the first try; it doubles after each. */
   readonly pauseMs?: number;
-  /** For one try. */
+  /** The timeout of one try. */
   readonly timeoutMs?: number;
 };
 

@@ -30,7 +30,7 @@ export type CommandPool = {
   /** `onStarted`: the check has a place, and its time runs. */
   run(request: PoolRequest, signal: AbortSignal, onStarted: () => void): Promise<RunResult>;
   readonly waiting: () => number;
-  /** For checks that come from now on; all share the new number of places. */
+  /** Sets the settings for checks that come from now on; all share the new number of places. */
   configure(settings: PoolSettings): void;
   /** Waits for the processes of runs that were answered. The caller must abort those that were not. */
   close(): Promise<void>;
@@ -42,7 +42,7 @@ export function createCommandPool({ log, waitingMax, ...first }: CommandPoolOpti
     ...{ countMax: first.processesMax, waitingMax, perWorkerMax: waitingPerWorkerMax },
   });
   const groups = new Map<number, Promise<boolean>>();
-  /** For a crash, where there is no time for SIGTERM: a process group of its own would outlive us. */
+  /** Kills the process groups at a crash, where there is no time for SIGTERM: otherwise they would outlive us. */
   const onExit = () => {
     for (const id of groups.keys()) signalGroup(id, 'SIGKILL');
   };

@@ -54,7 +54,7 @@ function whileTheyFit<Item, Cut>(bytesMax: number, items: readonly Item[], cut: 
   return kept;
 }
 
-/** How large the largest may be, so that all of them take no more than nine tenths of `bytesMax`. */
+/** Returns how large the largest may be, so that all of them take no more than nine tenths of `bytesMax`. */
 function levelOf(bytesMax: number, sizes: readonly number[]): number {
   let left = 0.9 * bytesMax;
   const ascending = sizes.toSorted((one, other) => one - other);

@@ -72,7 +72,7 @@ export const doctor = defineCommand({
       found.push(...result.findings);
       isConnected ||= result.isConnected;
     }
-    // Of a connected agent it is said where its sessions are judged.
+    // A connected agent has a finding on where its sessions are judged.
     if (!isConnected && service.http !== null) found.push(...(await checkOwnService(service.http, io.cwd, config)));
     if (!isConnected) found.push(bad('agents', 'no agent asks before it stops', 'stopgate init AGENT'));
     const spell = (text: string) => spellCommands(text, io.env, commands);

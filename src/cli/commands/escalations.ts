@@ -36,7 +36,7 @@ const listing: Listing<PersonWait> = {
   empty: (fleet) => [`Nothing waits for a person in fleet '${fleet}'`],
 };
 
-/** Where a worker and its task were escalated together, the worker is first. */
+/** Compares ids. If a worker and its task were escalated together, the worker comes first. */
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 export const escalations = defineCommand({

@@ -20,7 +20,7 @@ import { readText } from '../input.ts';
 import { readCount, readDuration, readId } from '../option-values.ts';
 import { createTurnPauses, pause } from '../turn-pause.ts';
 
-/** For policies without a cap: nobody wants more without having asked for it. */
+/** The cap of turns for policies without one: nobody wants more without having asked for it. */
 const turnsDefault = 50;
 const turnsMax = 1_000_000;
 /** Checks may be slow, and a decision may be held. */
@@ -225,7 +225,7 @@ function specOf(
   };
 }
 
-/** Where the command prints. `endLine`: our own line comes next. */
+/** Opens the screen on which the command prints. `endLine`: our own line comes next. */
 function openScreen({ io, flags }: LoopContext) {
   let isOpen = false;
   return {

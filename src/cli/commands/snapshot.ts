@@ -35,7 +35,7 @@ export const snapshot = defineCommand({
     }),
 });
 
-/** Where others answer, it is not the service that is missing, but the permission. */
+/** Tells whether the service answers other requests: then it is the permission that is missing. */
 const isServed = (requester: Requester): Promise<boolean> =>
   requester.request('list', 'workers', { limit: 1 }, 5_000).then(
     () => true,

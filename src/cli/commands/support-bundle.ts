@@ -56,7 +56,7 @@ const describeMachine = () => ({
   machine: { cores: cpus().length, memoryBytes: totalmem() },
 });
 
-/** Where things are and whether secrets are set; never a secret, and never a text. */
+/** Describes where things are and whether secrets are set; never a secret, and never a text. */
 function describeConfig(config: Config, { env }: Io) {
   const { policyForm, commands, escalation, roots, concurrency, replyPrefixes } = config.file;
   return {

@@ -6,7 +6,7 @@ import type { ServicePort } from '../service-port.ts';
 
 export type ToolContext = {
   readonly port: ServicePort;
-  /** For sequences of reading, publishing and reading again. */
+  /** The mutex for sequences of reading, publishing and reading again. */
   readonly mutex: KeyedMutex;
   /** The worker for calls that name none. */
   readonly worker: string | null;

@@ -89,7 +89,7 @@ async function findUncommitted(repository: Repository, sealed: SealedRepository,
   return `Uncommitted changes: ${listNames(names)}`;
 }
 
-/** Without looking into submodules: git would start a program there that reads their configuration. */
+/** The arguments do not look into submodules: git would start a program there that reads their configuration. */
 const statusArguments = [
   ...['status', '--porcelain=v1', '-z', '--untracked-files=normal', '--ignore-submodules=dirty'],
   // Of equal contents only: a partial clone lacks the contents that others would be compared with.
