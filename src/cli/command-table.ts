@@ -145,6 +145,10 @@ export const commandGroups: Readonly<Record<string, CommandTable>> = {
       summary: 'fold a log from a file or from NATS, and print what was decided, or would be under other policies',
       load: async () => (await import('./commands/replay.ts')).replay,
     },
+    test: {
+      summary: 'try policies on cases, without a service: entries in, expected decisions out',
+      load: async () => (await import('./commands/test.ts')).test,
+    },
     check: {
       summary: 'check whether a stopgate.yaml is valid, without a service, for an editor or CI',
       load: async () => (await import('./commands/check.ts')).check,

@@ -1,6 +1,7 @@
 /** The JSON Schemas (draft 2020-12) of the package, generated from the schemas that the service itself uses. */
 import { z } from 'zod';
 import { decisionSchema, entrySchemas } from '../../machines/index.ts';
+import { caseFile } from './case-schema.ts';
 import { fileForm } from './file-schema.ts';
 
 type JsonSchema = z.core.JSONSchema.BaseSchema;
@@ -24,6 +25,23 @@ export function entriesSchema(): JsonSchema {
   }
   const { properties, $defs } = toJsonSchema(z.object(payloads));
   return { $schema: draft, title: "Entries of stopgate's log", $defs: { ...(properties as typeof $defs), ...$defs } };
+}
+
+/** A case file of `stopgate test`; policies within a case are those of stopgate.yaml. */
+export function caseFileSchema(): JsonSchema {
+  const { policies } = stopgateYamlSchema().properties as Record<string, JsonSchema>;
+  const { $defs } = stopgateYamlSchema();
+  const schema = z.toJSONSchema(caseFile, {
+    io: 'input',
+    unrepresentable: 'any',
+    override({ path, jsonSchema }) {
+      if (path.at(-1) !== 'policy') return;
+      const { description = '' } = jsonSchema;
+      for (const key of Object.keys(jsonSchema)) delete jsonSchema[key];
+      Object.assign(jsonSchema, { description, anyOf: [{ type: 'string' }, policies] });
+    },
+  });
+  return { title: 'Cases of stopgate test', ...schema, $schema: draft, $defs: { ...$defs, ...schema.$defs } };
 }
 
 const checkKinds = ['plan', 'rules', 'files', 'git', 'command', 'remote', 'all', 'any'];

@@ -1,0 +1,49 @@
+/**
+ * The form of a case file of `stopgate test`, which the protocol's own cases have too: entries in, expected decisions out
+ * (docs/testing-policies.md).
+ */
+import { z } from 'zod';
+
+const json = z.record(z.string(), z.unknown());
+const time = z.string().describe('time of day, `12:00`, `12:00:30` or `12:00:30.250`, or a full ISO time');
+
+const entry = z
+  .strictObject({
+    at: time.optional(),
+    subject: z
+      .string()
+      .describe(
+        'what follows `stopgate.<fleet>.`, such as worker.w1.stop.attempted; with a leading ! the whole subject',
+      ),
+    data: json.default({}).describe('the fields of the entry; "@12:30" is that time of day'),
+  })
+  .or(z.strictObject({ raw: z.string().describe('a line of a log as it is') }));
+
+const policy = z
+  .string()
+  .or(json)
+  .describe('the policies by name, or the path of a stopgate.yaml, relative to this file; none: the built-in policy');
+
+const policyCase = z.strictObject({
+  name: z.string().min(1),
+  source: z.string().optional().describe('where the rule comes from'),
+  policy: policy.optional(),
+  entries: z.array(entry).min(1),
+  expect: z.array(json).describe('what is decided, in order; each a part of a decision, or of a hook result'),
+  views: z
+    .array(z.strictObject({ at: time, workers: json.optional(), tasks: json.optional(), queues: json.optional() }))
+    .optional()
+    .describe('how workers, tasks and queues stand at a time'),
+  bad: z.array(z.int().positive()).optional().describe('the entries, counted from 1, that must be refused'),
+  alone: z.boolean().optional(),
+});
+
+export const caseFile = z.strictObject({
+  $schema: z.string().optional(),
+  topic: z.string().optional(),
+  policy: policy.optional().describe('for all cases that name none'),
+  cases: z.array(policyCase).min(1),
+});
+
+export type PolicyCase = z.output<typeof policyCase>;
+export type CaseEntry = PolicyCase['entries'][number];
