@@ -44,8 +44,8 @@ export function addBodyBudget(app: FastifyInstance, { bounded }: Pick<Metrics, '
   });
 }
 
-/** Returns the declared size. A body in chunks may be as large as any body. */
+/** Returns the declared size. A body in chunks, or a packed one, may be as large as any body. */
 function declaredBytes({ headers }: FastifyRequest): number {
-  if (headers['transfer-encoding'] !== undefined) return bodyBytesMax;
+  if (headers['transfer-encoding'] !== undefined || headers['content-encoding'] !== undefined) return bodyBytesMax;
   return Number(headers['content-length'] ?? 0) || 0;
 }

@@ -24,6 +24,7 @@ import { addInspectPage } from './inspect-page.ts';
 import { addInspectSocket } from './inspect-socket.ts';
 import { isPageRequest } from './inspector-page.ts';
 import { addMcpRoutes } from './mcp-routes.ts';
+import { addOtlpRoutes } from './otlp/routes.ts';
 import { cannotListen } from './probe-address.ts';
 import { bodyBytesMax, commonHeaders, sendError, sendInternal, toAppError } from './replies.ts';
 import { addApiRoutes } from './request-routes.ts';
@@ -104,6 +105,7 @@ export async function createHttpApp(options: Omit<HttpOptions, 'port'>): Promise
   addHookRoutes(app, onHeld, options.findPlace);
   addAnswerRoutes(app, fleets, answerLinks);
   addMcpRoutes(app, options.log);
+  await addOtlpRoutes(app);
   await addApiRoutes(app, { admission, version });
   addInspectPage(app);
   addInspectSocket(app, { fleets, admission, log: options.log });

@@ -1,0 +1,119 @@
+/**
+ * The OTLP/HTTP receiver: agents send their own telemetry here, and what they used becomes `usage.reported` of the worker
+ * that their session is. Everything else of it is accepted and dropped. JSON and protobuf, also gzipped.
+ */
+import { createHash } from 'node:crypto';
+import { createGunzip } from 'node:zlib';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { UsageReport } from '../../../machines/index.ts';
+import { AppError } from '../../errors.ts';
+import type { Service } from '../../service/service.ts';
+import { callerOf, fleetsOf, isFor } from '../access.ts';
+import { createPerService, fleetNamed } from '../fleet-directory.ts';
+import { decodeOtlp, encodeResponse } from './protobuf.ts';
+import { type Signal, signals } from './shape.ts';
+import { createUsageReader, type FoundUsage } from './usage.ts';
+
+/** Unpacked. Exporters send some hundred events at once, of 2 KB each. */
+const bodyBytesMax = 4 * 1_048_576;
+/** A publish waits for the log: more of one request at once would only wait there. */
+const atOnceMax = 16;
+
+const protobuf = 'application/x-protobuf';
+/** What is rejected, as each signal calls it. */
+const rejectedNames: Readonly<Record<Signal, string>> = {
+  logs: 'rejectedLogRecords',
+  metrics: 'rejectedDataPoints',
+  traces: 'rejectedSpans',
+};
+
+export async function addOtlpRoutes(app: FastifyInstance): Promise<void> {
+  const readerOf = createPerService(() => createUsageReader(Date.now()));
+  await app.register((otlp, _options, done) => {
+    otlp.addContentTypeParser(protobuf, { parseAs: 'buffer' }, (_request, body, parsed) => parsed(null, body));
+    otlp.addHook('preParsing', unpack);
+    for (const signal of signals)
+      otlp.post<{ Querystring: { fleet?: unknown } }>(
+        `/v1/${signal}`,
+        { bodyLimit: bodyBytesMax },
+        async (request, reply) => {
+          const { service } = fleetNamed(fleetsOf(request), request.query.fleet);
+          const body = Buffer.isBuffer(request.body) ? decodeOtlp(signal, request.body) : (request.body ?? {});
+          const found = readerOf(service)(signal, body);
+          return answer(request, reply, signal, await store(service, request, found));
+        },
+      );
+    done();
+  });
+}
+
+/** The body's limit counts what comes out. */
+const unpack = async (request: FastifyRequest, _reply: FastifyReply, payload: NodeJS.ReadableStream) => {
+  const encoding = request.headers['content-encoding'];
+  if (encoding === undefined || encoding === 'identity') return payload as never;
+  if (encoding !== 'gzip')
+    throw new AppError('input.bad', `content-encoding '${encoding}' is not known here: use gzip`);
+  const gunzip = createGunzip();
+  const unpacked = Object.assign(gunzip, { receivedEncodedLength: 0 });
+  payload.on('data', (chunk: Buffer) => {
+    unpacked.receivedEncodedLength += chunk.length;
+  });
+  payload.on('error', (error) => gunzip.destroy(error));
+  payload.pipe(gunzip);
+  return unpacked as never;
+};
+
+type Rejected = { count: number; why: Set<string> };
+
+/** Reports about sessions that nobody knows, or that are not the caller's, are rejected; the others are stored. */
+async function store(service: Service, request: FastifyRequest, found: readonly FoundUsage[]): Promise<Rejected> {
+  const rejected: Rejected = { count: 0, why: new Set() };
+  const caller = callerOf(request);
+  const known = new Map<string, Promise<boolean>>();
+  const isKnown = (worker: string) => {
+    const asked = known.get(worker) ?? isWorker(service, worker);
+    known.set(worker, asked);
+    return asked;
+  };
+  const storeOne = async ({ worker, report, key, items }: FoundUsage) => {
+    const why = !isFor(caller, worker)
+      ? `this token is not for the worker '${worker}'`
+      : (await isKnown(worker))
+        ? null
+        : `no worker '${worker}': its hooks have not reported the session`;
+    if (why === null) await publish(service, worker, report, key);
+    else {
+      rejected.count += items;
+      rejected.why.add(why);
+    }
+  };
+  for (let at = 0; at < found.length; at += atOnceMax) await Promise.all(found.slice(at, at + atOnceMax).map(storeOne));
+  return rejected;
+}
+
+async function isWorker(service: Service, worker: string): Promise<boolean> {
+  try {
+    await service.get('worker', worker, {});
+    return true;
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'actor.unknown') return false;
+    throw error;
+  }
+}
+
+/** An exporter that got no answer sends the same again: it has the same id, and is stored once. */
+const publish = (service: Service, worker: string, report: UsageReport, key: string) =>
+  service.publish({
+    ...{ entity: 'worker', id: worker, type: 'usage.reported', data: report },
+    messageId: `otlp-${createHash('sha256').update(`${worker} ${key}`).digest('hex').slice(0, 32)}`,
+  });
+
+/** How many reasons an answer has, of the sessions of one exporter. */
+const reasonsMax = 3;
+
+function answer(request: FastifyRequest, reply: FastifyReply, signal: Signal, { count, why }: Rejected) {
+  const message = [...why].slice(0, reasonsMax).join('; ');
+  if (Buffer.isBuffer(request.body))
+    return reply.header('content-type', protobuf).send(Buffer.from(encodeResponse(count, message)));
+  return count === 0 ? {} : { partialSuccess: { [rejectedNames[signal]]: String(count), errorMessage: message } };
+}

@@ -1,0 +1,143 @@
+/** What is used, from OTLP requests: one report for each request to a model, or each growth of a metric. */
+import type { UsageReport } from '../../../machines/index.ts';
+import { type ReportedUsage, usageOfEvent, usageOfMetric, usageOfSpan } from '../../agents/telemetry.ts';
+import { AppError } from '../../errors.ts';
+import {
+  type Attributes,
+  attributesOf,
+  type LogRecord,
+  type Metric,
+  type Point,
+  requestSchemas,
+  type Signal,
+} from './shape.ts';
+
+/** `key`: the same for what is sent again. `items`: how many of the request's it is made of. */
+export type FoundUsage = ReportedUsage & { readonly key: string; readonly items: number };
+
+/** Sessions of which something is remembered; the oldest give way. */
+const sessionsMax = 10_000;
+/** Series of cumulative metrics, a dozen of each session. */
+const seriesMax = 100_000;
+const delta = 1;
+
+/**
+ * @param openedMs when it began to listen: what a cumulative metric had counted before belongs to nobody here
+ * @returns reads one request. @throws AppError input.bad: it is no OTLP
+ */
+export function createUsageReader(openedMs: number): (signal: Signal, body: object) => FoundUsage[] {
+  /** Workers whose events are read: their metrics say the same. */
+  const withEvents = createNewest<true>(sessionsMax);
+  const series = createNewest<number>(seriesMax);
+
+  const growthOf = (name: string, at: Attributes, point: Point, temporality: unknown): number => {
+    const value = Number(point.asDouble ?? point.asInt ?? 0);
+    if (!Number.isFinite(value) || value < 0) return 0;
+    if (Number(temporality) === delta) return value;
+    const key = `${name} ${point.startTimeUnixNano ?? ''} ${JSON.stringify([...at])}`;
+    const before = series.get(key);
+    series.set(key, value);
+    if (before !== undefined) return Math.max(0, value - before);
+    return Number(point.startTimeUnixNano ?? 0) / 1e6 >= openedMs ? value : 0;
+  };
+
+  const readPoint = (metric: Metric, point: Point): FoundUsage | null => {
+    const at = attributesOf(point.attributes);
+    if (usageOfMetric(metric.name, at, 1) === null) return null;
+    const grown = growthOf(metric.name, at, point, metric.sum?.aggregationTemporality);
+    const found = usageOfMetric(metric.name, at, grown);
+    if (found === null || grown === 0 || withEvents.get(found.worker) !== undefined) return null;
+    return {
+      ...found,
+      items: 1,
+      key: `${metric.name} ${JSON.stringify([...at])} ${point.startTimeUnixNano} ${point.timeUnixNano}`,
+    };
+  };
+
+  return (signal, body) => {
+    if (signal === 'logs') {
+      const found = parse('logs', body)
+        .resourceLogs.flatMap(({ scopeLogs }) => scopeLogs.flatMap(({ logRecords }) => logRecords))
+        .flatMap((record) => asList(readRecord(record)));
+      for (const { worker } of found) withEvents.set(worker, true);
+      return found;
+    }
+    if (signal === 'traces')
+      return parse('traces', body).resourceSpans.flatMap(({ resource, scopeSpans }) => {
+        const service = String(attributesOf(resource.attributes).get('service.name') ?? '');
+        return scopeSpans.flatMap(({ spans }) =>
+          spans.flatMap((span) => {
+            const found = usageOfSpan(service, attributesOf(span.attributes));
+            return found === null ? [] : [{ ...found, items: 1, key: `span ${span.traceId} ${span.spanId}` }];
+          }),
+        );
+      });
+    const points = parse('metrics', body).resourceMetrics.flatMap(({ scopeMetrics }) =>
+      scopeMetrics.flatMap(({ metrics }) =>
+        metrics.flatMap((metric) =>
+          (metric.sum?.dataPoints ?? []).flatMap((point) => asList(readPoint(metric, point))),
+        ),
+      ),
+    );
+    return joined(points);
+  };
+}
+
+function parse<S extends Signal>(signal: S, body: object): ReturnType<(typeof requestSchemas)[S]['parse']> {
+  const read = requestSchemas[signal].safeParse(body);
+  if (read.success) return read.data as ReturnType<(typeof requestSchemas)[S]['parse']>;
+  const issue = read.error.issues[0];
+  throw new AppError('input.bad', `the body is no OTLP ${signal}: ${issue?.path.join('.')} ${issue?.message}`);
+}
+
+const asList = <Item>(item: Item | null): Item[] => (item === null ? [] : [item]);
+
+function readRecord(record: LogRecord): FoundUsage | null {
+  const at = attributesOf(record.attributes);
+  const body = record.body?.stringValue;
+  const found = asList(body)
+    .concat(String(at.get('event.name') ?? record.eventName ?? ''))
+    .map((name) => usageOfEvent(name ?? '', at))
+    .find((it) => it !== null);
+  if (found === undefined || found === null) return null;
+  const { timeUnixNano, observedTimeUnixNano } = record;
+  return { ...found, items: 1, key: `log ${timeUnixNano} ${observedTimeUnixNano} ${JSON.stringify([...at])}` };
+}
+
+/** The points of one export are one report for each worker and model: their fields are different ones, or add up. */
+function joined(points: readonly FoundUsage[]): FoundUsage[] {
+  const all = new Map<string, FoundUsage>();
+  for (const point of points) {
+    const name = `${point.worker} ${point.report.model ?? ''}`;
+    const known = all.get(name);
+    all.set(name, known === undefined ? point : join(known, point));
+  }
+  return [...all.values()];
+}
+
+const join = (a: FoundUsage, b: FoundUsage): FoundUsage => ({
+  ...a,
+  report: addReports(a.report, b.report),
+  key: `${a.key} ${b.key}`,
+  items: a.items + b.items,
+});
+
+function addReports(a: UsageReport, b: UsageReport): UsageReport {
+  const sum: Record<string, unknown> = { ...a };
+  for (const [field, value] of Object.entries(b))
+    sum[field] = typeof value === 'number' ? Number(sum[field] ?? 0) + value : value;
+  return sum;
+}
+
+/** A map of the newest `max` keys. */
+function createNewest<Value>(max: number) {
+  const held = new Map<string, Value>();
+  return {
+    get: (key: string) => held.get(key),
+    set(key: string, value: Value): void {
+      held.delete(key);
+      held.set(key, value);
+      if (held.size > max) for (const oldest of held.keys()) return void held.delete(oldest);
+    },
+  };
+}

@@ -1,0 +1,204 @@
+/** The OTLP receiver, with what Claude Code and Codex really sent (recorded, without who and where). */
+import { readFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
+import { expect, test } from 'vitest';
+import { hashOfToken } from '../../../../src/config/access-tokens.ts';
+import { ask } from '../request.ts';
+import { errorOf, useServer } from '../server-fixture.ts';
+
+const http = useServer();
+const read = (name: string) => readFileSync(new URL(name, import.meta.url));
+const claude = JSON.parse(read('claude-code.json').toString()) as { logs: object; metrics: object };
+const codex = JSON.parse(read('codex.json').toString()) as { logs: object };
+const logsInProtobuf = read('claude-code.logs.bin');
+
+const session = '088f314d-5f44-47af-9aca-cec166154719';
+const conversation = '01a209da-c697-7031-b692-18b46d0c549d';
+const inProtobuf = /"?session\.id[^0-9a-f]*([0-9a-f-]{36})/.exec(logsInProtobuf.toString('latin1'))?.[1] as string;
+const know = (...workers: string[]) => {
+  for (const worker of workers) http.service.views.set(worker, {});
+};
+const post = (path: string, body: Uint8Array | string, headers: Record<string, string>) =>
+  fetch(`${http.server.url}${path}`, { method: 'POST', body, headers });
+const protobuf = { 'content-type': 'application/x-protobuf' };
+const reports = () => http.service.published.map(({ id, type, data }) => ({ id, type, data }));
+
+test('an event of Claude Code for each request to its model', async () => {
+  know(session);
+  const { status, json } = await ask(http.server.url, '/v1/logs', { body: claude.logs });
+  expect([status, json]).toEqual([200, {}]);
+  const data = { input: 1, output: 1, usd: 0.000_023_999_999_999_999_997, model: 'claude-opus-5-5' };
+  expect(reports()).toEqual([
+    { id: session, type: 'usage.reported', data },
+    { id: session, type: 'usage.reported', data },
+  ]);
+});
+
+test('what is sent again has the same ids, and two events never have one', async () => {
+  know(session);
+  await ask(http.server.url, '/v1/logs', { body: claude.logs });
+  await ask(http.server.url, '/v1/logs', { body: claude.logs });
+  const ids = http.service.published.map(({ messageId }) => messageId);
+  expect(ids).toHaveLength(4);
+  expect(ids.slice(2)).toEqual(ids.slice(0, 2));
+  expect(new Set(ids).size).toBe(2);
+});
+
+test('its metrics say the same, and count only where no events come', async () => {
+  know(session);
+  await ask(http.server.url, '/v1/metrics', { body: claude.metrics });
+  expect(reports()).toEqual([
+    {
+      id: session,
+      type: 'usage.reported',
+      data: { input: 2, output: 2, usd: 0.000_047_999_999_999_999_994, model: 'claude-opus-5-5' },
+    },
+  ]);
+  http.service.published.length = 0;
+  await ask(http.server.url, '/v1/logs', { body: claude.logs });
+  await ask(http.server.url, '/v1/metrics', { body: claude.metrics });
+  expect(reports()).toHaveLength(2);
+});
+
+test('a cumulative metric counts by how much it has grown', async () => {
+  know('s1');
+  const send = (value: number, startMs = Date.now() + 60_000) => {
+    const point = {
+      attributes: [
+        { key: 'session.id', value: { stringValue: 's1' } },
+        { key: 'type', value: { stringValue: 'output' } },
+      ],
+      startTimeUnixNano: `${startMs}000000`,
+      asInt: String(value),
+    };
+    const metric = { name: 'claude_code.token.usage', sum: { aggregationTemporality: 2, dataPoints: [point] } };
+    return ask(http.server.url, '/v1/metrics', {
+      body: { resourceMetrics: [{ scopeMetrics: [{ metrics: [metric] }] }] },
+    });
+  };
+  const startMs = Date.now() + 60_000;
+  for (const value of [10, 10, 25]) await send(value, startMs);
+  expect(reports().map(({ data }) => data)).toEqual([{ output: 10 }, { output: 15 }]);
+  // It began before this service did: nobody knows how much of it was counted.
+  await send(1_000, 1);
+  expect(reports()).toHaveLength(2);
+});
+
+test('Codex: only the end of a response has counts', async () => {
+  know(conversation);
+  expect((await ask(http.server.url, '/v1/logs', { body: codex.logs })).status).toBe(200);
+  expect(reports()).toEqual([
+    { id: conversation, type: 'usage.reported', data: { input: 1, output: 1, model: 'fake-model' } },
+  ]);
+});
+
+const eventOf = (name: string, attributes: Record<string, string | number>) => ({
+  resourceLogs: [
+    {
+      scopeLogs: [
+        {
+          logRecords: [
+            {
+              attributes: Object.entries({ 'event.name': name, ...attributes }).map(([key, it]) => ({
+                key,
+                value: typeof it === 'number' ? { intValue: String(it) } : { stringValue: it },
+              })),
+            },
+          ],
+        },
+      ],
+    },
+  ],
+});
+
+test.each(['gemini_cli.api_response', 'qwen-code.api_response'])('%s', async (name) => {
+  know('s1');
+  const counts = {
+    input_token_count: 100,
+    cached_content_token_count: 60,
+    output_token_count: 7,
+    thoughts_token_count: 3,
+  };
+  await ask(http.server.url, '/v1/logs', { body: eventOf(name, { 'session.id': 's1', model: 'g', ...counts }) });
+  expect(reports()).toEqual([
+    { id: 's1', type: 'usage.reported', data: { input: 40, cacheRead: 60, output: 10, model: 'g' } },
+  ]);
+});
+
+test('a span of Copilot, by the GenAI conventions; spans of others say what their events have said', async () => {
+  know('c1');
+  const spanOf = (service: string, operation: string) => {
+    const texts = { 'gen_ai.operation.name': operation, 'gen_ai.conversation.id': 'c1', 'gen_ai.request.model': 'm' };
+    const attributes = [
+      ...Object.entries(texts).map(([key, stringValue]) => ({ key, value: { stringValue } })),
+      { key: 'gen_ai.usage.input_tokens', value: { intValue: 5 } },
+      { key: 'gen_ai.usage.output_tokens', value: { intValue: '6' } },
+    ];
+    const resource = { attributes: [{ key: 'service.name', value: { stringValue: service } }] };
+    return { resourceSpans: [{ resource, scopeSpans: [{ spans: [{ traceId: 'a', spanId: 'b', attributes }] }] }] };
+  };
+  await ask(http.server.url, '/v1/traces', { body: spanOf('github-copilot', 'chat') });
+  await ask(http.server.url, '/v1/traces', { body: spanOf('github-copilot', 'invoke_agent') });
+  await ask(http.server.url, '/v1/traces', { body: spanOf('claude-code', 'chat') });
+  expect(reports()).toEqual([{ id: 'c1', type: 'usage.reported', data: { input: 5, output: 6, model: 'm' } }]);
+});
+
+test('protobuf, gzipped as it came', async () => {
+  know(inProtobuf);
+  const headers = { ...protobuf, 'content-encoding': 'gzip' };
+  const reply = await post('/v1/logs', gzipSync(logsInProtobuf), headers);
+  expect([reply.status, reply.headers.get('content-type'), (await reply.arrayBuffer()).byteLength]).toEqual([
+    200,
+    'application/x-protobuf',
+    0,
+  ]);
+  expect(reports()).toMatchObject([{ id: inProtobuf, data: { input: 1, output: 1, model: 'claude-opus-5-5' } }]);
+  http.service.published.length = 0;
+  expect((await post('/v1/metrics', read('claude-code.metrics.bin'), protobuf)).status).toBe(200);
+  expect(reports()).toEqual([]);
+});
+
+test('a session that nobody knows is rejected, and told why, in the form of the request', async () => {
+  const { status, json } = await ask(http.server.url, '/v1/logs', { body: claude.logs });
+  expect(status).toBe(200);
+  expect(json).toEqual({
+    partialSuccess: {
+      rejectedLogRecords: '2',
+      errorMessage: `no worker '${session}': its hooks have not reported the session`,
+    },
+  });
+  const reply = Buffer.from(await (await post('/v1/logs', logsInProtobuf, protobuf)).arrayBuffer());
+  expect(reply.toString('latin1')).toContain(`no worker '${inProtobuf}'`);
+  expect(reports()).toEqual([]);
+});
+
+test('a token reports for its own workers alone', async () => {
+  know(session, 's1');
+  const box = {
+    ...({ name: 'box', role: 'agent', workers: ['s1'], fleets: null } as const),
+    hashes: [hashOfToken('key')],
+  };
+  const { url } = await http.open({ tokens: () => [box] });
+  expect((await ask(url, '/v1/logs', { body: claude.logs })).status).toBe(401);
+  const { status, json } = await ask(url, '/v1/logs', { body: claude.logs, headers: { authorization: 'Bearer key' } });
+  expect([status, json]).toMatchObject([200, { partialSuccess: { rejectedLogRecords: '2' } }]);
+  expect(reports()).toEqual([]);
+});
+
+test('what is no OTLP is refused, and what is too large once it is unpacked', async () => {
+  expect((await post('/v1/logs', 'no protobuf', protobuf)).status).toBe(400);
+  expect((await ask(http.server.url, '/v1/logs', { body: { resourceLogs: 7 } })).status).toBe(400);
+  expect((await ask(http.server.url, '/v1/logs', { body: {} })).json).toEqual({});
+  const gzip = { ...protobuf, 'content-encoding': 'gzip' };
+  expect((await post('/v1/logs', gzipSync(Buffer.alloc(5 * 1_048_576)), gzip)).status).toBe(413);
+  expect((await post('/v1/logs', 'no gzip', gzip)).status).toBe(400);
+  expect((await post('/v1/logs', 'x', { ...protobuf, 'content-encoding': 'br' })).status).toBe(400);
+  // A million empty lists in two megabytes.
+  const many = Buffer.alloc(1_000_000, Buffer.from([0x0a, 0x00]));
+  const reply = await post('/v1/logs', many, protobuf);
+  expect([reply.status, errorOf({ json: await reply.json() }).message]).toEqual([
+    400,
+    expect.stringContaining('fields'),
+  ]);
+  expect((await post('/api/main/decide/w1', logsInProtobuf, protobuf)).status).toBe(415);
+});
