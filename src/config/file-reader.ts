@@ -106,7 +106,7 @@ function toConfigFile(form: FileForm, raw: RawForm, folder: string): ConfigFile 
 }
 
 function toCommand(
-  { run, cwd, timeout, feedback, inherit, env }: NonNullable<FileForm['commands']>[string],
+  { run, cwd, timeout, feedback, inherit, env, reuse }: NonNullable<FileForm['commands']>[string],
   folder: string,
 ): CommandConfig {
   return {
@@ -116,6 +116,7 @@ function toCommand(
     feedback: feedback ?? 'tail',
     ...(inherit === undefined ? {} : { inherit }),
     ...(env === undefined ? {} : { env }),
+    ...(reuse === undefined ? {} : { reuse }),
   };
 }
 

@@ -47,6 +47,10 @@ const commandSchema = z.strictObject({
     .optional()
     .describe('variables of the service or runner that it gets, by name, beside PATH, HOME and the like'),
   env: z.record(variableName, z.string()).optional().describe('variables with these values'),
+  reuse: z
+    .enum(['tree'])
+    .optional()
+    .describe('tree: not run again while the git state of its folder is the one in which it passed'),
 });
 
 const bytesPattern = /^(\d{1,15})(KiB|MiB|GiB|TiB)?$/;

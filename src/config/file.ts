@@ -13,6 +13,7 @@ export type CommandConfig = {
   /** Names of the service's variables that it gets beside the basic ones. */
   readonly inherit?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  readonly reuse?: 'tree';
 };
 
 /** The payload of a `policy.set` entry: the configuration's own form, exactly as written. */

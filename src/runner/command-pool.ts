@@ -6,6 +6,7 @@ import { type CommandConfig, type CommandRequest, runCommand, unknownCommand } f
 import type { Environment } from './environment.ts';
 import { checkGit, type GitRequest, gitTimeoutMs } from './git/check.ts';
 import { createInterruption } from './interruption.ts';
+import { createKeptPasses } from './kept-passes.ts';
 import { type Group, signalGroup } from './process-group.ts';
 import { cancelled, type Finding, type RunResult, timed } from './request.ts';
 
@@ -42,6 +43,7 @@ export function createCommandPool({ log, waitingMax, ...first }: CommandPoolOpti
     ...{ countMax: first.processesMax, waitingMax, perWorkerMax: waitingPerWorkerMax },
   });
   const groups = new Map<number, Promise<boolean>>();
+  const passes = createKeptPasses();
   /** Kills the process groups at a crash, where there is no time for SIGTERM: otherwise they would outlive us. */
   const onExit = () => {
     for (const id of groups.keys()) signalGroup(id, 'SIGKILL');
@@ -67,7 +69,7 @@ export function createCommandPool({ log, waitingMax, ...first }: CommandPoolOpti
     const onStart = (group: Group) => void tracked.push(track(group, request.kind === 'git' ? 'git' : request.name));
     try {
       if (request.kind === 'git') return await checkGit(request, { ...place, onStart }, { stop, timeoutMs });
-      return await runCommand(request, config as CommandConfig, { ...place, onStart }, { stop, timeoutMs });
+      return await runCommand(request, config as CommandConfig, { ...place, passes, onStart }, { stop, timeoutMs });
     } finally {
       stop.clear();
       // The place is free when its processes are gone, which may be after the answer.
@@ -88,6 +90,7 @@ export function createCommandPool({ log, waitingMax, ...first }: CommandPoolOpti
     },
     configure(changed) {
       settings = changed;
+      passes.clear();
       slots.resize(changed.processesMax);
     },
     async close() {

@@ -3,6 +3,7 @@ import { formatDuration } from '../../machines/index.ts';
 import { basicVariables, type Environment, pickVariables } from './environment.ts';
 import { findFixedFolder, findWorkerFolder } from './folder.ts';
 import type { Interruption } from './interruption.ts';
+import type { KeptPasses } from './kept-passes.ts';
 import { collectOutput, type FeedbackMode } from './output.ts';
 import { type Group, type GroupEnd, startGroup } from './process-group.ts';
 import { cancelled, type Finding, quote, type RunIds, type RunRequest } from './request.ts';
@@ -19,6 +20,8 @@ export type CommandConfig = {
   /** Variables of the service that it gets beside the basic ones, by name. */
   readonly inherit?: readonly string[] | undefined;
   readonly env?: Readonly<Record<string, string>> | undefined;
+  /** `tree`: it is not run again while the git state of its folder is the one in which it passed. */
+  readonly reuse?: 'tree' | undefined;
 };
 
 export type CommandRequest = Extract<RunRequest, { kind: 'command' }>;
@@ -27,6 +30,7 @@ export type CommandPlace = {
   readonly roots: readonly string[];
   readonly baseDir: string;
   readonly env: Environment;
+  readonly passes: KeptPasses;
   onStart(group: Group): void;
 };
 
@@ -43,13 +47,19 @@ export async function runCommand(
   if ('reason' in folder) return { outcome: 'error', reason: folder.reason };
   // The folder may have been found just as the interruption came.
   if (stop.cause !== null) return findingOf({ by: stop.cause }, about);
-  const output = collectOutput(config.feedback);
-  const env = environmentOf(place.env, request.env, config);
-  const group = startGroup({ run: config.run, cwd: folder.path, env, onOutput: output.add }, stop);
-  place.onStart(group);
-  const end = await group.ended;
-  const feedback = end.by === 'refused' || end.by === 'cancelled' ? undefined : output.feedback();
-  return { ...findingOf(end, about), ...(feedback !== undefined && { feedback }) };
+  const run = async (): Promise<Finding> => {
+    // What git was asked before may have taken all its time.
+    if (stop.cause !== null) return findingOf({ by: stop.cause }, about);
+    const output = collectOutput(config.feedback);
+    const env = environmentOf(place.env, request.env, config);
+    const group = startGroup({ run: config.run, cwd: folder.path, env, onOutput: output.add }, stop);
+    place.onStart(group);
+    const end = await group.ended;
+    const feedback = end.by === 'refused' || end.by === 'cancelled' ? undefined : output.feedback();
+    return { ...findingOf(end, about), ...(feedback !== undefined && { feedback }) };
+  };
+  if (config.reuse !== 'tree') return run();
+  return place.passes.takeOrRun({ name: request.name, config, folder: folder.path, place, stop }, run);
 }
 
 const findCommandFolder = (request: CommandRequest, { cwd }: CommandConfig, { roots, baseDir }: CommandPlace) =>

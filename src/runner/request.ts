@@ -67,6 +67,8 @@ export type Finding = {
   readonly outcome: 'pass' | 'fail' | 'error' | 'timeout';
   readonly reason?: string;
   readonly feedback?: unknown;
+  /** `reused`: when the run was that this pass is taken over from. */
+  readonly metadata?: { readonly reused: string };
 };
 
 export const cancelled: Finding = { outcome: 'error', reason: 'cancelled' };

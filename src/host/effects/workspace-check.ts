@@ -75,6 +75,7 @@ const resultSchema = z.object({
   outcome: z.enum(['pass', 'fail', 'error', 'timeout']),
   reason: z.string().optional(),
   feedback: z.unknown().optional(),
+  metadata: z.record(z.string(), z.unknown()).optional(),
   tookMs: z.number().nonnegative().optional(),
 });
 /** The reply of a runner to a request that it does not understand, as of every endpoint (protocol.md §9). */
@@ -113,11 +114,12 @@ function readResult(runner: string, text: string): RunResult {
   if (refusal.success) return wrong(`refused the request: ${refusal.data.error.message.slice(0, 1_000)}`);
   const { data } = resultSchema.safeParse(reply);
   if (data === undefined) return wrong('replied in an unknown form');
-  const { outcome, reason, feedback, tookMs } = data;
+  const { outcome, reason, feedback, metadata, tookMs } = data;
   return {
     outcome,
     ...(reason !== undefined && { reason }),
     ...(feedback !== undefined && { feedback }),
+    ...(metadata !== undefined && { metadata }),
     ...(tookMs !== undefined && { tookMs }),
   };
 }

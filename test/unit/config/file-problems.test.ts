@@ -40,7 +40,7 @@ describe('an unknown key', () => {
     ['escalation: { webhook: { uri: x } }', '1:26 unknown key "uri"; did you mean "url"?'],
     [
       'commands: { a: { run: [x], zzz: 3 } }',
-      '1:28 unknown key "zzz"; known keys: run, cwd, timeout, feedback, inherit, env',
+      '1:28 unknown key "zzz"; known keys: run, cwd, timeout, feedback, inherit, env, reuse',
     ],
     ['token: abc', '1:1 unknown key "token"; secrets do not belong here: set STOPGATE_TOKEN or pass --token'],
     ['a: &a {}\n<<: *a', '2:1 merge keys ("<<") are not part of YAML 1.2; repeat the map with an alias instead'],

@@ -1,0 +1,130 @@
+/** `reuse: tree`: a pass is taken over while the git state of the folder and the command are the same. */
+import { chmod, mkdir, readFile, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { CommandConfig } from '../../../src/runner/index.ts';
+import { createRepository } from './repository.ts';
+import { createWorkspace, sh } from './workspace.ts';
+
+/** Notes each run in a file outside of the repository, and passes unless `red` is in it. */
+const command = (root: string, more: Partial<CommandConfig> = {}) =>
+  sh(`echo ran >> '${root}/runs'; ! test -e red`, { reuse: 'tree', ...more });
+
+async function createProject() {
+  const project = await createRepository();
+  const { root, cwd, runner, env } = project;
+  const settings = { roots: ['.'], baseDir: root, env };
+  const configure = (more: Partial<CommandConfig> = {}) =>
+    runner.configure({ ...settings, commands: { tests: command(root, more), others: command(root, more) } });
+  configure();
+  const runs = async () => (await readFile(join(root, 'runs'), 'utf8')).trim().split('\n').length;
+  await writeFile(join(cwd, '.gitignore'), '*.log\n');
+  const put = (name: string, text: string) => writeFile(join(cwd, name), text);
+  return { ...project, configure, runs, put, run: () => project.command('tests') };
+}
+const taken = { outcome: 'pass', metadata: { reused: expect.stringMatching(/^\d{4}-.*Z$/) } };
+
+test('the second time is the first one, with its time', async () => {
+  const { run, runs } = await createProject();
+  const before = Date.now();
+  expect(await run()).toEqual({ outcome: 'pass', tookMs: expect.any(Number) });
+  const again = await run();
+  expect(again).toMatchObject(taken);
+  expect(Date.parse(again.metadata?.reused ?? '')).toBeGreaterThanOrEqual(before);
+  expect(Date.parse(again.metadata?.reused ?? '')).toBeLessThanOrEqual(Date.now());
+  expect(await runs()).toBe(1);
+});
+
+type Project = Awaited<ReturnType<typeof createProject>>;
+const changes: { what: string; change(it: Project): Promise<unknown> }[] = [
+  { what: 'a tracked file', change: ({ put }) => put('kept.txt', 'edited\n') },
+  { what: 'an untracked file', change: ({ put }) => put('new.txt', '') },
+  {
+    what: 'the contents of an untracked file',
+    async change({ put, run }) {
+      await put('new.txt', 'one');
+      await run();
+      await run();
+      await put('new.txt', 'two');
+    },
+  },
+  {
+    what: 'the index alone',
+    async change({ git }) {
+      await git('update-index', '--chmod=+x', 'kept.txt');
+    },
+  },
+  { what: 'the commit alone', change: ({ git }) => git('commit', '-q', '--allow-empty', '-m', 'empty') },
+  { what: 'the branch', change: ({ git }) => git('checkout', '-q', '-b', 'other') },
+  { what: 'a mode', change: ({ cwd }) => chmod(join(cwd, 'kept.txt'), 0o755) },
+  { what: 'a link', change: ({ cwd }) => symlink('kept.txt', join(cwd, 'link')) },
+  {
+    what: 'a file, with times and flags that git trusts',
+    async change({ cwd, git, put }) {
+      const path = join(cwd, 'kept.txt');
+      await git('update-index', '--assume-unchanged', 'kept.txt');
+      const { atime, mtime } = await stat(path);
+      await put('kept.txt', 'tpek\n');
+      await utimes(path, atime, mtime);
+    },
+  },
+  { what: 'the command', change: async ({ configure }) => configure({ env: { MODE: 'strict' } }) },
+  { what: 'the configuration, to the same', change: async ({ configure }) => configure() },
+];
+test.each(changes)('it runs again after a change of $what', async ({ change }) => {
+  const project = await createProject();
+  await project.run();
+  await change(project);
+  const before = await project.runs();
+  expect((await project.run()).metadata).toBeUndefined();
+  expect(await project.runs()).toBe(before + 1);
+});
+
+test('a state that comes back is known, also after another one', async () => {
+  const { run, runs, put } = await createProject();
+  await run();
+  await put('kept.txt', 'edited\n');
+  await run();
+  await put('kept.txt', 'kept\n');
+  expect(await run()).toMatchObject(taken);
+  await put('out.log', 'ignored');
+  expect(await run()).toMatchObject(taken);
+  expect(await runs()).toBe(2);
+});
+
+test('failures are never taken over', async () => {
+  const { run, runs, put } = await createProject();
+  await put('red', '');
+  for (let times = 0; times < 2; times += 1) expect(await run()).toMatchObject({ outcome: 'fail' });
+  expect(await runs()).toBe(2);
+});
+
+test('a pass of one command is none of another, and none without reuse', async () => {
+  const { command: ask, configure, run, runs } = await createProject();
+  await run();
+  expect((await ask('others')).metadata).toBeUndefined();
+  configure({ reuse: undefined });
+  for (let times = 0; times < 2; times += 1) expect((await run()).metadata).toBeUndefined();
+  expect(await runs()).toBe(4);
+});
+
+test('a run that changes its folder is not kept', async () => {
+  const { command: ask, root, runner, env } = await createProject();
+  const commands = { tests: sh('date +%N > made.txt', { reuse: 'tree' }) };
+  runner.configure({ roots: ['.'], baseDir: root, env, commands });
+  for (let times = 0; times < 2; times += 1) expect((await ask('tests')).metadata).toBeUndefined();
+});
+
+test('outside git, and around another repository, it runs', async () => {
+  const { command: ask, runner, root, cwd } = await createWorkspace();
+  runner.configure({ roots: ['.'], baseDir: root, env: {}, commands: { tests: command(root) } });
+  for (let times = 0; times < 2; times += 1)
+    expect(await ask('tests')).toEqual({ outcome: 'pass', tookMs: expect.any(Number) });
+  await mkdir(join(cwd, 'red-herring'));
+  const project = await createProject();
+  const inner = join(project.cwd, 'inner');
+  await mkdir(inner);
+  await project.gitIn(inner)('init', '-q');
+  await writeFile(join(inner, 'a'), '');
+  for (let times = 0; times < 2; times += 1) expect((await project.run()).metadata).toBeUndefined();
+});
