@@ -116,6 +116,7 @@ test('what no test runs is this, and no more', () => {
     'docs/agents.md: needs Claude Code',
     'docs/benchmarks.md: takes a minute and a half of an otherwise idle machine; test/system/bench.test.ts runs a part',
     'docs/command-line.md: needs Claude Code',
+    'docs/command-line.md: needs Claude Code',
     'docs/decisions/009-three-copies-take-nats-2-15.md: kills servers for a minute',
     'docs/go.md: test/system/clients/go.test.ts',
     'docs/operations/backup.md: test/integration/docs/backup.test.ts',

@@ -1,0 +1,168 @@
+/** Turns of `stopgate loop`: a command runs, and again with the next prompt, until it may stop. */
+import { randomBytes } from 'node:crypto';
+import type { Decision } from '../../machines/index.ts';
+import { formatDuration } from '../../machines/values/time.ts';
+import { firstChars } from '../agents/shared/text.ts';
+import { AppError, errorCodes } from '../errors.ts';
+import type { Requester } from '../nats/requester.ts';
+import type { GroupEnd } from '../runner/process-group.ts';
+import { describeAnswer } from '../terminal/answer.ts';
+import { runTurn, type Turn } from './agent-turn.ts';
+import type { Context } from './command.ts';
+import { createTurnPauses, pause } from './turn-pause.ts';
+
+/** Checks may be slow, and a decision may be held. */
+const patienceMs = 600_000;
+/** A service that restarts is back in that time. */
+const awayMsMax = 60_000;
+const retryMs = 1_000;
+/** Of a prompt, in the log: as much as is stored of a person's in an agent with hooks. The command gets all of it. */
+const storedCharsMax = 2_000;
+
+export type TurnsContext = Pick<
+  Context<{ readonly json: boolean; readonly continue: boolean }>,
+  'flags' | 'words' | 'io' | 'out' | 'note'
+>;
+export type Run = {
+  readonly worker: string;
+  /** The most that there may be. */
+  readonly turns: number;
+  /** The first, after a turn that ended at once. */
+  readonly pauseMs: number;
+  readonly signal: AbortSignal;
+  readonly context: TurnsContext;
+  /** What to do; read again for each turn. */
+  readonly readPrompt: () => Promise<string>;
+  /** Further variables of the command. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Of each attempt, beside its output. */
+  readonly fields?: object;
+  /** A block by which the turns end too. */
+  readonly endsBy?: (decision: Decision) => boolean;
+};
+/** The decision by which the turns ended; `turns`: they were used up; `aborted`: by Ctrl-C. */
+export type TurnsEnd = Decision | 'turns' | 'aborted';
+
+export async function takeTurns(requester: Requester, run: Run): Promise<TurnsEnd> {
+  const { worker, turns, pauseMs, signal, context, readPrompt, env = {}, fields = {}, endsBy = () => false } = run;
+  const { flags, out, note } = context;
+  const screen = openScreen(context);
+  let next: string | null = null;
+  const pauses = createTurnPauses(pauseMs);
+  for (let turn = 1; turn <= turns; turn += 1) {
+    const prompt: string = flags.continue && next !== null ? next : joinPrompts(await readPrompt(), next);
+    // A person's prompt, which sets the count of retries back, is the first alone.
+    if (turn === 1)
+      await requester.publish(`worker.${worker}.prompt.submitted`, { text: firstChars(prompt, storedCharsMax) });
+    else await requester.publish(`worker.${worker}.heartbeat.sent`, {});
+    const startedMs = performance.now();
+    const ran = await runTurn({ ...specOf(context, { worker, turn, prompt, env }), onOutput: screen.write }, signal);
+    screen.endLine();
+    const turnMs = performance.now() - startedMs;
+    if (signal.aborted) return 'aborted';
+    refuseWhatCannotRun(ran.end, context.words[0] as string);
+    const failed = failureOf(ran.end);
+    const decision = await ask(
+      requester,
+      { worker, what: `turn ${turn}`, signal, note },
+      { output: ran.output, ...(failed === null ? {} : { stopReason: failed }), ...fields },
+    );
+    if (flags.json) await out.json(decision);
+    const how = failed === null ? '' : ` (${failed})`;
+    const why = decision.reason && `: ${decision.reason}`;
+    const isEnd = decision.decision === 'allow' || endsBy(decision);
+    const waitMs = !isEnd && turn < turns ? pauses.after(turnMs) : 0;
+    const wait = waitMs > 0 ? `; it ended at once, so the next turn starts in ${formatDuration(waitMs)}` : '';
+    note(`stopgate: turn ${turn} of ${worker}${how}: ${describeAnswer(decision)}${why}${wait}`);
+    if (isEnd) return decision;
+    next = decision.nextPrompt ?? decision.reason;
+    if (waitMs > 0) await pause(waitMs, signal);
+    if (signal.aborted) return 'aborted';
+  }
+  note(`stopgate: it has used its ${turns} turns and may not stop yet; --turns allows more`);
+  return 'turns';
+}
+
+export const isComplete = ({ cause }: Decision): boolean => cause === 'complete' || cause === 'no-policy';
+
+const joinPrompts = (task: string, next: string | null): string =>
+  [task.trimEnd(), next ?? ''].filter((text) => text !== '').join('\n\n');
+
+function specOf(
+  { words, io }: TurnsContext,
+  {
+    worker,
+    turn,
+    prompt,
+    env,
+  }: { worker: string; turn: number; prompt: string; env: Readonly<Record<string, string>> },
+) {
+  const isInArguments = words.some((word) => word.includes('{prompt}'));
+  const [file = '', ...rest] = words;
+  const inherited = Object.entries(io.env).filter((it): it is [string, string] => it[1] !== undefined);
+  return {
+    run: [file, ...rest.map((word) => word.replaceAll('{prompt}', () => prompt))] as const,
+    cwd: io.cwd,
+    env: { ...Object.fromEntries(inherited), ...env, STOPGATE_WORKER: worker, STOPGATE_TURN: String(turn) },
+    input: isInArguments ? '' : prompt,
+  };
+}
+
+/** Opens the screen on which the command prints. `endLine`: our own line comes next. */
+function openScreen({ io, flags }: TurnsContext) {
+  let isOpen = false;
+  return {
+    write(stream: 'stdout' | 'stderr', chunk: Buffer) {
+      const isStderr = stream === 'stderr' || flags.json;
+      (isStderr ? io.stderr : io.stdout).write(chunk);
+      // A stdout that goes elsewhere stays as it is, and has nothing of our line.
+      if (isStderr || io.isTTY) isOpen = chunk.at(-1) !== 0x0a;
+    },
+    endLine() {
+      if (isOpen) io.stderr.write('\n');
+      isOpen = false;
+    },
+  };
+}
+
+function refuseWhatCannotRun(end: GroupEnd, file: string): void {
+  if (end.by !== 'refused') return;
+  throw new AppError('input.bad', `cannot run '${file}': ${refusals[end.code] ?? end.code}`);
+}
+
+export const refusals: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such command',
+  EACCES: 'it is not a program that you may run',
+  E2BIG: 'its arguments are too long; without {prompt} it gets the prompt on stdin',
+};
+
+/** Describes how the command failed. Null: it ended well. */
+function failureOf(end: GroupEnd): string | null {
+  if (end.by === 'exit') return end.code === 0 ? null : `exit code ${end.code}`;
+  return end.by === 'signal' ? `signal ${end.signal}` : end.by;
+}
+
+/** One attempt, asked again under its id while the service is away. @throws AppError what it says for good */
+export async function ask(
+  requester: Requester,
+  {
+    worker,
+    what,
+    signal,
+    note,
+  }: { readonly worker: string; readonly what: string } & Pick<Run, 'signal'> & Pick<TurnsContext, 'note'>,
+  fields: { readonly output?: Turn['output']; readonly holdMs?: number },
+): Promise<Decision> {
+  const attempt = `${what.replaceAll(' ', '-')}-${randomBytes(6).toString('hex')}`;
+  const body = { attempt, ...fields };
+  for (const untilMs = performance.now() + awayMsMax; ; ) {
+    try {
+      return (await requester.request('decide', worker, body, patienceMs)) as Decision;
+    } catch (error) {
+      const mayCome = error instanceof AppError && errorCodes[error.code].retry && !signal.aborted;
+      if (!mayCome || performance.now() > untilMs) throw error;
+      note(`stopgate: ${what} of ${worker} is not judged yet: ${error.message}`);
+      await pause(retryMs, signal);
+    }
+  }
+}

@@ -1,0 +1,110 @@
+/** `stopgate loop --queue`: the main loop of a worker claims, works, stops, waits, and goes on at the end of a limit. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Replica } from '../../../src/app/replica.ts';
+import { type Client, openClient } from '../../support/client.ts';
+import { runCommand } from '../../support/command.ts';
+import { type Folder, makeFolder } from '../../support/deployment.ts';
+import type { NatsServer } from '../../support/nats-server.ts';
+import { startReplica } from '../../support/replica.ts';
+import { openNats } from '../../support/shared-server.ts';
+
+let server: NatsServer;
+let client: Client;
+let folder: Folder;
+let replica: Replica | null = null;
+
+beforeEach(async () => {
+  server = await openNats();
+  client = await openClient(server.url);
+  folder = await makeFolder();
+});
+afterEach(async () => {
+  await replica?.close();
+  await client.close();
+  await server.stop();
+  await folder.remove();
+});
+
+const start = async (policy: object) => {
+  replica = await startReplica({ nats: server.url, policies: { policies: { default: policy } } });
+};
+const line = (script: string, ...options: string[]) => [
+  ...['loop', '--worker', 'w1', '--queue', 'build', '--pause', '0', ...options, '--nats', server.url],
+  ...['--', 'sh', '-c', script],
+];
+const run = (script: string, ...options: string[]) => runCommand(line(script, ...options), { cwd: folder.path });
+const file = (name: string) => readFile(join(folder.path, name), 'utf8');
+const create = (task: string, data: object) => client.publish(`task.${task}.task.created`, { queue: 'build', ...data });
+const stateOf = async (task: string) => (await client.ask(`get.task.${task}`)).body;
+
+test('all that waits is done, a higher priority first, and the prompt names the task', async () => {
+  await start({});
+  await create('T-1', { title: 'Fix login', plan: [{ title: 'Write tests', status: 'done' }] });
+  await create('T-2', { title: 'Write docs', priority: 5 });
+  const { code, stdout, stderr } = await run(
+    'echo "$STOPGATE_TASK"; cat >"in-$STOPGATE_TASK"',
+    '--prompt',
+    'Be brief.',
+  );
+  expect(stdout).toBe('T-2\nT-1\n');
+  expect(await file('in-T-1')).toBe('Task T-1: Fix login\n\nSteps:\n- Write tests (done)\n\nBe brief.');
+  expect(await file('in-T-2')).toBe('Task T-2: Write docs\n\nBe brief.');
+  expect(await stateOf('T-1')).toMatchObject({ state: 'stopped', outcome: 'completed', judged: { worker: 'w1' } });
+  expect(stderr).toContain('stopgate: w1 without a task: allow');
+  expect(code).toBe(0);
+});
+
+test('with persistence it waits for a task, and ends at the idle timeout', async () => {
+  await start({ persistence: { idle: '3s' } });
+  await create('T-1', { title: 'First' });
+  const loop = run('echo "did $STOPGATE_TASK"');
+  await expect.poll(() => stateOf('T-1')).toMatchObject({ outcome: 'completed' });
+  await expect.poll(async () => (await client.ask('get.worker.w1')).body.state).toBe('validating');
+  await create('T-2', { title: 'Second' });
+  const { code, stdout, stderr } = await loop;
+  expect(stdout).toBe('did T-1\ndid T-2\n');
+  expect(stderr).toContain('1 task waits in queue build: T-2 Second');
+  expect(stderr).toMatch(/without a task: allow · complete · idle-timeout/);
+  expect(code).toBe(0);
+});
+
+test('a usage limit pauses it, and it goes on with its task when the limit is over', async () => {
+  await start({});
+  await create('T-1', {});
+  const until = new Date(Date.now() + 3_000).toISOString();
+  await client.publish('worker.w1.limit.reached', { until });
+  const { code, stdout, stderr } = await run('echo "did $STOPGATE_TASK"');
+  expect(stdout).toBe('did T-1\ndid T-1\n');
+  expect(stderr).toContain('allow · continue · limited');
+  expect(await stateOf('T-1')).toMatchObject({ outcome: 'completed' });
+  expect(code).toBe(0);
+});
+
+test('a task that asks for a person stays with them, and the next one is worked on', async () => {
+  await start({ promises: true });
+  await create('T-1', { priority: 1 });
+  await create('T-2', {});
+  const script = '[ "$STOPGATE_TASK" = T-1 ] && echo "<promise>ESCALATE</promise>"; true';
+  const { code } = await run(script);
+  expect(await stateOf('T-1')).toMatchObject({ state: 'escalated' });
+  expect(await stateOf('T-2')).toMatchObject({ outcome: 'completed' });
+  expect(code).toBe(0);
+});
+
+test('a task that is not finished goes back to the queue when the loop ends: exit code 1', async () => {
+  await start({ retries: null, checks: [{ plan: {} }] });
+  await create('T-1', { plan: [{ title: 'Write tests', status: 'pending' }] });
+  const { code, stderr } = await run('true', '--turns', '2');
+  expect(stderr).toContain('it has used its 2 turns');
+  expect(await stateOf('T-1')).toMatchObject({ state: 'idle', worker: null });
+  expect(code).toBe(1);
+});
+
+test('a task and a queue are two things', async () => {
+  expect(await run('true', '--task', 'T-1')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('either --task or --queue'),
+  });
+});
