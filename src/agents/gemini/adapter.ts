@@ -15,7 +15,7 @@ import {
   sessionName,
   text,
 } from '../shared/adapter.ts';
-import { allowNotice, blockAnswer, completeText } from '../shared/block-text.ts';
+import { allowNotice, blockAnswer, stopText } from '../shared/block-text.ts';
 import {
   type BaseCall,
   draftInputRequest,
@@ -75,7 +75,7 @@ const adapter: Adapter<GeminiCall> = {
   check: (call) => (call.event === 'AfterTool' ? 'complete-throttled' : null),
   isEnd: ({ event }) => event === 'SessionEnd',
   answer: (call, decision, check) => {
-    if (check === 'complete-throttled') return { continue: false, stopReason: completeText };
+    if (check === 'complete-throttled') return { continue: false, stopReason: stopText(decision) };
     return call.event === 'AfterAgent' ? (blockAnswer(decision) ?? allowNotice(call, decision)) : null;
   },
 };

@@ -3,6 +3,7 @@ import type { Decision } from '../../../machines/index.ts';
 import { unjudgedText } from '../../hook-command/agent.ts';
 import { hideSecrets } from './secrets.ts';
 import { cutMiddle, plainText } from './text.ts';
+import { isOverBudget } from './unsolicited-checks.ts';
 
 /** The part of a decision that an agent may repeat. */
 export type DecisionText = Pick<Decision, 'decision' | 'reason' | 'nextPrompt'>;
@@ -23,8 +24,13 @@ const feedbackPrefixes = [
   '<hook_prompt ',
 ];
 
-/** For an agent that is stopped after a tool (`stopWhenComplete`). */
-export const completeText = 'stopgate: every check holds, the work is complete.';
+const completeText = 'stopgate: every check holds, the work is complete.';
+
+/** For an agent that is stopped after a tool: its work is complete (`stopWhenComplete`), or its budget is used up. */
+export function stopText({ cause, reason }: AnswerableDecision): string {
+  if (cause === undefined || !isOverBudget(cause)) return completeText;
+  return `stopgate: ${cutMiddle(hideSecrets(plainText(reason)), noticeCharsMax)}.`;
+}
 
 /** Never empty: some agents ignore a block without text, others make up a text of their own. */
 export function blockText({ reason, nextPrompt }: Pick<DecisionText, 'reason' | 'nextPrompt'>): string {

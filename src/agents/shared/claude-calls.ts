@@ -4,8 +4,8 @@ import {
   type AnswerableDecision,
   allowNotice,
   blockText,
-  completeText,
   resolutionText,
+  stopText,
   unjudgedStepText,
 } from './block-text.ts';
 import { type BaseCall, draftToolStart, draftToolUse, type EntryDraft, toAttempt } from './entry-drafts.ts';
@@ -44,7 +44,7 @@ export function createStopCalls(outputTool: string) {
     },
     /** A block has exactly two keys. Anything else is null: every version takes an empty answer for "continue". */
     answer(call: ToolCall, decision: AnswerableDecision, check: UnsolicitedCheck | null): object | null {
-      if (check === 'complete') return { continue: false, stopReason: completeText };
+      if (check === 'complete') return { continue: false, stopReason: stopText(decision) };
       if (check === 'step' && decision.cause === 'unjudged')
         return { decision: 'block', reason: unjudgedStepText(decision) };
       if (decision.decision !== 'block') return isStop(call) ? allowNotice(call, decision) : null;

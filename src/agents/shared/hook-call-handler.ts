@@ -93,13 +93,14 @@ async function store(
   if (immediateAnswer !== null) return { kind: 'immediate', answer: immediateAnswer };
   if (check === null && ask === null) return null;
   // A registration may have changed which policy is in force.
-  const { rules } = (prior.registered ? view : await find(worker)) ?? {};
+  const now = prior.registered ? view : await find(worker);
+  const rules = now?.rules;
   if (ask !== null) {
     const held = await request(worker, ask, rules?.askMs ?? null, publisherFor(workers, worker));
     return held === null ? null : { kind: 'ask', held };
   }
   if (check === null) return null;
-  return rules !== undefined && isWanted(check, rules) ? { kind: 'check', check } : null;
+  return now !== null && isWanted(check, now) ? { kind: 'check', check } : null;
 }
 
 /** Counted by type: a second post of the call may need fewer of them, such as no registration. */

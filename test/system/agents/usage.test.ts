@@ -18,7 +18,7 @@ afterAll(() => at.close());
 const usageOf = async (worker: string): Promise<WorkerView['usage']['session']> =>
   ((await viewOf(at, worker)) as WorkerView).usage.session;
 
-test('Claude Code: each request to its model counts, and a budget that is used up ends the blocks', async () => {
+test('Claude Code: each request to its model counts, and at its budget it is told to stop after the tool', async () => {
   const plan = { tool: 'TaskCreate', input: { subject: 'Write the tests', description: 'of the parser' } };
   const { model, run } = await claudeScene({
     program: await installAgent(claudeCode),
@@ -38,6 +38,8 @@ test('Claude Code: each request to its model counts, and a budget that is used u
   });
   const ended = await run('Write the tests.');
   expect(ended.code).toBe(0);
+  // Neither the third request nor a block: the plan is open.
+  expect(model.requests).toHaveLength(2);
   await expectCauses(at, ended.worker, ['bypassed']);
   await expect.poll(async () => (await usageOf(ended.worker)).tokens).toBe(2 * model.requests.length);
   expect((await usageOf(ended.worker)).usd).toBeGreaterThan(0);

@@ -13,6 +13,47 @@ const step = (status: string) =>
 const plan = { checks: [{ plan: {} }] };
 const rules = { checks: [{ plan: {} }, { rules: ['tests_pass'] }] };
 
+describe('a budget that is used up', () => {
+  const afterTools = [
+    { agent: 'claude', tools: call('PostToolBatch') },
+    { agent: 'gemini', tools: { hook_event_name: 'AfterTool', session_id: session, cwd: '/', tool_name: 'x' } },
+  ];
+
+  test.each(afterTools)('$agent is told to stop at the end of its tools, and once', async ({ agent, tools }) => {
+    const fleet = createAgentFleet({ ...plan, budget: { time: '10m' } });
+    expect(await fleet.call(agent, tools)).toBeNull();
+    fleet.pass(600_000);
+    expect(await fleet.call(agent, tools)).toEqual({
+      continue: false,
+      stopReason: expect.stringMatching(
+        /^stopgate: The session's budget is used up \(time 10m \ds of 10m\): the stop is not judged\.$/,
+      ),
+    });
+    expect(fleet.causes(session)).toEqual(['bypassed']);
+    expect(fleet.view(session)).toMatchObject({ state: 'stopped', budgets: [{ per: 'session', kind: 'time' }] });
+  });
+
+  test('or it waits for a person, and works on when it is resumed', async () => {
+    const fleet = createAgentFleet({ ...plan, budget: { time: '10m' }, onBudget: 'escalate' });
+    await fleet.call('claude', call('PostToolBatch'));
+    fleet.pass(600_000);
+    expect(await fleet.call('claude', call('PostToolBatch'))).toMatchObject({ continue: false });
+    expect(fleet.view(session)).toMatchObject({
+      state: 'escalated',
+      escalation: { cause: 'budget', budget: 'session' },
+    });
+    fleet.resolve(session, 'Ten more minutes.');
+    expect(await fleet.call('claude', call('PostToolBatch'))).toBeNull();
+    expect(fleet.causes(session)).toEqual(['budget']);
+  });
+
+  test('nothing is probed below it', async () => {
+    const fleet = createAgentFleet({ ...plan, budget: { time: '10m' } });
+    await fleet.call('claude', call('PostToolBatch'));
+    expect(fleet.probes()).toBe(0);
+  });
+});
+
 describe('stopWhenComplete', () => {
   const batch = call('PostToolBatch');
 
@@ -150,7 +191,8 @@ test.each([
   ['output', { checks: 0 }, false],
   ['complete', { stopWhenComplete: true, checks: 0 }, false],
 ] as const)('the check %s is wanted by %j: %s', (check, more, wanted) => {
-  expect(isWanted(check, { stopWhenComplete: false, steps: 'free', checks: 1, askMs: null, ...more })).toBe(wanted);
+  const rules = { stopWhenComplete: false, steps: 'free', checks: 1, askMs: null, ...more } as const;
+  expect(isWanted(check, { rules })).toBe(wanted);
 });
 
 test.each([
