@@ -107,6 +107,13 @@ const createHookMetrics = ({ counter, histogram }: ReturnType<typeof createInstr
 /** Whoever may report may name any model: more than this many are counted as `other`. */
 const modelsMax = 64;
 
+type UsedAmount = {
+  readonly tokens: number;
+  readonly usd: number;
+  readonly input: number;
+  readonly output: number;
+};
+
 function createUsageMetrics({ counter }: ReturnType<typeof createInstruments>) {
   const tokens = counter(
     'tokens_total',
@@ -114,6 +121,10 @@ function createUsageMetrics({ counter }: ReturnType<typeof createInstruments>) {
     ['fleet', 'model'],
   );
   const costUsd = counter('cost_usd_total', 'Dollars that agents reported, by model.', ['fleet', 'model']);
+  // The GenAI conventions of OpenTelemetry: what other tools know how to draw.
+  const sent = openTelemetry.getMeter('stopgate').createHistogram('gen_ai.client.token.usage', {
+    ...{ description: 'Tokens of each report of an agent.', unit: '{token}' },
+  });
   const models = new Set<string>();
   const labelOf = (model = 'unknown'): string => {
     if (!models.has(model) && models.size >= modelsMax) return 'other';
@@ -122,10 +133,13 @@ function createUsageMetrics({ counter }: ReturnType<typeof createInstruments>) {
   };
   return {
     /** Counted by the one replica that the report falls to, at the head of the log. */
-    used(fleet: string, model: string | undefined, amount: { readonly tokens: number; readonly usd: number }): void {
+    used(fleet: string, model: string | undefined, amount: UsedAmount): void {
       const labels = { fleet, model: labelOf(model) };
       tokens.inc(labels, amount.tokens);
       costUsd.inc(labels, amount.usd);
+      const about = { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': labels.model };
+      for (const type of ['input', 'output'] as const)
+        if (amount[type] > 0) sent.record(amount[type], { ...about, 'gen_ai.token.type': type });
     },
   };
 }

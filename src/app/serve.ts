@@ -192,7 +192,10 @@ function countersOf(metrics: Metrics, fleet: string, noteEntry: (subject: string
     },
     refused: () => metrics.refused.inc({ fleet }),
     dead: (code: string) => metrics.deadLetters.inc({ fleet, code }),
-    used: (it: UsageReport) => metrics.used(fleet, it.model, { tokens: tokensOf(it), usd: it.usd ?? 0 }),
+    used: (it: UsageReport) => {
+      const { input = 0, output = 0, cacheRead = 0, cacheWrite = 0, usd = 0, model } = it;
+      metrics.used(fleet, model, { tokens: tokensOf(it), usd, input: input + cacheRead + cacheWrite, output });
+    },
     hookRan: ({ type, action, failed, tookMs }: HookRun) => {
       metrics.hookAnswers.inc({ fleet, type, action });
       if (failed) metrics.hookErrors.inc({ fleet, type });

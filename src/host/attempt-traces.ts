@@ -3,7 +3,13 @@
  * with one for each check and one for the decision with its guards. The replica that acts for the attempt records it.
  */
 import { type Span, SpanKind, SpanStatusCode } from '@opentelemetry/api';
-import { attemptMessageId, type CheckResult, type Decision, isAttemptMessageIdOf } from '../../machines/index.ts';
+import {
+  attemptMessageId,
+  type CheckResult,
+  type Decision,
+  isAttemptMessageIdOf,
+  type UsageReport,
+} from '../../machines/index.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
 import { inSpan, isTracing, startSpan, type TraceHeaders, traceHeaders } from '../tracing.ts';
 
@@ -16,21 +22,30 @@ export type AttemptTraces = {
   onStored(message: LogMessage, worker: string, attempt: string, isOurs: boolean): void;
   /** Calls a check of it, in a span that the request to a remote check carries on. */
   callCheck(worker: string, attempt: string, check: string, call: () => Promise<CheckResult>): Promise<CheckResult>;
+  /** An agent has reported what it used. */
+  onUsed(worker: string, report: UsageReport): void;
   /** @returns the id of its trace; undefined: it is not recorded here */
   onDecided(decision: Decision): string | undefined;
 };
 
-type Options = { readonly fleet: string; readonly replica: string; readonly clock: () => number };
+type Options = {
+  readonly fleet: string;
+  readonly replica: string;
+  readonly clock: () => number;
+  /** The agent of a worker, such as `claude`; null: it is not known. */
+  readonly agentOf: (worker: string) => string | null;
+};
 
 const attemptSpan = 'stopgate.attempt';
 
-export function createAttemptTraces({ fleet, replica, clock }: Options): AttemptTraces {
+export function createAttemptTraces({ fleet, replica, clock, agentOf }: Options): AttemptTraces {
   /** By message id until the entry is folded, then by `attemptMessageId`. Each attempt ends, and its span with it. */
   const spans = new Map<string, Span>();
   const about = (worker: string) => ({
     'stopgate.fleet': fleet,
     'stopgate.worker': worker,
     'stopgate.replica': replica,
+    ...agentAttributes(worker, agentOf(worker)),
   });
   return {
     onSubmitted(worker, messageId) {
@@ -65,12 +80,37 @@ export function createAttemptTraces({ fleet, replica, clock }: Options): Attempt
       span.end();
       return result;
     },
+    onUsed(worker, report) {
+      if (!isTracing()) return;
+      const nowMs = clock();
+      const attributes = { ...about(worker), ...usageAttributes(report) };
+      startSpan('stopgate.usage', { startTime: nowMs, attributes }, null).end(nowMs);
+    },
     onDecided(decision) {
       const span = take(spans, attemptMessageId(decision.worker, decision.attempt ?? ''));
       if (span === undefined) return undefined;
       recordDecision(span, decision, clock());
       return span.spanContext().traceId;
     },
+  };
+}
+
+/** By the GenAI conventions of OpenTelemetry: a worker is a session of an agent. */
+const agentAttributes = (worker: string, agent: string | null) => ({
+  'gen_ai.agent.id': worker,
+  'gen_ai.conversation.id': worker,
+  ...(agent === null ? {} : { 'gen_ai.agent.name': agent }),
+});
+
+/** Input, by these conventions, includes what came from the cache. */
+function usageAttributes({ input = 0, output = 0, cacheRead = 0, cacheWrite = 0, usd = 0, model }: UsageReport) {
+  return {
+    'gen_ai.usage.input_tokens': input + cacheRead + cacheWrite,
+    'gen_ai.usage.output_tokens': output,
+    'gen_ai.usage.cache_read.input_tokens': cacheRead,
+    'gen_ai.usage.cache_creation.input_tokens': cacheWrite,
+    'stopgate.usd': usd,
+    ...(model === undefined ? {} : { 'gen_ai.request.model': model }),
   };
 }
 

@@ -123,6 +123,9 @@ export function createHostContext(options: HostOptions): HostContext {
     decisionWaiters: createWaiters(),
     evaluationWaiters: createWaiters(),
     replyInboxes: createReplyInboxes(),
-    traces: createAttemptTraces(options),
+    traces: createAttemptTraces({
+      ...{ fleet: fleet.name, replica, clock: options.clock },
+      agentOf: (worker) => fleet.workers.read(worker)?.snapshot.context.worker.agent ?? null,
+    }),
   };
 }

@@ -155,14 +155,16 @@ function applyOutcome(
 }
 
 /** What nobody waits for goes into the metrics and the service's own log. */
-function report({ fleet, replica, logger, metrics }: HostContext, outcome: Outcome): void {
+function report({ fleet, replica, logger, metrics, traces }: HostContext, outcome: Outcome): void {
   switch (outcome.kind) {
     case 'hooksEvaluated':
       for (const run of outcome.runs) metrics.hookRan(run);
       return;
     case 'used':
       // One replica counts it, so that their sum is what was used.
-      if (ownerFor(fleet, `usage ${fleet.seq}`, null) === replica) metrics.used(outcome.report);
+      if (ownerFor(fleet, `usage ${fleet.seq}`, null) !== replica) return;
+      metrics.used(outcome.report);
+      traces.onUsed(outcome.worker, outcome.report);
       return;
     case 'handedBack':
       logger.warn({ workerId: outcome.worker, taskId: outcome.task }, 'task of a stale worker handed back');

@@ -77,6 +77,23 @@ test('a request that names its trace goes on in it: attempt, check, decision, ea
   expect(deployment.log()).toContainEqual(expect.objectContaining({ msg: 'stop allowed', attempt: 'a1', traceId }));
 });
 
+test('what an agent reports is a span by the GenAI conventions, and its attempts have them too', async () => {
+  const deployment = await start();
+  const { nc } = deployment.client;
+  const put = (tail: string, data: object) => nc.request(`stopgate.main.worker.${tail}`, JSON.stringify(data));
+  await put('w7.worker.registered', { agent: 'claude' });
+  await put('w7.usage.reported', { input: 10, cacheRead: 5, output: 3, usd: 0.5, model: 'm-1' });
+  await nc.request('stopgate.main.decide.w7', '{"attempt":"a1"}', { timeout: 5_000 });
+  const spans = await recorded(deployment);
+  const agent = { 'gen_ai.agent.id': 'w7', 'gen_ai.agent.name': 'claude', 'gen_ai.conversation.id': 'w7' };
+  expect(named(spans, 'stopgate.attempt')[0]).toMatchObject({ attributes: agent });
+  const used = named(spans, 'stopgate.usage');
+  expect(used).toHaveLength(1);
+  expect(used[0]?.attributes).toMatchObject({ ...agent, 'gen_ai.request.model': 'm-1' });
+  expect(Number(used[0]?.attributes['gen_ai.usage.input_tokens'])).toBe(15);
+  expect(Number(used[0]?.attributes['gen_ai.usage.output_tokens'])).toBe(3);
+});
+
 test('an attempt that its agent puts into the log itself names its trace there', async () => {
   const deployment = await start();
   serveReview(deployment);
