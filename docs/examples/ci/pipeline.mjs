@@ -1,0 +1,34 @@
+/** What both checks need: variables, the commit of a folder, and answers of an API that may ask for patience. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+
+/** Those of `names`, all of which must be set. */
+export function readVariables(...names) {
+  const missing = names.filter((name) => !process.env[name]);
+  if (missing.length === 0) return process.env;
+  console.error(`set ${missing.join(' and ')}`);
+  process.exit(2);
+}
+
+/** Nobody can tell yet: the service asks again. ASK_AGAIN_SECONDS: how soon; default: 15. */
+export const pending = (reason, seconds = Number(process.env.ASK_AGAIN_SECONDS ?? 15)) => ({
+  ...{ pending: true, reason, retryAfterMs: 1_000 * seconds },
+});
+
+/** The folder is the agent's: nothing is run there but git, which reads where HEAD is. */
+export async function currentCommit(cwd) {
+  if (cwd === null) throw new Error('the worker has no folder: its registration names no cwd');
+  const git = ['-c', 'core.fsmonitor=false', 'rev-parse', '--verify', 'HEAD^{commit}'];
+  const { stdout } = await promisify(execFile)('git', git, { cwd, timeout: 10_000 });
+  return stdout.trim();
+}
+
+/** A pending result while the API asks for patience. Any other failure is thrown: it is an error of the check, no verdict. */
+export async function getJson(url, headers) {
+  const response = await fetch(url, { headers, redirect: 'error', signal: AbortSignal.timeout(20_000) });
+  if (response.ok) return { json: await response.json() };
+  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
+  const isLimited = response.status === 429 || (response.status === 403 && seconds > 0);
+  if (!isLimited) throw new Error(`${new URL(url).host} answered with status ${response.status}`);
+  return pending(`${new URL(url).host} accepts no more requests for a while`, seconds > 0 ? seconds : 60);
+}
