@@ -29,7 +29,10 @@ export function changesBetween(newer: AttemptRecord, older: AttemptRecord): Chan
   };
 }
 
-/** Of the newest attempts that were not let go: the same failure again, or the same ones in turn. Newest first. */
+/**
+ * Finds whether the newest attempts failed in the same way again, or in the same ways in turn.
+ * @param attempts newest first
+ */
 export function patternOf(attempts: readonly AttemptRecord[]): Pattern | null {
   const failures = attempts.map(failureOf);
   const [latest] = failures;
@@ -45,7 +48,7 @@ export function patternOf(attempts: readonly AttemptRecord[]): Pattern | null {
   return null;
 }
 
-/** What failed, whatever the figures, times and paths in it. Null: it did not. */
+/** Describes what failed, with figures, times and paths masked. Null: the attempt did not fail. */
 function failureOf({ decision }: AttemptRecord): string | null {
   if (decision === null || (decision.decision === 'allow' && decision.action !== 'escalate')) return null;
   const { verdicts, cause } = decision;
@@ -75,7 +78,7 @@ function changedFindings(older: AttemptRecord, newer: AttemptRecord): DiffLine[]
   ];
 }
 
-/** By check, those that did not pass: the outcome and its lines. */
+/** Maps each check that did not pass to its outcome and the lines of its message. */
 function findingsOf({ decision }: AttemptRecord): Map<string, string[]> {
   const findings = new Map<string, string[]>();
   for (const { check, outcome, message } of decision?.feedback ?? [])
@@ -113,7 +116,7 @@ const changedLines = (before: readonly string[], after: readonly string[]): Line
 
 // What an agent was told beyond what stands above: most of a prompt repeats the reason and the findings.
 
-/** The lines of the prompt that are neither in the reason nor in what the checks found. */
+/** Returns the lines of the prompt that are neither in the reason nor in what the checks found. */
 export function toldBeyond({ nextPrompt, reason, feedback }: Decision): string {
   const found = feedback.flatMap(({ check, message, details }) => [
     ...[check, message],

@@ -4,11 +4,11 @@ import type { EventLog } from '../nats/event-log.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
 import type { AttemptRecord } from './messages.ts';
 
-/** A policy rarely has more; older checks are left out. */
+/** The number of checks that are read for each attempt. A policy rarely has more; older ones are left out. */
 const checksEach = 8;
 const decoder = new TextDecoder();
 
-/** The newest `limit` attempts before `before` (null: all), newest first. */
+/** Reads the newest `limit` attempts before entry `before` (null: before the end), newest first. */
 export async function readAttempts(
   log: Pick<EventLog, 'newest'>,
   fleet: string,

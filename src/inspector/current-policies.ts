@@ -3,7 +3,7 @@ import { stringify } from 'yaml';
 import { readJson } from '../../machines/index.ts';
 import type { EventLog } from '../nats/event-log.ts';
 
-/** `seq`: of the entry; null: none was ever set. */
+/** `seq` is the entry that set them; null: none was ever set. */
 export type CurrentPolicies = { readonly seq: number | null; readonly text: string };
 
 const example = 'policies:\n  default:\n    checks:\n      - plan: {}\n';

@@ -15,7 +15,19 @@ import {
 } from '../../machines/index.ts';
 import { isUnjudged } from '../../machines/replay/urgency.ts';
 import { describeRequest } from '../../machines/values/questions.ts';
-import type { LastMoves, QueueRow, Rows, TaskRow, Transition, WorkerRow } from './messages.ts';
+import {
+  type LastMoves,
+  type QueueRow,
+  queueFields,
+  type Rows,
+  type SentRow,
+  type TaskRow,
+  type Transition,
+  taskFields,
+  toSentRow,
+  type WorkerRow,
+  workerFields,
+} from './messages.ts';
 
 const stateIndex = new Map(workerStates.map((state, index) => [state, index]));
 const presenceIndex = new Map(presences.map((presence, index) => [presence, index]));
@@ -33,20 +45,32 @@ export function rowsOf(
     tasks: fleet.tasks.keys(),
     queues: new Set(['main', ...fleet.queues.keys()]),
   };
-  const isKnown = <Row>(row: Row | null): row is Row => row !== null;
   return {
-    workers: [...workers].map((worker) => workerRow(fleet, worker)).filter(isKnown),
-    tasks: [...tasks].map((task) => taskRow(fleet, task)).filter(isKnown),
-    queues: [...queues].map((queue) => queueRow(fleet, queue)),
+    workers: sentRows(workerFields, workers, (worker) => workerRow(fleet, worker)),
+    tasks: sentRows(taskFields, tasks, (task) => taskRow(fleet, task)),
+    queues: sentRows(queueFields, queues, (queue) => queueRow(fleet, queue)),
   };
+}
+
+function sentRows<Row extends object>(
+  fields: readonly (keyof Row)[],
+  names: Iterable<string>,
+  rowOf: (name: string) => Row | null,
+): SentRow[] {
+  const rows: SentRow[] = [];
+  for (const name of names) {
+    const row = rowOf(name);
+    if (row !== null) rows.push(toSentRow(fields, row));
+  }
+  return rows;
 }
 
 /** Rows of all actors, and what moved last, among the workers and among the tasks. */
 export function wholeOf(fleet: Fleet): Rows & { readonly last: LastMoves } {
   const rows = rowsOf(fleet);
   // The rows tell which: to look at all workers once more would take as long as the rows.
-  const worker = lastMoved(rows.workers, ({ 24: stateSinceMs }) => stateSinceMs);
-  const task = lastMoved(rows.tasks, ({ 10: stateSinceMs }) => stateSinceMs);
+  const worker = lastMoved(rows.workers, workerFields.indexOf('stateSinceMs'));
+  const task = lastMoved(rows.tasks, taskFields.indexOf('stateSinceMs'));
   const last = {
     w: transitionOf('w', worker === null ? undefined : fleet.workers.read(worker)),
     t: transitionOf('t', task === null ? undefined : fleet.tasks.read(task)),
@@ -54,13 +78,13 @@ export function wholeOf(fleet: Fleet): Rows & { readonly last: LastMoves } {
   return { ...rows, last };
 }
 
-function lastMoved<Row extends WorkerRow | TaskRow>(rows: readonly Row[], movedAt: (row: Row) => number | null) {
-  let [last, atMs]: [string | null, number] = [null, 0];
+function lastMoved(rows: readonly SentRow[], movedAt: number): string | null {
+  let [last, atMs]: [unknown, number] = [null, 0];
   for (const row of rows) {
-    const movedMs = movedAt(row) ?? -1;
+    const movedMs = Number(row[movedAt] ?? -1);
     if (movedMs >= atMs) [last, atMs] = [row[0], movedMs];
   }
-  return last;
+  return last as string | null;
 }
 
 function transitionOf(machine: 'w' | 't', record: Pick<WorkerRecord, 'lastMove'> | undefined): Transition | null {
@@ -76,37 +100,37 @@ function workerRow(fleet: Fleet, worker: string): WorkerRow | null {
   const it = record.snapshot.context.worker;
   const inForce = it.attempt?.inForce ?? policyInForce(fleet, it);
   const last = it.lastDecision;
-  return [
-    worker,
-    stateIndex.get(value.state) ?? 0,
-    presenceIndex.get(value.presence) ?? 0,
-    it.retryCount,
-    inForce.policy.retries,
-    it.keepAlives,
-    it.tasks.length > 0 ? null : it.activeMs,
-    it.attempt?.idleLimitMs ?? idleLimitOf(inForce.policy, it.profile),
-    it.tasks.at(-1) ?? null,
-    it.tasks.length,
-    it.agent?.slice(0, nameLengthMax) ?? null,
-    last?.decision ?? null,
-    last?.cause ?? null,
-    last === null ? null : parseIsoTime(last.at),
-    record.lastSeenMs,
-    it.parent,
-    waitsFor(record),
-    record.wakeMs,
-    it.escalation?.acknowledgedBy == null ? 0 : 1,
-    it.plan.filter(isDone).length,
-    it.plan.length,
-    inForce.name,
-    queueOfWorker(it, inForce),
-    reasonOf(value.state, it)?.slice(0, reasonLengthMax) ?? null,
-    record.lastMove?.atMs ?? null,
-    it.awaitsInput ? 1 : 0,
-  ];
+  return {
+    id: worker,
+    state: stateIndex.get(value.state) ?? 0,
+    presence: presenceIndex.get(value.presence) ?? 0,
+    retryCount: it.retryCount,
+    retryMax: inForce.policy.retries,
+    keepAlives: it.keepAlives,
+    idleSinceMs: it.tasks.length > 0 ? null : it.activeMs,
+    idleLimitMs: it.attempt?.idleLimitMs ?? idleLimitOf(inForce.policy, it.profile),
+    task: it.tasks.at(-1) ?? null,
+    tasksHeld: it.tasks.length,
+    agent: it.agent?.slice(0, nameLengthMax) ?? null,
+    lastDecision: last?.decision ?? null,
+    lastCause: last?.cause ?? null,
+    lastDecisionMs: last === null ? null : parseIsoTime(last.at),
+    lastSeenMs: record.lastSeenMs,
+    parent: it.parent,
+    waitsFor: waitsFor(record),
+    waitUntilMs: record.wakeMs,
+    acknowledged: it.escalation?.acknowledgedBy == null ? 0 : 1,
+    planDone: it.plan.filter(isDone).length,
+    planTotal: it.plan.length,
+    policy: inForce.name,
+    queue: queueOfWorker(it, inForce),
+    reason: reasonOf(value.state, it)?.slice(0, reasonLengthMax) ?? null,
+    stateSinceMs: record.lastMove?.atMs ?? null,
+    awaitsInput: it.awaitsInput ? 1 : 0,
+  };
 }
 
-/** Only where somebody may have to do something: a row is sent with each change. */
+/** Returns a reason only where somebody may have to do something, because a row is sent with each change. */
 function reasonOf(state: State, { escalation, lastDecision, inputs: [asked] }: WorkerContext): string | null {
   if (state === 'escalated') return escalation?.reason ?? null;
   if (asked !== undefined && state !== 'stopped') return describeRequest(asked);
@@ -127,26 +151,26 @@ function taskRow(fleet: Fleet, task: string): TaskRow | null {
   if (record === undefined) return null;
   const { context, value } = record.snapshot;
   const { escalation } = context;
-  return [
-    task,
-    stateIndex.get(value) ?? 0,
-    context.worker,
-    context.queue,
-    context.title?.slice(0, titleLengthMax) ?? null,
-    context.iteration?.iteration ?? null,
-    context.iteration?.maxIterations ?? null,
-    context.hooks.length,
-    context.outcome,
-    escalation?.reason.slice(0, reasonLengthMax) ?? null,
-    record.lastMove?.atMs ?? null,
-    escalation?.withWorker ? escalation.worker : null,
-    context.priority,
-    record.createdSeq,
-  ];
+  return {
+    id: task,
+    state: stateIndex.get(value) ?? 0,
+    worker: context.worker,
+    queue: context.queue,
+    title: context.title?.slice(0, titleLengthMax) ?? null,
+    iteration: context.iteration?.iteration ?? null,
+    maxIterations: context.iteration?.maxIterations ?? null,
+    hooks: context.hooks.length,
+    outcome: context.outcome,
+    reason: escalation?.reason.slice(0, reasonLengthMax) ?? null,
+    stateSinceMs: record.lastMove?.atMs ?? null,
+    escalatedWith: escalation?.withWorker ? escalation.worker : null,
+    priority: context.priority,
+    createdSeq: record.createdSeq,
+  };
 }
 
-const queueRow = (fleet: Fleet, queue: string): QueueRow => [
-  queue,
-  pendingIn(fleet, queue),
-  fleet.queues.get(queue)?.reported ?? 0,
-];
+const queueRow = (fleet: Fleet, queue: string): QueueRow => ({
+  id: queue,
+  pending: pendingIn(fleet, queue),
+  reported: fleet.queues.get(queue)?.reported ?? 0,
+});

@@ -6,7 +6,7 @@ import { formatLogLine, toLogLine } from '../nats/log-line.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
 import { subjectsOf } from './timeline.ts';
 
-/** The history of a worker as a file for `stopgate replay`. */
+/** Reads the history of a worker as lines for `stopgate replay`. */
 export async function readReplayLines(
   log: Pick<EventLog, 'range' | 'history'>,
   fleet: string,
@@ -15,7 +15,10 @@ export async function readReplayLines(
   return (await readHistoryOf(log, fleet, worker)).map((message) => formatLogLine(message));
 }
 
-/** The worker's entries, and what its decisions depend on: the policies, and all tasks that it ever claimed. In the log's order. */
+/**
+ * Reads a worker's entries and what its decisions depend on, the policies and all tasks that it ever claimed, in the
+ * log's order.
+ */
 async function readHistoryOf(
   log: Pick<EventLog, 'range' | 'history'>,
   fleet: string,
@@ -45,9 +48,9 @@ export type IncidentFile = {
   readonly entries: readonly (readonly [seq: number, atMs: number, subject: string, text: string])[];
 };
 
-/** Deeper trees than this are no incident that people read. */
+/** The most workers in a file; nobody reads a larger tree. */
 const workersMax = 20;
-/** What a mail or an issue takes, and a browser opens at once. */
+/** The largest file, one that a mail or an issue takes and a browser opens at once. */
 const bytesMax = 24 * 1024 * 1024;
 const decoder = new TextDecoder();
 
@@ -92,7 +95,7 @@ export function incidentOf(
   };
 }
 
-/** The worker and those below it. @param parents of each worker */
+/** Returns the worker and those below it. @param parents the parent of each worker */
 export function withSubAgents(
   parents: Iterable<readonly [worker: string, parent: string | null]>,
   worker: string,

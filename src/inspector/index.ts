@@ -15,7 +15,7 @@ import { readEntryAt, readTimeline } from './timeline.ts';
 
 export type Inspection = {
   readonly live: Live;
-  /** For XState inspectors. */
+  /** The feed for XState inspectors. */
   readonly feed: Feed;
   range(): Promise<LogBounds>;
   /** Time travel and what if, beside the service. */
@@ -29,7 +29,10 @@ export type Inspection = {
   policies(): Promise<CurrentPolicies>;
   /** A worker's history, as lines for `stopgate replay`. */
   replayLines(worker: string): Promise<string[]>;
-  /** The same with its sub-agents, as far as `isShown`, for a file that shows it. @throws AppError input.bad */
+  /**
+   * Reads a worker's history with its sub-agents, if `isShown`, for a file that shows it.
+   * @throws AppError input.bad
+   */
   incident(worker: string, isShown: (worker: string) => boolean): Promise<IncidentFile>;
   close(): Promise<void>;
 };

@@ -1,61 +1,131 @@
-/** What the page receives: the events of its stream and the replies of the inspector's endpoints. Types only. */
+/** What the page receives: the events of its stream and the replies of the inspector's endpoints, and how its rows are sent. */
 import type { Decision, TaskView, WorkerView } from '../../machines/index.ts';
 import type { VerdictKind } from './vocabulary.ts';
 
 /** Times are milliseconds since 1970 by the log's clock; states and presences are indexes into `workerStates`, `presences`. */
-export type WorkerRow = readonly [
-  worker: string,
-  state: number,
-  presence: number,
-  retryCount: number,
-  retryMax: number | null,
-  keepAlives: number,
+export type WorkerRow = {
+  readonly id: string;
+  readonly state: number;
+  readonly presence: number;
+  readonly retryCount: number;
+  readonly retryMax: number | null;
+  readonly keepAlives: number;
   /** Idle time counts from here; null while a task is held. */
-  idleSinceMs: number | null,
-  idleLimitMs: number | null,
-  task: string | null,
-  tasksHeld: number,
-  agent: string | null,
-  lastDecision: 'allow' | 'block' | null,
-  lastCause: string | null,
-  lastDecisionMs: number | null,
-  lastSeenMs: number,
-  parent: string | null,
-  waitsFor: string | null,
-  waitUntilMs: number | null,
-  acknowledged: 0 | 1,
-  planDone: number,
-  planTotal: number,
-  policy: string,
-  queue: string,
+  readonly idleSinceMs: number | null;
+  readonly idleLimitMs: number | null;
+  readonly task: string | null;
+  readonly tasksHeld: number;
+  readonly agent: string | null;
+  readonly lastDecision: 'allow' | 'block' | null;
+  readonly lastCause: string | null;
+  readonly lastDecisionMs: number | null;
+  readonly lastSeenMs: number;
+  readonly parent: string | null;
+  readonly waitsFor: string | null;
+  readonly waitUntilMs: number | null;
+  readonly acknowledged: 0 | 1;
+  readonly planDone: number;
+  readonly planTotal: number;
+  readonly policy: string;
+  readonly queue: string;
   /** Why it is escalated, blocked, not judged, or let go at the cap. */
-  reason: string | null,
-  /** When it came into its state. */
-  stateSinceMs: number | null,
+  readonly reason: string | null;
+  /** The time at which it came into its state. */
+  readonly stateSinceMs: number | null;
   /** It asked a person for something. */
-  awaitsInput: 0 | 1,
-];
-export type TaskRow = readonly [
-  task: string,
-  state: number,
-  worker: string | null,
-  queue: string | null,
-  title: string | null,
-  iteration: number | null,
-  maxIterations: number | null,
-  hooks: number,
-  outcome: 'completed' | 'cancelled' | null,
-  /** Why it is escalated. */
-  reason: string | null,
-  stateSinceMs: number | null,
+  readonly awaitsInput: 0 | 1;
+};
+export type TaskRow = {
+  readonly id: string;
+  readonly state: number;
+  readonly worker: string | null;
+  readonly queue: string | null;
+  readonly title: string | null;
+  readonly iteration: number | null;
+  readonly maxIterations: number | null;
+  readonly hooks: number;
+  readonly outcome: 'completed' | 'cancelled' | null;
+  /** The reason of its escalation. */
+  readonly reason: string | null;
+  readonly stateSinceMs: number | null;
   /** The worker that was escalated by the same entry; null: it is not escalated, or was without one. */
-  escalatedWith: string | null,
-  priority: number,
+  readonly escalatedWith: string | null;
+  readonly priority: number;
   /** The entry that created it: with equal priority the older goes first. */
-  createdSeq: number,
-];
-export type QueueRow = readonly [queue: string, pending: number, reported: number];
-export type Rows = { readonly workers: WorkerRow[]; readonly tasks: TaskRow[]; readonly queues: QueueRow[] };
+  readonly createdSeq: number;
+};
+export type QueueRow = {
+  readonly id: string;
+  readonly pending: number;
+  readonly reported: number;
+};
+/**
+ * A row as it is sent: its values in the order of the fields below. With the names the thousands of rows that a page gets
+ * at first would be three times as long: 2.3 MB instead of 0.8 for 5,000 workers.
+ */
+export type SentRow = readonly unknown[];
+export const workerFields = [
+  'id',
+  'state',
+  'presence',
+  'retryCount',
+  'retryMax',
+  'keepAlives',
+  'idleSinceMs',
+  'idleLimitMs',
+  'task',
+  'tasksHeld',
+  'agent',
+  'lastDecision',
+  'lastCause',
+  'lastDecisionMs',
+  'lastSeenMs',
+  'parent',
+  'waitsFor',
+  'waitUntilMs',
+  'acknowledged',
+  'planDone',
+  'planTotal',
+  'policy',
+  'queue',
+  'reason',
+  'stateSinceMs',
+  'awaitsInput',
+] as const satisfies readonly (keyof WorkerRow)[];
+export const taskFields = [
+  'id',
+  'state',
+  'worker',
+  'queue',
+  'title',
+  'iteration',
+  'maxIterations',
+  'hooks',
+  'outcome',
+  'reason',
+  'stateSinceMs',
+  'escalatedWith',
+  'priority',
+  'createdSeq',
+] as const satisfies readonly (keyof TaskRow)[];
+export const queueFields = ['id', 'pending', 'reported'] as const satisfies readonly (keyof QueueRow)[];
+
+export const toSentRow = <Row extends object>(fields: readonly (keyof Row)[], row: Row): SentRow =>
+  fields.map((field) => row[field]);
+
+/** Returns a function that reads sent rows. It fills a copy of a whole row: to add one field after the other takes thrice as long. */
+export function createRowReader<Row extends object>(fields: readonly (keyof Row)[]): (sent: SentRow) => Row {
+  const empty = Object.fromEntries(fields.map((field) => [field, null])) as Record<keyof Row, unknown>;
+  return (sent) => {
+    const row = { ...empty };
+    let at = 0;
+    for (const field of fields) row[field] = sent[at++];
+    return row as Row;
+  };
+}
+
+/** The rows of a fleet, or those that have changed. */
+export type Rows = { readonly workers: SentRow[]; readonly tasks: SentRow[]; readonly queues: SentRow[] };
 
 /** `session`: somebody is signed in; `operator`: and may act as one; `token`: the service has an operator token. */
 export type Hello = {
@@ -222,10 +292,10 @@ export type CheckStatistics = {
   /** It did not answer in time, or could not be run. */
   readonly errors: number;
   readonly p95Ms: number | null;
-  /** Of `compared` pairs of results for the same state of a worker, so many differ. */
+  /** The number of `compared` pairs of results for the same state of a worker that differ. */
   readonly differing: number;
   readonly compared: number;
-  /** Stops that it blocked. */
+  /** The number of stops that it blocked. */
   readonly blocks: number;
 };
 

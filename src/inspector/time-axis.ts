@@ -28,7 +28,7 @@ export function createAxis(anchors: readonly Anchor[], fromMs: number, toMs: num
   };
 }
 
-/** Between two anchors it is a guess. */
+/** Returns the time of an entry, a guess between two anchors. */
 export const timeOf = (anchors: readonly Anchor[], seq: number): number => interpolate(anchors, seq, 'seq', 'ms');
 
 function interpolate(anchors: readonly Anchor[], value: number, by: keyof Anchor, to: keyof Anchor): number {
@@ -49,14 +49,14 @@ export function anchorsOf(buckets: readonly OutlineBucket[], first: Anchor, last
   return [first, ...inner.filter((it) => it.seq > first.seq && it.seq < last.seq), last];
 }
 
-/** Since the newest entry. Null: what is read does not reach it. */
+/** Returns the silence since the newest entry. Null: what is read does not reach it. */
 export function silenceUntil(nowMs: number, buckets: readonly OutlineBucket[], newestSeq: number): Silence | null {
   const last = buckets.at(-1);
   if (last === undefined || last.toSeq < newestSeq) return null;
   return { silentFromMs: last.toMs, silentToMs: nowMs, toSeq: last.toSeq + 1 };
 }
 
-/** Where nothing was stored for `leastMs` at least; within a bucket only the longest is known. */
+/** Finds the gaps in which nothing was stored for `leastMs` at least. Within a bucket only the longest is known. */
 export function gapsIn(buckets: readonly Silence[], leastMs: number): Gap[] {
   return buckets
     .filter((it) => it.silentToMs - it.silentFromMs >= leastMs)
@@ -70,10 +70,10 @@ const steps = [
   ...[hour, 2 * hour, 3 * hour, 6 * hour, 12 * hour, day, 2 * day, 7 * day, 28 * day, 91 * day, 364 * day],
 ];
 const labelWidth = 84;
-/** In 1970. */
+/** The first Monday of 1970. */
 const firstMonday = 4 * day;
 
-/** Times to write under the axis, at whole steps of the reader's own clock; weeks begin on Mondays. */
+/** Returns the times to write under the axis, at whole steps of the reader's own clock. Weeks begin on Mondays. */
 export function ticksOf({ fromMs, toMs, width }: Axis): { readonly ms: number; readonly text: string }[] {
   const most = Math.max(1, Math.floor(width / labelWidth));
   const step = steps.find((it) => (toMs - fromMs) / it <= most) ?? (steps.at(-1) as number);
@@ -86,10 +86,13 @@ export function ticksOf({ fromMs, toMs, width }: Axis): { readonly ms: number; r
   return ticks;
 }
 
-/** What to add to the reader's own clock, which summer time changes, for UTC. */
+/** Returns what to add to the reader's own clock, which summer time changes, for UTC. */
 const clockOffset = (ms: number): number => new Date(ms).getTimezoneOffset() * minute;
 
-/** By how much later the clock shows the time again that it would show at `atMs`; 0 where it leaves it out. */
+/**
+ * Returns how much later the clock shows the time that it would show at `atMs` without a change to or from summer time;
+ * 0 where that time is left out.
+ */
 function clockChange(fromMs: number, atMs: number): number {
   const change = clockOffset(atMs) - clockOffset(fromMs);
   return clockOffset(atMs + change) - clockOffset(fromMs) === change ? change : 0;

@@ -22,7 +22,7 @@ const operatorTypes: ReadonlySet<string> = new Set([
 const textLengthMax = 300;
 const decoder = new TextDecoder();
 
-/** Null: housekeeping of the service, which is about no actor. */
+/** Describes an entry. Null: it is the service's housekeeping, which is about no actor. */
 export function timelineEntry({ seq, atMs, subject, data }: LogMessage): TimelineEntry | null {
   const { entity, id, type } = topicOf(subject);
   if (isHousekeeping(type)) return null;
@@ -46,7 +46,7 @@ function describeRefusal(subject: string, data: Uint8Array): string | null {
 const describeDecision = ({ decision, action, cause, reason }: Decision): string =>
   `${decision} · ${action} · ${cause}: ${reason}`;
 
-/** The newest `limit` entries before `before`; null: before the end. */
+/** Reads the newest `limit` entries before entry `before`; null: before the end. */
 export async function readTimeline(
   log: Pick<EventLog, 'newest'>,
   fleet: string,
@@ -61,7 +61,7 @@ export async function readTimeline(
   return { entries, before: messages.length < limit ? null : (page[0]?.seq ?? null) };
 }
 
-/** Null: there is none at `seq`, or it is about no actor. */
+/** Reads the entry at `seq`. Null: there is none, or it is about no actor. */
 export async function readEntryAt(log: Pick<EventLog, 'history'>, seq: number): Promise<TimelineEntry | null> {
   let found: TimelineEntry | null = null;
   await log.history({ fromSeq: seq, toSeq: seq }, (message) => {
@@ -70,6 +70,6 @@ export async function readEntryAt(log: Pick<EventLog, 'history'>, seq: number): 
   return found;
 }
 
-/** Every subject with entries about an actor. */
+/** Returns every subject with entries about an actor. */
 export const subjectsOf = (fleet: string, { entity, id }: Topic): string[] =>
   subjectTailsAbout(entity, id).map((tail) => `stopgate.${fleet}.${tail}`);

@@ -19,7 +19,7 @@ export function verdictKindOf({
 type Answer = Pick<Decision, 'decision' | 'action' | 'cause'>;
 type Verdict = { readonly kind: VerdictKind; readonly word: string };
 
-/** Of many stops; in the order in which they are drawn, from below. */
+/** The words for many stops, in the order in which they are drawn, from below. */
 export const verdictWords: Readonly<Record<VerdictKind, string>> = {
   complete: 'complete',
   'let-go': 'let go',
@@ -41,7 +41,7 @@ const letGo: Readonly<Partial<Record<Decision['cause'], string>>> = {
   unknown: 'let go: the service was not reached',
 };
 
-/** Of a worker that has stopped. */
+/** Returns one word for why a worker has stopped. */
 export const stopWord = (cause: string): string => letGo[cause as Decision['cause']] ?? cause;
 
 export function verdictOf(answer: Answer): Verdict {

@@ -109,10 +109,10 @@ type Point = { readonly x: number; readonly y: number };
 
 export const scales = { min: 0.2, max: 3 } as const;
 const fitScaleMax = 1;
-/** Where the whole does not fit: labels of 10 px. */
+/** The scale at which labels have 10 px, used where the whole does not fit. */
 export const readableScale = 0.85;
 
-/** The whole drawing; where that would be smaller than `scaleMin`, the surroundings of `around`. */
+/** Shows the whole drawing, or, where that would be smaller than `scaleMin`, the surroundings of `around`. */
 export function fitView(drawing: ChartDrawing, room: Size, around: Area | undefined, scaleMin: number): View {
   const scale = fitScale(drawing, room);
   if (fitsWhole(drawing, room, scaleMin)) return centred(drawing, room, scale, { x: 0, y: 0, ...sizeOf(drawing) });
@@ -126,7 +126,7 @@ const fitScale = (drawing: Size, room: Size): number =>
 
 const sizeOf = ({ width, height }: Size): Size => ({ width, height });
 
-/** `area` in the middle, but no empty room where there is more to see. */
+/** Puts `area` in the middle, but leaves no empty room where there is more to see. */
 function centred(drawing: Size, room: Size, scale: number, area: Area): View {
   const place = (at: number, length: number, whole: number, shown: number) => {
     const middle = at + length / 2 - shown / 2;
@@ -151,7 +151,7 @@ export const panBy = (view: View, dx: number, dy: number): View => ({
   y: view.y - dy / view.scale,
 });
 
-/** Moved as little as needed for `area` to be seen. */
+/** Moves the view as little as needed for `area` to be seen. */
 export function showArea(view: View, room: Size, { x, y, width, height }: Area): View {
   const shift = (at: number, length: number, from: number, shown: number) =>
     at < from ? at - 8 : at + length > from + shown ? at + length - shown + 8 : from;

@@ -89,11 +89,11 @@ function guardName(guard: unknown): string | null {
   return typeof name === 'string' && name !== '' ? name : 'guard';
 }
 
-/** Larger ones take seconds to lay out, and nobody can read them. They are shown as a list. */
+/** A larger chart takes seconds to lay out, and nobody can read it: it is shown as a list. */
 const drawnStatesMax = 200;
 const drawnTransitionsMax = 600;
 
-/** Null: too large for a chart. */
+/** Converts nested states to a chart. Null: there are too many. */
 export function chartOfStates(root: StateNode): ChartDefinition | null {
   const nodes = descendants(root, null);
   const byPath = new Map([[root.path, root], ...nodes.map(({ node }) => [node.path, node] as const)]);
@@ -147,7 +147,7 @@ function chartTransitionsOf(
 
 const withoutMark = (target: string): string => target.replace(/^[#.]/, '');
 
-/** As XState resolves targets: `#id.path`, `.child`, or beside the source. Null: there is no such state. */
+/** Resolves a target as XState does: `#id.path`, `.child`, or a sibling of the source. Null: there is no such state. */
 function resolve(
   root: StateNode,
   from: StateNode,
@@ -163,7 +163,7 @@ function resolve(
   return path !== null && path !== '' && byPath.has(path) ? path : null;
 }
 
-/** An id, or the first part of one with a path below it; a state without an id has that of the machine and its path. */
+/** Finds the path of an id, which may have a path below it. A state without an id has the machine's, with its path. */
 function pathOfId(root: StateNode, id: string, byPath: ReadonlyMap<string, StateNode>): string | null {
   for (const { path, id: own } of byPath.values()) {
     if (own === null) continue;

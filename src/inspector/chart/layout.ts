@@ -36,7 +36,7 @@ function guardOf({ event, guard, from }: ChartTransition, all: readonly ChartTra
   return all.some((it) => it.from === from && it.event === event && it.guard !== null) ? '[else]' : '';
 }
 
-/** Short items share a line. */
+/** Wraps items into lines; short ones share a line. */
 function wrap(items: readonly string[], lineCharsMax: number): string[] {
   const lines: string[] = [];
   for (const item of items) {
@@ -63,7 +63,7 @@ const nameCharWidth = 9;
 /** Room beside a state's name for the count of actors: six digits. */
 const countWidth = 64;
 const headHeight = 34;
-/** Its title fits. */
+/** The smallest width in which its title fits. */
 const everywhereWidthMin = 140;
 const gap = 16;
 
@@ -125,7 +125,9 @@ type Merged = Pick<ChartEdge, 'id' | 'from' | 'to'> & {
   readonly lines: readonly string[];
 };
 
-/** As a line; the others are text in the box of their state, as are those between a state and one inside it. */
+/**
+ * Whether an edge is drawn as a line. Loops, and edges between a state and one inside it, are text in the state's box.
+ */
 const isDrawn = ({ from, to }: Pick<ChartEdge, 'from' | 'to'>): boolean =>
   to !== null && to !== from && !to.startsWith(`${from}.`) && !from.startsWith(`${to}.`);
 
@@ -142,14 +144,14 @@ function mergeTransitions(transitions: readonly ChartTransition[]): Merged[] {
   });
 }
 
-/** Where a transition leads that is not drawn as a line. */
+/** Adds the target to the label of a transition that is not drawn as a line. */
 function markTarget(lines: readonly string[], from: string, to: string | null): readonly string[] {
   if (to === from) return lines.map(markLoop);
   if (to === null || isDrawn({ from, to })) return lines;
   return [...lines.slice(0, -1), `${lines.at(-1)} → ${to.split('.').at(-1)}`];
 }
 
-/** A transition from a state to itself. An indented line continues the one above. */
+/** Marks a transition from a state to itself. An indented line continues the one above. */
 const markLoop = (line: string): string => (line.startsWith(' ') ? line : `↻ ${line}`);
 
 const sizeOf = (lines: readonly string[]) => ({
@@ -174,7 +176,7 @@ function nodeOf(chart: ChartDefinition, { id, name, initial }: ChartState, edges
   };
 }
 
-/** Of a state's box with its name and a count alone. */
+/** Returns the size of a state's box that has only its name and a count. */
 export const stateSize = (name: string) => ({
   width: 2 * gap + name.length * nameCharWidth + countWidth,
   height: headHeight + 4,
@@ -188,7 +190,7 @@ function readBoxes(chart: ChartDefinition, placed: ElkNode): ChartBox[] {
   return chart.states.map((state) => ({ ...state, ...(areas.get(state.id) as Area) }));
 }
 
-/** Of all nodes, by their ids. */
+/** Reads the areas of all nodes, by id. */
 export function readAreas(placed: ElkNode): ReadonlyMap<string, Area> {
   const areas = new Map<string, Area>();
   const visit = ({ id, x = 0, y = 0, width = 0, height = 0, children = [] }: ElkNode, left: number, top: number) => {
@@ -228,7 +230,7 @@ function rowAt(id: string, from: string, merged: readonly Merged[], boxes: reado
   return { x: x + 8, y: y + headHeight + above.reduce((sum, { lines }) => sum + sizeOf(lines).height, 0) };
 }
 
-/** Below the last region if there are regions, otherwise to the right of everything. */
+/** Places the events of every state below the last region, or to the right of everything. */
 function placeBeside(boxes: readonly ChartBox[], { width = 0 }: ElkNode, lines: readonly string[]): ChartText {
   const region = boxes.findLast(({ kind, parent }) => kind === 'region' && parent === null);
   const size = sizeOf(lines);

@@ -23,9 +23,9 @@ import { createLazy, Link } from './ui/controls.tsx';
 import { plural } from './ui/format.ts';
 import { Name } from './ui/text.tsx';
 
-/** The fleet in one sentence for screen readers: updated at most every five seconds, and announced only if it changed. */
 const intervalMs = 5_000;
 
+/** The fleet in one sentence for screen readers: updated at most every five seconds, and announced only if it changed. */
 function LiveSummary({ store }: { store: FleetStore }) {
   const [text, setText] = useState('');
   useEffect(() => {
@@ -44,9 +44,9 @@ function LiveSummary({ store }: { store: FleetStore }) {
   );
 }
 
-/** What an operator's action came to, for a few seconds: the actor itself may be out of sight by then. */
 const shownMs = 6_000;
 
+/** What an operator's action came to, for a few seconds: the actor itself may be out of sight by then. */
 function ActionNews() {
   const news = actionNews.value;
   useEffect(() => {
@@ -63,7 +63,7 @@ function ActionNews() {
   );
 }
 
-/** With its editor: more than all the rest. */
+/** The lab is loaded with its editor, which is larger than all the rest. */
 const History = createLazy(
   'the history',
   async () => (await import('./statistics/statistics-view.tsx')).StatisticsView,
@@ -118,7 +118,7 @@ const List = ({ view }: { view: Exclude<View, 'what-if'> }) =>
     view
   ];
 
-/** A notice, if there is one, says why it takes so long. */
+/** Shown until the fleet is known. A notice, if there is one, says why that takes so long. */
 const Loading = () => (
   <p class="loading muted pad">
     {connectionProblem.value === null && (fleet.value === '' ? 'Connecting…' : 'Loading the fleet…')}

@@ -96,7 +96,7 @@ export function Header() {
   );
 }
 
-/** With a choice, if the service serves several. */
+/** The name of the fleet, as a choice if the service serves several. */
 function FleetName() {
   if (fleet.value === '') return null;
   if (fleets.value.length < 2) return <span class="fleet">{fleet.value}</span>;

@@ -6,9 +6,9 @@ export type Shortcut = {
   readonly key: string;
   readonly mod?: boolean;
   readonly title: string;
-  /** Where it works, for the help. */
+  /** The name of the place where it works, for the help. */
   readonly where: string;
-  /** Where it does something; absent: everywhere. */
+  /** Whether it does something now; absent: always. */
   readonly when?: () => boolean;
   /** It goes on while the key is held down. */
   readonly repeats?: boolean;
@@ -27,11 +27,11 @@ export const otherKeys = [
 ] as const;
 
 let shortcuts: readonly Shortcut[] = [];
-/** All, also those that do nothing in this view. */
+/** Returns all shortcuts, also those that do nothing in this view. */
 export const allShortcuts = (): readonly Shortcut[] => shortcuts;
 export const isUseful = ({ when }: Shortcut): boolean => when?.() ?? true;
 
-/** Before the page is drawn, so that no key is lost. */
+/** Starts listening. Called before the page is drawn, so that no key is lost. */
 export function startKeys(wanted: readonly Shortcut[]): void {
   shortcuts = wanted;
   addEventListener('keydown', (event) => {

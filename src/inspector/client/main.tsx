@@ -30,9 +30,9 @@ function startClicks(): void {
   );
 }
 
-/** How many wait for a person, in the title of the tab and on its icon, to be seen from another tab. */
 const shownMax = 99;
 
+/** How many wait for a person, in the title of the tab and on its icon, to be seen from another tab. */
 function startTitle(): void {
   effect(() => {
     const count = inboxSize.value;

@@ -67,7 +67,7 @@ function Connecting() {
   );
 }
 
-/** Where the page stands, and how far the log has gone on. Nothing is counted while it is hidden. */
+/** Tells where a paused page stands, and how far the log has gone on. Nothing is counted while it is hidden. */
 function Paused() {
   if (pause.value === null) return null;
   const { seq, atMs, by } = pause.value;

@@ -5,13 +5,13 @@ import { openPalette } from './palette.tsx';
 import { navigate, noSelection } from './route.ts';
 import { Dialog } from './ui/controls.tsx';
 
-/** All keys, by where they work. */
 const isHelpOpen = signal(false);
 
 const close = () => {
   isHelpOpen.value = false;
 };
 
+/** All keys, by where they work. */
 export function HelpDialog() {
   if (!isHelpOpen.value) return null;
   const all = [
@@ -53,7 +53,7 @@ export function HelpDialog() {
 const where = 'Everywhere';
 const searchField = () => document.querySelector<HTMLElement>('search input');
 
-/** Those that need no service. */
+/** The keys that need no service. */
 export const fileKeys: readonly Shortcut[] = [
   { key: '?', title: 'Show all keys', where, run: () => (isHelpOpen.value = true) },
   { key: 'k', mod: true, title: 'Find a worker, task, policy or command', where, run: openPalette },

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { visible } from '../visible-text.ts';
 import { liveFleet } from './data/connection.ts';
 import { enterPast, isPast, leavePast } from './data/past.ts';
-import { stateOf, t, w } from './data/rows.ts';
+import { stateOf } from './data/rows.ts';
 import { allShortcuts, isUseful } from './keys.ts';
 import { navigate, noSelection, selection } from './route.ts';
 import { Dialog } from './ui/controls.tsx';
@@ -19,7 +19,7 @@ type Command = {
 const foundMax = 12;
 const everything = { q: '', state: '', presence: '', agent: '', queue: '', sort: '' };
 
-/** The best first: what begins with the text, then what contains it, then what has its letters in order. */
+/** Finds commands, the best first: those that begin with the text, contain it, or have its letters in order. */
 function findCommands(text: string): Command[] {
   const wanted = text.trim().toLowerCase();
   const scored: { readonly command: Command; readonly score: number }[] = [];
@@ -55,15 +55,15 @@ function* allCommands(): Generator<Command> {
     yield {
       ...{
         kind: 'worker',
-        title: row[w.id],
-        note: [stateOf(row[w.state]), row[w.agent] ?? '', row[w.reason] ?? ''].join(' '),
+        title: row.id,
+        note: [stateOf(row.state), row.agent ?? '', row.reason ?? ''].join(' '),
       },
-      run: () => navigate(selection('worker', row[w.id])),
+      run: () => navigate(selection('worker', row.id)),
     };
   for (const row of liveFleet.tasks.values())
     yield {
-      ...{ kind: 'task', title: row[t.id], note: `${stateOf(row[t.state])} ${row[t.title] ?? ''}` },
-      run: () => navigate({ view: 'tasks', ...selection('task', row[t.id]) }),
+      ...{ kind: 'task', title: row.id, note: `${stateOf(row.state)} ${row.title ?? ''}` },
+      run: () => navigate({ view: 'tasks', ...selection('task', row.id) }),
     };
   for (const queue of liveFleet.queues.keys())
     yield {
@@ -81,7 +81,7 @@ function* allCommands(): Generator<Command> {
     };
 }
 
-const policiesInUse = (): Set<string> => new Set([...liveFleet.workers.values()].map((row) => row[w.policy]));
+const policiesInUse = (): Set<string> => new Set([...liveFleet.workers.values()].map((row) => row.policy));
 
 function* ownCommands(): Generator<Command> {
   const go = (title: string, change: Parameters<typeof navigate>[0]): Command => ({
@@ -104,7 +104,6 @@ function* ownCommands(): Generator<Command> {
     if (mod !== true) yield { kind: 'command', title, note: `key ${key}`, run };
 }
 
-/** Ctrl-K: one field that finds workers, tasks, queues, policies and commands. */
 const isPaletteOpen = signal(false);
 export const openPalette = (): void => {
   isPaletteOpen.value = true;
@@ -113,6 +112,7 @@ const close = () => {
   isPaletteOpen.value = false;
 };
 
+/** Ctrl-K: one field that finds workers, tasks, queues, policies and commands. */
 export const Palette = () => (isPaletteOpen.value ? <OpenPalette /> : null);
 
 function OpenPalette() {

@@ -18,7 +18,7 @@ export type Route = {
   readonly queue: string;
   /** A column's key; descending with a leading minus. */
   readonly sort: string;
-  /** Of the fleet's history; '' is the last hour. */
+  /** The span of the fleet's history; '' is the last hour. */
   readonly span: string;
   readonly worker: string | null;
   readonly task: string | null;

@@ -4,11 +4,11 @@ import { type Fleet, restoreFleet, type SnapshotLine, takeSnapshot } from '../..
 import { leastUseful } from '../../nats/snapshots/spread.ts';
 
 export type Checkpoints = {
-  /** Keeps the fleet at `seq`, where it is due. */
+  /** Keeps the fleet at `seq` if a checkpoint is due there. */
   offer(seq: number, lastSeq: number, fleet: Fleet): void;
-  /** Where they are, up to `seq`. */
+  /** Returns the entries of all checkpoints up to `seq`. */
   seqsUpTo(seq: number): readonly number[];
-  /** The one of entry `seq`, as a fleet to fold on. Null: there is none. */
+  /** Restores the checkpoint of entry `seq` as a fleet to fold on. Null: there is none. */
   at(seq: number): { readonly seq: number; readonly fleet: Fleet } | null;
 };
 

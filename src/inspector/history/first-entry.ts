@@ -1,7 +1,7 @@
-/** Where in the log a time is. */
+/** Finds the entry of a time. */
 import type { StoredLog } from '../../nats/stored-log.ts';
 
-/** The first entry at or after `fromMs`, or one a little earlier where entries are missing. */
+/** Finds the first entry at or after `fromMs`, or one a little earlier where entries are missing. */
 export async function findFirst(
   log: Pick<StoredLog, 'history'>,
   { firstSeq, lastSeq }: { readonly firstSeq: number; readonly lastSeq: number },

@@ -10,29 +10,31 @@ export type HistoryProcess = {
   post(message: ToProcess): void;
   /** Starts it where there is none, for a request that is likely to come: it ends after a while without one. */
   prepare(): void;
-  /** Nobody waits: it ends after a while without another message. */
+  /** Ends it after a while without another message: nobody waits for anything now. */
   linger(): void;
-  /** Null: there is none now. */
+  /** Returns its process id; null: there is none now. */
   pid(): number | null;
-  /** Resolves when it is gone. */
+  /** Ends it, and resolves when it is gone. */
   end(): Promise<void>;
 };
 type Options = { readonly heapMiB: number; readonly lingerMs: number };
 type Events = {
   onMessage(news: FromProcess): void;
-  /** It ended by itself. */
+  /** Called when it ended by itself. */
   onFailure(error: Error): void;
 };
 
-/** In one service, for all its fleets: each takes 80 MB and more. The one that is idle longest makes room. */
+/**
+ * The most processes of one service, for all its fleets. Each takes 80 MB and more; the one idle longest makes room.
+ */
 const processesMax = 8;
 const running = new Set<object>();
 const endIdle = new Map<object, () => void>();
 
-/** One that was started ahead ends sooner: nobody may come. */
+/** A process that was started ahead ends this soon, since nobody may come. */
 const unusedMs = 60_000;
 
-/** Of the last that it wrote to stderr: why it ended stands before a native stack trace, which may be some KB long. */
+/** The end of stderr that is kept. The reason stands before a native stack trace, which may take some KB. */
 const lastWordsMax = 65_536;
 
 export function createHistoryProcess(source: HistorySource, options: Options, events: Events): HistoryProcess {
@@ -113,7 +115,7 @@ export function createHistoryProcess(source: HistorySource, options: Options, ev
   };
 }
 
-/** Those that say how this process was started, such as whose certificates it trusts; not the port of its debugger. */
+/** Returns the arguments of Node itself, such as whose certificates it trusts, without the port of its debugger. */
 const inheritedArguments = () => withoutDebugger(process.execArgv);
 
 /** The value of an option may be an argument of its own: `--inspect-port 9230`. */

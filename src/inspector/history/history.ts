@@ -5,7 +5,7 @@ import { createHistoryProcess } from './history-process.ts';
 import type { FromProcess, HistoryProgress, HistorySource, HistoryWork } from './work.ts';
 
 export type HistoryOptions = {
-  /** Aborted: nobody waits for the result, and the process does other work. */
+  /** Abort it when nobody waits for the result: the process then does other work. */
   readonly signal?: AbortSignal;
   /** A few times a second. */
   readonly onProgress?: (progress: HistoryProgress) => void;
@@ -15,7 +15,7 @@ export type History = {
   ask(work: HistoryWork, options?: HistoryOptions): Promise<Uint8Array>;
   /** Somebody is about to ask: the process gets ready meanwhile. */
   prepare(): void;
-  /** Of the process; null: there is none now. */
+  /** Returns the id of the process; null: there is none now. */
   pid(): number | null;
   close(): Promise<void>;
 };
@@ -25,7 +25,7 @@ type Limits = {
   readonly requestsMax: number;
   /** What is folded by then stays, so the same request goes on from there. */
   readonly budgetMs: number;
-  /** Of the JavaScript heap of the process. */
+  /** The largest JavaScript heap of the process. */
   readonly heapMiB: number;
   /** After this long without a request its memory is given back, checkpoints included. */
   readonly lingerMs: number;

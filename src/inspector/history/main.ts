@@ -21,9 +21,9 @@ import { createStatisticsReader, type StatisticsReader } from './statistics.ts';
 import { createLane } from './turns.ts';
 import type { FromProcess, HistoryRequest, HistorySource, HistoryWork, ToProcess } from './work.ts';
 
-/** Each holds two fleets. More wait. */
+/** Comparisons that run at once; each holds two fleets. */
 const comparisons = createLane(2);
-/** All go on in the same counts. */
+/** Statistics run one at a time, since all go on in the same counts. */
 const statistics = createLane(1);
 const cancels = new Map<number, AbortController>();
 const tell = (news: FromProcess) => void process.send?.(news);
@@ -90,7 +90,7 @@ async function openLog({ fleet, ...connection }: HistorySource, onClosed: () => 
   return { log, folds, outline: createLogOutline(log, folds, coarse), counts: createStatisticsReader(log) };
 }
 
-/** One that cannot be read is as good as none: an earlier one, or the beginning, gives the same. */
+/** Treats a snapshot that cannot be read as missing: an earlier one, or the beginning, gives the same state. */
 const findSnapshots = ({ past }: Snapshots): StoredSnapshots => ({
   seqs: () => past.seqs().catch(() => []),
   async load(upTo) {
@@ -127,7 +127,7 @@ function toMessage(error: unknown): Extract<FromProcess, { error: object }>['err
   throw error;
 }
 
-/** Of all threads: on Linux each has a priority of its own, and V8 has started its helpers by now. */
+/** Lowers the priority of all threads. On Linux each has its own, and V8 has started its helpers by now. */
 function lowerPriority(): void {
   const threads = process.platform === 'linux' ? readdirSync('/proc/self/task').map(Number) : [process.pid];
   for (const thread of threads) {

@@ -7,18 +7,21 @@ import type { Step } from './shared-fold.ts';
 export type Outline = {
   /** Entries a bucket: a power of two. It grows with the log. */
   readonly width: number;
-  /** Each entry is counted once, however often it is folded. */
+  /** Counts an entry once, however often it is folded. */
   add(step: Step): void;
-  /** Those of the entries `fromSeq` to `toSeq`, joined to `width` entries or more each; where nothing was folded there are none. */
+  /**
+   * Returns the buckets of entries `fromSeq` to `toSeq`, joined to `width` entries or more each. Entries that were not
+   * folded have none.
+   */
   read(fromSeq: number, toSeq: number, width: number): OutlineBucket[];
-  /** The first entry from `fromSeq` to `toSeq` that was not folded yet; null: all were. */
+  /** Finds the first entry from `fromSeq` to `toSeq` that was not folded yet; null: all were. */
   firstMissing(fromSeq: number, toSeq: number): number | null;
-  /** How many from `fromSeq` to `toSeq` were folded. */
+  /** Counts the entries from `fromSeq` to `toSeq` that were folded. */
   covered(fromSeq: number, toSeq: number): number;
 };
 
 type Bucket = { -readonly [Key in keyof OutlineBucket]: OutlineBucket[Key] };
-/** Both ends are in it. */
+/** A range of entries, both ends included. */
 type Stretch = { from: number; to: number };
 
 /** Four for each pixel that a wide screen has for them; they take about a megabyte. */

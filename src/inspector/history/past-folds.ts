@@ -12,7 +12,7 @@ import { GapError } from './unbroken.ts';
 import type { HistoryProgress } from './work.ts';
 
 export type Asker = {
-  /** Aborted: nobody waits any more. */
+  /** Aborted when nobody waits any more. */
   readonly signal: AbortSignal;
   readonly onProgress: (progress: HistoryProgress) => void;
 };
@@ -24,7 +24,7 @@ export type PastFolds = {
    * @throws AppError log.unavailable: the log was cut meanwhile
    */
   over(fromSeq: number, toSeq: number, asker: Asker, options: OverOptions): Promise<void>;
-  /** The first entry that can be shown. */
+  /** Returns the first entry that can be shown. */
   earliest(): Promise<number>;
 };
 export type OverOptions = { readonly onStep?: (step: Step) => void; readonly isBackground?: boolean };
@@ -34,13 +34,13 @@ export type PastFoldsOptions = {
   readonly log: Pick<StoredLog, 'range' | 'history' | 'accepted'>;
   readonly checkpoints: Checkpoints;
   readonly snapshots: StoredSnapshots;
-  /** Each entry that any fold passes. */
+  /** Called for each entry that any fold passes. */
   readonly onStep?: (step: Step) => void;
 };
 type Read<Result> = (moment: Moment) => Result;
 type Wanted = Pick<Waiter, 'toSeq' | 'isBackground' | 'onStep'>;
 
-/** Each holds a fleet. More wait. */
+/** Folds that run at once; each holds a fleet. */
 const foldsMax = 3;
 /**
  * For each actor, before a fold that somebody waits for leaves a checkpoint. To pack an actor takes about as long as to
@@ -73,7 +73,7 @@ export function createPastFolds({ onStep, ...options }: PastFoldsOptions): PastF
     });
     return fold;
   };
-  /** By a fold that is at `seq` or before, and nearer than any other start. */
+  /** Joins a running fold that is nearer to `seq` than any other start, or begins one. */
   const pass = async <Result>(seq: number, wanted: Wanted, asker: Asker, read: Read<Result>): Promise<Result> => {
     const known = await starts.known();
     const nearest = starts.nearest(seq, known);

@@ -40,7 +40,7 @@ export type SharedFold = {
 };
 export type SharedFoldOptions = {
   readonly log: Pick<StoredLog, 'history' | 'range' | 'accepted'>;
-  /** Where `open` will begin. */
+  /** The entry at which `open` will begin. */
   readonly fromSeq: number;
   readonly open: () => Promise<Moment>;
   readonly onStep: (step: Step) => void;
@@ -127,7 +127,7 @@ type Waiters = ReturnType<typeof createWaiters>;
 
 function createWaiters() {
   const waiters = new Set<Joined>();
-  /** Where the next one is served, and the last; null: nobody waits. */
+  /** The entries at which the next waiter and the last are served; null: nobody waits. */
   let nextSeq = Number.POSITIVE_INFINITY;
   let furthest: number | null = null;
   const plan = () => {

@@ -1,4 +1,7 @@
-/** Where a fold may begin: a checkpoint, a snapshot of the service, where another fold ended, or the beginning of the log. */
+/**
+ * Finds where a fold may begin: a checkpoint, a snapshot of the service, the end of another fold, or the beginning of
+ * the log.
+ */
 import { createFleet, type Fleet } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import type { StoredLog } from '../../nats/stored-log.ts';
@@ -7,23 +10,23 @@ import type { Moment } from './shared-fold.ts';
 
 /** The snapshots of the service (protocol.md §15). */
 export type StoredSnapshots = {
-  /** Their last entries. */
+  /** Returns the entries up to which they were taken. */
   seqs(): Promise<readonly number[]>;
-  /** The newest of `upTo` or before. Null: none can be used. */
+  /** Loads the newest that was taken at `upTo` or before. Null: none can be used. */
   load(upTo: number): Promise<{ readonly fleet: Fleet; readonly seq: number } | null>;
 };
 /** The log and the stored snapshots, as they were a moment ago. */
 export type Known = { readonly firstSeq: number; readonly lastSeq: number; readonly snapshots: readonly number[] };
 export type Starts = {
-  /** `anew`: as it is now. */
+  /** Returns what was known a moment ago, or with `anew` what is so now. */
   known(anew?: boolean): Promise<Known>;
-  /** The nearest at or before `seq`. Null: there is none. */
+  /** Returns the nearest start at or before `seq`. Null: there is none. */
   nearest(seq: number, known: Known): number | null;
   /** A fleet to fold on from there, or from before. @throws AppError input.bad: what is left of the log does not allow it */
   open(seq: number, known: Known): Promise<Moment>;
-  /** The first entry that can be shown. */
+  /** Returns the first entry that can be shown. */
   earliest(known: Known): number;
-  /** Where a fold has ended. */
+  /** Keeps the end of a fold as a start for others. */
   keep(moment: Moment): void;
 };
 export type StartsOptions = {
@@ -33,7 +36,9 @@ export type StartsOptions = {
   readonly snapshots: StoredSnapshots;
 };
 
-/** Where the last requests ended, as far as their fleets are small: the next step of the playback goes on from there. */
+/**
+ * The ends of the last folds that are kept, if their fleets are small. The next step of a playback goes on from there.
+ */
 const idleMax = 4;
 /** A worker takes about 4 KB, so this is a third of the process's memory. */
 const idleActorsMax = 60_000;
@@ -106,7 +111,7 @@ export function notCovered(seq: number, { firstSeq, snapshots }: Known): AppErro
   );
 }
 
-/** What `read` gave at most `forMs` ago; with `true` what it gives now. */
+/** Returns what `read` gave at most `forMs` ago, or with `true` what it gives now. */
 function cached<Value>(forMs: number, read: () => Promise<Value>): (anew?: boolean) => Promise<Value> {
   let value: Promise<Value> | null = null;
   let untilMs = 0;

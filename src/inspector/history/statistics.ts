@@ -8,7 +8,7 @@ import type { Asker } from './past-folds.ts';
 import { createPace } from './turns.ts';
 
 export type StatisticsReader = {
-  /** One at a time: all go on in the same counts. */
+  /** Counts on to the end of the log. Must not be called twice at once, since all go on in the same counts. */
   read(span: Span, asker: Asker): Promise<FleetStatistics>;
 };
 

@@ -9,9 +9,9 @@ export type Pace = {
 type PaceOptions = {
   /** Called a few times a second. @throws what ends the work */
   readonly onTurn: () => void;
-  /** Nobody looks on: it takes half of the time at most. */
+  /** Whether nobody looks on: the work then takes half of the time at most. */
   readonly isBackground?: () => boolean;
-  /** Work in the background rests as long as this holds. */
+  /** Whether work in the background has to rest. */
   readonly isOutranked?: () => boolean;
 };
 

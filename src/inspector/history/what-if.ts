@@ -39,14 +39,14 @@ export async function compareDecisions(
 
 const since = ({ sinceMs }: Question) => (sinceMs === null ? {} : { sinceMs });
 
-/** The entry with which the policies come into force. */
+/** Finds the entry with which the policies come into force. */
 async function firstCompared(log: StoredLog, fleet: string, { last, sinceMs }: Question): Promise<number> {
   if (sinceMs !== null) return findFirst(log, await log.range(), sinceMs);
   const newest = await log.newest(`stopgate.${fleet}.worker.*.stop.attempted`, last, null);
   return newest[0]?.seq ?? (await log.range()).lastSeq + 1;
 }
 
-/** The state before entry `seq`; of a log whose beginning is gone, the first that can be shown. */
+/** Returns the state before entry `seq`, or, if the beginning of the log is gone, the first that can be shown. */
 async function findStart(folds: PastFolds, seq: number, asker: Asker): Promise<{ start?: Fleet }> {
   const first = await folds.earliest();
   const before = Math.max(seq - 1, first <= 1 ? 0 : first);

@@ -29,7 +29,7 @@ export type Changes = {
   transition(entity: Topic['entity'], id: string, from: State, to: State, event: string): void;
   queue(queue: string): void;
   entry(): void;
-  /** The names so far. */
+  /** Returns the names so far. */
   names(): ChangedNames;
   /** Returns the changes and starts over. */
   take(): TickChanges;
@@ -86,7 +86,7 @@ const windowMs = 10 * minuteMs;
 
 /** @param startMs since when it counts */
 export function createRecentMoves(startMs: number): RecentMoves {
-  /** By minute, then by transition: at most as many as the charts have edges and events. */
+  /** The counts by minute, then by transition, which are at most as many as the charts' edges and events. */
   const minutes = new Map<number, Map<string, number>>();
   const forget = (nowMs: number) => {
     for (const minute of minutes.keys()) if (minute + minuteMs <= nowMs - windowMs) minutes.delete(minute);
@@ -123,12 +123,15 @@ function toTransition([key, count]: readonly [string, number]): Transition {
 /** The names that changed during the last minute, for pages that reconnect. */
 type RecentChanges = {
   add(seq: number, names: ChangedNames): void;
-  /** Changes after entry `seq`. Null: too long ago, or `seq` is beyond `foldedSeq`, the newest that we know. */
+  /**
+   * Returns what changed after entry `seq`. Null: that is too long ago, or `seq` is beyond `foldedSeq`, the newest
+   * entry known.
+   */
   since(seq: number, foldedSeq: number): ChangedNames | null;
   clear(): void;
 };
 
-/** As many ticks as make a minute. */
+/** The number of ticks in a minute. */
 const ticksMax = 600;
 
 export function createRecentChanges(): RecentChanges {

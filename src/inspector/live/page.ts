@@ -44,13 +44,13 @@ export const createPage = (
 export const newsAbout = ({ topics }: LivePage, entity: string, id: string): TopicNews | undefined =>
   topics.size === 0 ? undefined : topics.get(keyOf(entity, id));
 
-/** For a page that cannot receive now: names take less room than messages. */
+/** Keeps the names for a page that cannot receive now: they take less room than messages. */
 export function keepForLater(page: LivePage, names: ChangedNames): void {
   if (page.missed === null) page.missed = noNames();
   if (page.missed !== 'all') addNames(page.missed, names);
 }
 
-/** An entry about a selected actor. */
+/** Adds an entry about a selected actor. */
 export function addEntry(client: LiveClient, news: TopicNews, message: LogMessage): void {
   news.changed = true;
   if (!client.isReady()) {
@@ -63,7 +63,7 @@ export function addEntry(client: LiveClient, news: TopicNews, message: LogMessag
   news.omitted += 1;
 }
 
-/** The news about a selected actor since the last call. */
+/** Takes the news about a selected actor since the last call. */
 export function takeNews(news: TopicNews): Omit<Focus, 'id' | 'view'> {
   const entries = news.messages.splice(0).map(timelineEntry);
   const taken = { entries: entries.filter((it) => it !== null), omitted: news.omitted };

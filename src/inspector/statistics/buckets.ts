@@ -8,7 +8,7 @@ const growth = Math.log(1.25);
 /** About five days: longer ones count as that. */
 const classesMax = 90;
 
-/** By class: how many. */
+/** The number of durations in each class. */
 export type Durations = Map<number, number>;
 
 export function addDuration(durations: Durations, ms: number): void {
@@ -48,10 +48,10 @@ export type CheckCounts = {
   /** It did not answer in time, or could not be run. */
   errors: number;
   readonly durations: Durations;
-  /** Of `compared` pairs of results for the same state so many differ. */
+  /** The number of `compared` pairs of results for the same state that differ. */
   differing: number;
   compared: number;
-  /** Stops that it blocked. */
+  /** The number of stops that it blocked. */
   blocks: number;
 };
 export type Bucket = {
@@ -105,7 +105,7 @@ export function addResolved(bucket: Bucket, tookMs: number): void {
 type Buckets = {
   /** Calls `count` with the bucket of each span at `atMs`; not with those that have fallen off. */
   at(atMs: number, count: (bucket: Bucket) => void): void;
-  /** All of a span that ends at `nowMs`, the oldest first, empty ones included. */
+  /** Returns all buckets of a span that ends at `nowMs`, the oldest first, empty ones included. */
   of(span: Span, nowMs: number): { readonly atMs: number; readonly bucket: Bucket }[];
 };
 

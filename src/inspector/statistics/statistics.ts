@@ -34,7 +34,7 @@ type Flakiness = {
   worked(worker: string, type: string): void;
 };
 
-/** More rarely work at the same time; the ones that were silent the longest are forgotten. */
+/** The most workers that are compared. More rarely work at the same time; those silent the longest are forgotten. */
 const workersMax = 5_000;
 /** A policy rarely has more than eight. */
 const checksMax = 64;
@@ -123,7 +123,7 @@ const endings: ReadonlySet<string> = new Set(['escalation.resolved', 'prompt.sub
 export function createStatistics(): Statistics {
   const buckets = createBuckets();
   const flakiness = createFlakiness();
-  /** Since when, by what is escalated. */
+  /** The time of each open escalation. */
   const escalated = new Map<string, number>();
 
   const begin = (key: string, atMs: number) => {
@@ -188,7 +188,7 @@ export function createStatistics(): Statistics {
   };
 }
 
-/** What is not as it should be is not counted. */
+/** Counts the data if it has the expected form. */
 function readAs<Data>(text: () => string, isIt: (value: object) => boolean, count: (data: Data) => void): void {
   const read = readJson(text());
   if (read.ok && isIt(read.value)) count(read.value as Data);

@@ -42,6 +42,8 @@ test('starts with the replica, then a row for every actor', async () => {
     null,
     null,
     null,
+    0,
+    expect.any(Number),
   ]);
   expect(full.data.queues).toContainEqual(['main', 1, 0]);
   expect(full.id).toBe(String(full.data.seq));

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { createFleet, type Entry, foldEntry, readEntry } from '../../../machines/index.ts';
 import { wholeOf } from '../../../src/inspector/fleet-rows.ts';
+import { createRowReader, type WorkerRow, workerFields } from '../../../src/inspector/messages.ts';
 
 test('a queue has the tasks that are known, and what was reported of those that are elsewhere', () => {
   const fleet = createFleet('main');
@@ -28,7 +29,11 @@ test('the row of a worker says what failed, also at the cap, and what it asks', 
     const entry = readEntry(`stopgate.main.${tail}`, text, text.length) as Entry;
     foldEntry(fleet, { seq: fleet.seq + 1, atMs: 1_000, entry, owner: null });
   }
-  const reasons = Object.fromEntries(wholeOf(fleet).workers.map((row) => [row[0], row[23]]));
+  const reasons = Object.fromEntries(
+    wholeOf(fleet)
+      .workers.map(createRowReader<WorkerRow>(workerFields))
+      .map(({ id, reason }) => [id, reason]),
+  );
   expect(reasons).toEqual({
     capped: 'The policy blocks no stop: 1 of 1 plan steps remain: Write tests',
     asks: 'Bash: make deploy',

@@ -4,20 +4,33 @@ import { createFleetStore } from '../../../src/inspector/client/data/fleet-store
 import { findWaiting, tasksShownWith } from '../../../src/inspector/client/inbox/find-waiting.ts';
 import { forgetShown, isOurs, noteOurs, noteStored } from '../../../src/inspector/client/operator/settle.ts';
 import { isMovedByKeepOne, keepOne, keepOrder } from '../../../src/inspector/client/ui/keep-order.ts';
-import type { TaskRow, WorkerRow } from '../../../src/inspector/messages.ts';
+import { type TaskRow, taskFields, toSentRow, type WorkerRow, workerFields } from '../../../src/inspector/messages.ts';
 
 const [idle, escalated] = [0, 4];
 
 function storeOf(workers: [id: string, state: number, sinceMs: number][], tasks: [id: string, with_: string | null][]) {
   const store = createFleetStore();
-  const worker = ([id, state, sinceMs]: (typeof workers)[number]): WorkerRow => {
-    const row: unknown[] = Array(26).fill(null);
-    [row[0], row[1], row[2], row[9], row[18], row[23], row[24], row[25]] = [id, state, 0, 0, 0, 'why?', sinceMs, 0];
-    return row as unknown as WorkerRow;
+  const worker = ([id, state, sinceMs]: (typeof workers)[number]): Partial<WorkerRow> => ({
+    ...{ id, state, presence: 0, tasksHeld: 0, acknowledged: 0, reason: 'why?', stateSinceMs: sinceMs, awaitsInput: 0 },
+  });
+  const task = ([id, escalatedWith]: (typeof tasks)[number]): Partial<TaskRow> => ({
+    ...{
+      id,
+      state: escalated,
+      queue: 'main',
+      hooks: 0,
+      reason: 'why?',
+      stateSinceMs: 7,
+      escalatedWith,
+      priority: 0,
+      createdSeq: 1,
+    },
+  });
+  const rows = {
+    workers: workers.map((it) => toSentRow<Partial<WorkerRow>>(workerFields, worker(it))),
+    tasks: tasks.map((it) => toSentRow<Partial<TaskRow>>(taskFields, task(it))),
+    queues: [],
   };
-  const task = ([id, escalatedWith]: (typeof tasks)[number]): TaskRow =>
-    [id, escalated, null, 'main', null, null, null, 0, null, 'why?', 7, escalatedWith, 0, 1] as const;
-  const rows = { workers: workers.map(worker), tasks: tasks.map(task), queues: [] };
   store.apply({ ...rows, seq: 1, nowMs: 9, headSeq: 1, fault: null, entries: 1 }, false);
   return store;
 }

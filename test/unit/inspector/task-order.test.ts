@@ -4,11 +4,11 @@ import { type State, workerStates } from '../../../machines/index.ts';
 import { queueOrder } from '../../../src/inspector/client/data/rows.ts';
 import type { TaskRow } from '../../../src/inspector/messages.ts';
 
-const row = (id: string, state: State, priority: number, createdSeq: number): TaskRow => [
-  ...([id, workerStates.indexOf(state), null, 'build', null, null, null, 0, null, null, 7, null] as const),
-  ...([priority, createdSeq] as const),
-];
-const inOrder = (...rows: TaskRow[]) => rows.sort(queueOrder).map(([id]) => id);
+type Ordered = Pick<TaskRow, 'id' | 'state' | 'priority' | 'createdSeq'>;
+const row = (id: string, state: State, priority: number, createdSeq: number): Ordered => ({
+  ...{ id, state: workerStates.indexOf(state), priority, createdSeq },
+});
+const inOrder = (...rows: Ordered[]) => rows.sort(queueOrder).map(({ id }) => id);
 
 test('of those that wait a higher priority first, then the older', () => {
   const waiting = [

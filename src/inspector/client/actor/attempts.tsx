@@ -73,7 +73,7 @@ function Changed({ newer, older }: { newer: AttemptRecord; older: AttemptRecord 
   );
 }
 
-/** A line that was replaced is gone and new. */
+/** Counts changed lines; a line that was replaced counts once. */
 const linesChanged = (changes: readonly LineChange[]): number => {
   const added = changes.filter(({ sign }) => sign === '+').length;
   return Math.max(added, changes.length - added);
@@ -160,7 +160,7 @@ function WhyNotYet({ view }: { view: WorkerView }) {
   );
 }
 
-/** Asks how a stop would be answered now. Forgotten when the worker moves on. */
+/** Asks how a stop would be answered now. The answer is dropped when the worker moves on. */
 function useProbe({ worker, lastDecision }: WorkerView) {
   const [tried, setTried] = useState<Decision | null>(null);
   const [problem, setProblem] = useState<string | null>(null);

@@ -68,9 +68,9 @@ export const Fact = ({ name, children }: { name: string; children: ComponentChil
   </div>
 );
 
-/** Links to workers or tasks. */
 const linksMax = 12;
 
+/** Links to workers or tasks. */
 export const ActorLinks = ({ entity, ids }: { entity: 'worker' | 'task'; ids: readonly string[] }) => (
   <span class="links">
     {ids.slice(0, linksMax).map((id) => (
@@ -102,7 +102,6 @@ function hintFor(id: string): string {
   return 'It appears here with its first entry.';
 }
 
-/** The steps of a plan, with how many are done. */
 const doneStatuses: ReadonlySet<string> = new Set(['done', 'completed', 'cancelled']);
 const isDone = ({ status }: { status: string }) => doneStatuses.has(status);
 const stepsMax = 40;
@@ -110,6 +109,7 @@ const stepsMax = 40;
 /** Whether the steps belong to more than one task: then each says to which. */
 const isOfSeveral = (plan: Plan): boolean => plan.some(({ task }) => task !== plan[0]?.task);
 
+/** The steps of a plan, with how many are done. */
 export const PlanList = ({ plan }: { plan: Plan }) => (
   <section aria-label="Plan">
     <h3>
@@ -177,12 +177,12 @@ function useNewestSeq({ id }: Topic): number {
 
 type AreaProps = {
   readonly held: Pick<Held<unknown>, 'withheld' | 'area'>;
-  /** What is in it says by itself that something waits. */
+  /** Its content says by itself that something new waits. */
   readonly isQuiet?: boolean;
   readonly children: ComponentChildren;
 };
 
-/** The section that is pointed at. */
+/** The section that holds still while somebody points at it. */
 export const HeldArea = ({ held: { withheld, area }, isQuiet = false, children }: AreaProps) => (
   <div class="section" {...area}>
     <p class="withheld" role="status" hidden={withheld === 0 || isQuiet}>

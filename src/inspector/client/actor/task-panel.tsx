@@ -2,7 +2,7 @@
 import type { TaskView } from '../../../../machines/index.ts';
 import { ActorChart } from '../chart/machine-charts.tsx';
 import { shownFleet, shownView } from '../data/past.ts';
-import { stateOf, w } from '../data/rows.ts';
+import { stateOf } from '../data/rows.ts';
 import { EscalationNote, OperatorButtons } from '../operator/escalation-note.tsx';
 import { millis, plural } from '../ui/format.ts';
 import { Ago, Name, StateMark, Text } from '../ui/text.tsx';
@@ -163,12 +163,12 @@ const WhySection = ({ held }: { held: Held<TaskView> }) => (
   </HeldArea>
 );
 
-/** Its worker's resolution left it as it was: nobody works on it. */
+/** Tells that the task is still escalated although its worker was resolved, so nobody works on it. */
 function EscalatedWith({ escalation }: Pick<TaskView, 'escalation'>) {
   if (escalation === null || !escalation.withWorker) return null;
   void shownFleet.value.version.value;
   const row = shownFleet.value.workers.get(escalation.worker);
-  const state = row === undefined ? null : stateOf(row[w.state]);
+  const state = row === undefined ? null : stateOf(row.state);
   return (
     <p>
       It was escalated with worker <ActorLinks entity="worker" ids={[escalation.worker]} />

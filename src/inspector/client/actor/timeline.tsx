@@ -12,7 +12,6 @@ import { dateTime, duration, time } from '../ui/format.ts';
 import { DayHeading, DecisionMark, Excerpt, Json } from '../ui/text.tsx';
 import { DecisionCard } from './decision-card.tsx';
 
-/** The entries of one actor: read in pages, and extended by the stream while they are shown. */
 const pageSize = 60;
 const entriesMax = 3_000;
 
@@ -24,6 +23,7 @@ type Loaded = {
 };
 const nothing: Loaded = { entries: [], before: null, problem: null };
 
+/** The entries of one actor: read in pages, and extended by the stream while they are shown. */
 function useTimeline(entity: 'worker' | 'task', id: string) {
   const [loaded, setLoaded] = useState<Loaded>(nothing);
   const [busy, setBusy] = useState(false);
@@ -67,7 +67,7 @@ function useTimeline(entity: 'worker' | 'task', id: string) {
   };
 }
 
-/** More came than fit a page: what lies between is read when somebody asks for older entries. */
+/** Whether more entries came than fit a page. What lies between is read when somebody asks for older ones. */
 const isApart = ({ entries: old }: Loaded, { entries: [first], before }: TimelinePage): boolean =>
   before !== null && first !== undefined && first.seq > (old.at(-1)?.seq ?? first.seq);
 
@@ -112,7 +112,7 @@ export function Timeline({ entity, id }: { entity: 'worker' | 'task'; id: string
   );
 }
 
-/** Nothing moves under the pointer: what comes while a mouse points at the lines waits. */
+/** Withholds new entries while a mouse points at the lines, so that nothing moves under it. */
 function useWithheld(entries: readonly TimelineEntry[]) {
   const [newest, setNewest] = useState<number | null>(null);
   const shown = newest === null ? entries : entries.filter(({ seq }) => seq <= newest);
@@ -128,7 +128,7 @@ function useWithheld(entries: readonly TimelineEntry[]) {
   };
 }
 
-/** The first entry that came after the pause began is above, the last one seen before it below. */
+/** Whether the page was paused between two entries. */
 const isPauseBetween = (entry: TimelineEntry, later: TimelineEntry | undefined): boolean =>
   gap.value !== null && later !== undefined && entry.seq <= gap.value.fromSeq && later.seq > gap.value.fromSeq;
 

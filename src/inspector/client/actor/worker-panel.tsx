@@ -5,7 +5,7 @@ import { ActorChart } from '../chart/machine-charts.tsx';
 import { apiPath } from '../data/api.ts';
 import { connection, hello } from '../data/connection.ts';
 import { isPast, shownFleet, shownMs, shownView } from '../data/past.ts';
-import { w } from '../data/rows.ts';
+
 import { EscalationNote, OperatorButtons } from '../operator/escalation-note.tsx';
 import { InputRequests } from '../operator/questions.tsx';
 import { route } from '../route.ts';
@@ -98,7 +98,7 @@ const pendingText = (pending: NonNullable<WorkerView['attempt']>['pending']): st
 
 function idleTimer({ worker, tasks, state, idle }: WorkerView): Timer | null {
   if (tasks.length > 0 || state === 'stopped') return null;
-  const fromMs = shownFleet.value.workers.get(worker)?.[w.idleSinceMs] ?? shownMs.value - idle.ms;
+  const fromMs = shownFleet.value.workers.get(worker)?.idleSinceMs ?? shownMs.value - idle.ms;
   return {
     name: 'idle',
     outcome: idle.limitMs === null ? 'no limit: persistence is off' : 'then a stop is allowed as idle-timeout',
@@ -173,7 +173,7 @@ const Activity = ({ view }: { view: WorkerView }) => (
 function Children({ id }: { id: string }) {
   const { workers, ids } = shownFleet.value;
   void ids.value;
-  const children = [...workers.values()].filter((row) => row[w.parent] === id).map((row) => row[w.id]);
+  const children = [...workers.values()].filter((row) => row.parent === id).map((row) => row.id);
   if (children.length === 0) return null;
   return (
     <Fact name="Children">
@@ -239,13 +239,16 @@ function WhySection({ id, view: { inputs: live }, held }: Props & HeldProps) {
   );
 }
 
-/** What it and the line above it are made of. Requests that are answered keep their places by themselves. */
+/**
+ * Selects what the section "why" and the line above it show. Requests that are answered keep their places by
+ * themselves.
+ */
 const whyOf = ({ inputs, escalation, resolution, attempt, lastDecision, refused, ...view }: WorkerView) => [
   ...[view.state, view.presence, inputs.map(({ seq }) => seq), escalation, resolution, attempt, lastDecision?.seq],
   ...[refused, view.tasks.length > 0, view.idle.limitMs],
 ];
 
-/** What moves when it changes. */
+/** Selects the fields that move something in the section when they change. */
 const planOf = (view: WorkerView) => [whyOf(view), view.plan, view.tasks];
 
 const History = ({ id, held }: HeldProps) => (

@@ -5,14 +5,14 @@ import type { ChartDrawing } from '../../chart/drawing.ts';
 import type { StateStatus } from './scene.ts';
 import type { ChartView } from './use-view.ts';
 
-/**
- * Downloads of a chart: as SVG without a style sheet, as PNG, and as Mermaid text. The page's content security policy
- * forbids images from memory, so the PNG is painted element by element instead of from the SVG.
- */
 const shapes = 'rect, path, circle, text';
 const shapeStyles = ['fill', 'stroke', 'stroke-width', 'stroke-dasharray', 'stroke-linecap', 'opacity', 'text-anchor'];
 const textStyles = [...shapeStyles, 'font-family', 'font-size', 'font-weight', 'font-style'];
 
+/**
+ * Downloads of a chart: as SVG without a style sheet, as PNG, and as Mermaid text. The page's content security policy
+ * forbids images from memory, so the PNG is painted element by element instead of from the SVG.
+ */
 function chartSvg(svg: SVGSVGElement, { width, height }: ChartDrawing): string {
   const copy = svg.cloneNode(true) as SVGSVGElement;
   const copies = copy.querySelectorAll<SVGElement>(shapes);
@@ -96,7 +96,7 @@ const saveSvg = (svg: SVGSVGElement, drawing: ChartDrawing, name: string): void 
 const savePng = async (svg: SVGSVGElement, drawing: ChartDrawing, name: string): Promise<void> =>
   save(await inFull(svg, () => chartPng(svg, drawing)), `${name}.png`);
 
-/** All labels, at their own size. The drawing is taken away afterwards. */
+/** Draws the chart with all labels at their own size, and removes the drawing afterwards. */
 function inFull<Result>(svg: SVGSVGElement, draw: () => Result): Result {
   for (const name of ['data-small', 'data-bare']) svg.removeAttribute(name);
   return draw();
@@ -164,7 +164,7 @@ type ChartToolbarProps = {
   readonly active: ReadonlyMap<string, StateStatus>;
   /** The edges taken last. */
   readonly taken: readonly string[];
-  /** Gives the whole chart, with its labels. */
+  /** Calls `use` with the whole chart and its labels. */
   readonly withSvg: (use: (svg: SVGSVGElement) => void | Promise<void>) => Promise<void>;
 };
 

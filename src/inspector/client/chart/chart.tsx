@@ -27,15 +27,15 @@ export type ChartProps = {
   /** Its name, in the labels and in the names of downloads. */
   readonly machine: string;
   readonly drawing: ChartDrawing;
-  /** The same without labels, in less room. It is shown first, if there is one. */
+  /** The same chart without labels, in less room. It is shown first, if there is one. */
   readonly outline?: ChartDrawing | undefined;
   /** How many actors are in each state, in the order of the drawing's states; for workers, the presences follow. */
   readonly counts?: readonly number[] | undefined;
   /** The states of one actor, by name or id. */
   readonly active?: string | readonly string[] | null | undefined;
-  /** The latest. Its edge stays marked until another is taken. Give another actor's chart another `key`. */
+  /** The latest transition. Its edge stays marked until another is taken. Give another actor's chart another `key`. */
   readonly transition?: TakenTransition | null | undefined;
-  /** The latest in another region. */
+  /** The latest transition in another region. */
   readonly beside?: TakenTransition | null | undefined;
   /** The edges taken last, where the caller knows them. */
   readonly taken?: readonly string[] | undefined;
@@ -115,7 +115,7 @@ export function Chart(props: ChartProps): JSX.Element {
 
 type Taken = { readonly edge: ChartEdge; readonly transition: TakenTransition };
 
-/** In words, since an outline has no labels. */
+/** Names the edge taken last, since an outline has no labels. */
 function TakenLast({ boxes, latest }: { boxes: readonly ChartBox[]; latest: readonly Taken[] }) {
   const nameOf = (state: string) => boxes.find(({ id }) => id === state)?.name;
   return (
@@ -130,7 +130,7 @@ function TakenLast({ boxes, latest }: { boxes: readonly ChartBox[]; latest: read
   );
 }
 
-/** An export has all labels, whatever is shown. */
+/** Renders the chart with all labels for an export, whatever is shown. */
 async function withDetails(
   props: ChartProps,
   shown: SVGSVGElement | null,
@@ -220,7 +220,7 @@ function useTakenEdge(drawing: ChartDrawing, transition: TakenTransition | null)
   return last.current;
 }
 
-/** `+`, `-` and `0`. @returns whether it was one of them */
+/** Zooms by `+`, `-` and `0`. @returns whether it was one of these keys */
 function onZoomKey(event: KeyboardEvent, { zoom, fit }: ChartView): boolean {
   const run = { '+': () => zoom(zoomStep), '-': () => zoom(1 / zoomStep), '0': fit }[event.key];
   if (run === undefined || event.ctrlKey || event.metaKey) return false;

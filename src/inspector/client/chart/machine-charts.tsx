@@ -20,7 +20,7 @@ type Props = {
   readonly machine: 'worker' | 'task';
   readonly states: readonly string[];
   readonly transition: TakenTransition | null;
-  /** The latest of its presence. */
+  /** The latest transition of its presence. */
   readonly beside?: TakenTransition | null;
   readonly id: string;
 };
@@ -57,7 +57,7 @@ export function FleetChart({ machine }: { machine: 'worker' | 'task' }) {
   );
 }
 
-/** How often each edge was taken in the last ten minutes. Nothing is known of it in the past. */
+/** Counts how often each edge was taken in the last ten minutes. In the past that is not known. */
 function useFlows(machine: 'worker' | 'task'): ReadonlyMap<string, number> {
   const { moved, moves } = shownFleet.value;
   const version = isPast.value ? null : moved.value;

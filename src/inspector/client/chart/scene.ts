@@ -4,7 +4,7 @@ import type { ChartBox, ChartDrawing } from '../../chart/drawing.ts';
 export type StateStatus = {
   /** How many actors are in it; null: one actor is shown. */
   readonly count: number | null;
-  /** Of all actors, 0 to 1. */
+  /** The part of all actors that are in it, 0 to 1. */
   readonly share: number;
   readonly active: boolean;
   readonly picked: boolean;
@@ -13,7 +13,7 @@ export const noStatus: StateStatus = { count: null, share: 0, active: false, pic
 
 export type ChartScene = {
   readonly drawing: ChartDrawing;
-  /** By the id of the state. */
+  /** The status of each state, by its id. */
   readonly statuses: ReadonlyMap<string, StateStatus>;
   readonly heat: boolean | undefined;
   readonly onPick: ((state: string) => void) | undefined;
@@ -31,7 +31,7 @@ type Statuses = {
   readonly picked?: string | readonly string[] | null | undefined;
 };
 
-/** A share is that among the states of one region. */
+/** Computes the status of each state. A share is taken among the states of one region. */
 export function statusesOf({ drawing, counts, active, picked }: Statuses): ReadonlyMap<string, StateStatus> {
   const states = drawing.boxes.filter((box) => !drawing.boxes.some(({ parent }) => parent === box.id));
   const [activeNames, pickedNames] = [active, picked].map((it) => (typeof it === 'string' ? [it] : (it ?? [])));

@@ -106,7 +106,7 @@ const NamedArea = ({ name, area: { x, y, width, height } }: { name: string; area
   </g>
 );
 
-/** With the names inside it, since they are part of what is seen. */
+/** Names a state for screen readers, with the names inside it, since they are seen as well. */
 function labelOf(box: ChartBox, { count, active, picked }: StateStatus, inside: readonly ChartBox[]): string {
   const notes = [count === null ? '' : `${count} here`, active ? 'active' : '', picked ? 'filtered' : ''];
   return [[box, ...inside].map(({ name }) => name).join(' '), ...notes].filter((part) => part !== '').join(', ');
@@ -140,7 +140,7 @@ function linePath(points: Points): string {
     .join(' ');
 }
 
-/** A point on the way from one to another, at most halfway. */
+/** Returns a point on the way from one point to another, at most halfway. */
 function towards([x, y]: Points[number], [toX, toY]: Points[number]): readonly [number, number] {
   const length = Math.hypot(toX - x, toY - y);
   const part = length === 0 ? 0 : Math.min(cornerRadiusMax, length / 2) / length;
@@ -164,7 +164,7 @@ type EdgeProps = {
   readonly isHighlighted: boolean;
   /** How often it was taken lately. */
   readonly flow: number;
-  /** Without its label. */
+  /** The edge is drawn without its label. */
   readonly isBare: boolean;
 };
 
@@ -200,7 +200,7 @@ export function ChartEdgeView({ edge, drawing, isTaken, isHighlighted, flow, isB
   );
 }
 
-/** Ten times as often is about as much wider again. */
+/** Widens an edge by the same amount for each tenfold. */
 const flowWidth = (flow: number): number => Math.min(11, 1.5 + 2.6 * Math.log10(1 + flow));
 
 function EdgeLabel({ edge: { label, transitions } }: { edge: ChartEdge }): JSX.Element {
@@ -224,7 +224,7 @@ function EdgeLabel({ edge: { label, transitions } }: { edge: ChartEdge }): JSX.E
 
 type TimesProps = ChartText & { readonly flow: number; readonly isBare: boolean };
 
-/** Beside the label, or in its place. */
+/** How often an edge was taken, beside its label or in place of it. */
 const Times = ({ x, y, width, height, flow, isBare }: TimesProps): JSX.Element => (
   <text
     class="chart-times"

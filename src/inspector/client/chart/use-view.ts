@@ -28,7 +28,7 @@ export type ChartView = {
   readonly show: (box: ChartBox) => void;
 };
 
-/** Where charts were left, by their key: another section of the page takes the chart away for a while. */
+/** The views at which charts were left, by their keys. Another section of the page removes a chart for a while. */
 const places = new Map<string, View>();
 const placesMax = 100;
 /** A pointer that moves less has clicked. */

@@ -19,7 +19,7 @@ function openHub(fleet: string, onMessage: (message: FromHub) => void): HubPort 
   return { send: (message) => port.postMessage(message) };
 }
 
-/** Where the browser has no SharedWorker each page has a stream of its own. */
+/** Opens a stream for this page alone, in a browser without SharedWorker. */
 function openAlone(fleet: string, onMessage: (message: FromHub) => void): HubPort {
   const hub = createHub(fleet);
   const port = { postMessage: onMessage };
@@ -52,7 +52,7 @@ export const pause = signal<{ readonly seq: number; readonly atMs: number; reado
 );
 /** The last pause, once the page goes on. */
 export const gap = signal<{ readonly fromSeq: number; readonly toSeq: number; readonly fromMs: number } | null>(null);
-/** Since when the page waits for its first message. */
+/** The time since which the page waits for its first message. */
 export const connectingSinceMs = signal(Date.now());
 
 const pauseAfterMs = 30_000;
@@ -99,7 +99,7 @@ export function startConnection(): void {
   void connect();
 }
 
-/** Null: at the present. Nobody knows what has come since. */
+/** Returns the time at which the page stands. Null: the present. */
 const whereItStands = (): number | null => pause.value?.atMs ?? (connection.value === 'live' ? null : heardMs.value);
 
 /** After signing in or out: the service looks at the session when a stream is opened. */
@@ -149,7 +149,7 @@ function leaveWhileHidden(): void {
   connection.value = 'paused';
 }
 
-/** Once the fleet is known, the effect above joins the stream. */
+/** Identifies the service. Once the fleet is known, the effect above joins the stream. */
 async function connect(): Promise<void> {
   try {
     await identifyService();

@@ -64,7 +64,7 @@ export function createEventStream({ onMessage, onLost, onLocked }: Listener) {
   };
 }
 
-/** The service's own word for why it does not serve the fleet of this stream; status 0: it does not respond. */
+/** Asks the service why it does not serve the fleet of this stream. Status 0: it does not respond. */
 async function askReadiness(streamUrl: string): Promise<{ status: number; problem: string }> {
   const [, , fleet = ''] = new URL(streamUrl).pathname.split('/');
   const reply = await fetch(`/readyz?fleet=${fleet}`, { headers: { accept: 'application/json' } }).catch(() => null);

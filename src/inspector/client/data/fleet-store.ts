@@ -1,19 +1,21 @@
 /** The fleet as the page knows it: rows by id, and counts over all of them. */
 import { signal } from '@preact/signals';
 import { presences, workerStates } from '../../../../machines/values/states.ts';
-import type { Delta, Full, LastMoves, PastFleet } from '../../messages.ts';
 import {
-  createMoves,
-  lastOf,
-  type QueueRow,
-  q,
-  stateOf,
-  type TaskRow,
-  t,
-  type WorkerRow,
-  w,
-  waitsForPerson,
-} from './rows.ts';
+  createRowReader,
+  type Delta,
+  type Full,
+  type LastMoves,
+  type PastFleet,
+  queueFields,
+  taskFields,
+  workerFields,
+} from '../../messages.ts';
+import { createMoves, lastOf, type QueueRow, stateOf, type TaskRow, type WorkerRow, waitsForPerson } from './rows.ts';
+
+const readWorker = createRowReader<WorkerRow>(workerFields);
+const readTask = createRowReader<TaskRow>(taskFields);
+const readQueue = createRowReader<QueueRow>(queueFields);
 
 export type FleetStore = ReturnType<typeof createFleetStore>;
 
@@ -36,30 +38,30 @@ export function createFleetStore() {
   };
   /** Workers whose cells have not been redrawn yet. */
   const dirty = new Set<string>();
-  /** Those that wait for a person: looked at with each change, so they are not searched for. */
+  /** The workers that wait for a person, kept up with each change so that nobody has to search for them. */
   const waitingWorkers = new Set<string>();
   const waitingTasks = new Set<string>();
 
   const putWorker = (row: WorkerRow) => {
-    const before = workers.get(row[w.id]);
+    const before = workers.get(row.id);
     counts.replaceWorker(before, row);
-    workers.set(row[w.id], row);
-    if (waitsForPerson(row)) waitingWorkers.add(row[w.id]);
-    else waitingWorkers.delete(row[w.id]);
-    dirty.add(row[w.id]);
+    workers.set(row.id, row);
+    if (waitsForPerson(row)) waitingWorkers.add(row.id);
+    else waitingWorkers.delete(row.id);
+    dirty.add(row.id);
     return before === undefined;
   };
   const putTask = (row: TaskRow) => {
-    const before = tasks.get(row[t.id]);
+    const before = tasks.get(row.id);
     counts.replaceTask(before, row);
-    tasks.set(row[t.id], row);
-    if (stateOf(row[t.state]) === 'escalated') waitingTasks.add(row[t.id]);
-    else waitingTasks.delete(row[t.id]);
+    tasks.set(row.id, row);
+    if (stateOf(row.state) === 'escalated') waitingTasks.add(row.id);
+    else waitingTasks.delete(row.id);
     return before === undefined;
   };
   const putQueue = (row: QueueRow) => {
-    const isNew = !queues.has(row[q.id]);
-    queues.set(row[q.id], row);
+    const isNew = !queues.has(row.id);
+    queues.set(row.id, row);
     return isNew;
   };
 
@@ -75,9 +77,9 @@ export function createFleetStore() {
     apply(change: Full | Delta | PastFleet, isWhole: boolean): void {
       if (isWhole) for (const all of [workers, tasks, queues, counts, waitingWorkers, waitingTasks]) all.clear();
       let isNew = isWhole;
-      for (const row of change.workers ?? []) isNew = putWorker(row) || isNew;
-      for (const row of change.tasks ?? []) isNew = putTask(row) || isNew;
-      for (const row of change.queues ?? []) isNew = putQueue(row) || isNew;
+      for (const row of change.workers ?? []) isNew = putWorker(readWorker(row)) || isNew;
+      for (const row of change.tasks ?? []) isNew = putTask(readTask(row)) || isNew;
+      for (const row of change.queues ?? []) isNew = putQueue(readQueue(row)) || isNew;
       const transitions = 'transitions' in change ? (change.transitions ?? []) : [];
       if ('last' in change) signals.last.value = change.last;
       else if (transitions.length > 0) signals.last.value = lastOf(signals.last.peek(), transitions);
@@ -105,15 +107,15 @@ function createCounts() {
     presences: presenceCounts as readonly number[],
     replaceWorker(before: WorkerRow | undefined, row: WorkerRow): void {
       if (before !== undefined) {
-        add(workers, before[w.state], -1);
-        add(presenceCounts, before[w.presence], -1);
+        add(workers, before.state, -1);
+        add(presenceCounts, before.presence, -1);
       }
-      add(workers, row[w.state], 1);
-      add(presenceCounts, row[w.presence], 1);
+      add(workers, row.state, 1);
+      add(presenceCounts, row.presence, 1);
     },
     replaceTask(before: TaskRow | undefined, row: TaskRow): void {
-      if (before !== undefined) add(tasks, before[t.state], -1);
-      add(tasks, row[t.state], 1);
+      if (before !== undefined) add(tasks, before.state, -1);
+      add(tasks, row.state, 1);
     },
     clear(): void {
       for (const counts of [workers, tasks, presenceCounts]) counts.fill(0);

@@ -7,14 +7,14 @@ import type { Delta, Focus, Full, Hello, Topic } from '../../messages.ts';
 import { createEventStream, type StreamEvent } from './event-stream.ts';
 import { createMoves, lastOf } from './rows.ts';
 
-/** What the shared stream has told, to tell it to a page that joins. */
 type Tell = (message: { readonly event: StreamEvent; readonly text: string }) => void;
 const keyOf = ({ entity, id }: Topic): string => `${entity} ${id}`;
 
+/** What the shared stream has told, to tell it to a page that joins. */
 function createKnownFleet() {
   const rows = { workers: new Map(), tasks: new Map(), queues: new Map() };
   const moves = createMoves();
-  /** What was told last of each actor that the stream follows; '' before the first time. */
+  /** The last message about each actor that the stream follows; '' before the first. */
   const topics = new Map<string, string>();
   let hello: string | null = null;
   let replica: string | null = null;

@@ -31,7 +31,7 @@ export const lane = signal<readonly TimelineEntry[]>([]);
 const widthFor = ({ fromSeq, toSeq }: Shown): number =>
   2 ** Math.max(0, Math.ceil(Math.log2((toSeq - fromSeq + 1) / bucketsWanted)));
 
-/** A wheel turns many times. */
+/** How long the view must rest before it is read: a wheel turns many times. */
 const settleMs = 120;
 let soon: ReturnType<typeof setTimeout> | undefined;
 let reading: AbortController | null = null;
@@ -69,7 +69,7 @@ function isStale(): boolean {
   return isOpen && toSeq > (known.buckets.at(-1)?.toSeq ?? 0);
 }
 
-/** Of what is read already only the last bucket is read again, since it grows. */
+/** Reads what is missing. Of what is known only the last bucket is read again, since it grows. */
 async function read(): Promise<void> {
   const asking = new AbortController();
   reading = asking;
@@ -91,7 +91,7 @@ async function read(): Promise<void> {
   if (reading === asking) reading = null;
 }
 
-/** The known buckets within the part that is shown, if they begin where it begins. */
+/** Returns the known buckets within the part that is shown, if they begin where it begins. */
 function keptFrom(buckets: readonly OutlineBucket[], fromSeq: number, toSeq: number): OutlineBucket[] {
   const kept = buckets.filter((it) => it.toSeq >= fromSeq && it.fromSeq <= toSeq);
   return buckets[0] !== undefined && buckets[0].fromSeq <= fromSeq ? kept : [];

@@ -8,61 +8,12 @@ import {
 import { presences, type State, workerStates } from '../../../../machines/values/states.ts';
 import type { LastMoves, Moves, QueueRow, TaskRow, Transition, WorkerRow } from '../../messages.ts';
 
-/** The columns of the stream's rows, by name. */
 export type { QueueRow, TaskRow, WorkerRow };
 
-export const w = {
-  id: 0,
-  state: 1,
-  presence: 2,
-  retryCount: 3,
-  retryMax: 4,
-  keepAlives: 5,
-  idleSinceMs: 6,
-  idleLimitMs: 7,
-  task: 8,
-  tasksHeld: 9,
-  agent: 10,
-  lastDecision: 11,
-  lastCause: 12,
-  lastDecisionMs: 13,
-  lastSeenMs: 14,
-  parent: 15,
-  waitsFor: 16,
-  waitUntilMs: 17,
-  acknowledged: 18,
-  planDone: 19,
-  planTotal: 20,
-  policy: 21,
-  queue: 22,
-  reason: 23,
-  stateSinceMs: 24,
-  awaitsInput: 25,
-} as const;
-
-export const t = {
-  id: 0,
-  state: 1,
-  worker: 2,
-  queue: 3,
-  title: 4,
-  iteration: 5,
-  maxIterations: 6,
-  hooks: 7,
-  outcome: 8,
-  reason: 9,
-  stateSinceMs: 10,
-  escalatedWith: 11,
-  priority: 12,
-  createdSeq: 13,
-} as const;
-
-export const q = { id: 0, pending: 1, reported: 2 } as const;
-
-/** How often each transition was taken in the last ten minutes: begun by the service, kept up by the stream. */
 const minuteMs = 60_000;
 const windowMs = 10 * minuteMs;
 
+/** How often each transition was taken in the last ten minutes: begun by the service, kept up by the stream. */
 export function createMoves() {
   const minutes = new Map<number, Map<string, Transition>>();
   let sinceMs = 0;
@@ -86,11 +37,11 @@ export function createMoves() {
       sinceMs = Math.max(sinceMs, nowMs - windowMs);
       add(nowMs - (nowMs % minuteMs), transitions);
     },
-    /** As the service sends them. */
+    /** Returns all moves in the form in which the service sends them. */
     all: (): Moves => ({ sinceMs, minutes: [...minutes].map(([minute, counts]) => [minute, [...counts.values()]]) }),
-    /** Since when, by the log's clock. */
+    /** The time since which moves are counted, by the log's clock. */
     since: (): number => sinceMs,
-    /** All of one machine, summed over the minutes. */
+    /** Sums the moves of one machine over the minutes. */
     of(machine: 'w' | 't'): Transition[] {
       const sums = new Map<string, Transition>();
       for (const counts of minutes.values())
@@ -104,7 +55,7 @@ export function createMoves() {
   };
 }
 
-/** What moved last. Those that lead back to where they came from are no moves. */
+/** Returns what moved last. A transition that leads back to its own state is no move. */
 export function lastOf(last: LastMoves, transitions: readonly Transition[]): LastMoves {
   const latest = (machine: 'w' | 't') => transitions.findLast(([it, from, to]) => it === machine && from !== to);
   return { w: latest('w') ?? last.w, t: latest('t') ?? last.t };
@@ -116,34 +67,36 @@ export const presenceOf = (index: number) => presences[index] ?? 'active';
 
 /** What is urgent: who waits for a person, and for how long; then what may become so. */
 const seenOf = (row: WorkerRow) => ({
-  ...{ state: stateOf(row[w.state]), presence: presenceOf(row[w.presence]), cause: row[w.lastCause] },
-  ...{ isAcknowledged: row[w.acknowledged] === 1, asks: row[w.awaitsInput] === 1, holdsTask: row[w.tasksHeld] > 0 },
+  ...{ state: stateOf(row.state), presence: presenceOf(row.presence), cause: row.lastCause },
+  ...{ isAcknowledged: row.acknowledged === 1, asks: row.awaitsInput === 1, holdsTask: row.tasksHeld > 0 },
 });
 
 export const isUnjudged = (row: WorkerRow): boolean => isUnjudgedWorker(seenOf(row));
 export const rankOf = (row: WorkerRow): Urgency => urgencyOfWorker(seenOf(row));
 export const waitsForPerson = (row: WorkerRow): boolean => needsPerson(rankOf(row));
 
-/** Since when it is as it is. */
-export const sinceMsOf = (row: WorkerRow): number => row[w.stateSinceMs] ?? row[w.lastSeenMs];
+/** The time since which the worker has been in its state. */
+export const sinceMsOf = (row: WorkerRow): number => row.stateSinceMs ?? row.lastSeenMs;
 
 /** More than any time in milliseconds; ranks times this stay exact. */
 const rankStep = 1e14;
 
-/** To sort by, smallest first: what waits longest is first, but of what has ended the latest. */
+/** Returns a number to sort by, smallest first: the longest wait first, but of ended workers the latest. */
 export function urgencyOf(row: WorkerRow): number {
   const rank = rankOf(row);
   const sinceMs = sinceMsOf(row);
   return urgencies.indexOf(rank) * rankStep + (rank === 'idle' || rank === 'stopped' ? rankStep - sinceMs : sinceMs);
 }
 
-/** By index of the state. */
+/** Ranks by the index of the state. */
 const taskRanks = [4, 3, 2, 1, 0, 5];
 
-export const taskUrgencyOf = (row: TaskRow): number => taskRanks[row[t.state]] ?? 0;
+export const taskUrgencyOf = (row: TaskRow): number => taskRanks[row.state] ?? 0;
+
+type Ordered = Pick<TaskRow, 'state' | 'priority' | 'createdSeq'>;
 
 /** Tasks that wait stand in the order in which they are claimed, others in that of their ids. */
-export const queueOrder = (a: TaskRow, b: TaskRow): number =>
-  stateOf(a[t.state]) === 'idle' && stateOf(b[t.state]) === 'idle'
-    ? b[t.priority] - a[t.priority] || a[t.createdSeq] - b[t.createdSeq]
+export const queueOrder = (a: Ordered, b: Ordered): number =>
+  stateOf(a.state) === 'idle' && stateOf(b.state) === 'idle'
+    ? b.priority - a.priority || a.createdSeq - b.createdSeq
     : 0;

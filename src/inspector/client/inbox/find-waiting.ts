@@ -1,6 +1,6 @@
-/** Who waits for a person, those that wait longest first. */
+/** Finds the workers and tasks that wait for a person, the longest wait first. */
 import type { FleetStore } from '../data/fleet-store.ts';
-import { stateOf, type TaskRow, t, urgencyOf, w } from '../data/rows.ts';
+import { stateOf, type TaskRow, urgencyOf } from '../data/rows.ts';
 
 export type Waiting = { readonly entity: 'worker' | 'task'; readonly id: string };
 export type TaskOfWorker = { readonly id: string; readonly worker: string };
@@ -10,10 +10,10 @@ export function findWaiting(fleet: Fleet): Waiting[] {
   const workers = rowsOf(fleet.workers, fleet.waitingWorkers).sort((a, b) => urgencyOf(a) - urgencyOf(b));
   const tasks = rowsOf(fleet.tasks, fleet.waitingTasks)
     .filter((row) => !isShownWithWorker(fleet, row))
-    .sort((a, b) => (a[t.stateSinceMs] ?? 0) - (b[t.stateSinceMs] ?? 0));
+    .sort((a, b) => (a.stateSinceMs ?? 0) - (b.stateSinceMs ?? 0));
   return [
-    ...workers.map((row) => ({ entity: 'worker', id: row[w.id] }) as const),
-    ...tasks.map((row) => ({ entity: 'task', id: row[t.id] }) as const),
+    ...workers.map((row) => ({ entity: 'worker', id: row.id }) as const),
+    ...tasks.map((row) => ({ entity: 'task', id: row.id }) as const),
   ];
 }
 
@@ -24,15 +24,15 @@ function rowsOf<Row>(rows: ReadonlyMap<string, Row>, ids: ReadonlySet<string>): 
 /** The tasks that are one item with one of these workers: what becomes of them is asked with it. */
 export function tasksShownWith(fleet: Fleet, workers: ReadonlySet<string>): TaskOfWorker[] {
   return rowsOf(fleet.tasks, fleet.waitingTasks)
-    .map((row) => ({ row, id: row[t.id], worker: row[t.escalatedWith] ?? '' }))
+    .map((row) => ({ row, id: row.id, worker: row.escalatedWith ?? '' }))
     .filter(({ row, worker }) => workers.has(worker) && isShownWithWorker(fleet, row))
     .map(({ id, worker }) => ({ id, worker }));
 }
 
 /** A task and the worker that it was escalated with are one thing to look at, until the worker is resolved. */
 function isShownWithWorker({ workers }: Fleet, task: TaskRow): boolean {
-  const worker = workers.get(task[t.escalatedWith] ?? '');
-  if (worker === undefined || stateOf(worker[w.state]) !== 'escalated') return false;
+  const worker = workers.get(task.escalatedWith ?? '');
+  if (worker === undefined || stateOf(worker.state) !== 'escalated') return false;
   // One that was resolved and is escalated again waits for something else.
-  return (worker[w.stateSinceMs] ?? 0) <= (task[t.stateSinceMs] ?? 0);
+  return (worker.stateSinceMs ?? 0) <= (task.stateSinceMs ?? 0);
 }

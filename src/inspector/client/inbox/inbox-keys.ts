@@ -16,7 +16,7 @@ import { plural } from '../ui/format.ts';
 import { keepPlace, placeOfKeys, sortList, startList, step } from './place.ts';
 import { chosenItems, toggleMark, type Waiting, waiting, waitingKey } from './waiting.ts';
 
-/** More views than these would only delay the question. */
+/** Suggestions are made from at most so many views; loading more would delay the question. */
 const viewsMax = 20;
 
 async function requestForMany(action: OperatorAction, targets: readonly Waiting[]): Promise<void> {
@@ -28,7 +28,7 @@ async function requestForMany(action: OperatorAction, targets: readonly Waiting[
   requestAction({ action, targets, suggestions });
 }
 
-/** Who presses more than these has stopped waiting for them. */
+/** So many early keys are kept; whoever presses more has stopped waiting for them. */
 const earlyMax = 16;
 const early: (() => void)[] = [];
 /** The rows and the session are known. */
@@ -64,7 +64,7 @@ const say = (text: string): void => {
 };
 const placeNow = () => untracked(placeOfKeys);
 
-/** It is not escalated: an agent waits for an answer. */
+/** Whether an agent waits for an answer, without being escalated. */
 function asks({ entity, id }: Waiting): boolean {
   const row = entity === 'worker' ? liveFleet.workers.get(id) : undefined;
   return row !== undefined && rankOf(row) === 'asks';

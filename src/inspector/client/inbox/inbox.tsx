@@ -4,7 +4,7 @@ import { questionIn } from '../../../../machines/values/questions.ts';
 import { visible } from '../../visible-text.ts';
 import { liveFleet } from '../data/connection.ts';
 import { isPast } from '../data/past.ts';
-import { rankOf, sinceMsOf, t, w } from '../data/rows.ts';
+import { rankOf, sinceMsOf } from '../data/rows.ts';
 import { selected, selection } from '../route.ts';
 import { Link } from '../ui/controls.tsx';
 import { plural } from '../ui/format.ts';
@@ -65,13 +65,13 @@ function describe({ entity, id }: Waiting) {
   const row = liveFleet.workers.get(id);
   if (entity === 'task' || row === undefined) {
     const task = liveFleet.tasks.get(id);
-    const worker = task?.[t.escalatedWith] ?? null;
+    const worker = task?.escalatedWith ?? null;
     const left = worker === null ? null : `Escalated with ${worker}, and still waits; ${worker} no longer does`;
-    const text = [left, questionIn(task?.[t.reason] ?? null), task?.[t.title]].filter(Boolean).join(' · ');
-    return { text, sinceMs: task?.[t.stateSinceMs] ?? null, note: 'task' };
+    const text = [left, questionIn(task?.reason ?? null), task?.title].filter(Boolean).join(' · ');
+    return { text, sinceMs: task?.stateSinceMs ?? null, note: 'task' };
   }
   const note = { asks: 'asks', acknowledged: 'acknowledged' }[rankOf(row) as string] ?? 'escalated';
-  const text = questionIn(row[w.reason]) ?? (row[w.awaitsInput] === 1 ? 'It asks a person for something.' : '');
+  const text = questionIn(row.reason) ?? (row.awaitsInput === 1 ? 'It asks a person for something.' : '');
   return { text, sinceMs: sinceMsOf(row), note };
 }
 
@@ -118,7 +118,7 @@ const NobodyWaits = () => (
   </div>
 );
 
-/** Over the end of the list, so that marking moves nothing. */
+/** The buttons for all that are marked. They lie over the end of the list, so that marking moves nothing. */
 function MarkedActions() {
   const count = chosenItems().length;
   if (count === 0) return null;

@@ -5,7 +5,7 @@
 import { computed, effect, signal } from '@preact/signals';
 import { head, liveFleet } from '../data/connection.ts';
 import { isPast } from '../data/past.ts';
-import { w } from '../data/rows.ts';
+
 import { forgetOurs, forgetShown, isOurs } from '../operator/settle.ts';
 import { navigate, noSelection, route, selected, selection } from '../route.ts';
 import { isMovedByKeepOne, keepOne, keepOrder, type Placed } from '../ui/keep-order.ts';
@@ -15,7 +15,7 @@ import { itemOf, type Waiting, waiting, waitingKey } from './waiting.ts';
 // The list of the inbox as it stands on screen: nothing moves under a pointer, and the item that is open stays when
 // somebody else has settled it.
 
-/** `isGone`: it does not wait any more. */
+/** An item of the list. `isGone`: it does not wait any more. */
 export type Listed = Waiting & Placed;
 
 export const listed = signal<readonly Listed[]>([]);
@@ -23,9 +23,9 @@ export const listed = signal<readonly Listed[]>([]);
 const isHeld = signal(false);
 const isListOnScreen = () => selected.value === null || innerWidth > 900;
 
-/** Of the item that is open. Null: none is. */
+/** Returns the key of the open item. Null: none is open. */
 const openKey = (): string | null => (selected.value === null ? null : waitingKey(selected.value));
-/** To sort again would move something. */
+/** Whether sorting again would move something. */
 export const isOutdated = computed(() => isMovedByKeepOne(listed.value, waiting.value.map(waitingKey), openKey()));
 
 export function startList(): void {
@@ -55,7 +55,7 @@ export const holdList = (isPointed: boolean): void => {
   if (hasMouse.matches) isHeld.value = isPointed;
 };
 
-/** As it is now, from the top. */
+/** Sorts the list as it is now. */
 export function sortList(): void {
   isHeld.value = false;
   if (!hasMouse.matches) isHeld.value = isListOnScreen();
@@ -98,9 +98,9 @@ export function keepPlace(): void {
 }
 
 const isAcknowledged = ({ entity, id }: Listed): boolean =>
-  entity === 'worker' && liveFleet.workers.get(id)?.[w.acknowledged] === 1;
+  entity === 'worker' && liveFleet.workers.get(id)?.acknowledged === 1;
 
-/** Those below it, then those above it from the nearest on. */
+/** Returns the keys below `key`, then those above it, the nearest first. */
 function after(key: string): string[] {
   const keys = listed.peek().map((it) => it.key);
   const at = keys.indexOf(key);
@@ -128,7 +128,7 @@ export function noteSeen(items: readonly Listed[], key: string | null): void {
   if (unseen?.key === key) unseen = null;
 }
 
-/** What a key acts on: what was on screen as the open one when it was pressed, or was chosen by a key since. */
+/** Returns what a key acts on: the item that was open on screen when it was pressed, or was chosen by a key since. */
 export function placeOfKeys(): Listed | undefined {
   const key = openKey();
   const meant = unseen !== null && unseen.key === key ? unseen.before : key;

@@ -35,9 +35,9 @@ function stateOf({ snapshot }: Actor): string {
   return innermost.join(', ').slice(0, 100);
 }
 
-/** One actor: its chart, its snapshot, and its events. An event that is picked shows the actor as it was after it. */
 const textLengthMax = 4_000;
 
+/** One actor: its chart, its snapshot, and its events. An event that is picked shows the actor as it was after it. */
 function ActorPane({ actor }: { actor: Actor }) {
   const { events, eventCount } = actor;
   const [picked, pick] = useState<number | null>(null);

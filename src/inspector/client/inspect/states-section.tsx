@@ -13,7 +13,7 @@ import type { Actor, ReceivedEvent } from './actors.ts';
 type Engine = Parameters<typeof layOut>[1];
 
 let engine: Engine | null = null;
-/** By the machine: all actors of one have the same. */
+/** The drawings by machine: all actors of a machine share one. */
 const drawings = new Map<string, Promise<ChartDrawing | null>>();
 /** An app that makes machines as it goes forgets the oldest drawings. */
 const drawingsMax = 100;
@@ -102,7 +102,7 @@ const Transitions = ({ node, last, name }: { node: StateNode; last: string | nul
 
 type Props = {
   readonly actor: Actor;
-  /** Of the snapshot that is shown. */
+  /** The state value of the snapshot that is shown. */
   readonly value: unknown;
   /** The event that led there; null: none is known. */
   readonly event: ReceivedEvent | null;

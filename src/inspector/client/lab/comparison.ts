@@ -5,7 +5,7 @@ import { ApiError, askPatiently, get, type Issue, type Progress } from '../data/
 
 const textKey = 'stopgate.policy';
 export const attemptsMax = 10_000;
-/** From the last letter to the question. */
+/** The time from the last letter to the question, in ms. */
 const pauseMs = 500;
 
 export type Problem = { readonly message: string; readonly issues: readonly Issue[] };

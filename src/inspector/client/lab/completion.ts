@@ -21,7 +21,7 @@ export type Schema = {
 type Step = string | null;
 type Node = ReturnType<ReturnType<typeof syntaxTree>['resolveInner']>;
 
-/** At most, for a text that is not parsed yet: a few lines take one. */
+/** The longest time spent on parsing, in ms. A few lines take one. */
 const parseMs = 1_000;
 
 /** The steps from the top of the file to the mapping that a key at `pos` is, or would be, in. */
@@ -33,7 +33,7 @@ function pathOfKey(state: EditorState, pos: number): Step[] {
   return above === null ? [] : climb(state, above);
 }
 
-/** The same to the value of the key that ends at `pos`. */
+/** Returns the steps to the value of the key that ends at `pos`. */
 const pathOfValue = (state: EditorState, pos: number): Step[] => climb(state, pos, true);
 
 /** `own`: also the key that `pos` is in. */
@@ -50,7 +50,7 @@ function climb(state: EditorState, pos: number, own = false): Step[] {
   return steps;
 }
 
-/** In the key beside which a line of this indentation stands, or at the end of the line that it stands under. Null: neither. */
+/** Finds the line of the key that a line of this indentation belongs to. Null: there is none. */
 function lineAbove({ doc }: EditorState, lineNumber: number, indent: number): number | null {
   for (let number = lineNumber - 1; number > 0; number -= 1) {
     const { text, from, to } = doc.line(number);
@@ -63,7 +63,7 @@ function lineAbove({ doc }: EditorState, lineNumber: number, indent: number): nu
 
 const unquote = (key: string): string => key.replace(/^(['"])(.*)\1$/, '$2');
 
-/** All that may stand there, with every `$ref` and `anyOf` resolved. Empty: nothing is known of it. */
+/** Returns all schemas that may apply there, with every `$ref` and `anyOf` resolved. Empty: none is known. */
 function schemasAt(root: Schema, path: readonly Step[]): Schema[] {
   return path.reduce<Schema[]>(
     (found, step) => found.flatMap((it) => below(it, step)).flatMap((it) => alternatives(root, it)),

@@ -35,12 +35,12 @@ function StateCharts({ differences }: { differences: readonly WhatIfDifference[]
   );
 }
 
-/** In the order of the drawing's states. */
+/** Counts decisions by state, in the order of the drawing's states. */
 const countStates = (decisions: readonly { readonly state: string }[]): number[] =>
   workerStates.map((state) => decisions.filter((it) => it.state === state).length);
 
 const grouping = signal<Grouping>('guard');
-/** In one group; the others are shown on request. */
+/** The number of differences listed in a group; the others are shown on request. */
 const listedMax = 50;
 
 /** `isOld`: of an earlier text, while the newest is compared or has problems. */

@@ -18,9 +18,9 @@ import { completeFrom } from './completion.ts';
 
 export type Editor = {
   setText(text: string): void;
-  /** At their lines; an empty list takes them away. */
+  /** Marks the problems at their lines. An empty list removes the marks. */
   showProblems(issues: readonly Issue[]): void;
-  /** What differs from `original`; null: nothing is shown. */
+  /** Marks what differs from `original`; null removes the marks. */
   showDifference(original: string | null): void;
   /** Puts the cursor there; both are 1-based. */
   goTo(line: number, column: number): void;

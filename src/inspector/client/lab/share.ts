@@ -3,7 +3,7 @@ import type { WhatIfDifference } from '../../messages.ts';
 /** A text in an address: after the `#`, so that no server gets it, and compressed. */
 
 const prefix = '#policy=';
-/** An address must stay one that chat programs take. */
+/** The longest address that chat programs take. */
 export const sharedCharsMax = 20_000;
 
 export async function toFragment(text: string): Promise<string> {

@@ -80,10 +80,10 @@ function SelectField({ select: { name, any, options } }: { select: Select }) {
 const valuesMax = 100;
 
 /** The values of a column, as options of a select. */
-export function valuesOf(rows: Iterable<readonly unknown[]>, index: number): string[] {
+export function valuesOf<Row>(rows: Iterable<Row>, field: keyof Row): string[] {
   const found = new Set<string>();
   for (const row of rows) {
-    const value = row[index];
+    const value = row[field];
     if (typeof value === 'string') found.add(value);
     if (found.size >= valuesMax) break;
   }

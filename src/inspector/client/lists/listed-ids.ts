@@ -5,16 +5,13 @@ import { shownFleet } from '../data/past.ts';
 import {
   presenceOf,
   type QueueRow,
-  q,
   queueOrder,
   sinceMsOf,
   stateOf,
   type TaskRow,
-  t,
   taskUrgencyOf,
   urgencyOf,
   type WorkerRow,
-  w,
 } from '../data/rows.ts';
 import { measure } from '../measure.ts';
 import { type Route, route } from '../route.ts';
@@ -26,29 +23,29 @@ type SortKeys<Row> = Readonly<Record<string, (row: Row) => Value>>;
 const workerKeys: SortKeys<WorkerRow> = {
   '': urgencyOf,
   state: urgencyOf,
-  why: (row) => row[w.reason],
+  why: (row) => row.reason,
   since: sinceMsOf,
-  presence: (row) => presenceOf(row[w.presence]),
-  retries: (row) => -row[w.retryCount],
-  idle: (row) => row[w.idleSinceMs],
-  task: (row) => row[w.task],
-  agent: (row) => row[w.agent],
-  decision: (row) => (row[w.lastDecisionMs] === null ? null : -(row[w.lastDecisionMs] ?? 0)),
-  seen: (row) => -row[w.lastSeenMs],
+  presence: (row) => presenceOf(row.presence),
+  retries: (row) => -row.retryCount,
+  idle: (row) => row.idleSinceMs,
+  task: (row) => row.task,
+  agent: (row) => row.agent,
+  decision: (row) => (row.lastDecisionMs === null ? null : -(row.lastDecisionMs ?? 0)),
+  seen: (row) => -row.lastSeenMs,
 };
 const taskKeys: SortKeys<TaskRow> = {
   '': taskUrgencyOf,
   state: taskUrgencyOf,
-  title: (row) => row[t.title],
-  worker: (row) => row[t.worker],
-  queue: (row) => row[t.queue],
-  priority: (row) => -row[t.priority],
-  iteration: (row) => row[t.iteration],
-  hooks: (row) => -row[t.hooks],
+  title: (row) => row.title,
+  worker: (row) => row.worker,
+  queue: (row) => row.queue,
+  priority: (row) => -row.priority,
+  iteration: (row) => row.iteration,
+  hooks: (row) => -row.hooks,
 };
 const queueKeys: SortKeys<QueueRow> = {
-  pending: (row) => -row[q.pending],
-  reported: (row) => -row[q.reported],
+  pending: (row) => -row.pending,
+  reported: (row) => -row.reported,
 };
 
 /** The ids of the workers to list, in order. */
@@ -56,11 +53,11 @@ function listWorkers(fleet: FleetStore, { q: text, state, presence, agent, queue
   const search = text.toLowerCase();
   const states = new Set(state === '' ? [] : state.split(','));
   const matches = (row: WorkerRow) =>
-    (states.size === 0 || states.has(stateOf(row[w.state]))) &&
-    (presence === '' || presenceOf(row[w.presence]) === presence) &&
-    (agent === '' || row[w.agent] === agent) &&
-    (queue === '' || row[w.queue] === queue) &&
-    (search === '' || [w.id, w.task, w.agent, w.reason].some((field) => includes(row[field], search)));
+    (states.size === 0 || states.has(stateOf(row.state))) &&
+    (presence === '' || presenceOf(row.presence) === presence) &&
+    (agent === '' || row.agent === agent) &&
+    (queue === '' || row.queue === queue) &&
+    (search === '' || [row.id, row.task, row.agent, row.reason].some((text) => includes(text, search)));
   return order(fleet.workers, matches, workerKeys, sort);
 }
 
@@ -68,20 +65,20 @@ function listTasks(fleet: FleetStore, { q: text, state, queue, sort }: Route): s
   const search = text.toLowerCase();
   const states = new Set(state === '' ? [] : state.split(','));
   const matches = (row: TaskRow) =>
-    (states.size === 0 || states.has(stateOf(row[t.state]))) &&
-    (queue === '' || row[t.queue] === queue) &&
-    (search === '' || includes(row[t.id], search) || includes(row[t.title], search) || includes(row[t.worker], search));
+    (states.size === 0 || states.has(stateOf(row.state))) &&
+    (queue === '' || row.queue === queue) &&
+    (search === '' || includes(row.id, search) || includes(row.title, search) || includes(row.worker, search));
   return order(fleet.tasks, matches, taskKeys, sort, queueOrder);
 }
 
 function listQueues(fleet: FleetStore, { q: text, sort }: Route): string[] {
-  return order(fleet.queues, (row) => includes(row[q.id], text.toLowerCase()), queueKeys, sort);
+  return order(fleet.queues, (row) => includes(row.id, text.toLowerCase()), queueKeys, sort);
 }
 
 const includes = (text: string | null, search: string): boolean => text?.toLowerCase().includes(search) ?? false;
 
 /** Rows without a value come last in both directions; equal rows are compared by `tie`, else stay in the order of their ids. */
-function order<Row extends readonly unknown[]>(
+function order<Row>(
   rows: ReadonlyMap<string, Row>,
   matches: (row: Row) => boolean,
   keys: SortKeys<Row>,
@@ -107,7 +104,7 @@ function order<Row extends readonly unknown[]>(
 
 const cache = new WeakMap<object, { readonly ids: readonly string[]; readonly first: string | undefined }>();
 
-/** Comparing ids is slow, so they are sorted once, and again only when there are others. */
+/** Sorts ids once, and again only when there are others, since comparing them is slow. */
 function sortedIds(rows: ReadonlyMap<string, unknown>): readonly string[] {
   const cached = cache.get(rows);
   const first = rows.keys().next().value;
@@ -123,12 +120,12 @@ const compare = (a: string | number, b: string | number): number =>
   typeof a === 'number' && typeof b === 'number' ? a - b : collator.compare(String(a), String(b));
 
 export const listedIds = signal<readonly string[]>([]);
-/** The pointer is over the list: nothing may move under it. */
+/** The pointer is over the list, so nothing may move. */
 export const isHeld = signal(false);
-/** Rows would stand elsewhere by now. */
+/** Rows would be in another order by now. */
 export const isOutdated = signal(false);
 
-/** From this size on a list is large. */
+/** A list of this size or more is sorted at most once a second. */
 const largeSize = 400;
 const intervalMs = 1_000;
 const none = () => [];

@@ -5,7 +5,7 @@ import { presences, workerStates } from '../../../../machines/values/states.ts';
 import { visible } from '../../visible-text.ts';
 import type { FleetStore } from '../data/fleet-store.ts';
 import { shownFleet } from '../data/past.ts';
-import { isUnjudged, presenceOf, stateOf, type WorkerRow, w } from '../data/rows.ts';
+import { isUnjudged, presenceOf, stateOf, type WorkerRow } from '../data/rows.ts';
 import { measure } from '../measure.ts';
 import { navigate, route, selection } from '../route.ts';
 import { Link } from '../ui/controls.tsx';
@@ -26,7 +26,7 @@ type CellLayout = {
 const heightMax = 400;
 const cellSizes = [20, 16, 12, 9, 6];
 
-/** The largest cells that fit. */
+/** Returns the layout with the largest cells that fit. */
 function layoutCells(count: number, width: number): CellLayout {
   const layouts = cellSizes.map((cell) => {
     const perRow = Math.max(1, Math.floor(width / cell));
@@ -39,7 +39,7 @@ type CellPainter = {
   /** Sizes and clears the canvas. */
   begin(): void;
   paint(index: number, row: WorkerRow | undefined): void;
-  /** After a change of the colour scheme. */
+  /** Reads the colours again, after a change of the colour scheme. */
   readColours(): void;
 };
 
@@ -62,7 +62,7 @@ function createCellPainter(context: CanvasRenderingContext2D, layout: CellLayout
       const y = Math.floor(index / perRow) * cell;
       context.clearRect(x, y, cell, cell);
       if (row === undefined) return;
-      const colour = isUnjudged(row) ? colours.unjudged : (colours.states[row[w.state]] ?? 'gray');
+      const colour = isUnjudged(row) ? colours.unjudged : (colours.states[row.state] ?? 'gray');
       context.fillStyle = colour;
       context.fillRect(x, y, size, size);
       context.fillStyle = colours.background;
@@ -82,9 +82,12 @@ function coloursOfPage() {
 
 type Cell = { readonly x: number; readonly y: number; readonly size: number; readonly colour: string };
 
-/** Stopped and idle are hollow, blocked has a horizontal bar, escalated a vertical one, inactive a marked corner. */
+/**
+ * Cuts the shape of a state: stopped and idle are hollow, blocked has a horizontal bar, escalated a vertical one,
+ * inactive a marked corner.
+ */
 function cutShape(context: CanvasRenderingContext2D, row: WorkerRow, { x, y, size, colour }: Cell): void {
-  const state = stateOf(row[w.state]);
+  const state = stateOf(row.state);
 
   if (state === 'stopped' || state === 'idle') context.fillRect(x + 1, y + 1, size - 2, size - 2);
   if (state === 'idle') {
@@ -93,7 +96,7 @@ function cutShape(context: CanvasRenderingContext2D, row: WorkerRow, { x, y, siz
   }
   if (state === 'blocked') context.fillRect(x + 2, y + Math.floor(size / 2) - 1, size - 4, 2);
   if (state === 'escalated') context.fillRect(x + Math.floor(size / 2) - 1, y + 2, 2, size - 4);
-  if (presences[row[w.presence]] === 'active') return;
+  if (presences[row.presence] === 'active') return;
   const corner = size > 8 ? 4 : 2;
   context.fillRect(x + size - corner, y, corner, corner);
 }
@@ -136,9 +139,9 @@ function WorkerCanvas({ ids }: { ids: readonly string[] }) {
 
 const Tip = ({ row, x, y }: { row: WorkerRow; x: number; y: number }) => (
   <div class="tip" style={{ left: `${x}px`, top: `${y}px` }}>
-    <b>{row[w.id]}</b> {stateOf(row[w.state])}
+    <b>{row.id}</b> {stateOf(row.state)}
     {isUnjudged(row) ? ' · not judged' : ''}
-    {row[w.presence] === 0 ? '' : ` · ${presenceOf(row[w.presence])}`}
+    {row.presence === 0 ? '' : ` · ${presenceOf(row.presence)}`}
   </div>
 );
 
@@ -217,9 +220,9 @@ export function Overview() {
 }
 
 function Chip({ row }: { row: WorkerRow }) {
-  const id = row[w.id];
-  const state = stateOf(row[w.state]);
-  const presence = presenceOf(row[w.presence]);
+  const id = row.id;
+  const state = stateOf(row.state);
+  const presence = presenceOf(row.presence);
   return (
     <li>
       <Link
@@ -232,9 +235,9 @@ function Chip({ row }: { row: WorkerRow }) {
         <i class="dot" aria-hidden="true" />
         <bdi>{visible(id)}</bdi>
         <span class="sr-only">, {presence === 'active' ? state : `${state}, ${presence}`} </span>
-        {row[w.retryCount] > 0 && state !== 'stopped' && (
+        {row.retryCount > 0 && state !== 'stopped' && (
           <span class="tally" title="blocks in a row">
-            {row[w.retryCount]}
+            {row.retryCount}
           </span>
         )}
       </Link>

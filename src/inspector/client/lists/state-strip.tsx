@@ -23,7 +23,7 @@ function toggle(next: Shown): void {
 
 type Props = { readonly machine: 'worker' | 'task' };
 
-/** Open the strip, and close it. */
+/** The buttons that open and close the strip. */
 export const StripTools = ({ machine }: Props) => (
   <div class="strip-tools">
     <Toggle name="Chart" isOn={shown.value === 'chart'} onClick={() => toggle('chart')} />
@@ -31,7 +31,7 @@ export const StripTools = ({ machine }: Props) => (
   </div>
 );
 
-/** What they open. */
+/** The chart or the overview that those buttons open. */
 export function OpenedStrip({ machine }: Props) {
   if (shown.value === 'chart') return <FleetChart machine={machine} />;
   return shown.value === 'cells' && machine === 'worker' ? <Overview /> : null;

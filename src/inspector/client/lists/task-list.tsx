@@ -1,6 +1,6 @@
 /** All tasks, the escalated first: the strip of states, the filters and the table. */
 import { shownFleet } from '../data/past.ts';
-import { type QueueRow, q, stateOf, type TaskRow, t } from '../data/rows.ts';
+import { type QueueRow, stateOf, type TaskRow } from '../data/rows.ts';
 import { navigate, route, selection } from '../route.ts';
 import { Link } from '../ui/controls.tsx';
 import { count } from '../ui/format.ts';
@@ -20,7 +20,7 @@ export function TaskList() {
       <Filters
         total={fleet.tasks.size}
         noun="task"
-        selects={[{ name: 'queue', any: 'any queue', options: valuesOf(fleet.tasks.values(), t.queue) }]}
+        selects={[{ name: 'queue', any: 'any queue', options: valuesOf(fleet.tasks.values(), 'queue') }]}
       >
         <StripTools machine="task" />
       </Filters>
@@ -38,21 +38,21 @@ export function TaskList() {
 }
 
 const taskColumns: readonly Column<TaskRow>[] = [
-  { key: 'task', title: 'Task', render: (row) => <ActorLink entity="task" id={row[t.id]} /> },
-  { key: 'state', title: 'State', render: (row) => <StateMark state={stateOf(row[t.state])} note={row[t.outcome]} /> },
-  { key: 'title', title: 'Title', render: (row) => <NameCell value={row[t.title]} /> },
-  { key: 'worker', title: 'Worker', rank: 2, render: (row) => <Holder worker={row[t.worker]} /> },
-  { key: 'queue', title: 'Queue', rank: 3, render: (row) => <NameCell value={row[t.queue]} /> },
-  { key: 'priority', title: 'Priority', rank: 3, render: (row) => row[t.priority] || <NoValue /> },
+  { key: 'task', title: 'Task', render: (row) => <ActorLink entity="task" id={row.id} /> },
+  { key: 'state', title: 'State', render: (row) => <StateMark state={stateOf(row.state)} note={row.outcome} /> },
+  { key: 'title', title: 'Title', render: (row) => <NameCell value={row.title} /> },
+  { key: 'worker', title: 'Worker', rank: 2, render: (row) => <Holder worker={row.worker} /> },
+  { key: 'queue', title: 'Queue', rank: 3, render: (row) => <NameCell value={row.queue} /> },
+  { key: 'priority', title: 'Priority', rank: 3, render: (row) => row.priority || <NoValue /> },
   { key: 'iteration', title: 'Iteration', rank: 3, render: (row) => <Iteration row={row} /> },
-  { key: 'hooks', title: 'Hooks', rank: 3, render: (row) => (row[t.hooks] === 0 ? <NoValue /> : row[t.hooks]) },
+  { key: 'hooks', title: 'Hooks', rank: 3, render: (row) => (row.hooks === 0 ? <NoValue /> : row.hooks) },
 ];
 
 const Holder = ({ worker }: { worker: string | null }) =>
   worker === null ? <NoValue /> : <ActorLink entity="worker" id={worker} />;
 
 const Iteration = ({ row }: { row: TaskRow }) =>
-  row[t.iteration] === null ? <NoValue /> : `${row[t.iteration]} of ${row[t.maxIterations]}`;
+  row.iteration === null ? <NoValue /> : `${row.iteration} of ${row.maxIterations}`;
 
 const NoTasks = () => (
   <div class="empty">
@@ -82,9 +82,9 @@ export function QueueList() {
 }
 
 const queueColumns: readonly Column<QueueRow>[] = [
-  { key: 'queue', title: 'Queue', render: (row) => <TasksLink queue={row[q.id]} /> },
-  { key: 'pending', title: 'Pending tasks', render: (row) => count(row[q.pending]) },
-  { key: 'reported', title: 'Reported from elsewhere', rank: 2, render: (row) => count(row[q.reported]) },
+  { key: 'queue', title: 'Queue', render: (row) => <TasksLink queue={row.id} /> },
+  { key: 'pending', title: 'Pending tasks', render: (row) => count(row.pending) },
+  { key: 'reported', title: 'Reported from elsewhere', rank: 2, render: (row) => count(row.reported) },
 ];
 
 const TasksLink = ({ queue }: { queue: string }) => (

@@ -4,7 +4,7 @@ import { presences } from '../../../../machines/values/states.ts';
 import { visible } from '../../visible-text.ts';
 import { stopWord } from '../../vocabulary.ts';
 import { isPast, shownFleet, shownMs } from '../data/past.ts';
-import { isUnjudged, presenceOf, rankOf, sinceMsOf, stateOf, type WorkerRow, w } from '../data/rows.ts';
+import { isUnjudged, presenceOf, rankOf, sinceMsOf, stateOf, type WorkerRow } from '../data/rows.ts';
 import { navigate, route, selection } from '../route.ts';
 import { duration } from '../ui/format.ts';
 import { Ago, For, StateMark } from '../ui/text.tsx';
@@ -13,13 +13,13 @@ import { ActorLink, type Column, Grid, NameCell, NoValue, rowIn } from './grid.t
 import { listedIds } from './listed-ids.ts';
 import { OpenedStrip, StateStrip, StripTools } from './state-strip.tsx';
 
-/** In place of an empty worker list: how to create a worker, or where to go in the past. */
 const commands = [
   `npx stopgate publish worker w1 step.updated '{"step":"1","title":"Write tests"}'`,
   'npx stopgate decide w1',
   `npx stopgate publish worker w1 step.updated '{"step":"1","status":"done"}'`,
 ];
 
+/** In place of an empty worker list: how to create a worker, or where to go in the past. */
 function NoWorkers() {
   if (isPast.value)
     return (
@@ -44,13 +44,13 @@ function NoWorkers() {
 
 /** The columns of the worker table: who, in which state and why, and how long already. */
 const workerColumns: readonly Column<WorkerRow>[] = [
-  { key: 'worker', title: 'Worker', render: (row) => <ActorLink entity="worker" id={row[w.id]} /> },
+  { key: 'worker', title: 'Worker', render: (row) => <ActorLink entity="worker" id={row.id} /> },
   { key: 'state', title: 'State', render: (row) => <State row={row} /> },
   { key: 'why', title: 'Why', render: (row) => <Why row={row} /> },
   { key: 'since', title: 'For', render: (row) => <For sinceMs={sinceMsOf(row)} /> },
   { key: 'retries', title: 'Retries', rank: 3, render: (row) => <Retries row={row} /> },
   { key: 'task', title: 'Task', rank: 2, render: (row) => <Tasks row={row} /> },
-  { key: 'agent', title: 'Agent', rank: 3, render: (row) => <NameCell value={row[w.agent]} /> },
+  { key: 'agent', title: 'Agent', rank: 3, render: (row) => <NameCell value={row.agent} /> },
   { key: 'idle', title: 'Idle', rank: 3, render: (row) => <Idle row={row} /> },
   { key: 'seen', title: 'Last seen', rank: 3, render: (row) => <LastSeen row={row} /> },
 ];
@@ -59,20 +59,20 @@ type Cell = { readonly row: WorkerRow };
 
 const LastSeen = ({ row }: Cell) => (
   <span class="muted">
-    <Ago thenMs={row[w.lastSeenMs]} />
+    <Ago thenMs={row.lastSeenMs} />
   </span>
 );
 
 const State = ({ row }: Cell) => (
   <span data-unjudged={isUnjudged(row) || undefined}>
-    <StateMark state={stateOf(row[w.state])} note={noteOf(row)} />
+    <StateMark state={stateOf(row.state)} note={noteOf(row)} />
   </span>
 );
 
 function noteOf(row: WorkerRow): string | null {
-  const presence = presenceOf(row[w.presence]);
+  const presence = presenceOf(row.presence);
   if (isUnjudged(row)) return 'not judged';
-  return presence === 'active' || stateOf(row[w.state]) === 'stopped' ? null : presence;
+  return presence === 'active' || stateOf(row.state) === 'stopped' ? null : presence;
 }
 
 /** Why it is where it is, in one line: what a person would ask first. */
@@ -80,47 +80,46 @@ function Why({ row }: Cell) {
   const text = reasonIn(row);
   if (text === null) return <NoValue />;
   const isForPerson = ['escalated', 'asks', 'acknowledged'].includes(rankOf(row));
-  const isCounting = row[w.reason] === null && row[w.waitUntilMs] !== null;
+  const isCounting = row.reason === null && row.waitUntilMs !== null;
   return (
     <span class={['why', isForPerson && 'urgent', isCounting && 'age'].filter(Boolean).join(' ')} title={visible(text)}>
-      {row[w.acknowledged] === 1 && <span class="tag">acknowledged</span>}
+      {row.acknowledged === 1 && <span class="tag">acknowledged</span>}
       <bdi>{visible(text)}</bdi>
     </span>
   );
 }
 
 function reasonIn(row: WorkerRow): string | null {
-  const [reason, other] = [questionIn(row[w.reason]), otherReason(row)];
+  const [reason, other] = [questionIn(row.reason), otherReason(row)];
   // Of one that was let go at the cap, both.
-  return stateOf(row[w.state]) === 'stopped' && reason !== null && other !== null
+  return stateOf(row.state) === 'stopped' && reason !== null && other !== null
     ? `${other} · ${reason}`
     : (reason ?? other);
 }
 
 function otherReason(row: WorkerRow): string | null {
-  if (row[w.awaitsInput] === 1 && stateOf(row[w.state]) !== 'stopped') return 'asks a person for something';
-  const waitsFor = row[w.waitsFor];
+  if (row.awaitsInput === 1 && stateOf(row.state) !== 'stopped') return 'asks a person for something';
+  const waitsFor = row.waitsFor;
   if (waitsFor !== null) {
-    const untilMs = row[w.waitUntilMs];
+    const untilMs = row.waitUntilMs;
     const left = untilMs === null ? '' : `, ${duration(Math.max(0, untilMs - shownMs.value))} left`;
     return `${waitsFor === 'hold' ? 'held: a task may still come' : `waits for check ${waitsFor.slice(0, 40)}`}${left}`;
   }
-  if (stateOf(row[w.state]) === 'working' && row[w.planTotal] > 0)
-    return `${row[w.planDone]} of ${row[w.planTotal]} steps done`;
-  const cause = row[w.lastCause];
-  return stateOf(row[w.state]) === 'stopped' && cause !== null ? stopWord(cause) : null;
+  if (stateOf(row.state) === 'working' && row.planTotal > 0) return `${row.planDone} of ${row.planTotal} steps done`;
+  const cause = row.lastCause;
+  return stateOf(row.state) === 'stopped' && cause !== null ? stopWord(cause) : null;
 }
 
 function Retries({ row }: Cell) {
-  const [count, max] = [row[w.retryCount], row[w.retryMax]];
+  const [count, max] = [row.retryCount, row.retryMax];
   if (count === 0) return <NoValue />;
   return `${count}${max === null ? '' : ` of ${max}`}`;
 }
 
 function Idle({ row }: Cell) {
-  const since = row[w.idleSinceMs];
-  if (since === null || stateOf(row[w.state]) === 'stopped') return <NoValue />;
-  const limit = row[w.idleLimitMs];
+  const since = row.idleSinceMs;
+  if (since === null || stateOf(row.state) === 'stopped') return <NoValue />;
+  const limit = row.idleLimitMs;
   return (
     <span>
       <For sinceMs={since} />
@@ -130,12 +129,12 @@ function Idle({ row }: Cell) {
 }
 
 function Tasks({ row }: Cell) {
-  const task = row[w.task];
+  const task = row.task;
   if (task === null) return <NoValue />;
   return (
     <>
       <ActorLink entity="task" id={task} />
-      {row[w.tasksHeld] > 1 && <span class="muted"> +{row[w.tasksHeld] - 1}</span>}
+      {row.tasksHeld > 1 && <span class="muted"> +{row.tasksHeld - 1}</span>}
     </>
   );
 }
@@ -152,8 +151,8 @@ export function WorkerList() {
         noun="worker"
         selects={[
           { name: 'presence', any: 'any presence', options: presences },
-          { name: 'agent', any: 'any agent', options: valuesOf(fleet.workers.values(), w.agent) },
-          { name: 'queue', any: 'any queue', options: valuesOf(fleet.workers.values(), w.queue) },
+          { name: 'agent', any: 'any agent', options: valuesOf(fleet.workers.values(), 'agent') },
+          { name: 'queue', any: 'any queue', options: valuesOf(fleet.workers.values(), 'queue') },
         ]}
       >
         <StripTools machine="worker" />

@@ -63,7 +63,7 @@ export function requestAction(request: ActionRequest): void {
   else requestSignIn(confirm);
 }
 
-/** What came of an action, also for `actionNews`. `left`: what failed, to be asked for again; null: nothing did. */
+/** The outcome of an action, also for `actionNews`. `left`: what failed, to be asked for again; null: nothing did. */
 type Outcome = { readonly text: string; readonly problem: Error | null; readonly left: ActionRequest | null };
 
 export async function performAction(

@@ -4,7 +4,7 @@ import { operatorNameLengthMax } from '../../../../machines/values/limits.ts';
 import { visible } from '../../visible-text.ts';
 import { liveFleet } from '../data/connection.ts';
 import { shownView } from '../data/past.ts';
-import { t } from '../data/rows.ts';
+
 import { type TaskOfWorker, tasksShownWith } from '../inbox/find-waiting.ts';
 import { Dialog } from '../ui/controls.tsx';
 import { plural } from '../ui/format.ts';
@@ -39,7 +39,7 @@ type Props = { readonly tasks: readonly TaskOfWorker[]; readonly isOfMany: boole
 
 function TasksChoice({ tasks: [first, ...others], isOfMany }: Props) {
   if (first === undefined) return null;
-  const title = liveFleet.tasks.get(first.id)?.[t.title] ?? '';
+  const title = liveFleet.tasks.get(first.id)?.title ?? '';
   return (
     <fieldset class="tasks-choice">
       <legend>
@@ -137,7 +137,7 @@ function Confirmation({ request }: { request: ActionRequest }) {
   );
 }
 
-/** For one worker, as soon as it is loaded. */
+/** Returns the suggestions for one worker, once it is loaded. */
 function suggestionsFor([target]: ActionRequest['targets']): readonly string[] {
   const view = shownView.value;
   return target !== undefined && view != null && 'worker' in view && 'presence' in view && view.worker === target.id
@@ -155,7 +155,7 @@ function describe(targets: ActionRequest['targets']): string {
   return only.request === undefined ? actor : `what ${actor} asks`;
 }
 
-/** Of many, whom it is about. */
+/** Names the targets, if there are several. */
 const TargetNames = ({ targets }: Pick<ActionRequest, 'targets'>) =>
   targets.length < 2 ? null : <p class="muted">{namesOf(targets.map(({ id }) => id))}</p>;
 

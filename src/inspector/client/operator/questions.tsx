@@ -18,7 +18,7 @@ type InputRequest = WorkerView['inputs'][number];
 /** `isGone`: it waits no more. */
 type PlacedRequest = Placed & { readonly input: InputRequest };
 
-/** A finger gives no sign when it has left, so on a phone those that are gone stay: this many, to keep the list short. */
+/** A finger gives no sign when it has left, so a phone keeps this many requests that are gone. */
 const goneMax = 12;
 
 /** @param open those that wait @param isUsed somebody points at them; a jump in time moves them all the same */
@@ -46,7 +46,7 @@ const isCopy = ({ tool, detail }: InputRequest, known: ReadonlyMap<string, Input
 /** An agent's questions with their choices, and words of one's own, to be answered at once. */
 type FormProps = {
   readonly questions: readonly Question[];
-  /** They wait no more. */
+  /** The questions wait no more. */
   readonly isGone: boolean;
   readonly send: (message: string) => void;
   readonly refuse: () => void;

@@ -14,15 +14,18 @@ type Failed<Item> = { readonly item: Item; readonly reason: Error };
 type Settled<Item> = { readonly done: readonly Item[]; readonly failed: readonly Failed<Item>[] };
 
 type Outcome<Target> = {
-  /** What was done, and what was not. */
+  /** A sentence on what was done, and what was not. */
   readonly text: string;
-  /** Of the first that failed; null: none did. */
+  /** The error of the first that failed; null: none did. */
   readonly problem: Error | null;
   readonly failed: readonly Target[];
   readonly failedTasks: readonly TaskOfWorker[];
 };
 
-/** A task is left as it is if the action on its worker failed. A worker that is not a target was resolved before. */
+/**
+ * Runs the action on all targets, then on their tasks. A task is left as it is if the action on its worker failed; a
+ * worker that is not a target was resolved before.
+ */
 export async function settle<Target extends Topic>(
   action: Action<Target>,
   also?: TasksVerdict & { readonly run: Run<TaskOfWorker> },
@@ -108,7 +111,7 @@ const ofTasks: Readonly<Partial<Record<OperatorAction, Effect>>> = {
   stop: ['It is cancelled.', 'They are cancelled.'],
 };
 
-/** One text for each kind of actor; where there are both, it says which. */
+/** Describes the effect, one text for each kind of actor; where there are both, it says which. */
 export function effectsOf(action: OperatorAction, targets: readonly Pick<Topic, 'entity'>[]): readonly string[] {
   const tasks = targets.filter(({ entity }) => entity === 'task').length;
   const workers = targets.length - tasks;
@@ -134,7 +137,7 @@ const keyOf = ({ entity, id }: Topic) => `${entity}/${id}`;
 /** As `ours`, of the last action, also when its effect has been shown. */
 const stored = signal<ReadonlyMap<string, number>>(new Map());
 
-/** Replaces those before. */
+/** Notes the targets of this page's last action, and forgets those before. */
 export function noteOurs(targets: readonly Topic[]): void {
   ours = new Map(targets.map((it) => [keyOf(it), Number.POSITIVE_INFINITY]));
   stored.value = new Map();
@@ -146,12 +149,12 @@ export function noteStored(key: string, seq: number): void {
   stored.value = new Map([...stored.peek(), [key, seq]]);
 }
 
-/** It was done by somebody else, or not at all; or it has been told. */
+/** Forgets a target whose change came from somebody else, did not happen, or has been shown. */
 export function forgetOurs(key: string): void {
   ours = new Map([...ours].filter(([it]) => it !== key));
 }
 
-/** What the page has shown the effect of: what comes after `seq` is somebody else's. */
+/** Forgets the actions whose effect is shown: what comes after `seq` is somebody else's. */
 export function forgetShown(seq: number): void {
   ours = new Map([...ours].filter(([, it]) => it > seq));
 }

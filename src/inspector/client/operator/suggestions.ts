@@ -22,7 +22,7 @@ export function suggestPrompts({ plan, lastDecision, escalation }: WorkerView): 
   ];
 }
 
-/** What fits all of them: what each would be told anyway, then words that name nothing of any one. */
+/** Suggests prompts for several workers: those that fit each of them, then some that name none. */
 export function suggestForMany(views: readonly WorkerView[]): string[] {
   const each = views.map(suggestPrompts);
   const common = (each[0] ?? []).filter((prompt) => each.every((prompts) => prompts.includes(prompt)));
@@ -43,7 +43,7 @@ export function suggestForMany(views: readonly WorkerView[]): string[] {
 
 // Names of many actors, in a text.
 
-/** More would fill the dialog of a phone. */
+/** The number of names in a text; more would fill the dialog of a phone. */
 const namesMax = 12;
 
 export function namesOf(ids: readonly string[]): string {

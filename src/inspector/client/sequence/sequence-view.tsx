@@ -10,7 +10,7 @@ import { HeldArea } from '../actor/panel.tsx';
 import { ApiError, get } from '../data/api.ts';
 import { focus } from '../data/connection.ts';
 import { isPast, shownFleet } from '../data/past.ts';
-import { stateOf, type WorkerRow, w } from '../data/rows.ts';
+import { stateOf, type WorkerRow } from '../data/rows.ts';
 import { route, selection } from '../route.ts';
 import { Link } from '../ui/controls.tsx';
 import { dateTime, plural, time } from '../ui/format.ts';
@@ -20,7 +20,7 @@ import './sequence.css';
 
 // A worker among its parents and sub-agents, as a tree.
 
-/** More are not drawn: the list of workers has them. */
+/** The number of workers drawn in the tree; the list of workers has the others. */
 const shownMax = 60;
 
 type Node = { readonly row: WorkerRow; readonly children: readonly Node[] };
@@ -41,54 +41,54 @@ export function Family({ id }: { id: string }) {
 
 const Branch = ({ node: { row, children }, id }: { node: Node; id: string }) => (
   <li>
-    <Link to={selection('worker', row[w.id])} aria-current={row[w.id] === id ? 'true' : undefined}>
-      <Name value={row[w.id]} />
+    <Link to={selection('worker', row.id)} aria-current={row.id === id ? 'true' : undefined}>
+      <Name value={row.id} />
     </Link>{' '}
-    <StateMark state={stateOf(row[w.state])} />
+    <StateMark state={stateOf(row.state)} />
     {children.length > 0 && (
       <ul>
         {children.map((child) => (
-          <Branch key={child.row[w.id]} node={child} id={id} />
+          <Branch key={child.row.id} node={child} id={id} />
         ))}
       </ul>
     )}
   </li>
 );
 
-/** From the topmost parent down. Null: the worker is unknown. */
+/** Builds the tree from the topmost parent down. Null: the worker is unknown. */
 function treeAround(workers: ReadonlyMap<string, WorkerRow>, id: string): Node | null {
   let top = workers.get(id);
   if (top === undefined) return null;
   const seen = new Set([id]);
-  for (let above = workers.get(top[w.parent] ?? ''); above !== undefined && !seen.has(above[w.id]); ) {
-    seen.add(above[w.id]);
+  for (let above = workers.get(top.parent ?? ''); above !== undefined && !seen.has(above.id); ) {
+    seen.add(above.id);
     top = above;
-    above = workers.get(above[w.parent] ?? '');
+    above = workers.get(above.parent ?? '');
   }
   const children = new Map<string, WorkerRow[]>();
   for (const row of workers.values()) {
-    const parent = row[w.parent];
+    const parent = row.parent;
     if (parent !== null) children.set(parent, [...(children.get(parent) ?? []), row]);
   }
   const placed = new Set<string>();
   const nodeOf = (row: WorkerRow): Node => {
-    placed.add(row[w.id]);
-    const below = (children.get(row[w.id]) ?? []).filter((it) => !placed.has(it[w.id]) && placed.size < shownMax);
+    placed.add(row.id);
+    const below = (children.get(row.id) ?? []).filter((it) => !placed.has(it.id) && placed.size < shownMax);
     return { row, children: below.map(nodeOf) };
   };
   return nodeOf(top);
 }
 
-/** The workers that the diagram follows besides the worker itself: its parent and its sub-agents. */
+/** Returns the workers that the diagram follows besides the worker itself: its parent and its sub-agents. */
 export function relativesOf(workers: ReadonlyMap<string, WorkerRow>, id: string): string[] {
-  const parent = workers.get(id)?.[w.parent] ?? null;
-  const below = [...workers.values()].filter((row) => row[w.parent] === id).map((row) => row[w.id]);
+  const parent = workers.get(id)?.parent ?? null;
+  const below = [...workers.values()].filter((row) => row.parent === id).map((row) => row.id);
   return [...(parent !== null && workers.has(parent) ? [parent] : []), ...below];
 }
 
 // The entries of a worker and of those that it works with: its sub-agents and its tasks.
 
-/** What people read at once; the timeline has the rest. */
+/** The number of entries drawn, as many as people read at once; the timeline has the rest. */
 const entriesMax = 250;
 const othersMax = 12;
 const entriesEach = 60;

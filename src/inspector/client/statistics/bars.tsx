@@ -154,7 +154,7 @@ const Row = ({ check, runs, passed, failed, errors, p95Ms, differing, compared, 
   </tr>
 );
 
-/** Never none of them, nor all, if it is not so. */
+/** Writes a part of all in percent, but never 0 % or 100 % unless that is exact. */
 function part(some: number, all: number): string {
   if (all === 0) return '–';
   const percent = (100 * some) / all;

@@ -10,12 +10,12 @@ import { count, dateTime, duration, millis } from '../ui/format.ts';
 import { Bars, CheckTable, type Picking, type Series } from './bars.tsx';
 import './statistics.css';
 
-/** The statistics of a span: counted by the service, and again from time to time while they are shown. */
 export const spans = ['hour', 'day', 'week'] as const;
 
 /** The service only counts what is new. */
 const refreshMs = 5_000;
 
+/** The statistics of a span: counted by the service, and again from time to time while they are shown. */
 export function useStatistics(span: (typeof spans)[number]) {
   const [statistics, setStatistics] = useState<FleetStatistics | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
@@ -104,7 +104,7 @@ function Shown({ statistics }: { statistics: FleetStatistics }) {
 type Buckets = FleetStatistics['buckets'];
 type MultipleProps = {
   readonly title: string;
-  /** Of the picked time, else of all. */
+  /** The value at the picked time, or over the whole span. */
   readonly value: string;
   readonly note: ComponentChildren;
 };
@@ -172,7 +172,7 @@ function TimePicker({ statistics, picked, pick }: Picking & { readonly statistic
 const sum = (buckets: Buckets, of: (bucket: Buckets[number]) => number): number =>
   buckets.reduce((total, bucket) => total + of(bucket), 0);
 
-/** Under a second, too. */
+/** Writes a duration, in ms if it is under a second. */
 const spent = (ms: number): string => (ms > 0 && ms < 1_000 ? millis(ms) : duration(ms));
 
 function multiplesOf(

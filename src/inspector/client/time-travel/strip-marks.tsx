@@ -17,14 +17,16 @@ type Marks = { readonly axis: Axis; readonly buckets: readonly OutlineBucket[] }
 /** A wider one was silent for the most part. */
 const barMax = 12;
 
-/** Where most of it was silence it is drawn on the longer side of that. */
+/**
+ * Returns the place of a bucket's bar. If most of its time was silent, the bar is on the longer side of the silence.
+ */
 const barOf = (axis: Axis, { fromMs, toMs, silentFromMs, silentToMs }: OutlineBucket) => {
   const [before, after] = [silentFromMs - fromMs, toMs - silentToMs];
   const isSilent = before >= 0 && silentToMs - silentFromMs > before + after;
   const [from, to] = !isSilent ? [fromMs, toMs] : before > after ? [fromMs, silentFromMs] : [silentToMs, toMs];
   return { x: axis.x(from), width: Math.min(barMax, Math.max(barMin, axis.x(to) - axis.x(from))) };
 };
-/** Of a few and of thousands something is to be seen. */
+/** Scales a count so that both a few and thousands can be seen. */
 const heightOf = (count: number, most: number, full: number) =>
   count === 0 ? 0 : Math.max(2, (Math.log1p(count) / Math.log1p(most)) * full);
 
@@ -72,7 +74,7 @@ export function StopBars({ axis, buckets }: Marks) {
 
 const apart = 7;
 
-/** Triangles; those that would cover each other are one. */
+/** Draws escalations as triangles. Triangles that would cover each other are one. */
 export function EscalationMarks({ axis, buckets }: Marks) {
   const places: number[] = [];
   for (const it of buckets) {

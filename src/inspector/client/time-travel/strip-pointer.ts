@@ -30,7 +30,7 @@ function zoomAbout(axis: Axis, x: number, factor: number): void {
   else if (toSeq - fromSeq > 1) showRange(from, to);
 }
 
-/** By one entry at least, up to the end of the log. */
+/** Moves the range by one entry at least, up to the end of the log. */
 function moveBy(axis: Axis, pixels: number): void {
   const [from, to] = [seqBeyond(axis, pixels), seqBeyond(axis, axis.width + pixels)];
   const { fromSeq, toSeq } = shownRange.peek();
@@ -39,7 +39,7 @@ function moveBy(axis: Axis, pixels: number): void {
   if (pixels > 0 && toSeq < last) showRange(Math.max(from, fromSeq + 1), Math.max(to, toSeq + 1));
 }
 
-/** Outside of what is shown the times are not known, so it goes on by as many entries as there are on screen. */
+/** Guesses the entry at a place outside the screen, where times are not known, from the number of entries on screen. */
 function seqBeyond(axis: Axis, x: number): number {
   if (x >= 0 && x <= axis.width) return axis.seqAt(x);
   const { fromSeq, toSeq }: Shown = shownRange.peek();
@@ -47,7 +47,7 @@ function seqBeyond(axis: Axis, x: number): number {
   return x < 0 ? fromSeq + x * each : toSeq + (x - axis.width) * each;
 }
 
-/** To the entry, if it is not on screen. */
+/** Moves the range to an entry that is not on screen. */
 export function bringIntoView(seq: number): void {
   const { fromSeq, toSeq } = shownRange.peek();
   if (seq >= fromSeq && seq <= toSeq) return;
@@ -62,7 +62,7 @@ export function bringIntoView(seq: number): void {
 type Brush = { readonly from: number; readonly to: number };
 type Pointer = {
   readonly brush: Brush | null;
-  /** Where the mouse is; null: elsewhere. */
+  /** The place of the mouse in pixels; null: it is elsewhere. */
   readonly hoverX: number | null;
   readonly handlers: Record<'onPointerDown' | 'onPointerMove' | 'onPointerUp' | 'onPointerLeave', Handler> & {
     readonly onPointerCancel: Handler;
@@ -70,7 +70,7 @@ type Pointer = {
 };
 type Handler = (event: PointerEvent) => void;
 
-/** Less is a click. */
+/** The distance in pixels from which on a click is a drag. */
 const dragMin = 6;
 const zoomStep = 1.25;
 

@@ -13,7 +13,7 @@ import { useStripPointer } from './strip-pointer.ts';
 
 type Props = { readonly at: number; readonly goTo: (seq: number) => void; readonly children: ComponentChildren };
 
-/** Silence of so much of the screen, and not for a moment only. */
+/** The shortest silence that is drawn as a gap, in ms. */
 const gapMinMs = 2_000;
 const gapMinShare = 0.04;
 const tickHeight = 18;
@@ -83,7 +83,7 @@ function axisFor(width: number): Axis | null {
 type DrawingProps = {
   readonly axis: Axis;
   readonly at: number;
-  /** Where the marks end. */
+  /** The place below the last mark, in pixels. */
   readonly end: number;
 } & Pick<ReturnType<typeof useStripPointer>, 'brush' | 'hoverX'>;
 
@@ -137,7 +137,7 @@ const Patterns = () => (
   </defs>
 );
 
-/** Where the past cannot be shown, or is still to be folded. */
+/** Hatches the part of the log that cannot be shown, or is still to be folded. */
 function Unread({ axis, shownFrom, height }: { axis: Axis; shownFrom: number; height: number }) {
   const { buckets = [] } = outline.value ?? {};
   const starts = [...buckets.map((it) => it.fromSeq), shownRange.value.toSeq + 1];
@@ -201,7 +201,7 @@ const Ticks = ({ axis, y }: { axis: Axis; y: number }) => (
   </g>
 );
 
-/** What the pointer is at, or how much is read. Its place is kept free, so that nothing moves. */
+/** Tells what the pointer is at, or how much is read. Its place is kept free, so that nothing moves. */
 const Readout = ({ axis, hoverX }: { axis: Axis | null; hoverX: number | null }) => (
   <p class="time-axis-readout muted" aria-hidden="true">
     {axis !== null && hoverX !== null && hoverX >= 0 && hoverX <= axis.width

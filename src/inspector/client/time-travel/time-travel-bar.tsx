@@ -81,7 +81,7 @@ function Bar({ at }: { at: number }) {
   );
 }
 
-/** For who has no wheel. */
+/** The buttons for zooming without a wheel. */
 function ZoomButtons({ at }: { at: number }) {
   const { fromSeq, toSeq } = shownRange.value;
   const zoom = (factor: number) => {
@@ -112,7 +112,7 @@ const StepButton = ({ label, sign, disabled = false, onClick }: StepButtonProps)
 
 type SliderProps = { at: number; firstSeq: number; lastSeq: number; goTo: (seq: number) => void };
 
-/** The keyboard's way over the log, and a screen reader's; what is seen of it is the line on the time axis. */
+/** A slider over the log for keyboard and screen reader. It is seen as the line on the time axis. */
 function Slider({ at, firstSeq, lastSeq, goTo }: SliderProps) {
   const loaded = moment.value;
   const time = loaded === null || loaded.atMs === 0 ? '' : `, ${dateTime(loaded.atMs)}`;
@@ -162,7 +162,7 @@ function CurrentEntry({ at, lastSeq }: { at: number; lastSeq: number }) {
   );
 }
 
-/** Seen after half a second: until then what is on screen is of the entry before. */
+/** Shown after half a second of waiting; until then the page still shows the entry before. */
 const LateEntry = () => (
   <span class="progress late">
     loading…
@@ -172,7 +172,7 @@ const LateEntry = () => (
   </span>
 );
 
-/** How much has happened since the live fleet was left, and where that was. */
+/** Tells how much has happened since the live fleet was left, with a link back to that place. */
 function Newer({ at }: { at: number }) {
   const { paused } = route.value;
   if (paused === null || paused > newestSeq.value) return null;
@@ -197,7 +197,7 @@ function Newer({ at }: { at: number }) {
   );
 }
 
-/** In place of a state that cannot be shown: the reason, and where to go instead. */
+/** Stands in for a state that cannot be shown, with the reason and where to go instead. */
 export function MissingEntry() {
   const newest = logRange.value?.lastSeq;
   return (

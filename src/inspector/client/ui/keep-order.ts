@@ -2,7 +2,7 @@
 
 export type Placed = { readonly key: string; readonly isGone: boolean };
 
-/** What is shown keeps its place, also when it is gone; what is new comes last. */
+/** Keeps what is shown in its place, also when it is gone, and adds what is new at the end. */
 export function keepOrder(shown: readonly Placed[], now: readonly string[]): Placed[] {
   const [known, present] = [new Set(shown.map(({ key }) => key)), new Set(now)];
   const added = now.filter((key) => !known.has(key));
@@ -18,7 +18,7 @@ export const isMovedByKeepOne = (shown: readonly Placed[], now: readonly string[
     .map(({ key }) => key)
     .join('\n') !== shown.map(({ key }) => key).join('\n');
 
-/** The new order; but `kept`, if it was shown and is gone, stands before what it stood before. */
+/** Returns the new order, with `kept`, if it was shown and is gone, still before the item that followed it. */
 export function keepOne(shown: readonly Placed[], now: readonly string[], kept: string | null): Placed[] {
   const order = now.map((key) => ({ key, isGone: false }));
   const at = shown.findIndex(({ key }) => key === kept);

@@ -44,9 +44,9 @@ export function Json({ value }: { value: unknown }) {
   return <Text block max={2_000} value={JSON.stringify(value, null, 1) ?? 'undefined'} />;
 }
 
-/** A log, folded to its last lines: that is where it says what went wrong. */
 const linesShown = 8;
 
+/** A log, folded to its last lines: that is where it says what went wrong. */
 export function Tail({ value }: { value: string }) {
   const [isWhole, setWhole] = useState(false);
   const lines = value.trimEnd().split('\n');
@@ -85,7 +85,7 @@ export const StateMark = ({ state, note }: { state: State; note?: string | null 
   </span>
 );
 
-/** One word for a person first; then the protocol's own, which logs and agents have. */
+/** A decision as one word for people, then in the protocol's words, which logs and agents have. */
 export const DecisionMark = ({ decision }: { decision: Pick<Decision, 'decision' | 'action' | 'cause'> }) => {
   const { kind, word } = verdictOf(decision);
   return (
