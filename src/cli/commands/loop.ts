@@ -59,7 +59,7 @@ export const loop = defineCommand({
     'Runs COMMAND, asks whether it may stop, and runs it again with the next prompt until it may. Use it for agents without hooks, or for a fresh session each turn.',
     'An argument {prompt} is replaced by the prompt; without one the command gets the prompt on stdin. From the second turn on, the next prompt is added below your own.',
     'With --json, decisions go to stdout, one per line, and the output of the command goes to stderr. Ctrl-C ends the command and everything it has started.',
-    'With --queue it is the main loop of a worker: it claims the first task that waits (its id, title and steps come before your prompt, and STOPGATE_TASK has the id), runs COMMAND until it may stop, and goes on with the next. Without a task it asks whether it may stop, is held until one comes, and ends when its policy lets it (persistence). While a usage limit holds, it waits.',
+    'With --queue it is the main loop of a worker: it claims the first task that waits (its id, title and steps come before your prompt), runs COMMAND until it may stop, and goes on with the next. Without a task it asks whether it may stop, is held until one comes, and ends when its policy lets it (persistence). While a usage limit holds, it waits.',
     'Exit code 0: its work is complete. 1: it stopped without that (a cap, an escalation, no verdict), or its task could not be claimed. 3: the service did not answer, so nothing was judged.',
   ],
   examples: [
