@@ -1,12 +1,12 @@
 /** The sessions of one agent. Each is a worker, by the agent's own id of it. */
 import { basename } from 'node:path';
-import type { Decision, WorkerView } from '../../machines/index.ts';
+import type { WorkerView } from '../../machines/index.ts';
 import { agents, toId } from '../agents/index.ts';
 import { type EntryDraft, nameCharsMax } from '../agents/shared/entry-drafts.ts';
 import { firstChars } from '../agents/shared/text.ts';
 import { isLimitError, type TokenUsage } from './messages.ts';
 import { createSessionDrafts, draftMode, draftUsage, type Update } from './session-drafts.ts';
-import type { WorkerLink } from './worker-link.ts';
+import type { Judgement, WorkerLink } from './worker-link.ts';
 
 export type Session = {
   readonly id: string;
@@ -28,7 +28,7 @@ export type Session = {
   /** Has the model said something since the last prompt? */
   hasSpoken(): boolean;
   /** @throws AppError: nobody judged it */
-  decide(stopReason: string): Promise<Decision>;
+  decide(stopReason: string): Promise<Judgement>;
 };
 
 export type Sessions = {

@@ -9,7 +9,6 @@
  * A turn that is cancelled, in whatever step, is never prompted again.
  */
 import { randomUUID } from 'node:crypto';
-import type { Decision } from '../../machines/index.ts';
 import { allowNote, blockText } from '../agents/shared/block-text.ts';
 import { plainText } from '../agents/shared/text.ts';
 import type { AppError } from '../errors.ts';
@@ -31,6 +30,7 @@ import {
 } from './messages.ts';
 import type { Permissions } from './permissions.ts';
 import type { Session, Sessions } from './sessions.ts';
+import type { Judgement } from './worker-link.ts';
 
 type Turn = {
   readonly session: Session;
@@ -140,7 +140,7 @@ async function decide(
   session: Session,
   stopReason: string,
   signal: AbortSignal,
-): Promise<Decision | AppError | 'cancelled'> {
+): Promise<Judgement | AppError | 'cancelled'> {
   const cancelled = new Promise<'cancelled'>((resolve) => {
     signal.addEventListener('abort', () => resolve('cancelled'), { once: true });
   });
@@ -155,7 +155,7 @@ export function say(editor: LineWriter, session: Session, words: string): void {
 }
 
 /** For the person; the agent gets the next prompt alone. */
-function describeBlock(decision: Decision): string {
+function describeBlock(decision: Judgement): string {
   const { retry, reason } = decision;
   const next = blockText(decision);
   const why = plainText(reason) || next;

@@ -4,16 +4,20 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { AttemptFields, Decision, WorkerView } from '../../machines/index.ts';
+import type { AnswerableDecision } from '../agents/shared/block-text.ts';
 import type { EntryDraft } from '../agents/shared/entry-drafts.ts';
 import type { Client, EntryFields, EntryType } from '../client/index.ts';
 import { AppError, errorCodes } from '../errors.ts';
 import { startTimer, type Timer } from '../timer.ts';
 
+/** The part of a decision that a turn needs. */
+export type Judgement = AnswerableDecision & Pick<Decision, 'retry'>;
+
 export type WorkerLink = {
   readonly worker: string;
   record(draft: EntryDraft): void;
   /** @throws AppError: nobody judged it */
-  decide(attempt: AttemptFields): Promise<Decision>;
+  decide(attempt: AttemptFields): Promise<Judgement>;
   /** What the fleet knows of it, the entries above included. @throws AppError */
   view(): Promise<WorkerView>;
   /** Stores what is left, for a short time. */

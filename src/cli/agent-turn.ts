@@ -1,6 +1,7 @@
 /** One turn of an agent that is a command: it runs to its end, and the end of its output is kept. */
 import { createInterruption } from '../runner/interruption.ts';
 import { type GroupEnd, type GroupSpec, signalGroup, startGroup } from '../runner/process-group.ts';
+import type { Io } from '../terminal/process-io.ts';
 
 export type TurnSpec = Pick<GroupSpec, 'run' | 'cwd' | 'env' | 'onOutput'> & {
   /** The text for the command's stdin. */
@@ -35,3 +36,7 @@ export async function runTurn({ onOutput, ...spec }: TurnSpec, signal: AbortSign
   stop.clear();
   return { end, output: new TextDecoder().decode(kept).replace(/^\ufffd+/, '') };
 }
+
+/** Of an agent that the user's own command starts: all of ours. */
+export const environmentOf = ({ env }: Pick<Io, 'env'>): Record<string, string> =>
+  Object.fromEntries(Object.entries(env).filter((it): it is [string, string] => it[1] !== undefined));

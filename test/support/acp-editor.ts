@@ -14,7 +14,7 @@ import {
 import { onTestFinished } from 'vitest';
 import { type Command, type StartCommand, startCommand } from './command.ts';
 
-const agentProgram = new URL('acp-agent.mjs', import.meta.url).pathname;
+export const agentProgram = new URL('acp-agent.mjs', import.meta.url).pathname;
 
 export type Step = Readonly<Record<string, unknown>>;
 export type Turns = readonly (readonly Step[])[];

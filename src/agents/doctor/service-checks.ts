@@ -50,7 +50,7 @@ export async function checkAnswer(url: string, token: string | null, config: Con
   return [judgeReady(url, reply, token, config)];
 }
 
-function checkNode(version: string): Finding {
+export function checkNode(version: string): Finding {
   const [major = 0, minor = 0] = version.replace('v', '').split('.').map(Number);
   if (major > 20 || (major === 20 && minor >= 19)) return ok(about, `node ${version}`);
   return bad(about, `node ${version} is too old`, 'install Node 20.19 or later');

@@ -3,9 +3,9 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { ServiceLink } from '../../acp/worker-link.ts';
 import { findProgram } from '../../agents/setup/places.ts';
-import { refuseOtherService } from '../../config/config.ts';
 import { AppError } from '../../errors.ts';
 import type { GroupEnd } from '../../runner/process-group.ts';
+import { environmentOf } from '../agent-turn.ts';
 import { clientArgs } from '../client-args.ts';
 import { defineCommand } from '../command.ts';
 import { resolvePlace } from '../connection.ts';
@@ -42,10 +42,10 @@ export const acp = defineCommand({
     const signal = io.interrupt();
     if (io.isTTY)
       note('stopgate acp: waiting for an editor on stdin; add this command to it as an agent, or press Ctrl-C');
-    const [{ serveAcp }, { createServiceLink, createWorkerLink }, { connect }] = await Promise.all([
+    const [{ serveAcp }, { createServiceLink, createWorkerLink }, { connectAsAgent }] = await Promise.all([
       import('../../acp/serve-acp.ts'),
       import('../../acp/worker-link.ts'),
-      import('../../client/index.ts'),
+      import('../agent-client.ts'),
     ]);
     const services = new Map<string, ServiceLink>();
     /** Editors start their agents anywhere: it is the folder of the session whose service is meant, unless one is named. */
@@ -54,26 +54,14 @@ export const acp = defineCommand({
       const cwd = isNamed || !existsSync(folder) ? io.cwd : folder;
       const known = services.get(cwd);
       if (known !== undefined) return known;
-      const service = createServiceLink(async () => {
-        // Found each time: a "stopgate dev" that is started later has another port.
-        const place = await resolvePlace(flags, { ...io, cwd }, 'agent');
-        const { url: nats, credsFile, fleet } = place;
-        const creds = credsFile === undefined ? {} : { creds: credsFile };
-        return {
-          address: `${nats} ${fleet}`,
-          async open() {
-            refuseOtherService(place);
-            return connect({ nats, fleet, cwd, name: 'stopgate acp', ...creds });
-          },
-        };
-      });
+      // Found each time: a "stopgate dev" that is started later has another port.
+      const service = createServiceLink(() => connectAsAgent(flags, { ...io, cwd }, 'stopgate acp'));
       services.set(cwd, service);
       return service;
     };
-    const env = Object.fromEntries(Object.entries(io.env).filter((it): it is [string, string] => it[1] !== undefined));
     try {
       const ended = await serveAcp({
-        ...{ command: [file, ...args], cwd: io.cwd, env, policy, signal, note },
+        ...{ command: [file, ...args], cwd: io.cwd, env: environmentOf(io), policy, signal, note },
         ...{ stdin: io.stdin, stdout: io.stdout, stderr: io.stderr },
         open: (worker, folder) => createWorkerLink(worker, serviceOf(folder), note),
       });

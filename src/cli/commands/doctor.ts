@@ -6,7 +6,7 @@ import type { CheckContext } from '../../agents/doctor/doctor.ts';
 import type { TokenPass } from '../../agents/doctor/dry-turn.ts';
 import { bad, type Finding, skip } from '../../agents/doctor/finding.ts';
 import { checkOwnService, checkPlace, refusalOf } from '../../agents/doctor/place-checks.ts';
-import { checkConfig, checkService, type ServiceState } from '../../agents/doctor/service-checks.ts';
+import { checkConfig, checkNode, checkService, type ServiceState } from '../../agents/doctor/service-checks.ts';
 import { readSession, type Session } from '../../agents/doctor/session.ts';
 import { checkWorkers, findPolicies } from '../../agents/doctor/worker-checks.ts';
 import { type Agent, agents } from '../../agents/index.ts';
@@ -15,6 +15,8 @@ import { type Config, loadConfig } from '../../config/config.ts';
 import { tokenForHttp } from '../../config/own-address.ts';
 import { AppError } from '../../errors.ts';
 import { clean } from '../../terminal/text.ts';
+import { environmentOf } from '../agent-turn.ts';
+import type { Flags } from '../argument-types.ts';
 import { type Context, defineCommand } from '../command.ts';
 import { spellCommands } from '../program-name.ts';
 import { formatAgo } from '../state-text.ts';
@@ -23,36 +25,49 @@ const list = [...agents.values()];
 const names = list.filter(({ doctor }) => doctor !== null).map(({ name }) => name);
 const withDryTurn = list.filter(({ hasDryTurn }) => hasDryTurn).map(({ name }) => name);
 
-export const doctor = defineCommand({
-  args: {
-    agent: {
-      type: 'positional',
-      valueHint: 'AGENT',
-      required: false,
-      description: names.join(', '),
-      completions: names,
-    },
-    http: {
-      type: 'string',
-      valueHint: 'HOST:PORT',
-      description: 'the service (STOPGATE_HTTP; default: that of "stopgate dev" in this folder, else 127.0.0.1:4280)',
-    },
-    fleet: { type: 'string', valueHint: 'F', description: 'whose workers (STOPGATE_FLEET; default: main)' },
-    config: {
-      type: 'string',
-      valueHint: 'FILE',
-      description: 'the policies (default: stopgate.yaml, else those in force)',
-    },
-    quick: { type: 'boolean', description: 'skip the dry turn' },
-    json: { type: 'boolean', description: 'print JSON, for programs' },
+const args = {
+  agent: {
+    type: 'positional',
+    valueHint: 'AGENT',
+    required: false,
+    description: `${names.join(', ')}, acp`,
+    completions: [...names, 'acp'],
   },
+  http: {
+    type: 'string',
+    valueHint: 'HOST:PORT',
+    description: 'the service (STOPGATE_HTTP; default: that of "stopgate dev" in this folder, else 127.0.0.1:4280)',
+  },
+  fleet: { type: 'string', valueHint: 'F', description: 'whose workers (STOPGATE_FLEET; default: main)' },
+  config: {
+    type: 'string',
+    valueHint: 'FILE',
+    description: 'the policies (default: stopgate.yaml, else those in force)',
+  },
+  quick: { type: 'boolean', description: 'skip the dry turn' },
+  json: { type: 'boolean', description: 'print JSON, for programs' },
+} as const;
+type DoctorContext = Context<Flags<typeof args>>;
+
+export const doctor = defineCommand({
+  args,
+  rest: 'command',
   details: [
     'Checks the service and the settings of AGENT, or of every connected agent. Exit code 1: something is wrong.',
     `With AGENT (${withDryTurn.join(', ')}) it also runs a dry turn of the real program: in a temporary folder, with its own home folder and a model on loopback that costs nothing, to see whether the hook runs and a block works. Your account and settings are not touched.`,
+    'With acp, it checks an agent for "stopgate acp": the command behind "--" is started as an editor would start it, with your account, for a session in a temporary folder. The dry turn is two short answers of its model. Nothing of it is stored.',
   ],
-  examples: ['stopgate doctor', 'stopgate doctor claude', 'stopgate doctor codex --quick --json'],
-  run: async ({ flags, io, out, commands }) => {
+  examples: [
+    'stopgate doctor',
+    'stopgate doctor claude',
+    'stopgate doctor codex --quick --json',
+    'stopgate doctor acp -- opencode acp',
+  ],
+  run: async (context) => {
+    const { flags, words, io } = context;
     const { agent, http, fleet, config: configFile } = flags;
+    if (agent === 'acp') return report(await examineAcp(context), context);
+    if (words[1] !== undefined) throw new AppError('input.bad', `'${words[1]}' is one argument too many`);
     if (agent !== undefined && agents.has(agent) && !names.includes(agent)) {
       const instead = `"stopgate doctor" checks the service; then run the line that "stopgate init ${agent}" prints`;
       throw new AppError('input.bad', `${agent} has no settings that doctor could check: ${instead}`);
@@ -75,14 +90,34 @@ export const doctor = defineCommand({
     // A connected agent has a finding on where its sessions are judged.
     if (!isConnected && service.http !== null) found.push(...(await checkOwnService(service.http, io.cwd, config)));
     if (!isConnected) found.push(bad('agents', 'no agent asks before it stops', 'stopgate init AGENT'));
-    const spell = (text: string) => spellCommands(text, io.env, commands);
-    const findings = found.map((it) => ({ ...it, text: spell(it.text), ...(it.fix && { fix: spell(it.fix) }) }));
-    const isBad = findings.some(({ state }) => state === 'bad');
-    if (flags.json) await out.json({ ok: !isBad, findings });
-    else await out.print(...findings.flatMap((finding) => format(finding, out.colors)));
-    return isBad ? 1 : 0;
+    return report(found, context);
   },
 });
+
+/** @returns the exit code */
+async function report(found: readonly Finding[], { flags, io, out, commands }: DoctorContext): Promise<number> {
+  const spell = (text: string) => spellCommands(text, io.env, commands);
+  const findings = found.map((it) => ({ ...it, text: spell(it.text), ...(it.fix && { fix: spell(it.fix) }) }));
+  const isBad = findings.some(({ state }) => state === 'bad');
+  if (flags.json) await out.json({ ok: !isBad, findings });
+  else await out.print(...findings.flatMap((finding) => format(finding, out.colors)));
+  return isBad ? 1 : 0;
+}
+
+async function examineAcp({ flags, words: [, file, ...args], io }: DoctorContext): Promise<Finding[]> {
+  if (file === undefined)
+    throw new AppError('input.bad', 'which agent? Write it behind "--": stopgate doctor acp -- AGENT ARGS…');
+  const [{ checkAcp }, { connectAsAgent }] = await Promise.all([
+    import('../../acp/doctor.ts'),
+    import('../agent-client.ts'),
+  ]);
+  const place = { nats: undefined, creds: undefined, fleet: flags.fleet, config: flags.config };
+  const findings = await checkAcp({
+    ...{ command: [file, ...args], cwd: io.cwd, env: environmentOf(io), quick: flags.quick, signal: io.interrupt() },
+    connect: async () => (await connectAsAgent(place, io, 'stopgate doctor')).open(),
+  });
+  return [checkNode(process.version), ...findings];
+}
 
 type Examination = {
   readonly places: Places;

@@ -5,7 +5,7 @@ import { methods } from '@agentclientprotocol/sdk';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { chosen, type EditorOptions, openEditor } from '../../../support/acp-editor.ts';
 import { type Deployment, deploy } from '../../../support/deployment.ts';
-import { startShipped } from '../../../support/shipped.ts';
+import { runShipped, startShipped } from '../../../support/shipped.ts';
 import { installAgent } from '../support/install.ts';
 import { cleanEnv, makeAgentHome } from '../support/run.ts';
 import { scriptModel, type Turn } from '../support/scripted-model.ts';
@@ -34,13 +34,19 @@ describe.each(acpAgents)('$agent', (row) => {
     program = await installAgent(row.program);
   }, 300_000);
 
+  /** A home with its settings, and the environment that it gets. */
+  async function prepare(modelUrl: string) {
+    const home = await makeAgentHome();
+    await row.prepare(home, modelUrl);
+    const node = process.execPath.slice(0, process.execPath.lastIndexOf('/'));
+    const env = { ...cleanEnv(home), ...row.env(home, modelUrl), PATH: `${node}:/usr/local/bin:/usr/bin:/bin` };
+    return { home, env };
+  }
+
   async function open(turns: readonly Turn[], more: Partial<EditorOptions> & { policy?: string } = {}) {
     const model = await scriptModel(row.api, turns, [aside]);
-    const home = await makeAgentHome();
-    await row.prepare(home, model.url);
+    const { home, env } = await prepare(model.url);
     const { policy = 'default', ...options } = more;
-    const node = process.execPath.slice(0, process.execPath.lastIndexOf('/'));
-    const env = { ...cleanEnv(home), ...row.env(home, model.url), PATH: `${node}:/usr/local/bin:/usr/bin:/bin` };
     const editor = await openEditor({
       ...{ cwd: home.project, agent: [program, ...row.args], env, start: startShipped, isPlain: true },
       args: ['--nats', at.server.url, '--policy', policy],
@@ -95,6 +101,18 @@ describe.each(acpAgents)('$agent', (row) => {
     expect(model.requests).toHaveLength(2);
     const stops = async () => (await payloadsOf(at, session, 'stop.attempted')).map(({ stopReason }) => stopReason);
     await expect.poll(stops, patience).toEqual(['end_turn', 'cancelled']);
+  });
+
+  test('`stopgate doctor acp` shows that its block holds', async () => {
+    const model = await scriptModel(row.api, [{ text: 'OK' }, { text: 'OK' }], [aside]);
+    const { home, env } = await prepare(model.url);
+    const line = ['doctor', 'acp', '--json', '--', program, ...row.args];
+    const options = { cwd: home.project, env: { ...env, STOPGATE_NATS: at.server.url } };
+    const { stdout, code } = await runShipped(line, options);
+    const { findings } = JSON.parse(stdout) as { findings: { state: string; text: string }[] };
+    expect(findings.map(({ state }) => state)).toEqual(Array(5).fill('ok'));
+    expect(findings[2]?.text).toContain(row.program.version);
+    expect(code).toBe(0);
   });
 
   const { plan } = row;

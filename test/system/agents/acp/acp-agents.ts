@@ -37,7 +37,7 @@ const openCode: AcpAgent = {
   program: opencode,
   args: ['acp'],
   api: chatCompletions,
-  prepare: (at, modelUrl) => at.write('project/opencode.json', opencodeConfig(modelUrl, { bash: 'ask' })),
+  prepare: (at, modelUrl) => at.write('home/.config/opencode/opencode.json', opencodeConfig(modelUrl, { bash: 'ask' })),
   env: (at) => opencodeEnv(at),
   shell: (command) => ({ tool: 'bash', input: { command, description } }),
   asks: true,

@@ -1,0 +1,175 @@
+/**
+ * `stopgate doctor acp -- AGENT`: does the service answer, does the agent speak the protocol, and does a block hold? The
+ * agent is started as an editor would start it, with the user's account; its session works in a temporary folder. A stand-in
+ * for the service blocks its first stop, so that nothing of this is in the log.
+ */
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough, Writable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
+import { type ClientContext, client, methods, ndJsonStream, RequestError } from '@agentclientprotocol/sdk';
+import type { AttemptFields } from '../../machines/index.ts';
+import { bad, type Finding, ok, skip } from '../agents/doctor/finding.ts';
+import { lastBytes, plainText } from '../agents/shared/text.ts';
+import type { Client } from '../client/index.ts';
+import { AppError } from '../errors.ts';
+import { startTimedSignal } from '../timer.ts';
+import { initialized } from './messages.ts';
+import { type AcpOptions, serveAcp } from './serve-acp.ts';
+import type { Judgement, WorkerLink } from './worker-link.ts';
+
+export type AcpCheck = Pick<AcpOptions, 'command' | 'cwd' | 'env' | 'signal'> & {
+  /** Starts the agent and begins a session, but takes no turn. */
+  readonly quick: boolean;
+  /** @throws AppError */
+  readonly connect: () => Promise<Client>;
+};
+
+const about = 'acp';
+/** A model may think; a program that npm downloads first takes a while. */
+const stepMsMax = 90_000;
+const stderrBytesMax = 300;
+const prompt = 'This is a test of the connection. Reply with the one word OK, and use no tools.';
+const reason =
+  'stopgate doctor: this first stop is blocked to test that a block works. Reply with the one word OK again.';
+
+export async function checkAcp(check: AcpCheck): Promise<Finding[]> {
+  return [await checkFleet(check), ...(await tryAgent(check))];
+}
+
+async function checkFleet({ connect }: AcpCheck): Promise<Finding> {
+  try {
+    await using fleet = await connect();
+    await fleet.listWorkers({ limit: 1 });
+    return ok('service', `fleet ${fleet.fleet} answers over NATS`);
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return bad('service', error.message, 'start it with "stopgate dev" in the folder of your project');
+  }
+}
+
+async function tryAgent({ command, cwd, env, signal, quick }: AcpCheck): Promise<Finding[]> {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'stopgate-doctor-')));
+  const [stdin, stdout] = [new PassThrough(), new PassThrough()];
+  const gate = createGate();
+  let errors = '';
+  const stderr = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      errors = lastBytes(errors + chunk.toString(), stderrBytesMax);
+      done();
+    },
+  });
+  const serving = serveAcp({
+    ...{ command, cwd, env, signal, stdin, stdout, stderr, policy: undefined },
+    open: gate.open,
+    note: () => {},
+  }).finally(() => stdout.end());
+  // Why it does not start is what the first request is told.
+  serving.catch(() => {});
+  const agent = openEditor(stdin, stdout);
+  const findings: Finding[] = [];
+  const step = async (what: string, run: () => Promise<Finding>): Promise<boolean> => {
+    const finding = await inTime(run).catch(async (error: Error) => {
+      const why = await Promise.race([
+        serving.then(
+          () => null,
+          (cause: Error) => cause,
+        ),
+        setImmediate(null),
+      ]);
+      const text = plainText((why ?? error).message);
+      const said = errors.trim() === '' ? '' : `; it says: ${plainText(errors)}`;
+      return bad(about, `${what}: ${text}${said}`, fixFor(error));
+    });
+    findings.push(finding);
+    return finding.state === 'ok';
+  };
+  try {
+    let session = '';
+    const started =
+      (await step('initialize', () => initialize(agent))) &&
+      (await step('session/new', async () => {
+        ({ sessionId: session } = await agent.request(methods.agent.session.new, { cwd: folder, mcpServers: [] }));
+        return ok(about, 'session/new: it begins a session');
+      }));
+    if (started && quick) findings.push(skip(about, 'dry turn: not run'));
+    else if (started) await step('dry turn', () => takeTurn(agent, session, gate));
+    return findings;
+  } finally {
+    stdin.end();
+    await serving.catch(() => {});
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+const fixFor = (error: Error): string =>
+  error instanceof RequestError && error.code === RequestError.authRequired().code
+    ? 'log in with the agent itself, then try again'
+    : 'check whether the command of the agent is right, and starts it in the mode for ACP';
+
+async function initialize(agent: ClientContext): Promise<Finding> {
+  const answer = await agent.request(methods.agent.initialize, { protocolVersion: 1, clientCapabilities: {} });
+  const { agentInfo, protocolVersion } = initialized.parse(answer);
+  const name = [agentInfo?.name ?? 'the agent', agentInfo?.version ?? ''].join(' ').trim();
+  return ok(about, `initialize: ${name} speaks version ${protocolVersion ?? 'unknown'} of the protocol`);
+}
+
+async function takeTurn(agent: ClientContext, sessionId: string, gate: Gate): Promise<Finding> {
+  const { stopReason } = await agent.request(methods.agent.session.prompt, {
+    ...{ sessionId, prompt: [{ type: 'text', text: prompt }] },
+  });
+  const stops = gate.stops();
+  if (stops >= 2)
+    return ok(about, 'dry turn: the first stop was blocked, and the agent went on within the turn until the second');
+  const what = stops === 0 ? `it ended with ${stopReason}, and no stop was asked about` : 'the block had no effect';
+  return bad(about, `dry turn: ${what}`, 'this version of the agent may need a newer stopgate');
+}
+
+/** An editor without files and terminals, whose person allows nothing. */
+function openEditor(stdin: PassThrough, stdout: PassThrough): ClientContext {
+  const readable = new ReadableStream<Uint8Array>({
+    start(controller) {
+      stdout.on('data', (chunk: Buffer) => controller.enqueue(chunk));
+      stdout.on('end', () => controller.close());
+    },
+  });
+  const app = client({ name: 'stopgate-doctor' })
+    .onRequest(methods.client.session.requestPermission, ({ params: { options } }) => {
+      const no = options.find(({ kind }) => kind === 'reject_once');
+      return { outcome: no === undefined ? { outcome: 'cancelled' } : { outcome: 'selected', optionId: no.optionId } };
+    })
+    .onNotification('*', () => {});
+  return app.connect(ndJsonStream(Writable.toWeb(stdin) as WritableStream<Uint8Array>, readable)).agent;
+}
+
+type Gate = { readonly open: (worker: string) => WorkerLink; readonly stops: () => number };
+
+/** Stands in for the service: blocks the first stop, and keeps nothing. */
+function createGate(): Gate {
+  let stops = 0;
+  const decide = async ({ stopReason }: AttemptFields): Promise<Judgement> => {
+    if (stopReason !== 'cancelled') stops += 1;
+    const base = { reason, nextPrompt: null, retry: { count: stops, max: null } };
+    return stops === 1
+      ? { ...base, decision: 'block', action: 'continue', cause: 'incomplete' }
+      : { ...base, decision: 'allow', action: 'complete', cause: 'complete' };
+  };
+  return {
+    stops: () => stops,
+    open: (worker) => ({
+      ...{ worker, decide, record: () => {}, close: async () => {} },
+      // Nobody knows it.
+      view: () => Promise.reject(new AppError('actor.unknown', `there is no worker '${worker}'`)),
+    }),
+  };
+}
+
+async function inTime(run: () => Promise<Finding>): Promise<Finding> {
+  const late = startTimedSignal(stepMsMax);
+  const timeout = new Promise<never>((_, reject) => {
+    const fail = () => reject(new Error(`no answer within ${stepMsMax / 1_000} s`));
+    late.signal.addEventListener('abort', fail, { once: true });
+  });
+  return Promise.race([run(), timeout]).finally(late.clear);
+}

@@ -1,0 +1,95 @@
+/** `stopgate doctor acp -- AGENT`: starts the agent as an editor would, and blocks its first stop. */
+import { readdir } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { agentProgram, type Script } from '../../support/acp-editor.ts';
+import { runCommand } from '../../support/command.ts';
+import { type AcpScene, openAcpScene } from './scene.ts';
+
+let scene: AcpScene;
+beforeAll(async () => {
+  scene = await openAcpScene();
+});
+afterAll(() => scene.at.close());
+
+const scripted = (script: Script) => ['--', process.execPath, agentProgram, JSON.stringify(script)];
+async function doctor(words: readonly string[], nats = scene.at.server.url) {
+  const { folder } = scene.at;
+  const ended = await runCommand(['doctor', 'acp', '--json', ...words], {
+    cwd: folder.path,
+    env: { STOPGATE_NATS: nats },
+  });
+  const { findings = [] } = JSON.parse(ended.stdout) as { findings?: { state: string; text: string; fix?: string }[] };
+  return { ...ended, rows: findings.map(({ state, text }) => `${state} ${text}`), findings };
+}
+const scratch = async () => (await readdir(tmpdir())).filter((name) => name.startsWith('stopgate-doctor-'));
+
+test('shows that the service answers and that a block holds, and leaves nothing behind', async () => {
+  const { code, rows } = await doctor(scripted({ turns: [[{ ask: 'rm -rf /' }, { say: 'OK' }]] }));
+  expect(rows).toEqual([
+    `ok node ${process.version}`,
+    'ok fleet main answers over NATS',
+    'ok initialize: scripted-agent 1.0.0 speaks version 1 of the protocol',
+    'ok session/new: it begins a session',
+    'ok dry turn: the first stop was blocked, and the agent went on within the turn until the second',
+  ]);
+  expect(code).toBe(0);
+  expect((await scene.at.client.ask('list.workers')).body).toMatchObject({ items: [] });
+});
+
+test('without a turn, where it shall be quick', async () => {
+  const { code, rows } = await doctor(['--quick', ...scripted({ turns: [[{ exit: 1 }]] })]);
+  expect(rows.at(-1)).toBe('skip dry turn: not run');
+  expect(code).toBe(0);
+});
+
+test.each<{ why: string; words: () => string[]; says: string; fix: string }>([
+  {
+    why: 'there is no such program',
+    words: () => ['--', 'no-such-agent'],
+    says: "bad initialize: cannot run 'no-such-agent': there is no such command",
+    fix: 'check whether the command of the agent is right',
+  },
+  {
+    why: 'it ends at once',
+    words: () => ['--', 'sh', '-c', 'echo which key? >&2; exit 4'],
+    says: 'which key?',
+    fix: 'check whether the command of the agent is right',
+  },
+  {
+    why: 'its turn fails',
+    words: () => scripted({ turns: [[{ fail: { code: -32000, message: 'Authentication required' } }]] }),
+    says: 'bad dry turn: Authentication required',
+    fix: 'log in with the agent itself, then try again',
+  },
+  {
+    why: 'its turn ends otherwise',
+    words: () => scripted({ turns: [[{ stop: 'cancelled' }]] }),
+    says: 'bad dry turn: it ended with cancelled, and no stop was asked about',
+    fix: 'this version of the agent may need a newer stopgate',
+  },
+])('says what is wrong: $why', async ({ words, says, fix }) => {
+  const { code, findings } = await doctor(words());
+  const { state, text = '', fix: told } = findings.at(-1) ?? {};
+  expect(`${state} ${text}`).toContain(says);
+  expect(told).toContain(fix);
+  expect(code).toBe(1);
+});
+
+test('a service that is away is a row of its own, and the agent is checked all the same', async () => {
+  const { code, rows } = await doctor(scripted({}), 'nats://127.0.0.1:9');
+  expect(rows[1]).toMatch(/^bad .*127\.0\.0\.1:9/);
+  expect(rows.at(-1)).toMatch(/^ok dry turn/);
+  expect(code).toBe(1);
+});
+
+test('it wants an agent, and the other agents want none', async () => {
+  const run = (...words: string[]) => runCommand(['doctor', ...words], { cwd: scene.at.folder.path });
+  expect(await run('acp')).toMatchObject({ code: 2, stderr: expect.stringContaining('which agent?') });
+  expect(await run('claude', '--', 'x')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("'x' is one argument"),
+  });
+});
+
+afterAll(async () => expect(await scratch()).toEqual([]));

@@ -1,0 +1,146 @@
+/** What goes through the relay byte for byte, what does not, and that reading it never keeps it from its reader. */
+import { afterEach, expect, test, vi } from 'vitest';
+import type { WorkerView } from '../../../machines/index.ts';
+import type { LineWriter } from '../../../src/acp/lines.ts';
+import { createRelay } from '../../../src/acp/relay.ts';
+import { createSessions } from '../../../src/acp/sessions.ts';
+import type { Judgement, WorkerLink } from '../../../src/acp/worker-link.ts';
+import type { EntryDraft } from '../../../src/agents/shared/entry-drafts.ts';
+
+const block: Judgement = {
+  ...{ decision: 'block', action: 'continue', cause: 'incomplete', reason: 'Fix lint', nextPrompt: null },
+  retry: { count: 1, max: 3 },
+};
+const allow: Judgement = { ...block, decision: 'allow', action: 'complete', cause: 'complete' };
+
+/** `judgements`: the answers to the stops, in order; the last is repeated. */
+function open(judgements: readonly Judgement[] = [allow]) {
+  const sent = { editor: [] as string[], agent: [] as string[] };
+  const drafts: EntryDraft[] = [];
+  const notes: string[] = [];
+  const writer = (to: string[]): LineWriter => ({
+    closed: new Promise(() => {}),
+    write: async (line) =>
+      void to.push(line instanceof Uint8Array ? Buffer.from(line).toString() : JSON.stringify(line)),
+  });
+  let stops = 0;
+  const link = (worker: string): WorkerLink => ({
+    worker,
+    record: (draft) => void drafts.push(draft),
+    async decide() {
+      stops += 1;
+      return judgements[Math.min(stops, judgements.length) - 1] as Judgement;
+    },
+    view: async () => {
+      // The operator denies whatever is asked.
+      const request = drafts.findLast(({ type }) => type === 'input.requested')?.data as
+        | { request?: string }
+        | undefined;
+      const lastAnswer = { by: 'ann', verdict: 'deny', message: 'No', ...request };
+      return { rules: { askMs: 60_000 }, lastAnswer } as unknown as WorkerView;
+    },
+    close: async () => {},
+  });
+  const note = (line: string) => void notes.push(line);
+  const sessions = createSessions({ command: ['some-agent'], cwd: '/p', policy: undefined, open: link, note });
+  const relay = createRelay({ editor: writer(sent.editor), agent: writer(sent.agent), sessions, note });
+  const settled = () => new Promise(setImmediate);
+  return {
+    ...{ sent, drafts, notes },
+    fromEditor: async (line: string) => relay.fromEditor(Buffer.from(line)).then(settled),
+    fromAgent: async (line: string) => relay.fromAgent(Buffer.from(line)).then(settled),
+  };
+}
+
+const prompt =
+  '{"jsonrpc":"2.0","id":7,"method":"session/prompt","params":{"sessionId":"s1","prompt":[{"type":"text","text":"go"}]}}';
+
+test.each([
+  '{"jsonrpc":"2.0","id":12345678901234567890,"method":"_theirs/thing","params":{"n":0.10}}',
+  '{ "jsonrpc" : "2.0", "method": "session/update", "params": {"sessionId":"s1","update":{"sessionUpdate":"new_kind","x":1}} }',
+  '{"jsonrpc":"2.0","id":"a","result":null}',
+  '{"jsonrpc":"2.0","id":"a","error":{"code":-1,"message":"no","data":{"deep":[[[]]]}}}',
+  '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{"sessionUpdate":"tool_call","toolCallId":5}}}',
+  '[{"jsonrpc":"2.0","method":"a"}]',
+  'npm warn: this is no message',
+  '',
+])('as the bytes that came, in both directions: %s', async (line) => {
+  const { sent, notes, fromAgent, fromEditor } = open();
+  await fromAgent(line);
+  await fromEditor(line);
+  expect(sent).toEqual({ editor: [line], agent: [line] });
+  expect(notes).toEqual([]);
+});
+
+test('an input that nests without end is passed on, and is no crash', async () => {
+  const nested = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+  const line = `{"jsonrpc":"2.0","id":1,"method":"session/request_permission","params":{"sessionId":"s1","toolCall":{"toolCallId":"c","rawInput":{"x":${nested}}},"options":[]}}`;
+  const { sent, fromAgent } = open();
+  await fromAgent(line);
+  expect(sent.editor).toEqual([line]);
+});
+
+test('the answer of a turn that is allowed is passed on as it came', async () => {
+  const { sent, fromAgent, fromEditor } = open();
+  await fromEditor(prompt);
+  const answer = '{"jsonrpc":"2.0","id":7,"result":{"stopReason":"end_turn","_meta":{"x":1.0}}}';
+  await fromAgent(answer);
+  expect(sent).toEqual({ editor: [answer], agent: [prompt] });
+});
+
+test('after a block the agent is prompted under another id, and the editor is answered under its own', async () => {
+  const { sent, drafts, fromAgent, fromEditor } = open([block, allow]);
+  await fromEditor(prompt);
+  await fromAgent('{"jsonrpc":"2.0","id":7,"result":{"stopReason":"end_turn"}}');
+  const again = JSON.parse(sent.agent[1] ?? '') as { id: string };
+  expect(again).toMatchObject({
+    method: 'session/prompt',
+    params: { sessionId: 's1', prompt: [{ text: 'Fix lint' }] },
+  });
+  // An answer of the editor's own request 7 is over; one that has our id by chance is nobody's.
+  await fromAgent(
+    JSON.stringify({ jsonrpc: '2.0', id: again.id, result: { stopReason: 'end_turn', _meta: { y: 2 } } }),
+  );
+  expect(JSON.parse(sent.editor.at(-1) ?? '')).toEqual({
+    ...{ jsonrpc: '2.0', id: 7 },
+    result: { stopReason: 'end_turn', _meta: { y: 2 } },
+  });
+  const types = ['worker.registered', 'prompt.submitted', 'heartbeat.sent'];
+  expect(drafts.map(({ type }) => type)).toEqual(types);
+});
+
+test('a cancellation between a stop and its block is not followed by another prompt', async () => {
+  const { sent, fromAgent, fromEditor } = open([block]);
+  await fromEditor(prompt);
+  await fromEditor('{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":"s1"}}');
+  await fromAgent('{"jsonrpc":"2.0","id":7,"result":{"stopReason":"end_turn"}}');
+  expect(sent.agent).toHaveLength(2);
+  expect(sent.editor).toHaveLength(1);
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+test('what an operator has answered is answered once: the answer of the editor does not reach the agent', async () => {
+  const { sent, fromAgent, fromEditor } = open();
+  await fromEditor(prompt);
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+  const options = '[{"optionId":"y","kind":"allow_once"},{"optionId":"n","kind":"reject_once"}]';
+  await fromAgent(
+    `{"jsonrpc":"2.0","id":3,"method":"session/request_permission","params":{"sessionId":"s1","toolCall":{"toolCallId":"c"},"options":${options}}}`,
+  );
+  await vi.advanceTimersByTimeAsync(1_000);
+  const denied = '{"jsonrpc":"2.0","id":3,"result":{"outcome":{"outcome":"selected","optionId":"n"}}}';
+  expect(sent.agent).toEqual([prompt, denied]);
+  expect(sent.editor).toContain('{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":3}}');
+  await fromEditor('{"jsonrpc":"2.0","id":3,"result":{"outcome":{"outcome":"selected","optionId":"y"}}}');
+  expect(sent.agent).toHaveLength(2);
+});
+
+test('an agent that answers in a form that we do not know ends its turn, and nothing is judged', async () => {
+  const { sent, fromAgent, fromEditor } = open([block]);
+  await fromEditor(prompt);
+  await fromAgent('{"jsonrpc":"2.0","id":7,"result":{}}');
+  expect(sent.editor).toEqual(['{"jsonrpc":"2.0","id":7,"result":{}}']);
+});
