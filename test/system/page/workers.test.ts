@@ -9,6 +9,7 @@ describeInBrowser('the page', () => {
     default: { checks: [{ plan: {} }], retries: 3 },
     helper: { persistence: { idle: '10m', hold: '20s' } },
     capped: { checks: [{ plan: {} }, { remote: 'lint' }], retries: 1 },
+    frugal: { checks: [{ plan: {} }], budget: { usd: 2, tokens: 1_000 } },
   });
   const { open, text, row, rows } = ui;
 
@@ -49,6 +50,19 @@ describeInBrowser('the page', () => {
     expect(gaps.length).toBeGreaterThan(0);
     for (const gap of gaps) expect(gap).toBeGreaterThanOrEqual(6);
     await page.setViewportSize({ width: 1_280, height: 720 });
+  });
+
+  test('a bar shows how much of a budget is used, and grows with each report', async () => {
+    const { page, stage } = ui;
+    await stage.client.publish('worker.f1.worker.registered', { policy: 'frugal' });
+    await stage.client.publish('worker.f1.usage.reported', { usd: 0.5, input: 100 });
+    await open('/?worker=f1');
+    const bar = page.locator('[data-budget="usd per session"]');
+    await bar.getByText('$0.50 of $2.00').waitFor();
+    expect(await bar.locator('.bar i').getAttribute('style')).toContain('25%');
+    await stage.client.publish('worker.f1.usage.reported', { usd: 2 });
+    await bar.getByText('used up: stops are not judged').waitFor();
+    expect(await page.locator('[data-budget]').count()).toBe(2);
   });
 
   test('at the cap shows what failed, and the check that was not run', async () => {

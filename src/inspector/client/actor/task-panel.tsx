@@ -193,6 +193,11 @@ const PlanSection = ({ held }: { held: Held<TaskView> }) => (
 const TaskFacts = ({ view }: { view: TaskView }) => (
   <Facts>
     <Fact name="Worker">{view.worker === null ? 'none' : <ActorLinks entity="worker" ids={[view.worker]} />}</Fact>
+    {view.usage !== undefined && (
+      <Fact name="Used">
+        ${view.usage.usd.toFixed(2)}, {view.usage.tokens.toLocaleString('en')} tokens
+      </Fact>
+    )}
     <Fact name="Queue">{view.queue === null ? 'none' : <Name value={view.queue} />}</Fact>
     {view.policy !== null && (
       <Fact name="Policy">

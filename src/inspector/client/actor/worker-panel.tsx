@@ -113,6 +113,33 @@ function staleTimer({ presence, state, lastSeen }: WorkerView, staleAfterMs: num
   return { name: 'stale', outcome: 'then, without an entry, it is stale', fromMs, untilMs: fromMs + staleAfterMs };
 }
 
+/** Views of a service that knows no budgets have none. */
+function Budgets({ budgets = [] }: { budgets: WorkerView['budgets'] | undefined }) {
+  if (budgets.length === 0) return null;
+  return (
+    <section aria-label="Budgets">
+      <h3>Budgets</h3>
+      <ul class="timers">
+        {budgets.map(({ per, kind, used, limit }) => (
+          <li key={`${per} ${kind}`} data-budget={`${kind} per ${per}`}>
+            <span class="timer-name">
+              {kind} per {per}
+            </span>
+            <span class="timer-left age">
+              {amount(kind, used)} of {amount(kind, limit)}
+            </span>
+            <Bar part={limit === 0 ? 1 : used / limit} />
+            {used >= limit && <span class="muted">used up: stops are not judged</span>}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+const amount = (kind: string, value: number): string =>
+  kind === 'usd' ? `$${value.toFixed(2)}` : kind === 'time' ? duration(value) : value.toLocaleString('en');
+
 /** The fields of a worker, as a list of facts. */
 const WorkerFacts = ({ id, view }: { id: string; view: WorkerView }) => (
   <Facts>
@@ -158,6 +185,11 @@ const WorkerFacts = ({ id, view }: { id: string; view: WorkerView }) => (
 
 const Activity = ({ view }: { view: WorkerView }) => (
   <>
+    {view.usage !== undefined && (
+      <Fact name="Used">
+        {amount('usd', view.usage.session.usd)}, {amount('tokens', view.usage.session.tokens)} tokens
+      </Fact>
+    )}
     <Fact name="Tools used">{view.toolCount}</Fact>
     <Fact name="Files modified">{view.filesModified}</Fact>
     {view.keepAlives > 0 && <Fact name="Keep-alives">{view.keepAlives}</Fact>}
@@ -225,7 +257,7 @@ const SequenceView = createLazy(
 
 type HeldProps = { readonly id: string; readonly held: Held<WorkerView> };
 
-function WhySection({ id, view: { inputs: live }, held }: Props & HeldProps) {
+function WhySection({ id, view: { inputs: live, budgets }, held }: Props & HeldProps) {
   const { shown: view, isUsed } = held;
   return (
     <HeldArea held={held}>
@@ -234,6 +266,7 @@ function WhySection({ id, view: { inputs: live }, held }: Props & HeldProps) {
       {view.attempt !== null && <Timers view={view} />}
       <Why id={id} view={view} />
       {view.attempt === null && <Timers view={view} />}
+      <Budgets budgets={budgets} />
       <RefusedEntries refused={view.refused} />
     </HeldArea>
   );
