@@ -18,6 +18,7 @@ import { readText } from '../setup/settings-file.ts';
 import { listEvents } from './events.ts';
 import { hookCommand } from './hook-command.ts';
 import { blockCap, planTools, readPlanTools } from './plan-tools.ts';
+import { telemetry } from './telemetry.ts';
 
 const agent = 'claude';
 /** A person may take a day to answer. */
@@ -51,6 +52,7 @@ export const hooks: AgentHooks = {
   ],
   // 0 is no cap.
   blockCap: { ...blockCap, least: 0, most: 999_999, valueFor: (blocks) => blocks },
+  usage: telemetry,
   planTools: { ...planTools, read: (places) => readPlanTools(places, program.folder(places)) },
   trust: null,
 };

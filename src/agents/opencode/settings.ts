@@ -32,6 +32,7 @@ export const setup: SettingsSetup = {
   wakes: false,
   blockCap: null,
   planTools: null,
+  sendsUsage: false,
   plan: planPlugin,
   trust: null,
 };

@@ -32,18 +32,21 @@ export type AgentHooks = {
   readonly blockCap?: OwnVariable & SettableCap & { readonly valueFor: (blocks: number) => number };
   /** What it keeps a plan with, likewise. */
   readonly planTools?: OwnVariable & { readonly read: (places: Places) => PlanTools };
+  /** What lets it send its own telemetry to the service, likewise. Missing: its settings cannot. */
+  readonly usage?: readonly (OwnVariable & { readonly valueFor: (line: Line) => string })[];
   /** Null: its hooks need no trust. */
   readonly trust: Trust | null;
 };
 
 export function createHookSetup(hooks: AgentHooks, program: Program): SettingsSetup {
-  const { forms, scopes, waker, blockCap, planTools, trust } = hooks;
+  const { forms, scopes, waker, blockCap, planTools, usage, trust } = hooks;
   return {
     kind: 'settings',
     ...{ program, forms, scopes, trust },
     wakes: waker !== undefined,
     blockCap: blockCap ?? null,
     planTools: planTools?.read ?? null,
+    sendsUsage: usage !== undefined,
     plan: (wish) => planHooks(hooks, wish),
   };
 }
@@ -67,15 +70,17 @@ function planHooks(hooks: AgentHooks, wish: Wish): Change {
   });
 }
 
-function putVariables(json: string, { blockCap, planTools }: AgentHooks, wish: Wish): string {
+function putVariables(json: string, { blockCap, planTools, usage = [] }: AgentHooks, wish: Wish): string {
   const cap = wish.blockCap === undefined ? undefined : String(blockCap?.valueFor(wish.blockCap));
   const capped = blockCap === undefined ? json : putVariable(json, blockCap, cap);
-  return planTools !== undefined && wish.planTools ? putVariable(capped, planTools, '1') : capped;
+  const planned = planTools !== undefined && wish.planTools ? putVariable(capped, planTools, '1') : capped;
+  if (!wish.usage) return planned;
+  return usage.reduce((text, variable) => putVariable(text, variable, variable.valueFor(wish.line)), planned);
 }
 
 /** Null: nothing is left of the file. */
-const takeVariables = (json: string, { blockCap, planTools }: AgentHooks): string | null =>
-  [planTools, blockCap].reduce<string | null>(
+const takeVariables = (json: string, { blockCap, planTools, usage = [] }: AgentHooks): string | null =>
+  [...usage.toReversed(), planTools, blockCap].reduce<string | null>(
     (text, variable) => (text === null || variable === undefined ? text : takeVariable(text, variable)),
     json,
   );

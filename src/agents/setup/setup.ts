@@ -20,6 +20,8 @@ export type SettingsSetup = {
   readonly blockCap: SettableCap | null;
   /** Will its sessions have the tools by which they keep a plan? Null: they always do, or nothing is known of it. */
   readonly planTools: ((places: Places) => PlanTools) | null;
+  /** Can its settings let it send its own telemetry? */
+  readonly sendsUsage: boolean;
   /** Touches nothing. @throws AppError input.bad: with file, line and column if the file cannot be read */
   readonly plan: (wish: Wish) => Change;
   /** Null: its hooks need no trust. */
@@ -47,6 +49,8 @@ export type Wish = {
   readonly blockCap: number | undefined;
   /** Switch its plan tools on. False: they stay as they are. */
   readonly planTools: boolean;
+  /** Let it send what it uses. False: that stays as it is. */
+  readonly usage: boolean;
   /** Take out what is ours. */
   readonly remove: boolean;
 };

@@ -70,6 +70,10 @@ const args = {
     type: 'boolean',
     description: 'claude: add a hook that wakes a session when its escalation is resolved with a prompt',
   },
+  usage: {
+    type: 'boolean',
+    description: 'claude: let it send what it uses, in tokens and dollars (budgets, "stopgate spend")',
+  },
   worker: { type: 'string', valueHint: 'W', description: 'shell: the name of its worker' },
   remove: { type: 'boolean', description: 'remove exactly what init has added' },
   yes: { type: 'boolean', description: 'do not ask' },
@@ -117,8 +121,9 @@ async function connect(connecting: Connecting): Promise<number> {
   const scope = readScope(agent.name, setup, flags);
   const { line, config } = await readLine(agent.name, setup, scope, context);
   const blockCap = readCap(agent.name, setup, flags);
+  if (flags.usage && !remove) checkUsage(agent.name, setup, { scope, line }, note);
   const planTools = !remove && (await choosePlanTools(connecting, line.http));
-  const change = setup.plan({ scope, places, line, blockCap, planTools, remove });
+  const change = setup.plan({ scope, places, line, blockCap, planTools, usage: flags.usage, remove });
   const trust = remove ? (setup.trust?.planRemoval(change, places) ?? null) : null;
   const changes = [change, ...(trust === null ? [] : [trust])].filter(({ file, after }) => after !== file.text);
   if (changes.length > 0 && !(await confirm(connecting, { scope, line }, changes))) return 2;
@@ -214,6 +219,29 @@ function readCap(
   if (/^\d{1,6}$/.test(cap) && Number(cap) >= least && Number(cap) <= most) return Number(cap);
   const range = least === 0 ? '(0: no cap)' : `from ${least} to ${most}`;
   throw new AppError('input.bad', `--block-cap '${cap}' is not a whole number ${range}`);
+}
+
+/** Its token cannot stand in a file that is often committed. */
+function checkUsage(
+  name: string,
+  { sendsUsage }: SettingsSetup,
+  { scope, line: { tokenEnv } }: { readonly scope: Scope; readonly line: Line },
+  note: InitContext['note'],
+): void {
+  if (!sendsUsage) {
+    const problem = `--usage is for claude: how ${name} sends what it uses stands in docs/agents/usage.md`;
+    throw new AppError('input.bad', problem);
+  }
+  // Else a repository could send what its visitors do to anybody.
+  if (scope !== 'user')
+    throw new AppError(
+      'input.bad',
+      `${name} takes where it sends what it uses from your own settings alone: add --user`,
+    );
+  if (tokenEnv !== undefined)
+    note(
+      `set OTEL_EXPORTER_OTLP_HEADERS="Authorization=Bearer $${tokenEnv}" where ${name} starts: what it uses needs the token, too`,
+    );
 }
 
 type Connected = { readonly line: Line; readonly config: Config };

@@ -126,7 +126,7 @@ function cellsOf(row: Row) {
 const emptyText = (fleet: string, since: string | undefined): string[] =>
   since === undefined
     ? [
-        `No agent of fleet '${fleet}' has reported what it used. "stopgate init AGENT --usage" lets an agent send it,`,
+        `No agent of fleet '${fleet}' has reported what it used. "stopgate init claude --user --usage" lets an agent send it,`,
         'and anything may publish it: stopgate publish worker w1 usage.reported \'{"input":1200,"usd":0.02}\'',
       ]
     : [`No agent of fleet '${fleet}' has reported what it used since ${since}.`];

@@ -30,11 +30,8 @@ test('Claude Code: each request to its model counts, and at its budget it is tol
       { text: 'one' },
       { text: 'two' },
     ],
-    env: {
-      ...{ CLAUDE_CODE_ENABLE_TELEMETRY: '1', OTEL_LOGS_EXPORTER: 'otlp', OTEL_LOGS_EXPORT_INTERVAL: '200' },
-      OTEL_EXPORTER_OTLP_LOGS_PROTOCOL: 'http/protobuf',
-      OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: `${at.http}/v1/logs`,
-    },
+    init: ['--usage', '--user'],
+    env: { OTEL_LOGS_EXPORT_INTERVAL: '200' },
   });
   const ended = await run('Write the tests.');
   expect(ended.code).toBe(0);
