@@ -97,7 +97,22 @@ describe.each(named(pages))('%s', (_path, { path, fences }) => {
   });
 
   test('says of each fence what it is', () => {
-    const known = ['sh', 'console', 'yaml', 'json', 'jsonc', 'ts', 'js', 'python', 'go', 'text', 'mermaid', ''];
+    const known = [
+      'sh',
+      'console',
+      'yaml',
+      'json',
+      'jsonc',
+      'ts',
+      'js',
+      'python',
+      'go',
+      'lua',
+      'toml',
+      'text',
+      'mermaid',
+      '',
+    ];
     expect(
       fences.filter(({ lang }) => !known.includes(lang)).map(({ line, lang }) => `${path}:${line} ${lang}`),
     ).toEqual([]);
@@ -114,7 +129,10 @@ test('what no test runs is this, and no more', () => {
     'README.md: needs Claude Code',
     'clients/python/README.md: test/system/clients/python.test.ts',
     'docs/agents.md: needs Claude Code',
+    'docs/agents/usage.md: needs Claude Code',
     'docs/benchmarks.md: takes a minute and a half of an otherwise idle machine; test/system/bench.test.ts runs a part',
+    'docs/ci.md: test/system/ci-checks.test.ts',
+    'docs/ci.md: needs something to wait for',
     'docs/command-line.md: needs Claude Code',
     'docs/command-line.md: needs Claude Code',
     'docs/decisions/009-three-copies-take-nats-2-15.md: kills servers for a minute',
