@@ -15,7 +15,7 @@ export function verdictKindOf({
   return cause === 'complete' ? 'complete' : 'let-go';
 }
 
-/** One list of words and colours for what may become of a stop. The colours are in styles/states.css, by `data-verdict-kind`. */
+/** One list of words and colours for what may become of a stop. The colours are in styles/base.css, by `data-verdict-kind`. */
 type Answer = Pick<Decision, 'decision' | 'action' | 'cause'>;
 type Verdict = { readonly kind: VerdictKind; readonly word: string };
 
