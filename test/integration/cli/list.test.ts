@@ -258,6 +258,23 @@ describe('one actor', () => {
     expect(stdout).toMatch(/\nrefused entries\n {2}12:00:00.000 {2}task.completed {2}.*T-9/);
   });
 
+  test('worker: what its check waits for, and when it is asked again', async () => {
+    const held = fold(
+      [
+        ['own.fleet.main.policy.set', { policies: { default: { checks: [{ remote: 'ci' }] } } }],
+        ['worker.w1.stop.attempted', { attempt: 'a1' }],
+      ],
+      '2026-03-02T12:00:01.000Z',
+    );
+    const pending = { check: 'ci', reason: 'build 7 runs', askedAgainAt: '2026-03-02T12:00:30.000Z' };
+    const view = held.workers.w1;
+    const { run } = await serve('get.worker.w1', () => ({ ...view, attempt: { ...view?.attempt, pending } }));
+    const { stdout } = await run(['worker', 'w1']);
+    expect(stdout).toMatch(
+      /waits for {4}check ci\n {2}it says {6}build 7 runs\n {2}asked again {2}at 2026-03-02T12:00:30/,
+    );
+  });
+
   test('task: worker, queue, hooks and checkpoints', async () => {
     const { run } = await serve('get.task.T-1', () => story.tasks['T-1'] ?? {});
     const { stdout } = await run(['task', 'T-1']);

@@ -5,7 +5,8 @@ import { openStage, operatorToken, type Stage } from '../../support/stage.ts';
 
 let stage: Stage;
 beforeAll(async () => {
-  stage = await openStage({ policies: { policies: { default: { checks: [{ plan: {} }] } } } });
+  const policies = { default: { checks: [{ plan: {} }] }, waiting: { checks: [{ remote: 'ci' }] } };
+  stage = await openStage({ policies: { policies } });
 });
 afterAll(async () => stage.close());
 
@@ -71,6 +72,26 @@ test('what nests without end is shown as refused, and the service goes on', asyn
   expect(news.data.entries.at(-1)).toMatchObject(refused);
   expect((await stage.get('timeline/worker/deep')).body.entries.at(-1)).toMatchObject(refused);
   expect((await stage.client.ask('decide.deep')).body).toMatchObject({ decision: 'allow' });
+});
+
+test('sends the selected worker when its check replies that it cannot tell yet', async () => {
+  const stream = await stage.stream('stream?worker=ci');
+  const served = stage.client.nc.subscribe('stopgate.main.check.ci', {
+    callback: (_error, message) =>
+      void message.respond('{ "pending": true, "reason": "build 7 runs", "retryAfterMs": 600000 }'),
+  });
+  await stage.client.publish('worker.ci.worker.registered', { policy: 'waiting' });
+  await stage.client.publish('worker.ci.stop.attempted', { attempt: 'a1' });
+  const news = await stream.until(
+    'worker',
+    ({ view }) => view !== null && JSON.stringify(view).includes('build 7 runs'),
+  );
+  expect(news.data.view).toMatchObject({
+    state: 'validating',
+    attempt: { waitsFor: 'check ci', pending: { check: 'ci', reason: 'build 7 runs' } },
+  });
+  served.unsubscribe();
+  await stage.client.publish('worker.ci.session.ended');
 });
 
 test('sends the selected worker in full, with its entries', async () => {
