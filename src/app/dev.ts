@@ -1,15 +1,15 @@
 /** `stopgate dev` and `serve --embedded`: the service with its own NATS server, whose store is a folder. */
 import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import type { DevFlags } from '../cli/command.ts';
 import { programName } from '../cli/program-name.ts';
-import type { DevFlags } from '../cli/services.ts';
 import { type Config, isOneFleet } from '../config/config.ts';
 import { AppError } from '../errors.ts';
 import type { FleetDirectory } from '../http/fleet-directory.ts';
 import { probeAddress } from '../http/probe-address.ts';
 import type { Logger } from '../log.ts';
 import { openEmbeddedServer } from '../nats/embedded/embedded-server.ts';
-import { requireOwnStore } from '../nats/embedded/own-store.ts';
+import { requireOwnStore } from '../nats/embedded/store-lock.ts';
 import type { Io } from '../terminal/process-io.ts';
 import { serve } from './serve.ts';
 

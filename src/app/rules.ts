@@ -5,8 +5,8 @@
 import { type Config, deadNamesIn, selectFleets, tokensWithoutFleets } from '../config/config.ts';
 import type { ConfigFile } from '../config/file.ts';
 import { readFleetSelection } from '../config/fleet-selection.ts';
-import { followConfigFile } from '../config/follow.ts';
 import { isPrivate } from '../config/values.ts';
+import { followConfigFile } from '../config/watch.ts';
 import type { EscalationRules } from '../host/effects/notices.ts';
 import type { PolicyForm } from '../host/policy-publisher.ts';
 import type { RetentionRules } from '../host/retention.ts';

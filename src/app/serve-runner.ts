@@ -2,8 +2,8 @@
 import { placeTimeoutMs, readJson } from '../../machines/index.ts';
 import type { Config } from '../config/config.ts';
 import type { ConfigFile } from '../config/file.ts';
-import { followConfigFile } from '../config/follow.ts';
 import { defaultCredentials } from '../config/store.ts';
+import { followConfigFile } from '../config/watch.ts';
 import { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { openConnection } from '../nats/connection.ts';

@@ -17,7 +17,7 @@ import { formatTable, type Row } from '../terminal/table.ts';
 import { clean, cut } from '../terminal/text.ts';
 import { formatDecision, formatIdle } from './decision-text.ts';
 import { formatAgo, formatClock, formatUsed, paintPresence, paintState } from './state-text.ts';
-import { formatTimeline } from './timeline-text.ts';
+import { formatTimeline } from './timeline.ts';
 
 const stepsMax = 50;
 

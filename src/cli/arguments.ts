@@ -3,8 +3,8 @@
  */
 import { parseArgs } from 'node:util';
 import { AppError } from '../errors.ts';
-import { type Arguments, type Flags, isRequired, type Option, optionsOf, positionalsOf } from './argument-types.ts';
-import { suggest } from './suggestion.ts';
+import { type Arguments, type Flags, isRequired, type Option, optionsOf, positionalsOf } from './command.ts';
+import { suggest } from './questions.ts';
 
 /** `rest`: any number of words may follow the named ones; `command`: they are a command line, best behind "--". */
 type Declared = { readonly args: Arguments; readonly rest?: boolean | 'command' };

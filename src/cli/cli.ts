@@ -5,10 +5,9 @@ import { createOutput, type Output } from '../terminal/output.ts';
 import type { Io } from '../terminal/process-io.ts';
 import { clean, cleanLines } from '../terminal/text.ts';
 import { clientArgs } from './client-args.ts';
-import type { CommandRow } from './command.ts';
+import type { CommandRow, Services } from './command.ts';
 import { commands } from './command-table.ts';
 import { spellCommands } from './program-name.ts';
-import type { Services } from './services.ts';
 
 /**
  * Runs one command line (without node and script) and gives the process's exit code: 0 done, 1 the answer is no,
@@ -51,7 +50,7 @@ async function dispatch(argv: readonly string[], { io, out, note, services }: Su
       await out.print(version());
       return 0;
     }
-    const { suggest } = await import('./suggestion.ts');
+    const { suggest } = await import('./questions.ts');
     const meant = suggest(rest[0] ?? '', ['--help', '--version']);
     const guess = meant === null ? '"stopgate help" lists the commands' : `did you mean '${meant}'?`;
     throw new AppError('input.bad', `there is no option '${rest[0]}' without a command; ${guess}`);
@@ -80,7 +79,7 @@ const endOfOptions = (argv: readonly string[]): number => (argv.includes('--') ?
 async function rowOf(name: string): Promise<CommandRow> {
   const row = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (row !== undefined) return row;
-  const { suggest } = await import('./suggestion.ts');
+  const { suggest } = await import('./questions.ts');
   const meant = suggest(name, [...Object.keys(commands), 'help']);
   const guess = meant === null ? ';' : `; did you mean '${meant}'?`;
   throw new AppError('input.bad', `there is no command '${name}'${guess} "stopgate help" lists them`);

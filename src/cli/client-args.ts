@@ -1,5 +1,5 @@
 /** Options of the commands that are clients of a service. */
-import type { Arguments } from './argument-types.ts';
+import type { Arguments } from './command.ts';
 
 export const clientArgs = {
   nats: {

@@ -1,9 +1,8 @@
 /** Help of one command. */
 import type { Colors } from '../terminal/colors.ts';
 import { wrap } from '../terminal/text.ts';
-import { type Argument, type Arguments, isRequired, optionsOf, positionalsOf } from './argument-types.ts';
 import { clientArgs, timeoutArg } from './client-args.ts';
-import type { Command } from './command.ts';
+import { type Argument, type Arguments, type Command, isRequired, optionsOf, positionalsOf } from './command.ts';
 import { indent, twoColumns } from './help.ts';
 
 /** `asTyped`: writes our command lines as this user has to type them. */

@@ -1,9 +1,74 @@
 /** Defines a command: its arguments, its help, and the function that runs it. */
-
+import type { Config } from '../config/config.ts';
 import type { Output } from '../terminal/output.ts';
 import type { Io } from '../terminal/process-io.ts';
-import type { Arguments, Flags } from './argument-types.ts';
-import type { Services } from './services.ts';
+
+/** How a command declares its arguments, and what `run` gets for them. */
+
+type Described = { readonly description: string; readonly valueHint?: string };
+/** `completions`: the words that a shell offers for it. */
+type Positional = Described & {
+  readonly type: 'positional';
+  readonly required?: boolean;
+  readonly completions?: readonly string[];
+};
+export type Option = Described &
+  (
+    | { readonly type: 'boolean' }
+    /** A string. If its hint ends in `…`, it may be repeated, and the value is all of them, joined by commas. */
+    | { readonly type: 'string' }
+    | { readonly type: 'enum'; readonly options: readonly string[] }
+  );
+export type Argument = Positional | Option;
+/** The arguments by name; positionals in their order. */
+export type Arguments = Readonly<Record<string, Argument>>;
+
+/** The values of a command's arguments: a boolean is false where it is not given. */
+export type Flags<Args extends Arguments = Arguments> = { readonly [Name in keyof Args]: Flag<Args[Name]> };
+type Flag<Arg extends Argument> = Arg extends { type: 'boolean' }
+  ? boolean
+  : Arg extends { type: 'positional'; required: false }
+    ? string | undefined
+    : Arg extends { type: 'positional' }
+      ? string
+      : Arg extends { type: 'enum'; options: readonly (infer Value)[] }
+        ? Value | undefined
+        : string | undefined;
+
+export const optionsOf = (args: Arguments): (readonly [string, Option])[] =>
+  Object.entries(args).filter((entry): entry is [string, Option] => entry[1].type !== 'positional');
+export const positionalsOf = (args: Arguments): (readonly [string, Positional])[] =>
+  Object.entries(args).filter((entry): entry is [string, Positional] => entry[1].type === 'positional');
+export const isRequired = ({ required = true }: Positional): boolean => required;
+
+// Defines what the command line delegates: it reads the options, and `app/` runs the service with them.
+
+/** The options in addition to `Config`. Undefined: not given. */
+export type ServeFlags = {
+  /** Start a NATS server as a child process. */
+  readonly embedded: boolean;
+  /** The absolute path of that server's files. */
+  readonly store: string | undefined;
+  /** The port of that server; 0: any free one. */
+  readonly port: number | undefined;
+  readonly acceptEmptyLog: boolean;
+  /** Copies of the stream in a cluster, 1 to 5. */
+  readonly replicas: number | undefined;
+  /** The last version of the rules that it says it knows; undefined: all it does. */
+  readonly rulesMax: number | undefined;
+};
+export type DevFlags = Pick<ServeFlags, 'store' | 'port' | 'acceptEmptyLog'> & {
+  /** Exits after being idle for this long; undefined: never. */
+  readonly idleExitMs?: number | undefined;
+};
+
+/** Each runs until it is told to end, and gives the exit code. @throws AppError, which the command line prints */
+export type Services = {
+  readonly serve: (config: Config, flags: ServeFlags, io: Io) => Promise<number>;
+  /** `name`: an id. */
+  readonly runner: (config: Config, name: string, io: Io) => Promise<number>;
+  readonly dev: (config: Config, flags: DevFlags, io: Io) => Promise<number>;
+};
 
 export type Context<Given = Flags> = {
   readonly flags: Given;

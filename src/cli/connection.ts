@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { loadConfig, refuseOtherService } from '../config/config.ts';
 import { givenCredentials } from '../config/own-address.ts';
 import { defaultCredentials } from '../config/store.ts';
-import { folderOfServer } from '../nats/embedded/server-name.ts';
+import { folderOfServer } from '../nats/embedded/server-process.ts';
 import { privateInbox } from '../nats/permissions.ts';
 import type { Requester } from '../nats/requester.ts';
 import type { Io } from '../terminal/process-io.ts';

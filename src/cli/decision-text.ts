@@ -2,10 +2,9 @@
 import type { Decision, Verdict } from '../../machines/index.ts';
 import { checksNotRun } from '../../machines/replay/standing.ts';
 import { formatDuration } from '../../machines/values/time.ts';
-import { describeAnswer, paintAnswer } from '../terminal/answer.ts';
 import type { Colors } from '../terminal/colors.ts';
 import { formatTable } from '../terminal/table.ts';
-import { clean, cleanLines, cut, wrap } from '../terminal/text.ts';
+import { clean, cleanLines, cut, describeAnswer, paintAnswer, wrap } from '../terminal/text.ts';
 
 const linesMax = 12;
 const unjudgedNote =

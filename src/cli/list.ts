@@ -2,9 +2,8 @@
 import { type Presence, presences, workerStates } from '../../machines/values/states.ts';
 import { AppError } from '../errors.ts';
 import type { Requester } from '../nats/requester.ts';
-import type { Arguments, Flags } from './argument-types.ts';
 import { clientArgs, timeoutArg } from './client-args.ts';
-import type { Context } from './command.ts';
+import type { Arguments, Context, Flags } from './command.ts';
 import { withRequester } from './connection.ts';
 import { type Filter, formatListing, type Listing } from './listing.ts';
 import { readCount, readId, readTimeout } from './option-values.ts';

@@ -1,6 +1,12 @@
 /** Defines what a list command shows of its entity. */
+
+import { type TaskView, usedUp, type WorkerView } from '../../machines/index.ts';
+import { formatDuration } from '../../machines/values/time.ts';
 import type { Colors } from '../terminal/colors.ts';
 import { formatTable, type Row } from '../terminal/table.ts';
+import { paintAnswer } from '../terminal/text.ts';
+import { formatSeconds } from './decision-text.ts';
+import { formatAgo, formatProgress, formatUsed, paintPresence, paintState } from './state-text.ts';
 
 /** `idOf` identifies an actor. `steadyOf` is the part whose change counts as one: clocks always run. */
 export type Listing<View> = {
@@ -47,3 +53,68 @@ export const itemsUnder = <Item>(headings: readonly string[], shown: readonly st
 /** A command line to copy, with the fleet unless it is the default. */
 export const spellCommand = (fleet: string, rest: string): string =>
   `  stopgate ${rest}${fleet === 'main' ? '' : ` --fleet ${fleet}`}`;
+
+/** Workers in a list: a row each. */
+const same = (text: string): string => text;
+
+export const workerListing: Listing<WorkerView> = {
+  entity: 'worker',
+  headings: ['WORKER', 'STATE', 'PRESENCE', 'RETRIES', 'IDLE', 'USED', 'TASK', 'AGENT', 'LAST DECISION', 'SEEN'],
+  narrowHeadings: ['WORKER', 'STATE', 'RETRIES', 'LAST DECISION'],
+  rowOf: (view, colors, nowMs) => {
+    const { worker, state, presence, retry, idle, tasks, agent, lastDecision } = view;
+    const limit = idle.limitMs === null ? '' : `/${formatDuration(idle.limitMs)}`;
+    return [
+      { text: worker, paint: colors.bold, isWhole: true },
+      { text: state, paint: paintState(state, colors) },
+      { text: presence, paint: paintPresence(presence, colors) },
+      { text: `${retry.count}/${retry.max ?? '∞'}` },
+      { text: `${formatSeconds(idle.ms)}${limit}` },
+      { text: formatUsed(view.usage.session) ?? '-', paint: usedUp(view.budgets) === null ? same : colors.red },
+      { text: tasks.join(', ') || '-' },
+      { text: agent ?? '-' },
+      lastDecision === null
+        ? { text: '-' }
+        : { text: `${lastDecision.decision} ${lastDecision.cause}`, paint: paintAnswer(lastDecision, colors) },
+      { text: formatAgo(view.lastSeen, nowMs) },
+    ];
+  },
+  idOf: ({ worker }) => worker,
+  steadyOf: ({ idle: { limitMs }, lastSeen: _lastSeen, ...view }) => ({ ...view, limitMs }),
+  empty: (fleet) => [
+    `No workers in fleet '${fleet}' yet. The first entry of an agent makes it a worker. To make one by hand:`,
+    spellCommand(fleet, `publish worker w1 worker.registered '{"agent":"me"}'`),
+    spellCommand(fleet, `publish worker w1 plan.updated '{"steps":[{"title":"Write tests","status":"pending"}]}'`),
+    spellCommand(fleet, 'decide w1'),
+  ],
+};
+
+/** Tasks in a list: a row each. */
+export const taskListing: Listing<TaskView> = {
+  entity: 'task',
+  headings: ['TASK', 'STATE', 'WORKER', 'QUEUE', 'PRIORITY', 'PLAN', 'USED', 'ITERATION', 'HOOKS', 'TITLE'],
+  narrowHeadings: ['TASK', 'STATE', 'WORKER', 'TITLE'],
+  rowOf: (view, colors) => {
+    const { task, state, worker, queue, priority, plan, usage, iteration, maxIterations, hooks, title, outcome } = view;
+    return [
+      { text: task, paint: colors.bold, isWhole: true },
+      { text: outcome ?? state, paint: paintState(state, colors) },
+      { text: worker ?? '-' },
+      { text: queue ?? '-' },
+      { text: String(priority) },
+      { text: plan === null ? '-' : formatProgress(plan) },
+      { text: formatUsed(usage) ?? '-' },
+      { text: iteration === null ? '-' : `${iteration}/${maxIterations ?? '∞'}` },
+      { text: hooks.length === 0 ? '-' : `${hooks.filter((hook) => hook.enabled).length} on` },
+      { text: title ?? '' },
+    ];
+  },
+  idOf: ({ task }) => task,
+  steadyOf: (view) => view,
+  empty: (fleet) => [
+    `No tasks in fleet '${fleet}' yet. Create one, and let a worker claim it:`,
+    spellCommand(fleet, `publish task T-1 task.created '{"title":"Fix the login"}'`),
+    spellCommand(fleet, `publish worker w1 task.claimed '{"task":"T-1"}'`),
+    spellCommand(fleet, 'task T-1'),
+  ],
+};

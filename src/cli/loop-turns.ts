@@ -6,10 +6,9 @@ import { firstChars } from '../agents/shared/text.ts';
 import { AppError, errorCodes } from '../errors.ts';
 import type { Requester } from '../nats/requester.ts';
 import type { GroupEnd } from '../runner/process-group.ts';
-import { describeAnswer } from '../terminal/answer.ts';
-import { runTurn, type Turn } from './agent-turn.ts';
+import { describeAnswer } from '../terminal/text.ts';
+import { createTurnPauses, pause, runTurn, type Turn } from './agent-turn.ts';
 import type { Context } from './command.ts';
-import { createTurnPauses, pause } from './turn-pause.ts';
 
 /** Checks may be slow, and a decision may be held. */
 const patienceMs = 600_000;

@@ -6,9 +6,9 @@ import { randomBytes } from 'node:crypto';
 import type { Decision, TaskView } from '../../machines/index.ts';
 import { AppError, errorCodes } from '../errors.ts';
 import type { Requester } from '../nats/requester.ts';
-import { describeAnswer } from '../terminal/answer.ts';
+import { describeAnswer } from '../terminal/text.ts';
+import { createTurnPauses, pause } from './agent-turn.ts';
 import { ask, isComplete, type Run, takeTurns } from './loop-turns.ts';
-import { createTurnPauses, pause } from './turn-pause.ts';
 
 /** How long one question without a task is held: as long as a proxy lets it stand. */
 const holdMs = 50_000;

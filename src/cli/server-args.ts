@@ -1,8 +1,7 @@
 /** Options of the commands that run the service: `serve` and `dev`. */
 import { resolve } from 'node:path';
-import type { Arguments } from './argument-types.ts';
+import type { Arguments, DevFlags } from './command.ts';
 import { readCount } from './option-values.ts';
-import type { DevFlags } from './services.ts';
 
 export const serveArgs = {
   http: {

@@ -3,9 +3,8 @@
 import { readJson } from '../../machines/entries/json.ts';
 import type { Decision } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
-import type { Arguments, Flags } from './argument-types.ts';
 import { clientArgs } from './client-args.ts';
-import type { Context } from './command.ts';
+import type { Arguments, Context, Flags } from './command.ts';
 import { withRequester } from './connection.ts';
 import { isDecision } from './decision-shape.ts';
 import { formatDecision } from './decision-text.ts';

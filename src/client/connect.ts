@@ -12,11 +12,16 @@ import { checkId } from '../parse-input.ts';
 import { type CallOptions, createDecisionCalls, type DecisionCalls } from './decision-calls.ts';
 import { createPublish, type EntryFields, type EntryType, type Publish, type Stored } from './entries.ts';
 import { createHooks, type Hooks } from './hooks.ts';
-import { createOperatorCalls, type OperatorCalls } from './operator-calls.ts';
+import {
+  type ClaimOptions,
+  createOperatorCalls,
+  createTaskCalls,
+  type OperatorCalls,
+  type TaskCalls,
+} from './operator-calls.ts';
 import { createQueries, type Queries } from './queries.ts';
 import { readDecision } from './replies.ts';
 import { createServedChecks, type Serve, type ServedChecks } from './served-checks.ts';
-import { type ClaimOptions, createTaskCalls, type TaskCalls } from './task-calls.ts';
 
 export type ConnectOptions = {
   /** One or more servers, separated by commas; may contain user and password. */

@@ -1,20 +1,79 @@
 /** decide, probe, verify and evaluate: may a worker stop, would it, is its work complete, what do its hooks return? */
+import { setTimeout } from 'node:timers/promises';
 import {
   type AttemptFields,
   attemptSchema,
   type Decision,
   describeIssues,
+  type Feedback,
   type HookResult,
   toIssues,
 } from '../../machines/index.ts';
 import { lastBytes } from '../agents/shared/text.ts';
 import { AppError } from '../errors.ts';
+import { RequestError, TimeoutError } from '../nats/client-library.ts';
 import type { ClientLink } from '../nats/client-link.ts';
 import { newId } from '../nats/id.ts';
 import { checkBytes, checkId } from '../parse-input.ts';
-import { askUntilAnswered } from './ask-again.ts';
-import { IncompleteError } from './incomplete-error.ts';
 import { readDecision, readHookResult } from './replies.ts';
+
+// Asks for a decision until it comes: a replica that stops or dies takes its answer with it, and another one has it.
+
+/** A question that got no answer in this time is asked again: its replica may be gone. */
+const silenceMs = 30_000;
+/**
+ * The time that a replica may take to start, or to give way to another; a service that is silent for longer is down.
+ */
+const awayMsMax = 5_000;
+const pauseMs = 250;
+
+/**
+ * @param ask has the same attempt id each time, so that it is decided and counted once
+ * @param waitMs in all
+ * @throws AppError of the last time, or at once what would not change
+ */
+export async function askUntilAnswered<Answer>(
+  ask: (timeoutMs: number) => Promise<Answer>,
+  waitMs: number,
+): Promise<Answer> {
+  const endsMs = performance.now() + waitMs;
+  let awaySinceMs: number | null = null;
+  for (;;) {
+    try {
+      return await ask(Math.max(1, Math.round(Math.min(silenceMs, endsMs - performance.now()))));
+    } catch (error) {
+      const nowMs = performance.now();
+      if (!(error instanceof AppError)) throw error;
+      if (error.cause instanceof TimeoutError) {
+        if (nowMs >= endsMs) throw error;
+        awaySinceMs = null; // somebody took the question
+        continue;
+      }
+      if (!isAway(error)) throw error;
+      awaySinceMs ??= nowMs;
+      const afterMs = Math.max(pauseMs, error.retryAfterMs ?? 0) + Math.random() * pauseMs;
+      if (nowMs + afterMs > Math.min(endsMs, awaySinceMs + awayMsMax)) throw error;
+      await setTimeout(afterMs);
+    }
+  }
+}
+
+/** A replica that cannot answer now, or none at this moment. */
+const isAway = ({ code, cause }: AppError): boolean =>
+  code === 'log.unavailable' || (cause instanceof RequestError && cause.isNoResponders());
+
+/** The final verification failed (seed 002): the work is not complete. The message is the decision's reason. */
+export class IncompleteError extends AppError {
+  override readonly name = 'IncompleteError';
+  readonly decision: Decision;
+  readonly feedback: readonly Feedback[];
+
+  constructor(decision: Decision) {
+    super('stop.incomplete', decision.reason, { details: { decision } });
+    this.decision = decision;
+    this.feedback = decision.feedback;
+  }
+}
 
 /** How long to wait for the reply; default: 10 minutes plus the hold. */
 export type CallOptions = { readonly timeoutMs?: number };

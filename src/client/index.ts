@@ -15,6 +15,7 @@ export type {
   Verdict,
   WorkerView,
 } from '../../machines/index.ts';
+
 export { AppError as StopgateError, type ErrorCode } from '../errors.ts';
 export type { AgentContext, CompletionPromise, RuleResult } from './agent-context.ts';
 export {
@@ -33,14 +34,13 @@ export {
 } from './checkers.ts';
 export { type Client, type ConnectOptions, connect, type WorkerHandle } from './connect.ts';
 export type { CallOptions, DecisionCalls, TaskVerification, Verification } from './decision-calls.ts';
+export { IncompleteError } from './decision-calls.ts';
 export type { EntryEntity, EntryFields, EntryType, Publish, Stored } from './entries.ts';
 export type { HookOptions, HookRegistration, HookState, HookType, RegisteredHook } from './hook-registry.ts';
 export type { HookList, Hooks } from './hooks.ts';
-export { IncompleteError } from './incomplete-error.ts';
-export type { InputReply, OperatorCalls } from './operator-calls.ts';
+export type { ClaimOptions, InputReply, OperatorCalls, TaskCalls } from './operator-calls.ts';
 export type { ListFilter, Queries } from './queries.ts';
 export type { Page } from './replies.ts';
 export type { CheckFunction, ServedCheck, ServeOptions } from './serve-check.ts';
 export type { Serve } from './served-checks.ts';
-export type { ClaimOptions, TaskCalls } from './task-calls.ts';
 export { compositeValidator, todoValidator, type ValidationParams, type Validator } from './validators.ts';

@@ -11,7 +11,7 @@ import { type Environment, readEnvironment, readVariable } from './environment.t
 import { type ConfigFile, emptyConfigFile } from './file.ts';
 import type { FleetSelection } from './fleet-selection.ts';
 import { type Option, type Options, resolveOptions, type Source, type Written } from './options.ts';
-import { describePosition, type Locate, type Path } from './position.ts';
+import { describePosition, type Locate, type Path } from './problems.ts';
 import { findStore, type Store } from './store.ts';
 import { isPrivate } from './values.ts';
 

@@ -15,8 +15,7 @@ import {
 } from './file.ts';
 import { blockOnErrors, findImpossible, findUnknownNames } from './file-references.ts';
 import { type FileForm, fileForm, type RawForm } from './file-schema.ts';
-import { describePosition, type Locate, type Path, type Position } from './position.ts';
-import { describeFaults } from './problems.ts';
+import { describeFaults, describePosition, type Locate, type Path, type Position } from './problems.ts';
 import { toTokens } from './token-schema.ts';
 import { problemsMax, readYaml } from './yaml.ts';
 

@@ -4,7 +4,7 @@
  */
 import { posix } from 'node:path';
 import type { CheckForm, FileForm, RawForm } from './file-schema.ts';
-import type { Path } from './position.ts';
+import type { Path } from './problems.ts';
 
 type Fault = { readonly path: Path; readonly message: string };
 

@@ -1,11 +1,28 @@
 /** Turns zod's issues into messages for the author of a configuration. */
+import { basename } from 'node:path';
 import type { z } from 'zod';
 import { describeOne } from '../../machines/values/describe-issue.ts';
-import type { Path } from './position.ts';
 import { describeValue } from './values.ts';
 
+// Places in a configuration file.
+
+/** Both 1-based; a column counts UTF-16 units. */
+export type Position = { readonly line: number; readonly column: number };
+export type Path = readonly PropertyKey[];
+
+/**
+ * The position of the value at `path`, or of its key. A missing value has the position of its parent's key, the root
+ * that of its start, and the inside of an alias that of its anchor.
+ */
+export type Locate = (path: Path, part?: 'key' | 'value') => Position;
+
+/** `stopgate.yaml:12:3` */
+export function describePosition({ line, column }: Position, path: string): string {
+  return `${basename(path)}:${line}:${column}`;
+}
+
 /** `part`: what to point at. `path` of an unknown key ends in that key. */
-export type Fault = { readonly path: Path; readonly part: 'key' | 'value'; readonly message: string };
+type Fault = { readonly path: Path; readonly part: 'key' | 'value'; readonly message: string };
 
 type Issue = z.core.$ZodIssue;
 

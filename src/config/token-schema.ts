@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { idSchema } from '../../machines/values/schemas.ts';
 import { accessRoles, type TokenConfig, type TokenSource } from './access-tokens.ts';
-import { isIdOrPattern } from './id-pattern.ts';
+import { isIdOrPattern } from './fleet-selection.ts';
 
 /** Each request is compared with all of them. */
 const tokensMax = 1_000;

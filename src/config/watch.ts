@@ -4,10 +4,14 @@
  */
 import { readFileSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
+import { basename } from 'node:path';
 import type { Logger } from '../log.ts';
 import { describeSystemError } from '../system-error.ts';
+import type { Config } from './config.ts';
+import { type ReadConfigFile, readConfigFile } from './file-reader.ts';
+import { describePosition } from './problems.ts';
 
-export type WatchOptions = {
+type WatchOptions = {
   readonly path: string;
   /** Gets the whole text when it has changed, and null when the file is gone. An error that it throws is logged. */
   readonly onChange: (text: string | null) => void;
@@ -114,3 +118,35 @@ function readNow(path: string): string | null | undefined {
 }
 
 const isMissing = (error: unknown) => ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
+
+/** Follows stopgate.yaml while a service or a runner runs. */
+type Read = Extract<ReadConfigFile, { ok: true }>;
+
+/** Passes on each changed file. A broken, empty or missing one, or one with `faultsOf` it, is logged instead. */
+export function followConfigFile(
+  { filePath, fileText, fileIntervalMs }: Config,
+  logger: Logger,
+  onFile: (read: Read) => void,
+  faultsOf: (read: Read) => readonly string[] = () => [],
+): { close(): void } {
+  const onChange = (text: string | null) => {
+    if (text === null) {
+      logger.warn({ file: filePath }, 'the configuration file is gone: the old one stays in force');
+      return;
+    }
+    const read = readConfigFile(text, filePath);
+    // Many programs empty a file before they write it, and a full disk leaves it so: that withdraws no rules.
+    const problems = read.ok
+      ? read.isEmpty
+        ? [`${basename(filePath)} is empty; to have no rules, write "policies: {}"`]
+        : faultsOf(read)
+      : read.problems.map((it) => `${describePosition(it, filePath)}: ${it.message}`);
+    if (!read.ok || problems.length > 0) {
+      logger.error({ problems }, 'the configuration is broken: the old one stays in force');
+      return;
+    }
+    onFile(read);
+    logger.info({ file: filePath }, 'the configuration has changed');
+  };
+  return watchFile({ path: filePath, onChange, logger, intervalMs: fileIntervalMs, known: fileText });
+}

@@ -14,7 +14,7 @@ import {
   parseDocument,
   visit,
 } from 'yaml';
-import type { Locate, Path, Position } from './position.ts';
+import type { Locate, Path, Position } from './problems.ts';
 
 /** `isEmpty`: nothing is written in it, but perhaps comments. */
 export type Yaml =

@@ -1,9 +1,8 @@
 /** What the demo prints: short lines of when, who and what, with a pause after each to read it. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Decision } from '../../machines/index.ts';
-import { describeAnswer, paintAnswer } from '../terminal/answer.ts';
 import type { Output } from '../terminal/output.ts';
-import { pad, wrap } from '../terminal/text.ts';
+import { describeAnswer, pad, paintAnswer, wrap } from '../terminal/text.ts';
 
 export type Narrator = {
   /** Lines as they are. */

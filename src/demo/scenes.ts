@@ -3,7 +3,7 @@ import { equal, match } from 'node:assert/strict';
 import type { Decision, TaskView, WorkerView } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Requester } from '../nats/requester.ts';
-import { describeAnswer } from '../terminal/answer.ts';
+import { describeAnswer } from '../terminal/text.ts';
 import { guardOf, type Narrator } from './narrator.ts';
 import { rules, type Stage } from './stage.ts';
 

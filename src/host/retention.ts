@@ -4,8 +4,8 @@
  */
 import { ownerFor } from '../../machines/index.ts';
 import type { LogMessage } from '../nats/log-reader.ts';
-import type { LogSize, LogTrimmer } from '../nats/snapshots/log-trimmer.ts';
 import type { SnapshotInfo } from '../nats/snapshots/snapshot-bucket.ts';
+import type { LogSize, LogTrimmer } from '../nats/snapshots/snapshots.ts';
 import { writeArchive } from './archive.ts';
 import type { HostContext } from './context.ts';
 import type { DeadLetters } from './dead-letters.ts';

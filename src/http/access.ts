@@ -7,7 +7,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { idFault, isId } from '../../machines/values/id.ts';
 import { operatorNameLengthMax } from '../../machines/values/limits.ts';
 import { type AccessRole, type AccessToken, accessRoles } from '../config/access-tokens.ts';
-import { matchesPattern } from '../config/id-pattern.ts';
+import { matchesPattern } from '../config/fleet-selection.ts';
 import { AppError } from '../errors.ts';
 import { answerPath } from '../notify/answer-links.ts';
 import type { Service } from '../service/service.ts';

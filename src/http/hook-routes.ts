@@ -4,7 +4,7 @@ import { isId } from '../../machines/index.ts';
 import { agents, createHookCallHandler, type HookCall, type OnHeld, type ReadHook, toId } from '../agents/index.ts';
 import { AppError } from '../errors.ts';
 import type { Service } from '../service/service.ts';
-import { isUndecided } from '../service/until-resolved.ts';
+import { isUndecided } from '../service/waits.ts';
 import { type Caller, callerOf, checkWorker, fleetsOf } from './access.ts';
 import { createPerService, fleetNamed } from './fleet-directory.ts';
 

@@ -2,8 +2,8 @@
 import type { FastifyInstance } from 'fastify';
 import { isId } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
-import { type Entity, entities } from '../service/actor.ts';
 import { type ListName, listNames } from '../service/list.ts';
+import { type Entity, entities } from '../service/views.ts';
 import { fleetInPath } from './access.ts';
 import { addInspectorRoutes, type InspectorRoutes, inspectorEndpoints } from './inspector-routes.ts';
 

@@ -2,8 +2,10 @@
  * The HTTP server: agents' hooks, the API, MCP, the inspector, health and metrics. It parses, calls the service and
  * renders, nothing more. Every request passes admission.ts first, and all errors have one shape.
  */
+
 import type { RequestListener, Server } from 'node:http';
 import { createServer as createTlsServer, Server as TlsServer } from 'node:https';
+import type { Socket } from 'node:net';
 import { type FastifyError, type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
 import { hasMoreValues, isTextTooDeep } from '../../machines/entries/json.ts';
 import { type AccessToken, hashOfToken } from '../config/access-tokens.ts';
@@ -18,7 +20,6 @@ import { type Admission, checkBinding, checkSource, findCaller, refuseAnyone } f
 import { addAnswerRoutes, announceRequest } from './answer-routes.ts';
 import { addBodyBudget } from './body-budget.ts';
 import type { FleetDirectory } from './fleet-directory.ts';
-import { prepareGracefulClose } from './graceful-close.ts';
 import { addHookRoutes, type FindPlace } from './hook-routes.ts';
 import { addInspectPage } from './inspect-page.ts';
 import { addInspectSocket } from './inspect-socket.ts';
@@ -29,6 +30,35 @@ import { cannotListen } from './probe-address.ts';
 import { bodyBytesMax, commonHeaders, sendError, sendInternal, toAppError } from './replies.ts';
 import { addApiRoutes } from './request-routes.ts';
 import { addStatusRoutes } from './status-routes.ts';
+
+// Closes the server gracefully: running requests may finish, idle connections are dropped at once.
+
+/**
+ * Must be called before the server listens. Fastify closes idle connections by itself, but two kinds would still hold
+ * it up: a connection without a request so far (browsers and undici open them in advance), and a keep-alive connection
+ * whose last response was sent during the close.
+ * @param timeoutMs when requests that are still running lose their connection; their work goes on without a reader
+ */
+function prepareGracefulClose(app: FastifyInstance, timeoutMs: number): () => Promise<void> {
+  const unused = new Set<Socket>();
+  let closing = false;
+  // With HTTPS, requests come from the encrypted socket.
+  app.server.on(app.server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) => {
+    if (closing) socket.destroy();
+    unused.add(socket);
+    socket.once('close', () => unused.delete(socket));
+  });
+  app.server.on('request', ({ socket }) => unused.delete(socket));
+  app.addHook('onSend', async (_request, reply) => {
+    if (closing) reply.header('connection', 'close');
+  });
+  return async () => {
+    closing = true;
+    for (const socket of unused) socket.destroy();
+    const deadline = setTimeout(() => app.server.closeAllConnections(), timeoutMs);
+    await app.close().finally(() => clearTimeout(deadline));
+  };
+}
 
 export type HttpOptions = {
   readonly fleets: FleetDirectory;

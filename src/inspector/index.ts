@@ -2,7 +2,7 @@
 import type { Host } from '../host/host.ts';
 import type { Logger } from '../log.ts';
 import type { EventLog, LogBounds } from '../nats/event-log.ts';
-import { viewWorkerOf } from '../service/actor.ts';
+import { viewWorkerOf } from '../service/views.ts';
 import { readAttempts } from './attempts.ts';
 import { type CurrentPolicies, readCurrentPolicies } from './current-policies.ts';
 import { createHistory, type History } from './history/history.ts';

@@ -15,7 +15,7 @@ import { describeIssues, isTooDeep, toIssues, tooDeepMessage } from '../../machi
 import { AppError } from '../errors.ts';
 import { createKeyedMutex, type KeyedMutex } from '../keyed-mutex.ts';
 import { version } from '../version.ts';
-import type { ServicePort } from './service-port.ts';
+import type { ServicePort } from './nats-port.ts';
 import { tools } from './tools/index.ts';
 import type { Tool, ToolContext } from './tools/tool.ts';
 

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
+import type { ServicePort } from './nats-port.ts';
 import { createMcpServer, type McpOptions } from './server.ts';
-import type { ServicePort } from './service-port.ts';
 
 export type StdioOptions = {
   readonly port: ServicePort;

@@ -1,5 +1,9 @@
 /** The accounts of a NATS server for the roles of protocol.md §13: who is in which, and what passes between them. Pure. */
-import { agentsJetStream, agentsLimits, oneAgentLimits } from './agent-limits.ts';
+
+import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
+import type { Logger } from '../log.ts';
+import { isTestedServer } from './cluster-version.ts';
+import { type ConnectionOptions, openConnection } from './connection.ts';
 import {
   agentSubjects,
   type Permissions,
@@ -8,6 +12,47 @@ import {
   type Scope,
   sharedSubjects,
 } from './permissions.ts';
+import { messageBytesMax } from './stream-info.ts';
+
+// What agents may use of a NATS server, in the form of its configuration. Each limit is far above what an agent needs.
+
+/** Limits for each connection, except `max_connections`. */
+const connectionLimits = {
+  /** What the log takes: a larger message is refused before it is sent. */
+  max_payload: messageBytesMax,
+  /** Inboxes, decisions and dead letters. Each costs the server memory and every publish in the account time. */
+  max_subscriptions: 256,
+};
+
+/**
+ * All agents of a server: each connection costs it a file descriptor, about 50 KB, and `max_pending` if it does not read. 512
+ * are more than a hundred agents, each with a hook, a client and an MCP server.
+ */
+export const agentsLimits = { ...connectionLimits, max_connections: 512 };
+/** Connections of an agent that is one worker: its hook, client and MCP server, twice while they reconnect. */
+const oneAgentLimits = { ...connectionLimits, max_connections: 32 };
+
+/** Of the whole server, for every connection alike: NATS has no such limits of a user or an account. */
+export const serverLimits = {
+  /**
+   * What may wait for a connection that does not read: then it is closed. It is eight windows of a log reader
+   * (log-window.ts), and a few hundred of the largest requests that come while the service collects garbage. The stream backup
+   * of the nats tool has 8 MiB on its way, of which the sockets' buffers hold a part.
+   */
+  max_pending: 8 * 1_024 * 1_024,
+  /** How long one write to a connection may take: then it is closed. Garbage collection of a full service takes less. */
+  write_deadline: '5s',
+  /** Agents (`max_connections` of their account), services, runners, operators. */
+  max_connections: 1_024,
+};
+
+/** Their own streams are a convenience, and must leave the disk to the log. In bytes. */
+export const agentsJetStream = {
+  max_file: 256 * 1_024 * 1_024,
+  max_mem: 32 * 1_024 * 1_024,
+  max_streams: 16,
+  max_consumers: 64,
+};
 
 /** Accounts in the form of a NATS configuration. */
 export type AccountUser = { readonly user: string; readonly password: string; readonly permissions: Permissions };
@@ -102,4 +147,42 @@ function importsOf(fleet: string, worker: string): NonNullable<Account['imports'
     ...agentSubjects(worker, fleet).map((subject) => ({ service: { account, subject } })),
     { stream: { account, subject: `_INBOX.${worker}.>` } },
   ];
+}
+
+/**
+ * A limit of the account on what its streams may store. nats-server 2.9 stores an entry beyond it, refuses it and
+ * removes it. Each leaves a gap in the log, and a log with a gap has lost something (`log-continuity.ts`).
+ */
+export const accountLimit = {
+  text: 'this NATS account has a limit on storage (max_file of its JetStream), and past it this nats-server leaves holes in the log, which is then LOG_LOST',
+  fix: "remove the limit and set the server's max_file_store, or update to 2.15",
+} as const;
+
+/** @param version as the server announces it, such as `2.15.2` */
+export async function warnOfAccountLimit(manager: JetStreamManager, version: string, log: Logger): Promise<void> {
+  const limit = await findLimit(manager, version).catch(() => null);
+  if (limit !== null) log.warn({ ...limit, version }, `${accountLimit.text}: ${accountLimit.fix}`);
+}
+
+const askMs = 2_000;
+
+/** Whether the account has a limit that leaves holes. Null: it cannot be asked from here. Never rejects. */
+export async function askAccountLimit(options: Pick<ConnectionOptions, 'url' | 'credsFile'>): Promise<boolean | null> {
+  const nc = await openConnection({ ...options, name: 'stopgate doctor', patient: false }).catch(() => null);
+  if (nc === null) return null;
+  try {
+    const manager = await jetstreamManager(nc, { timeout: askMs, checkAPI: false });
+    return (await findLimit(manager, nc.info?.version ?? 'unknown')) !== null;
+  } catch {
+    return null;
+  } finally {
+    await nc.close();
+  }
+}
+
+async function findLimit(manager: JetStreamManager, version: string) {
+  if (isTestedServer(version)) return null;
+  const { limits, storage: bytes } = await manager.getAccountInfo();
+  const bytesMax = limits?.max_storage ?? -1;
+  return bytesMax < 0 ? null : { bytesMax, bytes };
 }

@@ -4,9 +4,9 @@
  */
 import type { JetStreamManager, StreamInfo } from '@nats-io/jetstream';
 import { AppError } from '../errors.ts';
-import { type AcceptedGaps, isGapAccepted } from './accepted-gaps.ts';
+import { type AcceptedGaps, isGapAccepted } from './log-note.ts';
 import { type LogPosition, positionOf } from './log-position.ts';
-import { isStreamNotFound } from './stream-error.ts';
+import { isStreamNotFound } from './stream-info.ts';
 
 /**
  * Finds the last entry that the newest snapshot covers. An answer below `wanted` is new; one that reaches it may be some

@@ -9,7 +9,7 @@ import { decisionMessageId, isId, readJson, retriedMessageId } from '../../machi
 import { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { openLogStreams } from './log-streams.ts';
-import { messageBytesMax } from './stream-limits.ts';
+import { messageBytesMax } from './stream-info.ts';
 
 export type ImportedEntry = {
   readonly seq: number;

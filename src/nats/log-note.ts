@@ -3,8 +3,35 @@
  * the log that it finds. It is a sentence, because people read it in `nats stream info`.
  */
 import { formatIsoTime, parseIsoTime } from '../../machines/index.ts';
-import { type AcceptedGaps, nothingAccepted } from './accepted-gaps.ts';
 import type { LogPosition } from './log-position.ts';
+
+/**
+ * What a person has accepted as gone from a log with `--accept-empty-log` (protocol.md §2). It does not cover later
+ * losses.
+ */
+
+export type AcceptedGaps = {
+  /** Entries up to here may be missing between others. 0: none may. */
+  readonly toSeq: number;
+  /** The log may begin here, though no snapshot covers what came before. 1: it may not. */
+  readonly beginSeq: number;
+};
+
+export const nothingAccepted: AcceptedGaps = { toSeq: 0, beginSeq: 1 };
+
+/**
+ * Whether the entries from `fromSeq` to the one before `nextSeq` may be missing, in a log whose first entry is `firstSeq`
+ * by now: what retention has removed in the meantime looks like a gap that was accepted.
+ */
+export function isGapAccepted(
+  { toSeq, beginSeq }: AcceptedGaps,
+  fromSeq: number,
+  nextSeq: number,
+  firstSeq: number,
+): boolean {
+  const isAtBeginning = firstSeq >= fromSeq;
+  return nextSeq <= (isAtBeginning ? beginSeq : toSeq + 1);
+}
 
 /** An entry, with enough about it to recognise its log. */
 export type LogMark = Omit<LogPosition, 'subject'>;

@@ -9,7 +9,7 @@ import { AppError } from '../errors.ts';
 import { newInbox } from './connection.ts';
 import { type LogMessage, readPlace, toLogMessage } from './log-reader.ts';
 import { addPullConsumer, createWindows, dropConsumer, windowBytesMax } from './log-window.ts';
-import { isStreamNotFound } from './stream-error.ts';
+import { isStreamNotFound } from './stream-info.ts';
 
 export type LogRange = {
   /** How many messages it has. */

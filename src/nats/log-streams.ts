@@ -14,14 +14,22 @@ import type { NatsConnection } from '@nats-io/nats-core';
 import { isId, logHeads } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
-import type { AcceptedGaps } from './accepted-gaps.ts';
 import { defaultReplicas } from './cluster-version.ts';
 import { lost } from './log-continuity.ts';
-import { formatLogNote, nothingNoted, parseLogNote } from './log-note.ts';
+import { type AcceptedGaps, formatLogNote, nothingNoted, parseLogNote } from './log-note.ts';
 import { recogniseLog, warnOfLoss } from './log-recognition.ts';
-import { isUnclustered, isWithoutPeers } from './stream-error.ts';
-import { deadName, infoOf, logName, logPrefix } from './stream-info.ts';
-import { deadLimits, hasDeadLimits, limitMessages, messageBytesMax } from './stream-limits.ts';
+import {
+  deadLimits,
+  deadName,
+  hasDeadLimits,
+  infoOf,
+  isUnclustered,
+  isWithoutPeers,
+  limitMessages,
+  logName,
+  logPrefix,
+  messageBytesMax,
+} from './stream-info.ts';
 
 export type LogStreamOptions = {
   readonly nc: NatsConnection;

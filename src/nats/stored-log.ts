@@ -2,11 +2,10 @@
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
-import { type AcceptedGaps, nothingAccepted } from './accepted-gaps.ts';
 import type { EventLog } from './event-log.ts';
 import { inspectLog, type LogIdentity, readPosition } from './log-continuity.ts';
 import { readHistory } from './log-history.ts';
-import { nothingNoted, parseLogNote } from './log-note.ts';
+import { type AcceptedGaps, nothingAccepted, nothingNoted, parseLogNote } from './log-note.ts';
 import { readNewest } from './log-range.ts';
 import { recogniseLog } from './log-recognition.ts';
 import { deadName, infoOf, logName } from './stream-info.ts';

@@ -4,9 +4,9 @@ import { AppError } from '../errors.ts';
 import { encodeDecision } from '../host/decision-json.ts';
 import type { Endpoint, Request } from '../nats/request-server.ts';
 import { checkBytes } from '../parse-input.ts';
-import { entities } from './actor.ts';
 import { listNames } from './list.ts';
 import type { Service } from './service.ts';
+import { entities } from './views.ts';
 
 export function createEndpoints(service: Service): Endpoint[] {
   const endpoint = (name: string, handle: (tail: string, body: object) => Promise<object | Uint8Array>): Endpoint => ({

@@ -1,24 +1,19 @@
 /** Makes the service of a replica from its host and log. */
 import type { Host } from '../host/host.ts';
+import type { RunnerSearch } from '../nats/bus.ts';
 import type { EventLog } from '../nats/event-log.ts';
-import type { RunnerSearch } from '../nats/runner-search.ts';
 import { createClaimNext } from './claim-next.ts';
-import { decide } from './decide.ts';
-import { evaluate } from './evaluate.ts';
-import { get, peek } from './get.ts';
+import { decide, evaluate, probeWorker } from './decide.ts';
 import { list } from './list.ts';
-import { missingRunners } from './missing-runners.ts';
 import { createOperate } from './operate.ts';
-import { probeWorker } from './probe.ts';
 import { publish } from './publish.ts';
 import type { Service } from './service.ts';
-import { sessionPolicy } from './session-policy.ts';
-import { statusOf } from './status.ts';
-import { untilAnswered } from './until-answered.ts';
-import { untilResolved } from './until-resolved.ts';
 import { verify, verifyTask } from './verify.ts';
+import { get, missingRunners, peek, sessionPolicy, statusOf } from './views.ts';
+import { untilAnswered, untilResolved } from './waits.ts';
 
 export { createEndpoints } from './endpoints.ts';
+
 export type { Service } from './service.ts';
 
 export function createService(host: Host, log: EventLog, replica: string, search: RunnerSearch): Service {
@@ -46,4 +41,4 @@ export function createService(host: Host, log: EventLog, replica: string, search
     missingRunners: () => missingRunners(host, search),
   };
 }
-export { snapshotEndpoint } from './snapshot.ts';
+export { snapshotEndpoint } from './decide.ts';

@@ -19,8 +19,7 @@ import {
 import { AppError } from '../errors.ts';
 import type { Host } from '../host/host.ts';
 import { parseInput } from '../parse-input.ts';
-import { type Entity, type View, viewActor } from './actor.ts';
-import { fitView } from './fit-view.ts';
+import { type Entity, fitView, type View, viewActor } from './views.ts';
 
 const pageMax = 1_000;
 /** A page fits into one message, with one more actor of the same size; `get` has more of that. */

@@ -12,9 +12,9 @@ import { AppError } from '../errors.ts';
 import type { Host } from '../host/host.ts';
 import type { EventLog } from '../nats/event-log.ts';
 import { parseInput } from '../parse-input.ts';
-import { findActor } from './actor.ts';
 import { createAnswer, type Reply } from './open-request.ts';
 import { throwIfRefused, throwIfRetired } from './refusal.ts';
+import { findActor } from './views.ts';
 
 const by = z.string().trim().min(1).max(operatorNameLengthMax);
 const actor = { entity: z.enum(['worker', 'task']).default('worker'), id: idSchema, by };

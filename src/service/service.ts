@@ -11,13 +11,11 @@ import type {
   TaskView,
   WorkerView,
 } from '../../machines/index.ts';
-import type { Entity, View } from './actor.ts';
 import type { ClaimNext } from './claim-next.ts';
 import type { ListName, Page } from './list.ts';
 import type { OperatorAction } from './operate.ts';
 import type { NewEntry } from './publish.ts';
-import type { SessionPolicy } from './session-policy.ts';
-import type { ServiceStatus } from './status.ts';
+import type { Entity, ServiceStatus, SessionPolicy, View } from './views.ts';
 
 export type Service = {
   readonly fleet: string;

@@ -3,8 +3,7 @@ import { type Decision, viewTask } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Host } from '../host/host.ts';
 import { checkId } from '../parse-input.ts';
-import { readAttempt } from './attempt-fields.ts';
-import { probeWorker } from './probe.ts';
+import { probeWorker, readAttempt } from './decide.ts';
 
 /**
  * Judges the worker's plan and tasks by `checks` and `hooks` alone.

@@ -3,6 +3,8 @@
  * or look like something else: whatever is printed for people goes through `clean` first.
  */
 import { stripVTControlCharacters } from 'node:util';
+import type { Decision } from '../../machines/index.ts';
+import type { Colors } from './colors.ts';
 
 // Controls (C0, DEL, C1), marks that change the direction of writing, zero-width and line separating characters.
 const unsafe = /[\p{Cc}\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu;
@@ -63,4 +65,20 @@ export function wrap(text: string, width: number): string[] {
     }
   }
   return line === '' ? lines : [...lines, line];
+}
+
+// The answer of a decision in one line.
+
+/** `block · continue · incomplete` */
+export const describeAnswer = ({ decision, action, cause }: Decision): string => `${decision} · ${action} · ${cause}`;
+
+/**
+ * Paints an answer. Only complete is green: capped, bypassed and the like are not a success. Blue: nothing was judged.
+ * Magenta: escalated, as the state.
+ */
+export function paintAnswer({ decision, action, cause }: Decision, colors: Colors): (text: string) => string {
+  if (action === 'escalate') return colors.magenta;
+  if (decision === 'block') return colors.red;
+  if (cause === 'unjudged') return colors.blue;
+  return cause === 'complete' || cause === 'no-policy' ? colors.green : colors.yellow;
 }

@@ -6,7 +6,7 @@ import { EventEmitter, once } from 'node:events';
 import { Readable, Writable } from 'node:stream';
 import { createServices } from '../../src/app/services.ts';
 import { runCli } from '../../src/cli/cli.ts';
-import type { Services } from '../../src/cli/services.ts';
+import type { Services } from '../../src/cli/command.ts';
 import type { Config } from '../../src/config/config.ts';
 import type { HookWaits } from '../../src/hook-command/options.ts';
 import { runHook } from '../../src/hook-command/run.ts';

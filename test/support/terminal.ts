@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { onTestFinished } from 'vitest';
 import { runCli } from '../../src/cli/cli.ts';
-import type { Services } from '../../src/cli/services.ts';
+import type { Services } from '../../src/cli/command.ts';
 import type { Io } from '../../src/terminal/process-io.ts';
 
 export type TerminalOptions = {

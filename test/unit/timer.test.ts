@@ -55,8 +55,8 @@ describe('a timer', () => {
 /** Delays that are not a number in their own file, each a constant of its callers, or bounded before it gets there. */
 const bounded = [
   'app/fleets.ts: options.everyMs ?? everyMsDefault',
-  'app/idle-exit.ts: Math.min(Math.max(idleMs / 4, 10), 10_000)',
-  'client/ask-again.ts: afterMs',
+  'app/process-end.ts: Math.min(Math.max(idleMs / 4, 10), 10_000)',
+  'client/decision-calls.ts: afterMs',
   'app/link.ts: Math.random() * claimAgainMsMax',
   'config/watch.ts: intervalMs',
   'hook-command/post.ts: call.timeoutMs', // its options are read with a bound
@@ -68,12 +68,12 @@ const bounded = [
   'host/log-health.ts: delayMs',
   'host/read-barrier.ts: timeoutMs',
   'host/snapshots.ts: checkEveryMs',
-  'http/graceful-close.ts: timeoutMs',
+  'http/server.ts: timeoutMs',
   'nats/in-time.ts: timeoutMs',
   'nats/log-history.ts: pauseMs',
   'nats/reachability.ts: timeoutMs',
   'notify/webhook.ts: timeoutMs',
-  'service/until-resolved.ts: ms',
+  'service/waits.ts: ms',
   'agents/opencode/plugin.ts: ms',
   'inspector/history/history-process.ts: ms',
   'inspector/history/history.ts: limits.budgetMs',

@@ -4,7 +4,7 @@
  * cannot be blocked and is never its parent's stop: a sub-agent stops at `subagentStop`.
  */
 import { z } from 'zod';
-import { tryJson } from '../../try-json.ts';
+import { tryJson } from '../../parse-input.ts';
 import {
   type Adapter,
   createHookReader,

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { Config } from '../../config/config.ts';
 import { AppError } from '../../errors.ts';
-import { accountLimit, askAccountLimit } from '../../nats/account-limit.ts';
+import { accountLimit, askAccountLimit } from '../../nats/accounts.ts';
 import { findBinary } from '../../nats/embedded/server-binary.ts';
 import { bad, type Finding, ok, skip, warn } from './finding.ts';
 import { askHttp, type Reply } from './session.ts';

@@ -1,6 +1,6 @@
 /** What the sessions of an agent say of themselves, as its hooks are written. */
 
-import { tryJson } from '../../try-json.ts';
+import { tryJson } from '../../parse-input.ts';
 import type { Places } from '../setup/places.ts';
 
 export type Session = {

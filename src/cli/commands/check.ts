@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { loadConfig, missingSecrets } from '../../config/config.ts';
 import type { ConfigFile } from '../../config/file.ts';
 import { readConfigFile } from '../../config/file-reader.ts';
-import { describePosition } from '../../config/position.ts';
+import { describePosition } from '../../config/problems.ts';
 import { AppError } from '../../errors.ts';
 import type { Io } from '../../terminal/process-io.ts';
 import { clean } from '../../terminal/text.ts';

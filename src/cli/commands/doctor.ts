@@ -16,8 +16,7 @@ import { tokenForHttp } from '../../config/own-address.ts';
 import { AppError } from '../../errors.ts';
 import { clean } from '../../terminal/text.ts';
 import { environmentOf } from '../agent-turn.ts';
-import type { Flags } from '../argument-types.ts';
-import { type Context, defineCommand } from '../command.ts';
+import { type Context, defineCommand, type Flags } from '../command.ts';
 import { spellCommands } from '../program-name.ts';
 import { formatAgo } from '../state-text.ts';
 

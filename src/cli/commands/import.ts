@@ -6,7 +6,7 @@ import { defaultCredentials } from '../../config/store.ts';
 import { AppError } from '../../errors.ts';
 import { createLogger } from '../../log.ts';
 import type { ImportedEntry, LogImport } from '../../nats/log-import.ts';
-import { messageBytesMax } from '../../nats/stream-limits.ts';
+import { messageBytesMax } from '../../nats/stream-info.ts';
 import type { Io } from '../../terminal/process-io.ts';
 import { clientArgs } from '../client-args.ts';
 import { defineCommand } from '../command.ts';

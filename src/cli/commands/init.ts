@@ -18,12 +18,10 @@ import { type Config, loadConfig } from '../../config/config.ts';
 import { tokenForHttp } from '../../config/own-address.ts';
 import { isLoopback } from '../../config/values.ts';
 import { AppError } from '../../errors.ts';
-import type { Flags } from '../argument-types.ts';
-import { chooseAgent } from '../choose-agent.ts';
-import { type Context, defineCommand } from '../command.ts';
+import { type Context, defineCommand, type Flags } from '../command.ts';
 import { readId } from '../option-values.ts';
 import { programName } from '../program-name.ts';
-import { askYes, canAsk } from '../questions.ts';
+import { askYes, canAsk, chooseAgent } from '../questions.ts';
 import { judgeSession, reportFindings } from '../session-judgement.ts';
 
 const names = [...agents.keys()];

@@ -1,12 +1,10 @@
 /** permissions: the configuration for your own NATS server that keeps clients from posing as others. */
 import { loadConfig } from '../../config/config.ts';
 import { AppError } from '../../errors.ts';
-import { type Accounts, accountsOf, type Member, mergeAccounts } from '../../nats/accounts.ts';
-import { serverLimits } from '../../nats/agent-limits.ts';
+import { type Accounts, accountsOf, type Member, mergeAccounts, serverLimits } from '../../nats/accounts.ts';
 import { type Role, roles } from '../../nats/permissions.ts';
 import { defineCommand } from '../command.ts';
-import { formatNatsConfig } from '../nats-config-text.ts';
-import { formatNscScript } from '../nsc-script.ts';
+import { formatNatsConfig, formatNscScript } from '../nsc-script.ts';
 import { readId } from '../option-values.ts';
 
 export const permissions = defineCommand({

@@ -1,7 +1,6 @@
 /** queues: where tasks wait. */
 import type { QueueView } from '../../../machines/index.ts';
-import type { Arguments } from '../argument-types.ts';
-import { defineCommand } from '../command.ts';
+import { type Arguments, defineCommand } from '../command.ts';
 import { list, listArgs } from '../list.ts';
 import { type Listing, spellCommand } from '../listing.ts';
 

@@ -1,16 +1,14 @@
 /** replay: folds a file of entries, or the log of a fleet, with the service's own machines. Runs and publishes nothing. */
 import { createReplay, createWhatIf, formatIsoTime, type PolicySet, type ReplayLine } from '../../../machines/index.ts';
 import { readConfigFile } from '../../config/file-reader.ts';
-import { describePosition } from '../../config/position.ts';
+import { describePosition } from '../../config/problems.ts';
 import { AppError } from '../../errors.ts';
-import type { Flags } from '../argument-types.ts';
 import { clientArgs } from '../client-args.ts';
-import { type Context, defineCommand } from '../command.ts';
-import { describeCounts, formatDifference } from '../difference-text.ts';
+import { type Context, defineCommand, type Flags } from '../command.ts';
 import { readText } from '../input.ts';
 import { feedFold } from '../log-source.ts';
 import { readId, readTime, timeForms } from '../option-values.ts';
-import { formatFleets, formatReplayLine } from '../replay-text.ts';
+import { describeCounts, formatDifference, formatFleets, formatReplayLine } from '../replay-text.ts';
 
 const args = {
   file: {

@@ -7,9 +7,9 @@ import type { Requester } from '../../nats/requester.ts';
 import { clientArgs } from '../client-args.ts';
 import { defineCommand } from '../command.ts';
 import { withRequester } from '../connection.ts';
-import { formatLogLine } from '../log-line-text.ts';
 import { createNewestEntries } from '../newest-entries.ts';
 import { readCount, readId } from '../option-values.ts';
+import { formatLogLine } from '../timeline.ts';
 
 /** How many of the newest entries are searched for matches. */
 const windowMin = 10_000;

@@ -2,7 +2,7 @@
 import type { TaskView } from '../../../machines/index.ts';
 import { defineCommand } from '../command.ts';
 import { list, listArgs, queueArg, sortArg, stateArg } from '../list.ts';
-import { taskListing } from '../task-listing.ts';
+import { taskListing } from '../listing.ts';
 
 /** The outcomes that the list shows for a stopped task. */
 const outcomes = ['completed', 'cancelled'] as const;

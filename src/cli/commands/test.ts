@@ -6,15 +6,13 @@ import type { z } from 'zod';
 import { caseFile, type PolicyCase } from '../../config/case-schema.ts';
 import type { PolicyForm } from '../../config/file.ts';
 import { readConfigFile } from '../../config/file-reader.ts';
-import { describePosition } from '../../config/position.ts';
-import { describeFaults } from '../../config/problems.ts';
+import { describeFaults, describePosition } from '../../config/problems.ts';
 import { readYaml } from '../../config/yaml.ts';
 import { AppError } from '../../errors.ts';
-import type { Flags } from '../argument-types.ts';
-import { type Context, defineCommand } from '../command.ts';
+import { pause } from '../agent-turn.ts';
+import { type Context, defineCommand, type Flags } from '../command.ts';
 import { readText } from '../input.ts';
 import { type CaseDifference, runCase } from '../policy-cases.ts';
-import { pause } from '../turn-pause.ts';
 
 const args = {
   file: {

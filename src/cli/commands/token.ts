@@ -1,7 +1,7 @@
 /** token: a new token for HTTP, and the line of stopgate.yaml that gives it a role. */
 import { randomBytes } from 'node:crypto';
 import { accessRoles, hashOfToken } from '../../config/access-tokens.ts';
-import { isIdOrPattern } from '../../config/id-pattern.ts';
+import { isIdOrPattern } from '../../config/fleet-selection.ts';
 import { AppError } from '../../errors.ts';
 import { defineCommand } from '../command.ts';
 import { readId } from '../option-values.ts';

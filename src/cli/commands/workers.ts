@@ -1,7 +1,7 @@
 /** workers: the fleet at a glance. */
 import { defineCommand } from '../command.ts';
 import { agentArg, list, listArgs, presenceArgs, queueArg, readPresence, sortArg, stateArg } from '../list.ts';
-import { workerListing } from '../worker-listing.ts';
+import { workerListing } from '../listing.ts';
 
 export const workers = defineCommand({
   args: {

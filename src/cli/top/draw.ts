@@ -4,9 +4,8 @@ import { type Colors, createColors } from '../../terminal/colors.ts';
 import { formatTable } from '../../terminal/table.ts';
 import { clean, cut, wrap } from '../../terminal/text.ts';
 import { describeWaits } from '../actor-text.ts';
-import { itemsUnder } from '../listing.ts';
+import { itemsUnder, workerListing } from '../listing.ts';
 import { formatOutdated } from '../state-text.ts';
-import { workerListing } from '../worker-listing.ts';
 import { type Model, rankOf, selectedOf } from './model.ts';
 
 type Size = { readonly columns: number; readonly rows: number };

@@ -1,6 +1,6 @@
 /** Entries for a fold, of which each follows the one before: retention may cut the log while it is read. */
 import { AppError } from '../../errors.ts';
-import { isGapAccepted } from '../../nats/accepted-gaps.ts';
+import { isGapAccepted } from '../../nats/log-note.ts';
 import type { LogMessage } from '../../nats/log-reader.ts';
 import type { StoredLog } from '../../nats/stored-log.ts';
 

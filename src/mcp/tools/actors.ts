@@ -1,9 +1,12 @@
 /** Reads tasks and workers for the tools, and changes them by entries that the fold may refuse. */
+
+import { z } from 'zod';
 import type { TaskDetail, WorkerView } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import { throwIfRefused } from '../../service/refusal.ts';
-import type { ServicePort } from '../service-port.ts';
-import type { ToolContext } from './tool.ts';
+import type { ServicePort } from '../nats-port.ts';
+import { resolveWorker, worker } from './input-fields.ts';
+import { defineTool, type Tool, type ToolContext } from './tool.ts';
 
 /** @throws AppError actor.unknown: the message says how to create a task */
 export async function getTask(port: ServicePort, task: string, body?: object): Promise<TaskDetail> {
@@ -20,7 +23,7 @@ export async function getTask(port: ServicePort, task: string, body?: object): P
 }
 
 /** Null: unknown. */
-export async function findActor<View>(port: ServicePort, entity: 'task' | 'worker', id: string): Promise<View | null> {
+async function findActor<View>(port: ServicePort, entity: 'task' | 'worker', id: string): Promise<View | null> {
   try {
     return (await port.get(entity, id)) as View;
   } catch (error) {
@@ -52,3 +55,24 @@ export async function publishAndRead<Kind extends keyof Views>(
   throwIfRefused(view, seq);
   return view;
 }
+
+/** Workers: what is known of one. */
+const get = defineTool({
+  name: 'worker_get',
+  title: 'Show a worker',
+  description: 'What is known of a worker: state, tasks, plan, retries, idle time, last decision.',
+  input: { worker },
+  output: { worker: z.string(), state: z.string(), tasks: z.array(z.string()) },
+  effect: 'reads',
+  run: async (context, input) => {
+    const id = resolveWorker(context, input.worker);
+    const view = await findActor<WorkerView>(context.port, 'worker', id);
+    if (view !== null) return { ...view, tasks: [...view.tasks] };
+    throw new AppError(
+      'actor.unknown',
+      `worker ${id} is unknown; its first entry registers it, for example a task_claim`,
+    );
+  },
+});
+
+export const workerTools: readonly Tool[] = [get];

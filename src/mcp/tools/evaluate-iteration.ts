@@ -1,7 +1,7 @@
 /** Evaluates the hooks of a task for its current iteration: what iteration_validate and hook_evaluate have in common. */
 import type { HookResult, PromiseName, TaskDetail } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
-import type { ServicePort } from '../service-port.ts';
+import type { ServicePort } from '../nats-port.ts';
 import { getTask } from './actors.ts';
 import { toWire } from './input-fields.ts';
 import { formatIterationId, parseIterationId } from './iteration-id.ts';

@@ -1,11 +1,12 @@
 /** All tools, by name, in the order in which they are listed. */
+
+import { workerTools } from './actors.ts';
 import { checkpointTools } from './checkpoints.ts';
 import { decisionTools } from './decisions.ts';
 import { hookTools } from './hooks.ts';
 import { iterationTools } from './iterations.ts';
 import { taskTools } from './tasks.ts';
 import type { Tool } from './tool.ts';
-import { workerTools } from './workers.ts';
 
 const all: readonly Tool[] = [
   ...hookTools,

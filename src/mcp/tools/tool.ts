@@ -2,7 +2,7 @@
 import type { ToolAnnotations } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 import type { KeyedMutex } from '../../keyed-mutex.ts';
-import type { ServicePort } from '../service-port.ts';
+import type { ServicePort } from '../nats-port.ts';
 
 export type ToolContext = {
   readonly port: ServicePort;

@@ -3,8 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { accountsOf } from '../accounts.ts';
-import { agentsJetStream, serverLimits } from '../agent-limits.ts';
+import { accountsOf, agentsJetStream, serverLimits } from '../accounts.ts';
 import { type Role, roles } from '../permissions.ts';
 import { isAtLeast, type ServerBinary } from './server-binary.ts';
 

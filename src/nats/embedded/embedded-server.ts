@@ -19,8 +19,14 @@ import {
   writePrivately,
 } from './embedded-config.ts';
 import { findBinary } from './server-binary.ts';
-import { nameServer } from './server-name.ts';
-import { end, type Running, type ServerExit, type SuperviseOptions, superviseServer } from './server-process.ts';
+import {
+  end,
+  nameServer,
+  type Running,
+  type ServerExit,
+  type SuperviseOptions,
+  superviseServer,
+} from './server-process.ts';
 import { endLeftServer, lockStore } from './store-lock.ts';
 import { openStoreSpace } from './store-space.ts';
 import { watchStore } from './store-watch.ts';

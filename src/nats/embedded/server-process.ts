@@ -19,7 +19,7 @@ export type Running = {
   hasFailedToWrite(): boolean;
 };
 
-export type Supervised = Pick<Running, 'hasFailedToWrite'> & {
+type Supervised = Pick<Running, 'hasFailedToWrite'> & {
   /** Resolves when the server is gone for good: after `close`, or after too many starts in vain. Never rejects. */
   readonly closed: Promise<ServerExit>;
   /** Ends it and starts it again. @throws AppError it does not start; it may be tried again */
@@ -115,4 +115,23 @@ export async function end(child: ChildProcess): Promise<void> {
   child.kill('SIGTERM');
   await gone;
   clearTimeout(impatient);
+}
+
+/**
+ * The name of an embedded NATS server, which it tells every client: the folder whose stopgate.yaml its service follows.
+ * A command that finds a server at the default address can tell by it whether that is the one that is meant.
+ */
+const prefix = 'stopgate:';
+
+/** A server's name must not contain spaces. */
+export const nameServer = (folder: string): string => `${prefix}${encodeURI(folder)}`;
+
+/** Null: stopgate did not start that server. */
+export function folderOfServer(name: string): string | null {
+  if (!name.startsWith(prefix)) return null;
+  try {
+    return decodeURI(name.slice(prefix.length));
+  } catch {
+    return null;
+  }
 }

@@ -5,7 +5,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { lstatSync, readdirSync, readFileSync, type Stats, statSync } from 'node:fs';
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -161,3 +161,34 @@ async function succeeds(work: Promise<unknown>, failure: string): Promise<boolea
     throw cause;
   }
 }
+
+// Whether a store may be taken over: the one who made it may have put anything into it, such as passwords that they know,
+// links to files of ours, or a log of their own; root would believe all of it.
+
+/** @throws AppError config.bad: another user owns the store or something in it, or may write there */
+export function requireOwnStore(folder: string): void {
+  const user = process.geteuid?.();
+  if (user === undefined) return; // Windows has no such owners
+  for (const path of [folder, ...readdirSync(folder).map((name) => join(folder, name))]) {
+    const fault = faultOf(path, user);
+    if (fault === null) continue;
+    const mend = `use another folder with --store, or, if you trust what is in it: chown -R ${user} '${folder}' && chmod go-w '${folder}'`;
+    throw new AppError('config.bad', `'${path}' ${fault}, so it cannot be the store of this service; ${mend}`);
+  }
+}
+
+/** Of a link, and of where it leads: null if both are ours alone. */
+function faultOf(path: string, user: number): string | null {
+  const own = lstatSync(path, { throwIfNoEntry: false });
+  if (own === undefined) return null; // it went meanwhile, as a lock does
+  if (own.uid !== user) return `belongs to another user (${own.uid})`;
+  if (!own.isSymbolicLink()) return isOpen(own) ? 'can be written by other users' : null;
+  const target = statSync(path, { throwIfNoEntry: false });
+  if (target === undefined) return 'is a link that leads nowhere';
+  if (target.uid !== user) return `leads to what belongs to another user (${target.uid})`;
+  return isOpen(target) ? 'leads to what other users can write' : null;
+}
+
+/** A group of one's own has no other members: many systems give one to each user. */
+const isOpen = ({ mode, gid }: Stats): boolean =>
+  (mode & 0o002) !== 0 || ((mode & 0o020) !== 0 && gid !== process.getegid?.());

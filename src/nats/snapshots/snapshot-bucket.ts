@@ -9,7 +9,7 @@ import { snapshotFormat } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import type { LogPosition } from '../log-position.ts';
 import { openLogRange } from '../log-range.ts';
-import { isStreamNotFound } from '../stream-error.ts';
+import { isStreamNotFound } from '../stream-info.ts';
 import { readSnapshotFile, type SnapshotFile, type SnapshotHead, snapshotBytesMax } from './snapshot-file.ts';
 
 /** `bytes`: as it is stored, compressed. `format` null: the release that wrote it did not say. */

@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import type { DevFlags, ServeFlags } from '../../../src/cli/command.ts';
 import { commands } from '../../../src/cli/command-table.ts';
-import type { DevFlags, ServeFlags } from '../../../src/cli/services.ts';
 import type { Config } from '../../../src/config/config.ts';
 import { jsonLines, openTerminal, runOnce } from '../../support/terminal.ts';
 

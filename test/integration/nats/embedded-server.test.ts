@@ -14,7 +14,7 @@ import {
   type EmbeddedServerOptions,
   openEmbeddedServer,
 } from '../../../src/nats/embedded/embedded-server.ts';
-import { folderOfServer } from '../../../src/nats/embedded/server-name.ts';
+import { folderOfServer } from '../../../src/nats/embedded/server-process.ts';
 import { type Role, roles } from '../../../src/nats/permissions.ts';
 
 const log = createLogger('silent');

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { expect, onTestFinished, test } from 'vitest';
-import { agentsLimits, serverLimits } from '../../../src/nats/agent-limits.ts';
+import { agentsLimits, serverLimits } from '../../../src/nats/accounts.ts';
 import { serverConfig } from '../../../src/nats/embedded/embedded-config.ts';
 import { openLogReader } from '../../../src/nats/log-reader.ts';
 import { roles } from '../../../src/nats/permissions.ts';

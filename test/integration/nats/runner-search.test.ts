@@ -1,7 +1,7 @@
 /** Which runners nobody serves: discovered, not discovered, and not known. */
 import { expect, onTestFinished, test } from 'vitest';
+import { createRunnerSearch } from '../../../src/nats/bus.ts';
 import { openConnection } from '../../../src/nats/connection.ts';
-import { createRunnerSearch } from '../../../src/nats/runner-search.ts';
 import { openNats } from '../../support/shared-server.ts';
 
 test('nobody is missing while the server cannot be reached, or where no runner is named', async () => {

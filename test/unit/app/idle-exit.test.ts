@@ -1,6 +1,6 @@
 /** When a service that was started on demand has been idle for long enough. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createIdleWatch } from '../../../src/app/idle-exit.ts';
+import { createIdleWatch } from '../../../src/app/process-end.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] }));
 afterEach(() => void vi.useRealTimers());

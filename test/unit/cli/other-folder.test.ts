@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { describeOtherFolder, resolvePlace } from '../../../src/cli/connection.ts';
-import { nameServer } from '../../../src/nats/embedded/server-name.ts';
+import { nameServer } from '../../../src/nats/embedded/server-process.ts';
 
 let folder: string;
 beforeEach(() => {

@@ -2,11 +2,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Decision } from '../../../machines/index.ts';
 import { formatListing } from '../../../src/cli/listing.ts';
-import { suggest } from '../../../src/cli/suggestion.ts';
-import { describeAnswer, paintAnswer } from '../../../src/terminal/answer.ts';
+import { suggest } from '../../../src/cli/questions.ts';
 import { createColors } from '../../../src/terminal/colors.ts';
 import { formatTable } from '../../../src/terminal/table.ts';
-import { clean, cleanLines, cut, widthOf, wrap } from '../../../src/terminal/text.ts';
+import { clean, cleanLines, cut, describeAnswer, paintAnswer, widthOf, wrap } from '../../../src/terminal/text.ts';
 
 describe('clean', () => {
   test.each([

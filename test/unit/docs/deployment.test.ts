@@ -7,7 +7,7 @@ import { readArguments } from '../../../src/cli/arguments.ts';
 import { serve } from '../../../src/cli/commands/serve.ts';
 import { readConfigFile } from '../../../src/config/file-reader.ts';
 import { createMetrics } from '../../../src/metrics.ts';
-import { serverLimits } from '../../../src/nats/agent-limits.ts';
+import { serverLimits } from '../../../src/nats/accounts.ts';
 import { roles } from '../../../src/nats/permissions.ts';
 
 const read = (path: string) => readFileSync(new URL(`../../../docker/${path}`, import.meta.url), 'utf8');

@@ -1,7 +1,12 @@
 /** What may be missing in a log, once a person has accepted it (protocol.md §2). */
 import { expect, test } from 'vitest';
-import { isGapAccepted, nothingAccepted } from '../../../src/nats/accepted-gaps.ts';
-import { formatLogNote, nothingNoted, parseLogNote } from '../../../src/nats/log-note.ts';
+import {
+  formatLogNote,
+  isGapAccepted,
+  nothingAccepted,
+  nothingNoted,
+  parseLogNote,
+} from '../../../src/nats/log-note.ts';
 
 const withinTo50 = { toSeq: 50, beginSeq: 1 };
 const all = { toSeq: 50, beginSeq: 36 };

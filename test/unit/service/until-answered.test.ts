@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { createFleet, type Fleet, type InputAnswer } from '../../../machines/index.ts';
 import type { Host } from '../../../src/host/host.ts';
-import { untilAnswered } from '../../../src/service/until-answered.ts';
+import { untilAnswered } from '../../../src/service/waits.ts';
 
 type WorkerRecord = Parameters<Fleet['workers']['set']>[1];
 

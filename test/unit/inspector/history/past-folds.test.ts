@@ -5,7 +5,7 @@ import { foldMessage } from '../../../../src/host/fold-message.ts';
 import { createCheckpoints } from '../../../../src/inspector/history/checkpoints.ts';
 import { type Asker, createPastFolds } from '../../../../src/inspector/history/past-folds.ts';
 import type { Moment } from '../../../../src/inspector/history/shared-fold.ts';
-import { nothingAccepted } from '../../../../src/nats/accepted-gaps.ts';
+import { nothingAccepted } from '../../../../src/nats/log-note.ts';
 import type { LogMessage } from '../../../../src/nats/log-reader.ts';
 
 const lastSeq = 20_000;

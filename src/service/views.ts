@@ -1,0 +1,208 @@
+/** Views of one actor and of the service: reads of the folded state, cut to fit into one message (protocol.md §2). */
+
+import { z } from 'zod';
+import {
+  type Check,
+  checkpointOf,
+  cutMiddle,
+  type Fleet,
+  formatIsoTime,
+  idSchema,
+  policyInForce,
+  type QueueView,
+  type TaskDetail,
+  type TaskView,
+  viewQueue,
+  viewTask,
+  viewWorker,
+  type WorkerView,
+} from '../../machines/index.ts';
+import { AppError, type ErrorCode } from '../errors.ts';
+import type { Host } from '../host/host.ts';
+import type { RunnerSearch } from '../nats/bus.ts';
+import { checkId, parseInput } from '../parse-input.ts';
+
+/** Actors as requests name and show them: workers, tasks and queues, as the fold has them now. */
+export type Entity = 'worker' | 'task' | 'queue';
+export const entities: readonly Entity[] = ['worker', 'task', 'queue'];
+export type View = WorkerView | TaskView | QueueView;
+
+/** Null: unknown. */
+export function viewActor(host: Host, entity: Entity, id: string): View | null {
+  const { fleet } = host;
+  if (entity === 'worker') return viewWorkerOf(host, id);
+  return entity === 'task' ? viewTask(fleet, id) : viewQueue(fleet, id);
+}
+
+/** Makes a worker's view, with the reply of its pending check if there is one. */
+export function viewWorkerOf({ fleet, logNow, pendingReply }: WorkerSource, worker: string): WorkerView | null {
+  const reply = pendingReply(worker);
+  if (reply === null) return viewWorker(fleet, worker, logNow());
+  const { check, reason, askedAgainMs } = reply;
+  return viewWorker(fleet, worker, logNow(), { check, reason, askedAgainAt: formatIsoTime(askedAgainMs) });
+}
+type WorkerSource = Pick<Host, 'fleet' | 'logNow' | 'pendingReply'>;
+
+/** @throws AppError actor.unknown */
+export function findActor(host: Host, entity: Entity, id: string): View {
+  const view = viewActor(host, entity, id);
+  if (view !== null) return view;
+  throw new AppError('actor.unknown', `${entity} ${id} is unknown in fleet ${host.fleet.name}`);
+}
+
+// Cuts a view that would not fit into a message: agents choose how much there is of nearly everything in it, and a reply
+// that is too large would be an error for whoever asks. `get` and `list` say in `cut` which fields are not whole.
+
+/** Texts of so few characters are left whole: ids (of 128 at most), states, times. */
+const shortMax = 128;
+
+/** @returns the view itself if it takes no more than `bytesMax` as JSON; else the largest of its fields are cut */
+export function fitView<It extends object>(bytesMax: number, view: It): It & { readonly cut?: readonly string[] } {
+  if (bytesOf(view) <= bytesMax) return view;
+  const fitted = cutFields(bytesMax, view) as It;
+  const cut = Object.keys(view).filter((key) => fitted[key as keyof It] !== view[key as keyof It]);
+  return { ...fitted, cut };
+}
+
+// Views are made of what the fold has taken, so they nest to a depth that is bounded (protocol.md §2).
+function cutTo(bytesMax: number, value: unknown): unknown {
+  const bytes = bytesOf(value);
+  if (bytes <= bytesMax) return value;
+  if (typeof value === 'string') {
+    const { length } = [...value];
+    return length <= shortMax ? value : cutMiddle(value, Math.max(shortMax, Math.floor((length * bytesMax) / bytes)));
+  }
+  if (Array.isArray(value)) return cutItems(bytesMax, value);
+  return typeof value === 'object' && value !== null ? cutFields(bytesMax, value) : value;
+}
+
+/** Each as much as the others; where that is not enough, the last are left out. */
+function cutItems(bytesMax: number, items: readonly unknown[]): unknown[] {
+  const each = Math.max(2 * shortMax, Math.floor(bytesMax / items.length));
+  return whileTheyFit(bytesMax, items, (item) => cutTo(each, item));
+}
+
+/** No field is larger than those that are cut may be; where that is not enough, the last are left out. */
+function cutFields(bytesMax: number, value: object): object {
+  const fields = Object.entries(value).filter(([, field]) => field !== undefined);
+  const each = levelOf(
+    bytesMax,
+    fields.map((field) => bytesOf(field)),
+  );
+  return Object.fromEntries(whileTheyFit(bytesMax, fields, ([key, field]) => [key, cutTo(each, field)] as const));
+}
+
+function whileTheyFit<Item, Cut>(bytesMax: number, items: readonly Item[], cut: (item: Item) => Cut): Cut[] {
+  const kept: Cut[] = [];
+  let left = bytesMax;
+  for (const item of items) {
+    const made = cut(item);
+    left -= bytesOf(made) + 1;
+    if (left >= 0) kept.push(made);
+  }
+  return kept;
+}
+
+/** Returns how large the largest may be, so that all of them take no more than nine tenths of `bytesMax`. */
+function levelOf(bytesMax: number, sizes: readonly number[]): number {
+  let left = 0.9 * bytesMax;
+  const ascending = sizes.toSorted((one, other) => one - other);
+  for (const [index, size] of ascending.entries()) {
+    const share = left / (ascending.length - index);
+    if (size > share) return Math.floor(share);
+    left -= size;
+  }
+  return bytesMax;
+}
+
+const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? '');
+
+// get: one actor, as the fold sees it now. A read sees everything that was stored before it was asked.
+
+/** A message takes 1 MiB, unless the server is set otherwise. */
+const viewBytesMax = 786_432;
+const detailSchema = z.object({ checkpoint: idSchema.optional() });
+
+/** `body` of a task: `{ checkpoint? }`, the one to show whole; by default the last. @throws AppError actor.unknown */
+export async function get(host: Host, entity: Entity, id: string, body: unknown): Promise<View | TaskDetail> {
+  checkId(entity, id);
+  const { checkpoint } = parseInput(detailSchema, body ?? {});
+  await host.caughtUp();
+  const view = findActor(host, entity, id);
+  const whole = 'hooks' in view ? { ...view, checkpoint: findCheckpoint(host.fleet, id, checkpoint ?? null) } : view;
+  return fitView(viewBytesMax, whole);
+}
+
+/** The worker as this replica has folded it, at least up to `seq`. Null: unknown. */
+export async function peek(host: Host, worker: string, seq: number): Promise<WorkerView | null> {
+  checkId('worker', worker);
+  await host.foldedTo(seq);
+  return viewWorkerOf(host, worker);
+}
+
+/** @throws AppError actor.unknown: none of that name was saved */
+function findCheckpoint(fleet: Fleet, task: string, checkpoint: string | null) {
+  const saved = checkpointOf(fleet, task, checkpoint);
+  if (saved !== null || checkpoint === null) return saved;
+  throw new AppError('actor.unknown', `task ${task} has no checkpoint ${checkpoint}`);
+}
+
+/** status: can this replica answer, and how much does it hold? */
+export type ServiceStatus = {
+  /** False: requests get 503, `reason` says why. */
+  readonly ready: boolean;
+  readonly reason: string | null;
+  /** `log.lost` needs a person; `log.unavailable` may pass. */
+  readonly code: ErrorCode | null;
+  readonly foldedSeq: number;
+  /** How many entries of the log are not folded yet, as far as this replica has heard of it. */
+  readonly lag: number;
+  readonly workers: number;
+  readonly openAttempts: number;
+  /** How much is kept of workers and tasks: 1 is all that may be. */
+  readonly stateShare: number;
+};
+
+export function statusOf(host: Host): ServiceStatus {
+  const fault = host.fault();
+  return {
+    ready: fault === null,
+    reason: fault?.message ?? null,
+    code: fault?.code ?? null,
+    foldedSeq: host.foldedSeq(),
+    lag: host.lastSeq() - host.foldedSeq(),
+    workers: host.fleet.workers.size,
+    openAttempts: host.fleet.open.size,
+    stateShare: host.fleet.stateSize / host.fleet.stateSizeMax,
+  };
+}
+
+/** missingRunners: which runners do the policies name that nobody serves? */
+export function missingRunners(host: Host, search: RunnerSearch): Promise<readonly string[]> {
+  const policies = [...host.fleet.policies.policies.values()];
+  const names = policies.flatMap(({ runner, runners }) => (runner === null ? runners : [runner]));
+  return search([...new Set(names)].sort());
+}
+
+/** sessionPolicy: which policy will the next session of an agent get, and what does it check? Nothing is stored. */
+export type SessionPolicy = {
+  readonly name: string;
+  /** All checks, members of groups among them. */
+  readonly checks: readonly Check[];
+  /**
+   * The runners of checks that look into a folder; empty: the service runs them. If there are several, the worker's
+   * label names one.
+   */
+  readonly runners: readonly string[];
+};
+
+/** `policy`: what its hooks name; null: none. Labels and single workers that `assign` names are not known before. */
+export function sessionPolicy({ fleet }: Host, agent: string, policy: string | null): SessionPolicy {
+  const session = { worker: '', agent, labels: {}, policy, profile: null, tasks: [] };
+  const found = policyInForce(fleet, session);
+  const { runner, runners, checks } = found.policy;
+  return { name: found.name, checks: flatten(checks), runners: runner === null ? runners : [runner] };
+}
+
+const flatten = (checks: readonly Check[]): readonly Check[] =>
+  checks.flatMap((check) => (check.kind === 'all' || check.kind === 'any' ? flatten(check.of) : [check]));
