@@ -97,6 +97,7 @@ async function takeTurn(agent: Agent): Promise<void> {
     () => own('task.completed', { task }),
     () => own('task.released', { task }),
     () => own('heartbeat.sent', {}),
+    () => own('usage.reported', { usd: random.int(0, 4) / 10, output: random.int(0, 100) }),
     () => own('background.started', { id: 'b1' }),
     () => own('background.finished', { id: 'b1' }),
     () => publish(agent, `task.${task}.hook.registered`, random.pick(hooks)),

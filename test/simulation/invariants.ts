@@ -108,6 +108,7 @@ export function checkEnd(world: World): void {
   checkFold(world, log);
   checkAcknowledged(world, log);
   checkDecisions(world, log);
+  checkBudget(world, log);
   checkClaims(world, log);
   checkDeadLetters(world, log);
   checkTimers(world, log);
@@ -235,6 +236,30 @@ function decisionsOf(log: Stream, lives: Lives): Map<string, Decision[]> {
     decisions.set(key, [...(decisions.get(key) ?? []), decision]);
   }
   return decisions;
+}
+
+const dayMs = 86_400_000;
+
+/** From the entry that uses the fleet's budget of the day up, no stop is judged, and before it every one is. */
+function checkBudget(world: World, log: Stream): void {
+  const { usd: limit } = (world.settings.policies.budget ?? {}) as { usd?: number };
+  // Where the store went back, decisions come of entries that are gone.
+  if (limit === undefined || world.ledger.lost.length > 0) return;
+  const isUsedUp = new Map<number, boolean>();
+  let [day, tenths, isSet] = [0, 0, false];
+  for (const { seq, subject, atMs, data } of historyOf(log)) {
+    if (Math.floor(atMs / dayMs) !== day) [day, tenths] = [Math.floor(atMs / dayMs), 0];
+    isSet ||= subject.endsWith('.policy.set');
+    if (subject.endsWith('.usage.reported')) tenths += Math.round(JSON.parse(data.toString()).usd * 10);
+    if (subject.endsWith('.stop.attempted')) isUsedUp.set(seq, isSet && tenths >= Math.round(limit * 10));
+  }
+  for (const { worker, attempt, seq, verdicts } of [...decisionsOf(log, livesOf(world, log)).values()].flat()) {
+    const found = verdicts.find(({ guard }) => guard === 'bypass');
+    if (found === undefined || found.detail.startsWith('budget: ') === isUsedUp.get(seq ?? 0)) continue;
+    world.fail(
+      `${worker} ${attempt}: the budget of the day is ${isUsedUp.get(seq ?? 0) ? '' : 'not '}used up, and ${found.detail}`,
+    );
+  }
 }
 
 /** One decision an attempt, durable before its reply, and no count over its cap. */

@@ -134,6 +134,7 @@ function drawSettings(random: Random): Settings {
       },
       releaseAfter: '300s',
       ...(random.chance(0.4) ? { forget: `${random.int(300, 8_000)}ms` } : {}),
+      ...(random.chance(0.4) ? { budget: { usd: random.int(1, 4) / 2, per: 'day' } } : {}),
     },
   };
 }
