@@ -128,6 +128,7 @@ test('what no test runs is this, and no more', () => {
     'README.md: test/system/packages.test.ts',
     'README.md: needs Claude Code',
     'clients/python/README.md: test/system/clients/python.test.ts',
+    'docs/acp.md: it needs an agent',
     'docs/agents.md: needs Claude Code',
     'docs/agents/usage.md: needs Claude Code',
     'docs/benchmarks.md: takes a minute and a half of an otherwise idle machine; test/system/bench.test.ts runs a part',
