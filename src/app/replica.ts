@@ -7,6 +7,7 @@ import type { RunCheck } from '../host/effects/workspace-check.ts';
 import { createHost, type Host } from '../host/host.ts';
 import type { PolicyForm } from '../host/policy-publisher.ts';
 import type { RetentionRules } from '../host/retention.ts';
+import { isHostState } from '../host/snapshots.ts';
 import { createInspection, type Inspection } from '../inspector/index.ts';
 import type { Logger } from '../log.ts';
 import { createRunnerSearch } from '../nats/bus.ts';
@@ -74,7 +75,7 @@ export async function openReplica(link: Link, options: ReplicaOptions): Promise<
   const findCoveredTo = snapshots.coveredTo;
   let start: FoldStart | null | undefined;
   const hasStart = async () => {
-    start = await snapshots.findStart(options.rules);
+    start = await snapshots.findStart(options.rules, isHostState);
     return start !== null;
   };
   const opening = openEventLog({
@@ -88,7 +89,7 @@ export async function openReplica(link: Link, options: ReplicaOptions): Promise<
   });
   const givenUp = [link.forbidden, ...(options.interrupted === undefined ? [] : [options.interrupted])];
   const log = await Promise.race([opening, ...givenUp]);
-  if (start === undefined) start = await snapshots.findStart(options.rules);
+  if (start === undefined) start = await snapshots.findStart(options.rules, isHostState);
   if (start !== null) logger.info({ seq: start.position.seq }, 'the fold continues from a snapshot');
   const { host, broken } = makeHost(
     link,

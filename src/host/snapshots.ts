@@ -3,6 +3,7 @@
  * to. The fold goes on meanwhile. A start continues from the newest one.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { z } from 'zod';
 import { formatIsoTime, ownerFor, takeSnapshot } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { LogPosition } from '../nats/log-position.ts';
@@ -48,14 +49,30 @@ const lastTimeoutMs = 5_000;
 /** Decoding what a snapshot holds has its turn for this long. */
 const sliceMs = 5;
 
-/** What of the host is not in the fold. */
+const pairs = <Value extends z.ZodType>(value: Value) => z.array(z.tuple([z.string(), value]));
+/** What of the host is not in the fold. `deadFrom`: what has no dead letter yet begins here; earlier releases do not say. */
+const hostStateSchema = z.object({
+  outbox: z.array(
+    z.looseObject({
+      decision: z.looseObject({ worker: z.string(), attempt: z.string() }),
+      owner: z.string().nullable(),
+      inboxes: z.array(z.string()),
+    }),
+  ),
+  inboxes: pairs(z.array(z.string())),
+  policies: z.object({ inLog: z.string(), lastBy: z.string().nullable(), lastOf: pairs(z.string()) }),
+  deadFrom: z.int().nullish(),
+});
+
 type HostState = {
   readonly outbox: OutboxState;
   readonly inboxes: ReturnType<ReplyInboxes['capture']>;
   readonly policies: PublishedPolicies;
-  /** What has no dead letter yet begins here. Snapshots of earlier releases do not say. */
   readonly deadFrom?: number | null;
 };
+
+/** Whether `restoreHostState` can put it back. */
+export const isHostState = (host: unknown): boolean => hostStateSchema.safeParse(host).success;
 
 export type SnapshotRooms = {
   readonly outbox: Outbox;

@@ -22,6 +22,8 @@ export type FindStartOptions = {
   readonly rules?: readonly Rules[] | undefined;
   /** Only snapshots of this entry or an earlier one. Default: all. */
   readonly upTo?: number | undefined;
+  /** Whether the host can read what it has added. Default: nobody asks. */
+  readonly isHostState?: ((host: unknown) => boolean) | undefined;
   /** One of this log that cannot be used, now or later. */
   readonly onDamaged?: ((name: string) => void) | undefined;
   readonly logger: Logger;
@@ -38,6 +40,7 @@ export async function findStart({
   positionAt,
   rules,
   upTo = Number.POSITIVE_INFINITY,
+  isHostState = () => true,
   onDamaged = () => {},
   logger,
 }: FindStartOptions): Promise<FoldStart | null> {
@@ -68,6 +71,7 @@ export async function findStart({
       if (format !== null && format > snapshotFormat) throw unknownFormat(format);
       const file = await store.read(name);
       if (!isOf(file, fleet, position)) throw new Error('it is of something else than its name says');
+      if (!isHostState(file.host)) throw new Error('what it holds of the host is of another form');
       const restored = restoreFleet(fleet, file.lines, rules);
       const { unknownRules, rulesKnown } = restored;
       if (unknownRules === null) return { fleet: restored, position, host: file.host };

@@ -10,7 +10,13 @@ import { AppError } from '../../errors.ts';
 import type { LogPosition } from '../log-position.ts';
 import { openLogRange } from '../log-range.ts';
 import { isStreamNotFound } from '../stream-info.ts';
-import { readSnapshotFile, type SnapshotFile, type SnapshotHead, snapshotBytesMax } from './snapshot-file.ts';
+import {
+  headSchema,
+  readSnapshotFile,
+  type SnapshotFile,
+  type SnapshotHead,
+  snapshotBytesMax,
+} from './snapshot-file.ts';
 
 /** `bytes`: as it is stored, compressed. `format` null: the release that wrote it did not say. */
 export type SnapshotInfo = SnapshotHead & {
@@ -47,13 +53,15 @@ export type BucketOptions = {
   readonly description: string;
   /** Chunks without an object are removed after it. Default: a minute. */
   readonly silentMs?: number | undefined;
+  /** A larger snapshot is not read, zipped or unzipped. Default: what a process can make a fleet of. */
+  readonly bytesMax?: number | undefined;
 };
 
 /** A put waits 5 s for each of its chunks, so one that has been silent for so long was cut off. */
 const cutOffAfterMs = 60_000;
 
 export function createSnapshotBucket(nc: NatsConnection, options: BucketOptions): SnapshotBucket {
-  const { fleet, bucket, description, silentMs = cutOffAfterMs } = options;
+  const { fleet, bucket, description, silentMs = cutOffAfterMs, bytesMax = snapshotBytesMax } = options;
   const objects = new Objm(jetstream(nc));
   const stream = `OBJ_${bucket}`;
   const openManager = () => jetstreamManager(nc, { checkAPI: false });
@@ -72,7 +80,7 @@ export function createSnapshotBucket(nc: NatsConnection, options: BucketOptions)
     const opened = await open();
     const found = opened === null ? null : await infoAt(opened, `${metaPrefix(bucket)}${encodeName(name)}`);
     if (opened === null || found === null || found.deleted) throw new NotWhole('it is gone');
-    yield* chunksOf(nc, opened, found);
+    yield* chunksOf(nc, opened, found, bytesMax);
   }
   return {
     async list(onBad) {
@@ -84,7 +92,7 @@ export function createSnapshotBucket(nc: NatsConnection, options: BucketOptions)
       const bytes = await buffer(bytesOf(name)).catch((cause: Error) => {
         throw cause instanceof NotWhole ? cause : new AppError('log.unavailable', cause.message, { cause });
       });
-      return readSnapshotFile(bytes);
+      return readSnapshotFile(bytes, bytesMax);
     },
     async put({ fleet, rules, position }, bytes) {
       const head: SnapshotHead = { fleet, rules, position };
@@ -120,6 +128,7 @@ async function* chunksOf(
   nc: NatsConnection,
   { manager, bucket }: Opened,
   { nuid, chunks }: StoredInfo,
+  bytesMax: number,
 ): AsyncGenerator<Uint8Array> {
   const stream = `OBJ_${bucket}`;
   const subject = `${chunkPrefix(bucket)}${nuid}`;
@@ -134,7 +143,7 @@ async function* chunksOf(
   for await (const batch of range.batches)
     for (const { data } of batch) {
       bytes += data.length;
-      if (bytes > snapshotBytesMax) throw new NotWhole(`it has more than ${snapshotBytesMax} bytes`);
+      if (bytes > bytesMax) throw new NotWhole(`it has more than ${bytesMax} bytes`);
       yield data;
     }
 }
@@ -159,13 +168,6 @@ const infoSchema = z.object({
   metadata: z.record(z.string(), z.string()).optional(),
 });
 type StoredInfo = z.infer<typeof infoSchema> & { readonly revision: number };
-
-/** The log is asked about `seq`, and refuses what cannot be one. */
-const headSchema = z.object({
-  fleet: z.string(),
-  rules: z.int().min(1),
-  position: z.object({ seq: z.int().min(1), subject: z.string(), atMs: z.int(), digest: z.string() }),
-});
 
 async function listIn(opened: Opened, fleet: string, onBad: OnBad = () => {}): Promise<readonly SnapshotInfo[]> {
   return (await newestFirst(opened, onBad)).flatMap(({ name, size, metadata }) => {

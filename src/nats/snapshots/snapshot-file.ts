@@ -9,10 +9,16 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { getHeapStatistics } from 'node:v8';
 import { createGzip, gunzip } from 'node:zlib';
+import { z } from 'zod';
 import { type SnapshotLine, snapshotFormat } from '../../../machines/index.ts';
 import type { LogPosition } from '../log-position.ts';
 
-/** `position`: of the entry that was folded last. */
+/** `position`: of the entry that was folded last. The log is asked about `seq`, and refuses what cannot be one. */
+export const headSchema = z.object({
+  fleet: z.string(),
+  rules: z.int().min(1),
+  position: z.object({ seq: z.int().min(1), subject: z.string(), atMs: z.int(), digest: z.string() }),
+});
 export type SnapshotHead = { readonly fleet: string; readonly rules: number; readonly position: LogPosition };
 
 /** `host`: what the host adds to the state of the fleet, as one JSON value. */
@@ -70,11 +76,11 @@ const unzip = promisify(gunzip);
  */
 export const snapshotBytesMax = Math.min(2 ** 32 - 1, Math.floor(getHeapStatistics().heap_size_limit / 2));
 /** One copy of the whole instead of thousands of small ones. */
-const unzipOptions = { chunkSize: 1 << 24, maxOutputLength: snapshotBytesMax };
+const chunkSize = 1 << 24;
 
 /** @throws Error: why it cannot be used: damaged, or of another format */
-export async function readSnapshotFile(zipped: Uint8Array): Promise<SnapshotFile> {
-  const bytes: Buffer = await unzip(zipped, unzipOptions);
+export async function readSnapshotFile(zipped: Uint8Array, bytesMax = snapshotBytesMax): Promise<SnapshotFile> {
+  const bytes: Buffer = await unzip(zipped, { chunkSize, maxOutputLength: bytesMax });
   const lastFrom = bytes.lastIndexOf('\n', -2) + 1;
   const digest = await digestOf(bytes.subarray(0, lastFrom));
   if (bytes.toString('latin1', lastFrom) !== `digest - "${digest}"\n`) throw new Error('its digest is another');
@@ -82,7 +88,7 @@ export async function readSnapshotFile(zipped: Uint8Array): Promise<SnapshotFile
   const [first, second] = [lines.next().value, lines.next().value];
   if (first?.part !== magic || second?.part !== hostPart)
     throw new Error(`it is of another format (${first?.part ?? 'empty'}), not ${magic}`);
-  return { head: JSON.parse(first.json()) as SnapshotHead, host: JSON.parse(second.json()), lines };
+  return { head: headSchema.parse(JSON.parse(first.json())), host: JSON.parse(second.json()), lines };
 }
 
 /** A large fleet has a hundred megabytes, and its service goes on meanwhile. */

@@ -23,7 +23,7 @@ export type SnapshotStore = {
   write(head: SnapshotHead, content: SnapshotContent): Promise<SnapshotInfo>;
 };
 
-type StoreOptions = Pick<BucketOptions, 'silentMs'> & {
+type StoreOptions = Pick<BucketOptions, 'silentMs' | 'bytesMax'> & {
   /** Called before one is dropped, and awaited. It never rejects. */
   readonly onDrop?: (old: OldSnapshot) => Promise<void>;
 };
@@ -33,7 +33,7 @@ const keptCount = 3;
 export function createSnapshotStore(
   nc: NatsConnection,
   fleet: string,
-  { silentMs, onDrop }: StoreOptions = {},
+  { silentMs, bytesMax, onDrop }: StoreOptions = {},
 ): SnapshotStore {
   const description = `stopgate: snapshots of fleet ${fleet}`;
   const bucket = createSnapshotBucket(nc, {
@@ -41,6 +41,7 @@ export function createSnapshotStore(
     bucket: `STOPGATE-SNAPSHOTS_${fleet}`,
     description,
     silentMs,
+    bytesMax,
   });
   const prune = async () => {
     const infos = await bucket.list();

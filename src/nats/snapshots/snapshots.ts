@@ -20,7 +20,7 @@ export type Snapshots = {
    */
   usable(): AsyncIterable<SnapshotInfo>;
   /** Where a fold begins; null: at the first entry. @throws AppError log.unavailable */
-  findStart(rules: readonly Rules[] | undefined): Promise<FoldStart | null>;
+  findStart(rules: readonly Rules[] | undefined, isHostState?: (host: unknown) => boolean): Promise<FoldStart | null>;
   /** Those of any age, for time travel. */
   readonly past: {
     /** The last entries of those that are of this log as it is now. @throws AppError log.unavailable, and what NATS throws */
@@ -84,9 +84,9 @@ export function createSnapshots(nc: NatsConnection, fleet: string, logger: Logge
     async *usable() {
       for await (const info of fitting()) if (await isUsable(info)) yield info;
     },
-    async findStart(rules) {
+    async findStart(rules, isHostState) {
       damaged.clear();
-      return findStart({ fleet, store, positionAt, rules, logger, onDamaged });
+      return findStart({ fleet, store, positionAt, rules, isHostState, logger, onDamaged });
     },
     past: {
       async seqs() {

@@ -1,5 +1,6 @@
 /** Snapshots in the object store: written, kept, pruned, read back; and which one a fold begins at (protocol.md §15). */
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { Objm } from '@nats-io/obj';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -179,12 +180,58 @@ describe('a start passes over', () => {
     await passedOver(why);
   });
 
+  /** The newest one is replaced, by what a writer of the bucket can make: with the right digest. */
+  const forge = async (change: (text: string) => string) => {
+    await write(fleetOf(1));
+    await write(fleetOf(2));
+    const objects = await new Objm(nc).open('STOPGATE-SNAPSHOTS_main');
+    const [newest] = await store.list();
+    const name = newest?.name as string;
+    const text = gunzipSync((await objects.getBlob(name)) as Uint8Array).toString();
+    const body = change(text.slice(0, text.lastIndexOf('\n', text.length - 2) + 1));
+    const digest = createHash('sha256').update(body).digest('hex');
+    const metadata = (await objects.info(name))?.metadata ?? {};
+    await objects.putBlob({ name, metadata }, gzipSync(`${body}digest - "${digest}"\n`));
+  };
+
+  test.each<[string, (text: string) => string, RegExp]>([
+    ['of another fleet', (text) => text.replace('"fleet":"main"', '"fleet":"other"'), /something else than its name/],
+    ['of a later entry', (text) => text.replace('"seq":2', '"seq":3'), /something else than its name/],
+    ['without a head', (text) => text.replace(/ - \{.*/, ' - null'), /expected object/],
+    ['with a head that is too deep', (text) => text.replace(/ - \{.*/, ` - ${'['.repeat(100_000)}`), /./],
+    ['with a part of no name', (text) => `${text}__proto__ x {}\n`, /'__proto__' is no part/],
+    ['with a line without end', (text) => `${text}${'x'.repeat(5_000_000)}\n`, /is no part/],
+    ['of a later format', (text) => text.replace(/^stopgate-snapshot-\d+/, 'stopgate-snapshot-99'), /another format/],
+  ])('one %s, though its digest is right', async (_name, change, why) => {
+    await forge(change);
+    await passedOver(why);
+    expect(({} as { fleet?: string }).fleet).toBeUndefined();
+  });
+
+  test('one that a few bytes make larger than what may be read', async () => {
+    await forge((text) => `${text}${'x'.repeat(2_000_000)}\n`);
+    store = createSnapshotStore(nc, 'main', { bytesMax: 1_000_000 });
+    await passedOver(/larger than 1000000 bytes/i);
+  });
+
+  test('one of which a bit was flipped', async () => {
+    await write(fleetOf(1));
+    await write(fleetOf(2));
+    const objects = await new Objm(nc).open('STOPGATE-SNAPSHOTS_main');
+    const name = (await store.list())[0]?.name as string;
+    const metadata = (await objects.info(name))?.metadata ?? {};
+    const bytes = Buffer.from((await objects.getBlob(name)) as Uint8Array);
+    const middle = bytes.length >> 1;
+    bytes[middle] = (bytes[middle] ?? 0) ^ 4;
+    await objects.putBlob({ name, metadata }, bytes);
+    await passedOver(/./);
+  });
+
   test('one with another content than its digest says, and one that was put under another name', async () => {
     await write(fleetOf(1));
     await write(fleetOf(2));
     const objects = await new Objm(nc).open('STOPGATE-SNAPSHOTS_main');
     const [newest, oldest] = await store.list();
-    const { gunzipSync, gzipSync } = await import('node:zlib');
     const text = gunzipSync((await objects.getBlob(newest?.name as string)) as Uint8Array).toString();
     const metadata = { head: JSON.stringify(newest) };
     await objects.putBlob({ name: newest?.name as string, metadata }, gzipSync(text.replace('"active"', '"stale"')));

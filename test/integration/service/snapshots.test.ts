@@ -1,4 +1,6 @@
 /** A replica that starts from a snapshot is as if it had folded the whole log (protocol.md §15). */
+import { createHash } from 'node:crypto';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { headers } from '@nats-io/nats-core';
 import { Objm } from '@nats-io/obj';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -89,14 +91,29 @@ test('what was open goes on: attempts with their inbox, held ones, and evaluatio
   expect(await client.stored('STOPGATE_main', 'stopgate.main.own.fleet.main.policy.set')).toHaveLength(1);
 });
 
-test('a snapshot that does not fit is passed over, and the whole log is folded', async () => {
+/** As whoever may write there can: with the right digest. */
+function forged(bytes: Uint8Array, change: (text: string) => string): Uint8Array {
+  const text = gunzipSync(bytes).toString();
+  const body = change(text.slice(0, text.lastIndexOf('\n', text.length - 2) + 1));
+  return gzipSync(`${body}digest - "${createHash('sha256').update(body).digest('hex')}"\n`);
+}
+
+test.each<[string, (bytes: Uint8Array) => Uint8Array]>([
+  ['is damaged', () => Buffer.from('damaged')],
+  ['holds nothing of the host', (bytes) => forged(bytes, (text) => text.replace(/^host - .*$/m, 'host - null'))],
+  ['holds else of the host', (bytes) => forged(bytes, (text) => text.replace(/^host - .*$/m, 'host - {"outbox":[1]}'))],
+])('a snapshot that %s is passed over, and the whole log is folded', async (_what, poison) => {
   const first = await start('r1');
   await client.publish('worker.w1.worker.registered', { agent: 'codex' });
   await stop(first);
   const [info] = await store.list();
   const bucket = await new Objm(nc).open('STOPGATE-SNAPSHOTS_main');
-  const metadata = { head: JSON.stringify(info) };
-  await bucket.putBlob({ name: info?.name as string, metadata }, Buffer.from('damaged'));
+  const name = info?.name as string;
+  const metadata = (await bucket.info(name))?.metadata ?? {};
+  const bytes = (await bucket.getBlob(name)) as Uint8Array;
+  const poisoned = poison(bytes);
+  expect(poisoned).not.toEqual(bytes);
+  await bucket.putBlob({ name, metadata }, poisoned);
   await start('r1');
   expect((await client.ask('get.worker.w1')).body).toMatchObject({ agent: 'codex' });
 });

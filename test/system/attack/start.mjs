@@ -1,0 +1,4 @@
+/** `npm run test:attack` */
+import { runMain } from '../../support/bundle.mjs';
+
+await runMain('test/system/attack/main.ts');
