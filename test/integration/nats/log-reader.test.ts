@@ -83,6 +83,7 @@ test('a reader that does not come to read has one window on its way, and is not 
       if (seq === 1) proxy.cut({ toServer: false, toClient: true });
     },
   });
+  await expect.poll(() => seqs.length).toBeGreaterThan(0);
   // All that was asked for is sent: the server waits for the reader.
   await expect
     .poll(async () => {
