@@ -1,13 +1,13 @@
 /** Replica: one running copy of the service for one fleet. Wires log, host, service and requests on a connection. */
 
 import type { Fleet, Rules } from '../../machines/index.ts';
-import type { HostMetrics, HostOptions, SnapshotSchedule } from '../host/context.ts';
+import type { HostMetrics, HostOptions } from '../host/context.ts';
 import type { EscalationRules } from '../host/effects/notices.ts';
 import type { RunCheck } from '../host/effects/workspace-check.ts';
 import { createHost, type Host } from '../host/host.ts';
-import type { PolicyForm } from '../host/policy-publisher.ts';
-import type { RetentionRules } from '../host/retention.ts';
-import { isHostState } from '../host/snapshots.ts';
+import type { PolicyForm } from '../host/keeping/policy-publisher.ts';
+import type { RetentionRules } from '../host/keeping/retention.ts';
+import { isHostState, type SnapshotSchedule } from '../host/keeping/snapshots.ts';
 import { createInspection, type Inspection } from '../inspector/index.ts';
 import type { Logger } from '../log.ts';
 import { createRunnerSearch } from '../nats/bus.ts';

@@ -15,16 +15,16 @@ import type { FoldStart } from '../nats/snapshots/find-start.ts';
 import type { SnapshotInfo } from '../nats/snapshots/snapshot-bucket.ts';
 import type { SnapshotStore } from '../nats/snapshots/snapshot-store.ts';
 import type { LogTrimmer } from '../nats/snapshots/snapshots.ts';
-import { type Admission, createAdmission } from './admission.ts';
-import { type AttemptTraces, createAttemptTraces } from './attempt-traces.ts';
 import type { RunCheck } from './effects/workspace-check.ts';
-import { createFoldProgress, type FoldProgress } from './fold-progress.ts';
+import { createFoldProgress, type FoldProgress } from './fold/fold-progress.ts';
+import { createLogClock, type LogClock } from './fold/log-clock.ts';
+import { type Admission, createAdmission } from './intake/admission.ts';
+import { type AttemptTraces, createAttemptTraces } from './intake/attempt-traces.ts';
+import { createReplyInboxes, createWaiters, type ReplyInboxes, type Waiters } from './intake/waiters.ts';
+import { createLogHealth, type LogHealth } from './keeping/log-health.ts';
+import type { SnapshotSchedule } from './keeping/snapshots.ts';
 import { createLife, type Life } from './life.ts';
-import { createLogClock, type LogClock } from './log-clock.ts';
-import { createLogHealth, type LogHealth } from './log-health.ts';
 import { createOwnEntries, type OwnEntries } from './own-entries.ts';
-import { createReplyInboxes, type ReplyInboxes } from './reply-inboxes.ts';
-import { createWaiters, type Waiters } from './waiters.ts';
 
 export type HostMetrics = {
   folded(subject: string): void;
@@ -35,16 +35,6 @@ export type HostMetrics = {
   hookRan(run: HookRun): void;
   /** Of all replicas of the fleet only one is told of a report. */
   used(report: UsageReport): void;
-};
-
-/** When a snapshot is taken: it is due after `everyEntries`, or after `quietMs` if `quietEntries` are new. */
-export type SnapshotSchedule = {
-  readonly everyEntries: number;
-  readonly quietEntries: number;
-  readonly quietMs: number;
-  readonly checkEveryMs: number;
-  /** Another replica takes it if the one whose turn it is has not done so for this long. */
-  readonly standbyMs: number;
 };
 
 export type HostOptions = {

@@ -5,29 +5,33 @@
  */
 import { attemptIdFault, attemptMessageId, type Decision, type Fleet, type HookResult } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
-import type { Admitted } from './admission.ts';
-import { type AttemptRequest, isKnown, submitAttempt } from './attempts.ts';
 import { createHostContext, type HostContext, type HostOptions } from './context.ts';
-import { createDeadLetters } from './dead-letters.ts';
 import { type Checks, createChecks } from './effects/checks.ts';
 import { createEffects } from './effects/effects.ts';
 import { createNotices, type EscalationRules } from './effects/notices.ts';
 import { createPendingReplies, type PendingReply } from './effects/pending-replies.ts';
 import { createTakeover } from './effects/takeover.ts';
 import { createTimers } from './effects/timers.ts';
-import { submitEvaluation } from './evaluations.ts';
-import { createFoldLoop } from './fold-loop.ts';
-import { createFoldNote } from './fold-note.ts';
+import { createDeadLetters } from './fold/dead-letters.ts';
+import { createFoldLoop } from './fold/fold-loop.ts';
+import { createObservers, type Observe } from './fold/observers.ts';
+import { createOutbox } from './fold/outbox.ts';
+import type { Admitted } from './intake/admission.ts';
+import {
+  type AttemptRequest,
+  findCompletion,
+  isKnown,
+  repeatAttempt,
+  submitAttempt,
+  submitEvaluation,
+} from './intake/attempts.ts';
+import { catchUpInTime, faultOf, foldInTime, notConnected, throwUnlessStarted } from './intake/read-barrier.ts';
+import { createFoldNote, createLogWatch } from './keeping/log-health.ts';
+import { createMembership } from './keeping/membership.ts';
+import { createPolicyPublisher, type PolicyForm } from './keeping/policy-publisher.ts';
+import { createRetention, type RetentionRules } from './keeping/retention.ts';
+import { createSnapshots, restoreHostState, type SnapshotTaken } from './keeping/snapshots.ts';
 import { createLifecycle } from './lifecycle.ts';
-import { createLogWatch } from './log-watch.ts';
-import { createMembership } from './membership.ts';
-import { createObservers, type Observe } from './observers.ts';
-import { createOutbox } from './outbox.ts';
-import { createPolicyPublisher, type PolicyForm } from './policy-publisher.ts';
-import { catchUpInTime, faultOf, foldInTime, notConnected, throwUnlessStarted } from './read-barrier.ts';
-import { findCompletion, repeatAttempt } from './repeated-attempts.ts';
-import { createRetention, type RetentionRules } from './retention.ts';
-import { createSnapshots, restoreHostState, type SnapshotTaken } from './snapshots.ts';
 
 export type Host = {
   readonly fleet: Fleet;

@@ -8,13 +8,11 @@ import type { Effects } from './effects/effects.ts';
 import type { Notices } from './effects/notices.ts';
 import type { PendingReplies } from './effects/pending-replies.ts';
 import type { Takeover } from './effects/takeover.ts';
-import type { FoldLoop, FoldRooms } from './fold-loop.ts';
-import type { FoldNote } from './fold-note.ts';
-import type { LogWatch } from './log-watch.ts';
-import type { Membership } from './membership.ts';
-import { catchUp } from './read-barrier.ts';
-import type { Retention } from './retention.ts';
-import { upgradeRules } from './rules-upgrade.ts';
+import type { FoldLoop, FoldRooms } from './fold/fold-loop.ts';
+import { catchUp } from './intake/read-barrier.ts';
+import type { FoldNote, LogWatch } from './keeping/log-health.ts';
+import { type Membership, upgradeRules } from './keeping/membership.ts';
+import type { Retention } from './keeping/retention.ts';
 
 export type Rooms = FoldRooms & {
   readonly effects: Effects;

@@ -4,7 +4,7 @@ import { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { EventLog } from '../nats/event-log.ts';
 import type { Stored } from '../nats/log-submitter.ts';
-import type { FoldProgress } from './fold-progress.ts';
+import type { FoldProgress } from './fold/fold-progress.ts';
 import type { Life } from './life.ts';
 
 /** `tail`: the subject after `stopgate.<fleet>.`; the message id makes a repeat one entry. */

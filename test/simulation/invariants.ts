@@ -12,7 +12,7 @@ import {
   takeSnapshot,
   viewFleet,
 } from '../../machines/index.ts';
-import { foldMessage } from '../../src/host/fold-message.ts';
+import { foldMessage } from '../../src/host/fold/fold-message.ts';
 import { formatLogLine } from '../../src/nats/log-line.ts';
 import { type Lives, oneLife, readLives } from './forgetting.ts';
 import { archiveFiles } from './modules/fs.ts';

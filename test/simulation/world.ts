@@ -3,8 +3,8 @@ import { NatsConnectionImpl, setTransportFactory } from '@nats-io/nats-core/inte
 import { openLink } from '../../src/app/link.ts';
 import { openReplica, type Replica, type ReplicaOptions } from '../../src/app/replica.ts';
 import { AppError } from '../../src/errors.ts';
-import type { SnapshotSchedule } from '../../src/host/context.ts';
-import type { RetentionRules } from '../../src/host/retention.ts';
+import type { RetentionRules } from '../../src/host/keeping/retention.ts';
+import type { SnapshotSchedule } from '../../src/host/keeping/snapshots.ts';
 import type { Logger } from '../../src/log.ts';
 import type { Http } from './http.ts';
 import { createLedger, type Ledger } from './ledger.ts';

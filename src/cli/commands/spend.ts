@@ -1,7 +1,7 @@
 /** spend: what agents have used, summed by day, model, task or worker, from the log. */
 import { createFleet, type Fleet, formatIsoTime, readEntry, type UsageReport } from '../../../machines/index.ts';
 import { addUse, type Used, unused, useOf, viewUsage } from '../../../machines/values/usage.ts';
-import { foldMessage } from '../../host/fold-message.ts';
+import { foldMessage } from '../../host/fold/fold-message.ts';
 import type { LogMessage } from '../../nats/log-reader.ts';
 import type { Requester } from '../../nats/requester.ts';
 import { formatTable } from '../../terminal/table.ts';

@@ -18,7 +18,7 @@ import {
   type WorkerContext,
 } from '../../../machines/index.ts';
 import type { AppError } from '../../errors.ts';
-import type { AttemptTraces } from '../attempt-traces.ts';
+import type { AttemptTraces } from '../intake/attempt-traces.ts';
 import type { OwnEntries } from '../own-entries.ts';
 import type { Performer } from './effects.ts';
 import type { PendingReplies } from './pending-replies.ts';

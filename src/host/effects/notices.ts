@@ -18,8 +18,8 @@ import {
 import type { Logger } from '../../log.ts';
 import type { Bus } from '../../nats/bus.ts';
 import { sleep } from '../../timer.ts';
+import type { LogClock } from '../fold/log-clock.ts';
 import type { Life } from '../life.ts';
-import type { LogClock } from '../log-clock.ts';
 import type { Performer } from './effects.ts';
 
 /** The body of a webhook. `reminder`: 0 when the escalation is new. */

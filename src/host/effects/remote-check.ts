@@ -15,8 +15,8 @@ import {
 } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import type { Bus } from '../../nats/bus.ts';
+import type { LogClock } from '../fold/log-clock.ts';
 import type { Life } from '../life.ts';
-import type { LogClock } from '../log-clock.ts';
 import { subject } from '../own-entries.ts';
 import type { RunResult } from './workspace-check.ts';
 

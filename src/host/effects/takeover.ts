@@ -14,8 +14,8 @@ import {
 } from '../../../machines/index.ts';
 import type { Logger } from '../../log.ts';
 import type { Bus } from '../../nats/bus.ts';
+import type { LogClock } from '../fold/log-clock.ts';
 import type { Life } from '../life.ts';
-import type { LogClock } from '../log-clock.ts';
 import type { OwnEntries } from '../own-entries.ts';
 import type { Effects } from './effects.ts';
 

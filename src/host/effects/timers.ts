@@ -6,8 +6,8 @@ import { type Deadline, type Entry, type Fleet, retriedMessageId, type TimerEffe
 import { AppError } from '../../errors.ts';
 import type { EventLog } from '../../nats/event-log.ts';
 import { sleep, startTimer, type Timer } from '../../timer.ts';
+import type { LogClock } from '../fold/log-clock.ts';
 import type { Life } from '../life.ts';
-import type { LogClock } from '../log-clock.ts';
 import { subject } from '../own-entries.ts';
 import type { Performer, Run } from './effects.ts';
 

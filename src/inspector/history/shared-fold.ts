@@ -3,7 +3,7 @@
  * nobody waits any more.
  */
 import type { Fleet, Outcome } from '../../../machines/index.ts';
-import { foldMessage } from '../../host/fold-message.ts';
+import { foldMessage } from '../../host/fold/fold-message.ts';
 import type { LogMessage } from '../../nats/log-reader.ts';
 import type { StoredLog } from '../../nats/stored-log.ts';
 import { createPace, type Pace } from './turns.ts';

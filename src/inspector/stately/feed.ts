@@ -5,7 +5,7 @@
  */
 import { type Fleet, taskMachine, workerMachine } from '../../../machines/index.ts';
 import { createGuarded } from '../../guarded.ts';
-import type { Observe } from '../../host/observers.ts';
+import type { Observe } from '../../host/fold/observers.ts';
 import type { Logger } from '../../log.ts';
 import {
   type Actor,

@@ -2,7 +2,7 @@
 import { pino } from 'pino';
 import { afterEach, expect, test, vi } from 'vitest';
 import { createFleet, foldEntry, readEntry, viewWorker } from '../../../machines/index.ts';
-import { createObservers } from '../../../src/host/observers.ts';
+import { createObservers } from '../../../src/host/fold/observers.ts';
 import { createLive } from '../../../src/inspector/live/live.ts';
 import type { LiveClient } from '../../../src/inspector/live/page.ts';
 import type { Focus } from '../../../src/inspector/messages.ts';

@@ -7,7 +7,7 @@ import { WebSocket } from 'ws';
 import { createMachine } from 'xstate';
 import { createFleet, foldEntry } from '../../../machines/index.ts';
 import { type AccessToken, hashOfToken } from '../../../src/config/access-tokens.ts';
-import { createObservers } from '../../../src/host/observers.ts';
+import { createObservers } from '../../../src/host/fold/observers.ts';
 import { directoryOf } from '../../../src/http/fleet-directory.ts';
 import { openHttpServer } from '../../../src/http/server.ts';
 import { createFeed } from '../../../src/inspector/stately/feed.ts';

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { createFleet } from '../../../machines/index.ts';
 import { createForwardClock } from '../../../src/app/forward-clock.ts';
-import { createLogClock } from '../../../src/host/log-clock.ts';
+import { createLogClock } from '../../../src/host/fold/log-clock.ts';
 
 function scene() {
   const machine = { wallMs: 1_000_000, monotonicMs: 500 };

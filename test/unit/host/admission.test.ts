@@ -1,6 +1,6 @@
 /** How many requests may be open at once, and whose (docs/protocol.md §9). */
 import { expect, test } from 'vitest';
-import { type Admission, createAdmission } from '../../../src/host/admission.ts';
+import { type Admission, createAdmission } from '../../../src/host/intake/admission.ts';
 
 const busy = { code: 'service.busy', retryAfterMs: 1_000 };
 const never = () => new Promise<never>(() => {});

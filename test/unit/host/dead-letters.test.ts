@@ -5,8 +5,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Refusal } from '../../../machines/index.ts';
 import type { HostContext } from '../../../src/host/context.ts';
-import { createDeadLetters, type DeadLetters } from '../../../src/host/dead-letters.ts';
-import { createFoldProgress } from '../../../src/host/fold-progress.ts';
+import { createDeadLetters, type DeadLetters } from '../../../src/host/fold/dead-letters.ts';
+import { createFoldProgress } from '../../../src/host/fold/fold-progress.ts';
 import { createOwnEntries } from '../../../src/host/own-entries.ts';
 import type { LogMessage } from '../../../src/nats/log-reader.ts';
 import { lifeAtHead } from './life-at-head.ts';

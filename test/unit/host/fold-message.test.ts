@@ -1,7 +1,7 @@
 /** A decision entry counts if it differs from what the fold has decided, however its JSON is written. */
 import { expect, test } from 'vitest';
 import { createFleet, type Decision } from '../../../machines/index.ts';
-import { foldMessage } from '../../../src/host/fold-message.ts';
+import { foldMessage } from '../../../src/host/fold/fold-message.ts';
 
 const message = (seq: number, subject: string, value: object) => ({
   ...{ seq, atMs: seq, subject: `stopgate.main.${subject}` },

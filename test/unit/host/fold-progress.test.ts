@@ -1,6 +1,6 @@
 /** What is remembered of the entry folded last: it tells that entry from any other in its place. */
 import { expect, test } from 'vitest';
-import { createFoldProgress } from '../../../src/host/fold-progress.ts';
+import { createFoldProgress } from '../../../src/host/fold/fold-progress.ts';
 import type { LogMessage } from '../../../src/nats/log-reader.ts';
 
 const message = (seq: number, text: string, messageId?: string): LogMessage => ({

@@ -5,8 +5,8 @@
 import { beforeEach, expect, test } from 'vitest';
 import type { Decision } from '../../../machines/index.ts';
 import type { HostContext } from '../../../src/host/context.ts';
-import { createFoldProgress } from '../../../src/host/fold-progress.ts';
-import { createOutbox, type Outbox } from '../../../src/host/outbox.ts';
+import { createFoldProgress } from '../../../src/host/fold/fold-progress.ts';
+import { createOutbox, type Outbox } from '../../../src/host/fold/outbox.ts';
 import type { OnStored } from '../../../src/nats/log-submitter.ts';
 import { lifeAtHead } from './life-at-head.ts';
 

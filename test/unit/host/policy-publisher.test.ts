@@ -3,9 +3,13 @@ import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { createFleet } from '../../../machines/index.ts';
 import type { HostContext } from '../../../src/host/context.ts';
-import { createFoldProgress } from '../../../src/host/fold-progress.ts';
+import { createFoldProgress } from '../../../src/host/fold/fold-progress.ts';
+import {
+  createPolicyPublisher,
+  type PolicyForm,
+  type PublishedPolicies,
+} from '../../../src/host/keeping/policy-publisher.ts';
 import { createOwnEntries } from '../../../src/host/own-entries.ts';
-import { createPolicyPublisher, type PolicyForm, type PublishedPolicies } from '../../../src/host/policy-publisher.ts';
 import { lifeAtHead } from './life-at-head.ts';
 
 const form = (retries: number): PolicyForm => ({ policies: { default: { retries } } });

@@ -2,7 +2,7 @@
 import { expect, test, vi } from 'vitest';
 import { createFleet, type Entry, foldEntry, ownerFor, readEntry } from '../../../machines/index.ts';
 import type { HostContext } from '../../../src/host/context.ts';
-import { createRetention } from '../../../src/host/retention.ts';
+import { createRetention } from '../../../src/host/keeping/retention.ts';
 import { lifeAtHead } from './life-at-head.ts';
 
 test('of several replicas one cuts the log', async () => {

@@ -1,6 +1,6 @@
 /** Who waits for an answer: bounded, and never for ever. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createWaiters } from '../../../src/host/waiters.ts';
+import { createWaiters } from '../../../src/host/intake/waiters.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -1,7 +1,7 @@
 /** list over many actors: once, 100,000 of them were looked at in one piece, and every decision waited 0.6 s. */
 import { expect, test } from 'vitest';
 import { createFleet } from '../../../machines/index.ts';
-import { foldMessage } from '../../../src/host/fold-message.ts';
+import { foldMessage } from '../../../src/host/fold/fold-message.ts';
 import type { Host } from '../../../src/host/host.ts';
 import { type ListName, list } from '../../../src/service/list.ts';
 

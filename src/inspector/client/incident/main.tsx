@@ -2,7 +2,7 @@
 import { effect } from '@preact/signals';
 import { render } from 'preact';
 import { createFleet, type Fleet, viewTask, viewWorker } from '../../../../machines/index.ts';
-import { foldMessage } from '../../../host/fold-message.ts';
+import { foldMessage } from '../../../host/fold/fold-message.ts';
 import { readAttempts } from '../../attempts.ts';
 import { wholeOf } from '../../fleet-rows.ts';
 import { createOutline } from '../../history/outline.ts';

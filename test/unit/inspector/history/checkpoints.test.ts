@@ -1,7 +1,7 @@
 /** Checkpoints: few, spread evenly over the log, and independent of the fold that left them. */
 import { expect, test } from 'vitest';
 import { createFleet } from '../../../../machines/index.ts';
-import { foldMessage } from '../../../../src/host/fold-message.ts';
+import { foldMessage } from '../../../../src/host/fold/fold-message.ts';
 import { createCheckpoints } from '../../../../src/inspector/history/checkpoints.ts';
 
 const lastSeq = 1_000_000;

@@ -1,7 +1,7 @@
 /** The past at an entry: which entries are read for it. Most must come from checkpoints, snapshots and other requests. */
 import { expect, test } from 'vitest';
 import { createFleet } from '../../../../machines/index.ts';
-import { foldMessage } from '../../../../src/host/fold-message.ts';
+import { foldMessage } from '../../../../src/host/fold/fold-message.ts';
 import { createCheckpoints } from '../../../../src/inspector/history/checkpoints.ts';
 import { type Asker, createPastFolds } from '../../../../src/inspector/history/past-folds.ts';
 import type { Moment } from '../../../../src/inspector/history/shared-fold.ts';

@@ -4,15 +4,20 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
-import { formatIsoTime, ownerFor, takeSnapshot } from '../../machines/index.ts';
-import { AppError } from '../errors.ts';
-import type { LogPosition } from '../nats/log-position.ts';
-import type { FoldStart } from '../nats/snapshots/find-start.ts';
-import type { HostContext, SnapshotSchedule } from './context.ts';
-import type { DeadLetters } from './dead-letters.ts';
-import type { Outbox, OutboxState } from './outbox.ts';
+import { type Fleet, formatIsoTime, ownerFor, takeSnapshot } from '../../../machines/index.ts';
+import { AppError } from '../../errors.ts';
+import type { Logger } from '../../log.ts';
+import type { Bus } from '../../nats/bus.ts';
+import type { LogPosition } from '../../nats/log-position.ts';
+import type { FoldStart } from '../../nats/snapshots/find-start.ts';
+import type { SnapshotStore } from '../../nats/snapshots/snapshot-store.ts';
+import type { DeadLetters } from '../fold/dead-letters.ts';
+import type { FoldProgress } from '../fold/fold-progress.ts';
+import type { LogClock } from '../fold/log-clock.ts';
+import type { Outbox, OutboxState } from '../fold/outbox.ts';
+import type { ReplyInboxes } from '../intake/waiters.ts';
+import type { Life } from '../life.ts';
 import type { PolicyPublisher, PublishedPolicies } from './policy-publisher.ts';
-import type { ReplyInboxes } from './reply-inboxes.ts';
 import type { Retention } from './retention.ts';
 
 /** `seq`: the last entry in it; `bytes`: as it is stored, compressed. */
@@ -82,7 +87,11 @@ export type SnapshotRooms = {
 };
 
 /** Puts back what `start` holds beside the fold. To be called once, before anything is folded. */
-export function restoreHostState({ replyInboxes }: HostContext, rooms: SnapshotRooms, start: FoldStart): void {
+export function restoreHostState(
+  { replyInboxes }: Pick<SnapshotsOptions, 'replyInboxes'>,
+  rooms: SnapshotRooms,
+  start: FoldStart,
+): void {
   const state = start.host as HostState;
   rooms.outbox.restore(state.outbox);
   rooms.policies.restore(state.policies);
@@ -92,9 +101,35 @@ export function restoreHostState({ replyInboxes }: HostContext, rooms: SnapshotR
 
 type Place = Pick<LogPosition, 'seq' | 'atMs'>;
 
-export function createSnapshots(context: HostContext, rooms: SnapshotRooms): Snapshots {
-  const { fleet, progress, logClock, logger, bus, snapshotStore: store } = context;
-  const { everyEntries, quietEntries, quietMs, checkEveryMs, standbyMs } = context.snapshotSchedule ?? usualSchedule;
+/** When a snapshot is taken: it is due after `everyEntries`, or after `quietMs` if `quietEntries` are new. */
+export type SnapshotSchedule = {
+  readonly everyEntries: number;
+  readonly quietEntries: number;
+  readonly quietMs: number;
+  readonly checkEveryMs: number;
+  /** Another replica takes it if the one whose turn it is has not done so for this long. */
+  readonly standbyMs: number;
+};
+
+export type SnapshotsOptions = {
+  readonly fleet: Fleet;
+  readonly replica: string;
+  readonly life: Pick<Life, 'phase'>;
+  readonly progress: Pick<FoldProgress, 'position' | 'seq'>;
+  readonly logClock: Pick<LogClock, 'now'>;
+  readonly clock: () => number;
+  readonly bus: Pick<Bus, 'isConnected'>;
+  readonly logger: Logger;
+  readonly replyInboxes: ReplyInboxes;
+  /** Null: no snapshots are taken. */
+  readonly snapshotStore: SnapshotStore | null;
+  /** Default: the one of protocol.md §15. */
+  readonly snapshotSchedule?: SnapshotSchedule | undefined;
+};
+
+export function createSnapshots(options: SnapshotsOptions, rooms: SnapshotRooms): Snapshots {
+  const { fleet, progress, logClock, logger, bus, snapshotStore: store } = options;
+  const { everyEntries, quietEntries, quietMs, checkEveryMs, standbyMs } = options.snapshotSchedule ?? usualSchedule;
   /** The newest that is known of. */
   let newest: Place = { seq: 0, atMs: 0 };
   let dueSinceMs: number | null = null;
@@ -112,7 +147,7 @@ export function createSnapshots(context: HostContext, rooms: SnapshotRooms): Sna
   };
   const take = (): Promise<SnapshotTaken> => {
     const next = taking.then(async () => {
-      const taken = await write(context, rooms);
+      const taken = await write(options, rooms);
       newest = { seq: taken.seq, atMs: logClock.now() };
       dueSinceMs = null;
       void rooms.retention.run();
@@ -123,14 +158,14 @@ export function createSnapshots(context: HostContext, rooms: SnapshotRooms): Sna
   };
   const takeIfDue = async () => {
     if (!isDue()) return;
-    dueSinceMs ??= context.clock();
-    const isOurs = ownerFor(fleet, 'snapshots', null) === context.replica;
-    if (!isOurs && context.clock() - dueSinceMs < standbyMs) return;
+    dueSinceMs ??= options.clock();
+    const isOurs = ownerFor(fleet, 'snapshots', null) === options.replica;
+    if (!isOurs && options.clock() - dueSinceMs < standbyMs) return;
     await findNewest();
     if (isDue()) await take();
   };
   const check = async () => {
-    if (checking || context.life.phase !== 'head' || !bus.isConnected()) return;
+    if (checking || options.life.phase !== 'head' || !bus.isConnected()) return;
     checking = true;
     await takeIfDue().catch((error: unknown) => logger.warn({ err: error }, 'snapshot not taken; trying again later'));
     checking = false;
@@ -149,7 +184,7 @@ export function createSnapshots(context: HostContext, rooms: SnapshotRooms): Sna
       newest = { seq: newest.seq, atMs: logClock.now() };
       void findNewest().catch(() => {});
       timer ??= setInterval(() => void check(), checkEveryMs).unref();
-      void decodeInTurns(context);
+      void decodeInTurns(options);
     },
     onFolded(seq) {
       if (timer !== null && seq % quietEntries === 0) void check();
@@ -164,10 +199,13 @@ export function createSnapshots(context: HostContext, rooms: SnapshotRooms): Sna
   };
 }
 
-async function write(context: HostContext, { outbox, policies, deadLetters }: SnapshotRooms): Promise<SnapshotTaken> {
-  const { fleet, progress, snapshotStore, logger, replyInboxes } = context;
+async function write(
+  options: SnapshotsOptions,
+  { outbox, policies, deadLetters }: SnapshotRooms,
+): Promise<SnapshotTaken> {
+  const { fleet, progress, snapshotStore, logger, replyInboxes } = options;
   const position = progress.position();
-  if (snapshotStore === null || position === null || context.life.phase === 'lost')
+  if (snapshotStore === null || position === null || options.life.phase === 'lost')
     throw new AppError('log.unavailable', 'nothing is folded yet: there is nothing to take a snapshot of');
   const startedMs = performance.now();
   const host: HostState = {
@@ -192,14 +230,14 @@ async function write(context: HostContext, { outbox, policies, deadLetters }: Sn
 }
 
 /** A start leaves for later what its snapshot holds of actors that nobody asks for. Lists of all would wait for it. */
-async function decodeInTurns(context: HostContext): Promise<void> {
-  const { workers, tasks, queues, dependents } = context.fleet;
+async function decodeInTurns(options: SnapshotsOptions): Promise<void> {
+  const { workers, tasks, queues, dependents } = options.fleet;
   for (const map of [workers, tasks, queues, dependents]) {
     let startedMs = performance.now();
     for (const _ of map.decodeAll()) {
       if (performance.now() - startedMs < sliceMs) continue;
       await nextTurn();
-      if (context.life.phase !== 'head') return;
+      if (options.life.phase !== 'head') return;
       startedMs = performance.now();
     }
   }

@@ -3,11 +3,23 @@
  * log, by a beat a second on a subject that no stream captures, so that an idle fleet writes nothing. A member that is
  * not heard for ten seconds is taken out by another, and its open attempts go to those that stay.
  */
-import { leftMessageId, ownerFor, readJson } from '../../machines/index.ts';
-import { AppError } from '../errors.ts';
-import type { HostContext } from './context.ts';
-import { subject } from './own-entries.ts';
-import { rulesOffered } from './rules-upgrade.ts';
+import {
+  type Fleet,
+  leftMessageId,
+  ownerFor,
+  readJson,
+  rulesMessageId,
+  rulesOfMembers,
+  rulesRange,
+} from '../../../machines/index.ts';
+import { AppError } from '../../errors.ts';
+import type { Logger } from '../../log.ts';
+import type { Bus } from '../../nats/bus.ts';
+import type { EventLog } from '../../nats/event-log.ts';
+import type { FoldProgress } from '../fold/fold-progress.ts';
+import type { LogClock } from '../fold/log-clock.ts';
+import type { Life } from '../life.ts';
+import { type OwnEntries, subject } from '../own-entries.ts';
 
 const beatEveryMs = 1_000;
 const silentMsMax = 10_000;
@@ -34,7 +46,7 @@ export type Membership = {
 type Beat = { readonly instance: string; readonly startedMs: number; readonly seq: number };
 
 type State = {
-  readonly context: HostContext;
+  readonly options: MembershipOptions;
   readonly instance: string;
   readonly startedMs: number;
   readonly heard: Map<string, { readonly atMs: number; readonly seq: number }>;
@@ -45,10 +57,21 @@ type State = {
   isOpen: boolean;
 };
 
-export function createMembership(context: HostContext): Membership {
-  const startedMs = context.clock();
+export type MembershipOptions = RulesOptions & {
+  readonly log: Pick<EventLog, 'append'>;
+  readonly progress: Pick<FoldProgress, 'seq' | 'until'>;
+  readonly bus: Pick<Bus, 'isConnected' | 'listen' | 'tell'>;
+  readonly clock: () => number;
+  readonly logClock: Pick<LogClock, 'since'>;
+  readonly newId: () => string;
+  readonly rulesMax?: number | undefined;
+  readonly onBroken: (isNameTaken: boolean) => void;
+};
+
+export function createMembership(options: MembershipOptions): Membership {
+  const startedMs = options.clock();
   const state: State = {
-    ...{ context, instance: context.newId(), startedMs, heard: new Map(), hearingSinceMs: startedMs },
+    ...{ options, instance: options.newId(), startedMs, heard: new Map(), hearingSinceMs: startedMs },
     ...{ foldedSeqs: [], isOpen: false },
   };
   let timer: NodeJS.Timeout | null = null;
@@ -60,10 +83,10 @@ export function createMembership(context: HostContext): Membership {
   };
   return {
     async join() {
-      listening = context.bus.listen(subject(context, 'alive.*'), (at, text) => onBeat(state, at, text));
+      listening = options.bus.listen(subject(options, 'alive.*'), (at, text) => onBeat(state, at, text));
       beat(state);
       timer = setInterval(() => tick(state), beatEveryMs);
-      await join(context);
+      await join(options);
     },
     open() {
       state.isOpen = true;
@@ -71,31 +94,31 @@ export function createMembership(context: HostContext): Membership {
     close,
     async leave() {
       close();
-      const left = append(context, 'replica.left').catch(() => {});
+      const left = append(options, 'replica.left').catch(() => {});
       await Promise.race([left, new Promise((done) => setTimeout(done, leaveTimeoutMs).unref())]);
     },
     isLagging(member) {
       const heard = state.heard.get(member);
-      if (heard === undefined || context.clock() - heard.atMs > lagBeatsMax * beatEveryMs) return false;
+      if (heard === undefined || options.clock() - heard.atMs > lagBeatsMax * beatEveryMs) return false;
       return state.foldedSeqs.length === lagBeatsMax && heard.seq < (state.foldedSeqs[0] ?? 0);
     },
   };
 }
 
-const append = (context: HostContext, type: 'replica.joined' | 'replica.left') => {
-  const { fleet, log, replica, rulesMax } = context;
+const append = (options: MembershipOptions, type: 'replica.joined' | 'replica.left') => {
+  const { fleet, log, replica, rulesMax } = options;
   const data = type === 'replica.joined' ? { replica, rules: rulesOffered(fleet, rulesMax) } : { replica };
-  return log.append(subject(context, `own.fleet.${fleet.name}.${type}`), JSON.stringify(data), { replica });
+  return log.append(subject(options, `own.fleet.${fleet.name}.${type}`), JSON.stringify(data), { replica });
 };
 
 /** A member that was killed and is back under its name has never left; it says so if it knows other rules now. */
-async function join(context: HostContext): Promise<void> {
-  const { fleet, life, logger, replica } = context;
-  const [, rulesMax] = rulesOffered(fleet, context.rulesMax);
+async function join(options: MembershipOptions): Promise<void> {
+  const { fleet, life, logger, replica } = options;
+  const [, rulesMax] = rulesOffered(fleet, options.rulesMax);
   const isMember = () => fleet.replicas.has(replica) && (fleet.rulesOfReplicas.get(replica) ?? 1) === rulesMax;
-  while (context.life.isRunning() && !isMember()) {
+  while (options.life.isRunning() && !isMember()) {
     try {
-      await context.progress.until((await append(context, 'replica.joined')).seq);
+      await options.progress.until((await append(options, 'replica.joined')).seq);
     } catch (error) {
       logger.warn({ err: error }, 'replica.joined not stored, trying again');
       await new Promise((done) => setTimeout(done, retryMs));
@@ -104,17 +127,17 @@ async function join(context: HostContext): Promise<void> {
   life.lost.throwIfAborted();
 }
 
-function beat({ context, instance, startedMs }: State): void {
-  const { bus, progress, replica } = context;
+function beat({ options, instance, startedMs }: State): void {
+  const { bus, progress, replica } = options;
   const beat: Beat = { instance, startedMs, seq: progress.seq };
-  bus.tell(subject(context, `alive.${replica}`), JSON.stringify(beat));
+  bus.tell(subject(options, `alive.${replica}`), JSON.stringify(beat));
 }
 
 function tick(state: State): void {
-  const { context, foldedSeqs, isOpen } = state;
-  const { bus, clock, fleet, logger, progress, replica } = context;
+  const { options, foldedSeqs, isOpen } = state;
+  const { bus, clock, fleet, logger, progress, replica } = options;
   if (bus.isConnected()) beat(state);
-  if (!isOpen || !bus.isConnected() || !context.life.isAtHead()) {
+  if (!isOpen || !bus.isConnected() || !options.life.isAtHead()) {
     state.hearingSinceMs = clock();
     foldedSeqs.length = 0;
     return;
@@ -123,14 +146,14 @@ function tick(state: State): void {
   if (foldedSeqs.length > lagBeatsMax) foldedSeqs.shift();
   if (!fleet.replicas.has(replica)) {
     logger.warn('the others took this replica for dead while it was silent; it joins again');
-    join(context).catch(() => {}); // whoever has ended the host says so
+    join(options).catch(() => {}); // whoever has ended the host says so
   }
   for (const [member, joinedMs] of fleet.replicas) if (member !== replica) takeOutIfSilent(state, member, joinedMs);
 }
 
 /** One of the remaining members appends `replica.left`; the message id is the same for all. */
-function takeOutIfSilent({ context, heard, hearingSinceMs }: State, member: string, joinedMs: number): void {
-  const { clock, fleet, logClock, logger, replica } = context;
+function takeOutIfSilent({ options, heard, hearingSinceMs }: State, member: string, joinedMs: number): void {
+  const { clock, fleet, logClock, logger, replica } = options;
   const silentMs = () =>
     Math.min(
       clock() - Math.max(heard.get(member)?.atMs ?? 0, hearingSinceMs),
@@ -140,31 +163,31 @@ function takeOutIfSilent({ context, heard, hearingSinceMs }: State, member: stri
   if (silentMs() < silentMsMax + (isFirst ? 0 : standbyMs)) return;
   logger.warn({ member, silentMs: silentMs() }, 'a replica is silent: it has left');
   heard.delete(member);
-  void context.entries.untilFolded({
+  void options.entries.untilFolded({
     tail: `own.fleet.${fleet.name}.replica.left`,
     data: { replica: member },
     messageId: leftMessageId(member, joinedMs),
-    isNeeded: () => context.life.isRunning() && fleet.replicas.get(member) === joinedMs && silentMs() >= silentMsMax,
+    isNeeded: () => options.life.isRunning() && fleet.replicas.get(member) === joinedMs && silentMs() >= silentMsMax,
   });
 }
 
 function onBeat(state: State, at: string, text: string): void {
-  const { context, heard, instance, startedMs } = state;
+  const { options, heard, instance, startedMs } = state;
   const member = at.slice(at.lastIndexOf('.') + 1);
   const beat = readBeat(text);
   if (beat === null) return;
-  if (member !== context.replica) {
+  if (member !== options.replica) {
     // Anybody may publish anything there: what is remembered is bounded by the number of members.
-    if (context.fleet.replicas.has(member)) heard.set(member, { atMs: context.clock(), seq: beat.seq });
+    if (options.fleet.replicas.has(member)) heard.set(member, { atMs: options.clock(), seq: beat.seq });
     return;
   }
   if (beat.instance === instance) return;
   // Two that start at the same moment do not find each other by a ping: the later one ends.
   const isLater = beat.startedMs < startedMs || (beat.startedMs === startedMs && beat.instance < instance);
-  if (!isLater || context.life.lost.aborted) return;
-  context.life.lose(context.life.hasStarted ? givesWay(member) : nameTaken(member));
-  context.logger.error({ replica: member }, nameTaken(member).message);
-  context.onBroken(true);
+  if (!isLater || options.life.lost.aborted) return;
+  options.life.lose(options.life.hasStarted ? givesWay(member) : nameTaken(member));
+  options.logger.error({ replica: member }, nameTaken(member).message);
+  options.onBroken(true);
 }
 
 function readBeat(text: string): Beat | null {
@@ -184,3 +207,32 @@ export const nameTaken = (replica: string): AppError =>
     'replica.running',
     `a replica named '${replica}' runs already: stop that one, or name this with --replica`,
   );
+
+/** What `replica.joined` says of this replica: `rulesMax` holds a newer version back that it knows. */
+export function rulesOffered({ rulesKnown }: Fleet, rulesMax: number | undefined): readonly [min: number, max: number] {
+  const [min, max] = rulesRange(rulesKnown);
+  return [min, Math.max(min, Math.min(max, rulesMax ?? max))];
+}
+
+export type RulesOptions = {
+  readonly fleet: Fleet;
+  readonly replica: string;
+  readonly life: Life;
+  readonly entries: OwnEntries;
+  readonly logger: Logger;
+};
+
+/** To be called at the log's head, and whenever a replica came or left. */
+export function upgradeRules(options: RulesOptions): void {
+  const { fleet, replica, logger } = options;
+  const isNeeded = () => options.life.isRunning() && fleet.rules.version < version;
+  const version = rulesOfMembers(fleet);
+  if (!options.life.isAtHead() || !isNeeded() || ownerFor(fleet, 'rules', null) !== replica) return;
+  logger.info({ version, before: fleet.rules.version }, 'every replica knows these rules: putting them in force');
+  void options.entries.untilFolded({
+    tail: `own.fleet.${fleet.name}.rules.set`,
+    data: { version },
+    messageId: rulesMessageId(version),
+    isNeeded: () => isNeeded() && rulesOfMembers(fleet) >= version,
+  });
+}

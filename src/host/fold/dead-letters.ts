@@ -2,9 +2,13 @@
  * Dead letters: a copy of each refused entry goes to the dead stream, in the log's order (protocol.md §9). Few are kept
  * in memory. If they arrive faster than the stream accepts them, they are read from the log again.
  */
-import { deadLetterMessageId, formatIsoTime, type Refusal, readEntry } from '../../machines/index.ts';
-import type { LogMessage } from '../nats/log-reader.ts';
-import type { HostContext } from './context.ts';
+import { deadLetterMessageId, formatIsoTime, type Refusal, readEntry } from '../../../machines/index.ts';
+import type { Logger } from '../../log.ts';
+import type { EventLog } from '../../nats/event-log.ts';
+import type { LogMessage } from '../../nats/log-reader.ts';
+import type { Life } from '../life.ts';
+import type { OwnEntries } from '../own-entries.ts';
+import type { FoldProgress } from './fold-progress.ts';
 
 const dataBytesMax = 8_192;
 /** How many are kept, some 2 MB. */
@@ -23,7 +27,7 @@ export type DeadLetters = {
 
 type DeadLetter = ReturnType<typeof deadLetterOf>;
 type Pipeline = {
-  readonly context: HostContext;
+  readonly options: DeadLettersOptions;
   /** In the log's order, and before `missedSeq`. */
   readonly kept: DeadLetter[];
   /** The first entry whose dead letter was not kept; null: none. */
@@ -33,19 +37,28 @@ type Pipeline = {
   isSending: boolean;
 };
 
-export function createDeadLetters(context: HostContext): DeadLetters {
-  const pipeline: Pipeline = { context, kept: [], missedSeq: null, sendingSeq: null, isSending: false };
+export type DeadLettersOptions = {
+  readonly life: Pick<Life, 'isAtHead' | 'isRunning'>;
+  readonly log: Pick<EventLog, 'deadSeq' | 'history'>;
+  readonly entries: Pick<OwnEntries, 'untilStored'>;
+  readonly progress: Pick<FoldProgress, 'seq'>;
+  readonly logger: Logger;
+  readonly metrics: { dead(code: string): void };
+};
+
+export function createDeadLetters(options: DeadLettersOptions): DeadLetters {
+  const pipeline: Pipeline = { options, kept: [], missedSeq: null, sendingSeq: null, isSending: false };
   return {
     put(message, refusal) {
-      if (message.seq <= context.log.deadSeq) return;
-      const isKept = context.life.isAtHead() && pipeline.missedSeq === null && pipeline.kept.length < keptMax;
+      if (message.seq <= options.log.deadSeq) return;
+      const isKept = options.life.isAtHead() && pipeline.missedSeq === null && pipeline.kept.length < keptMax;
       if (isKept) pipeline.kept.push(deadLetterOf(message, refusal));
       else pipeline.missedSeq ??= message.seq;
-      if (context.life.isAtHead()) void send(pipeline);
+      if (options.life.isAtHead()) void send(pipeline);
     },
     owedFrom: () => pipeline.sendingSeq ?? pipeline.kept[0]?.data.seq ?? pipeline.missedSeq,
     restore(owedFrom) {
-      if (owedFrom !== null) pipeline.missedSeq = Math.max(owedFrom, context.log.deadSeq + 1);
+      if (owedFrom !== null) pipeline.missedSeq = Math.max(owedFrom, options.log.deadSeq + 1);
     },
     open: () => void send(pipeline),
   };
@@ -53,29 +66,29 @@ export function createDeadLetters(context: HostContext): DeadLetters {
 
 /** One after the other: if the newest is in the stream, all before it are. */
 async function send(pipeline: Pipeline): Promise<void> {
-  const { context, kept } = pipeline;
+  const { options, kept } = pipeline;
   if (pipeline.isSending) return;
   pipeline.isSending = true;
-  while (context.life.isRunning() && (kept.length > 0 || pipeline.missedSeq !== null)) {
+  while (options.life.isRunning() && (kept.length > 0 || pipeline.missedSeq !== null)) {
     const next = kept.shift();
     if (next === undefined) await sendMissed(pipeline);
     else await store(pipeline, next);
     // At an orderly end it may not have been stored, and the last snapshot says that it is owed.
-    if (context.life.isRunning()) pipeline.sendingSeq = null;
+    if (options.life.isRunning()) pipeline.sendingSeq = null;
   }
   pipeline.isSending = false;
 }
 
 async function sendMissed(pipeline: Pipeline): Promise<void> {
-  const { context } = pipeline;
-  const toSeq = context.progress.seq;
+  const { options } = pipeline;
+  const toSeq = options.progress.seq;
   let fromSeq = pipeline.missedSeq ?? 0;
   // What is refused from now on stands behind this.
   pipeline.missedSeq = null;
   pipeline.sendingSeq = fromSeq;
   try {
-    await context.log.history({ fromSeq, toSeq }, async (message) => {
-      if (!context.life.isRunning()) return;
+    await options.log.history({ fromSeq, toSeq }, async (message) => {
+      if (!options.life.isRunning()) return;
       const read = readEntry(message.subject, decoder.decode(message.data), message.data.length);
       if (read !== null && !('data' in read)) await store(pipeline, deadLetterOf(message, read));
       fromSeq = message.seq + 1;
@@ -84,21 +97,21 @@ async function sendMissed(pipeline: Pipeline): Promise<void> {
     // Those that were kept meanwhile are read again with the others.
     pipeline.kept.length = 0;
     pipeline.missedSeq = fromSeq;
-    if (!context.life.isRunning()) return;
-    context.logger.warn({ err: error, fromSeq }, 'dead letters not sent, trying again');
+    if (!options.life.isRunning()) return;
+    options.logger.warn({ err: error, fromSeq }, 'dead letters not sent, trying again');
     await new Promise((done) => setTimeout(done, retryMs));
   }
 }
 
 async function store(pipeline: Pipeline, { tail, data }: DeadLetter): Promise<void> {
-  const { context } = pipeline;
+  const { options } = pipeline;
   const { seq, subject, code } = data;
-  context.metrics.dead(code);
-  context.logger.warn({ seq, subject, code }, 'entry refused');
+  options.metrics.dead(code);
+  options.logger.warn({ seq, subject, code }, 'entry refused');
   pipeline.sendingSeq = seq;
-  await context.entries.untilStored({
+  await options.entries.untilStored({
     ...{ tail, data, messageId: deadLetterMessageId(seq) },
-    isNeeded: () => context.life.isRunning(),
+    isNeeded: () => options.life.isRunning(),
   });
 }
 

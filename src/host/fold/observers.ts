@@ -2,10 +2,10 @@
  * Observers: whoever looks on while the log is folded, such as pages, inspectors and callers that wait for a change.
  * This is the only place that calls them. One that throws is logged, and affects neither the fold nor its answers.
  */
-import type { Fleet, FleetWatcher } from '../../machines/index.ts';
-import { createGuarded, type Guarded } from '../guarded.ts';
-import type { Logger } from '../log.ts';
-import type { LogMessage } from '../nats/log-reader.ts';
+import type { Fleet, FleetWatcher } from '../../../machines/index.ts';
+import { createGuarded, type Guarded } from '../../guarded.ts';
+import type { Logger } from '../../log.ts';
+import type { LogMessage } from '../../nats/log-reader.ts';
 
 /** What each is called with, synchronously, so it should only note it. The first three come from within the fold. */
 export type Observer = Partial<FleetWatcher> & {

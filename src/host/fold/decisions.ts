@@ -5,9 +5,9 @@ import {
   noteDecision,
   type Outcome,
   parseDecisionMessageId,
-} from '../../machines/index.ts';
-import type { LogMessage } from '../nats/log-reader.ts';
-import type { HostContext } from './context.ts';
+} from '../../../machines/index.ts';
+import type { LogMessage } from '../../nats/log-reader.ts';
+import type { HostContext } from '../context.ts';
 import type { Outbox } from './outbox.ts';
 
 /** @param startedMs when the fold of `message` began, by `performance.now()` */
@@ -71,4 +71,14 @@ function describeError({ cause, verdicts, feedback }: Decision) {
   if (cause !== 'unjudged') return { checks, detail };
   const hint = inError.map(({ guard }) => strictHints[guard as keyof typeof strictHints]).join('; ');
   return { checks, detail, hint };
+}
+
+const encoded = new WeakMap<Decision, Uint8Array>();
+
+export function encodeDecision(decision: Decision): Uint8Array {
+  const known = encoded.get(decision);
+  if (known !== undefined) return known;
+  const bytes = Buffer.from(JSON.stringify(decision));
+  encoded.set(decision, bytes);
+  return bytes;
 }

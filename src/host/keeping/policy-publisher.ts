@@ -3,8 +3,10 @@
  * this replica appended last. The last one in the log is in force (protocol.md §9).
  */
 import { createHash } from 'node:crypto';
-import { policyMessageId } from '../../machines/index.ts';
-import type { HostContext } from './context.ts';
+import { type Fleet, policyMessageId } from '../../../machines/index.ts';
+import type { Logger } from '../../log.ts';
+import type { Life } from '../life.ts';
+import type { OwnEntries } from '../own-entries.ts';
 
 /** Policies in the configuration's own form. */
 export type PolicyForm = {
@@ -37,7 +39,17 @@ export type PublishedPolicies = {
 /** Replicas with generated names come and go: those that appended before so many others are forgotten. */
 const replicasMax = 100;
 
-export function createPolicyPublisher(context: HostContext): PolicyPublisher {
+export type PolicyPublisherOptions = {
+  readonly fleet: Pick<Fleet, 'name' | 'replicas'>;
+  readonly replica: string;
+  readonly life: Pick<Life, 'isAtHead' | 'isRunning'>;
+  readonly entries: Pick<OwnEntries, 'untilStored'>;
+  readonly newId: () => string;
+  readonly logger: Logger;
+  readonly metrics: { policyConflict(): void };
+};
+
+export function createPolicyPublisher(options: PolicyPublisherOptions): PolicyPublisher {
   let wanted: PolicyForm | null = null;
   let inLog = canonical({ policies: {} });
   /** What each replica appended last, by its name; the newest last. */
@@ -58,25 +70,25 @@ export function createPolicyPublisher(context: HostContext): PolicyPublisher {
     const form = canonical(wanted);
     if (form === offered) return;
     offered = form;
-    if (form === (sent ?? lastOf.get(context.replica) ?? inLog)) {
+    if (form === (sent ?? lastOf.get(options.replica) ?? inLog)) {
       if (form !== inLog) warn();
       return;
     }
-    if (lastBy !== undefined && lastBy !== context.replica && context.fleet.replicas.has(lastBy)) warn();
+    if (lastBy !== undefined && lastBy !== options.replica && options.fleet.replicas.has(lastBy)) warn();
     sent = form;
     const appended = wanted;
-    const stored = await context.entries.untilStored({
-      tail: `own.fleet.${context.fleet.name}.policy.set`,
+    const stored = await options.entries.untilStored({
+      tail: `own.fleet.${options.fleet.name}.policy.set`,
       data: appended,
-      messageId: policyMessageId(context.replica, context.newId()),
+      messageId: policyMessageId(options.replica, options.newId()),
       // A configuration that has changed meanwhile is appended by its own call.
-      isNeeded: () => context.life.isRunning() && offered === form,
+      isNeeded: () => options.life.isRunning() && offered === form,
     });
-    if (stored !== null) context.logger.info({ policies: Object.keys(appended.policies) }, 'policies set');
+    if (stored !== null) options.logger.info({ policies: Object.keys(appended.policies) }, 'policies set');
   };
   const warn = () => {
-    context.metrics.policyConflict();
-    context.logger.warn(
+    options.metrics.policyConflict();
+    options.logger.warn(
       { setBy: lastBy ?? 'unknown' },
       "the log's policies are not those of this configuration: two services have different files",
     );
@@ -86,15 +98,15 @@ export function createPolicyPublisher(context: HostContext): PolicyPublisher {
       inLog = canonical(form as PolicyForm);
       lastBy = replica;
       if (replica !== undefined) noteLast(replica, inLog);
-      if (replica === context.replica) {
+      if (replica === options.replica) {
         if (sent === inLog) sent = null;
         return;
       }
-      if (context.life.isAtHead() && wanted !== null && canonical(wanted) !== inLog) warn();
+      if (options.life.isAtHead() && wanted !== null && canonical(wanted) !== inLog) warn();
     },
     set(form) {
       wanted = form;
-      if (context.life.isAtHead()) void append();
+      if (options.life.isAtHead()) void append();
     },
     open: append,
     capture: () => ({ inLog, lastBy: lastBy ?? null, lastOf: [...lastOf] }),

@@ -9,15 +9,19 @@ import {
   attemptMessageId,
   type Decision,
   decisionMessageId,
+  type Fleet,
   parseDecisionMessageId,
   retriedMessageId,
-} from '../../machines/index.ts';
-import { AppError } from '../errors.ts';
-import type { LogMessage } from '../nats/log-reader.ts';
-import { createBatch } from './batch.ts';
-import type { HostContext } from './context.ts';
-import { encodeDecision } from './decision-json.ts';
-import { subject } from './own-entries.ts';
+} from '../../../machines/index.ts';
+import { AppError } from '../../errors.ts';
+import type { Logger } from '../../log.ts';
+import type { Bus } from '../../nats/bus.ts';
+import type { EventLog } from '../../nats/event-log.ts';
+import type { LogMessage } from '../../nats/log-reader.ts';
+import type { Life } from '../life.ts';
+import { subject } from '../own-entries.ts';
+import { encodeDecision } from './decisions.ts';
+import type { FoldProgress } from './fold-progress.ts';
 
 type OutboxMessage = {
   readonly decision: Decision;
@@ -77,88 +81,102 @@ const resendMax = 256;
  */
 const batching = { delayMs: 5, itemsMax: 64 };
 
-export function createOutbox(context: HostContext): Outbox {
+export type OutboxOptions = {
+  readonly fleet: Pick<Fleet, 'name'>;
+  readonly replica: string;
+  readonly life: Pick<Life, 'isAtHead'>;
+  readonly log: Pick<EventLog, 'send' | 'submit'>;
+  readonly progress: Pick<FoldProgress, 'seq' | 'until'>;
+  readonly bus: Pick<Bus, 'answer' | 'isConnected'>;
+  readonly clock: () => number;
+  readonly newId: () => string;
+  readonly logger: Logger;
+  /** Default: `owedMaxDefault`. */
+  readonly unconfirmedDecisionsMax?: number | undefined;
+};
+
+export function createOutbox(options: OutboxOptions): Outbox {
   const messages: Messages = new Map();
   const isWaiting = (message: OutboxMessage) => messages.get(keyOf(message.decision)) === message;
-  const isOurs = ({ owner }: OutboxMessage) => owner === null || owner === context.replica;
+  const isOurs = ({ owner }: OutboxMessage) => owner === null || owner === options.replica;
 
   const batch = createBatch<OutboxMessage>((due) => {
     // Behind the head another decision may stand in the log by now, and after a loss it is another log. What is still
     // owed is sent at the head again.
-    if (!context.life.isAtHead()) return;
+    if (!options.life.isAtHead()) return;
     for (const message of due) {
       // A replica that comes back after a silence may fold an attempt and another's decision of it in one turn. One that
       // stands behind an earlier one is sent when that is stored.
-      if (isWaiting(message)) context.log.send(...entryOf(context, message));
+      if (isWaiting(message)) options.log.send(...entryOf(options, message));
     }
   }, batching);
   const send = (message: OutboxMessage) => {
-    message.sentMs = context.clock();
+    message.sentMs = options.clock();
     message.storedSeq = 0;
     batch.add(message);
   };
   // An agent that has used the message id keeps the entry out of the log, and only an acknowledgement tells. The first
   // try asks for none, since nearly every decision comes back from the log.
   const sendAgain = (message: OutboxMessage) => {
-    message.sentMs = context.clock();
-    context.log.submit(...entryOf(context, message), (answer) => {
+    message.sentMs = options.clock();
+    options.log.submit(...entryOf(options, message), (answer) => {
       if (answer instanceof AppError) return;
       message.storedSeq = answer.seq;
       if (answer.duplicate) void renameIfTaken(message, answer.seq);
     });
   };
   const renameIfTaken = async (message: OutboxMessage, seq: number) => {
-    await context.progress.until(seq);
+    await options.progress.until(seq);
     if (!isWaiting(message)) return;
-    message.messageId = retriedMessageId(messageIdOf(message.decision), context.newId());
+    message.messageId = retriedMessageId(messageIdOf(message.decision), options.newId());
     sendAgain(message);
   };
   const sendAll = (isMeant: (message: OutboxMessage) => boolean) => {
     for (const message of [...messages.values()].flatMap(withLater).filter(isMeant)) {
-      answerInboxes(context, message);
+      answerInboxes(options, message);
       send(message);
     }
   };
 
   return {
     put(decision, owner, inboxes, everyone) {
-      const message = unsent(context, { decision, owner, inboxes, messageId: messageIdOf(decision) });
+      const message = unsent(options, { decision, owner, inboxes, messageId: messageIdOf(decision) });
       add(messages, message);
-      if (!context.life.isAtHead()) return;
-      if (everyone || isOurs(message)) answerInboxes(context, message);
+      if (!options.life.isAtHead()) return;
+      if (everyone || isOurs(message)) answerInboxes(options, message);
       if (isOurs(message)) send(message);
     },
     onPublished(worker, attempt) {
       const next = removeFirst(messages, attemptMessageId(worker, attempt));
       if (next === null) return;
-      next.sinceMs = context.clock();
-      if (context.life.isAtHead() && isOurs(next)) send(next);
+      next.sinceMs = options.clock();
+      if (options.life.isAtHead() && isOurs(next)) send(next);
     },
     find: (worker, attempt) => withLater(messages.get(attemptMessageId(worker, attempt))).at(-1)?.decision ?? null,
-    throwIfFull: () => throwIfFull(messages.size, context.unconfirmedDecisionsMax),
+    throwIfFull: () => throwIfFull(messages.size, options.unconfirmedDecisionsMax),
     findMade: (entry) => findMade(messages, entry),
     capture: () => [...messages.values()].flatMap(withLater).map(stateOf),
     restore(state) {
-      for (const it of state) add(messages, unsent(context, it));
+      for (const it of state) add(messages, unsent(options, it));
     },
     open: () => sendAll(isOurs),
     overdueOwners(ageMs) {
-      const before = context.clock() - ageMs;
+      const before = options.clock() - ageMs;
       const overdue = [...messages.values()].filter((it) => it.sinceMs <= before && !isOurs(it));
       return new Set(overdue.map(({ owner }) => owner));
     },
     sendFor: (owner, isMine) =>
-      sendAll((it) => it.owner === owner && isOverdue(context, it) && isMine(keyOf(it.decision))),
+      sendAll((it) => it.owner === owner && isOverdue(options, it) && isMine(keyOf(it.decision))),
     resend() {
-      if (!context.bus.isConnected()) return;
-      const late = [...messages.values()].filter((it) => it.sentMs > 0 && isOverdue(context, it));
+      if (!options.bus.isConnected()) return;
+      const late = [...messages.values()].filter((it) => it.sentMs > 0 && isOverdue(options, it));
       for (const message of late.slice(0, resendMax)) sendAgain(message);
     },
     flush: batch.flush,
   };
 }
 
-const unsent = ({ clock }: HostContext, state: OutboxState[number]): OutboxMessage => ({
+const unsent = ({ clock }: OutboxOptions, state: OutboxState[number]): OutboxMessage => ({
   ...state,
   ...{ sinceMs: clock(), next: null, sentMs: 0, storedSeq: 0 },
 });
@@ -193,7 +211,7 @@ function throwIfFull(owed: number, owedMax = owedMaxDefault): void {
 }
 
 /** Not overdue while the fold has yet to reach its entry. */
-const isOverdue = ({ clock, progress }: HostContext, { sentMs, storedSeq }: OutboxMessage): boolean =>
+const isOverdue = ({ clock, progress }: OutboxOptions, { sentMs, storedSeq }: OutboxMessage): boolean =>
   sentMs < clock() - resendMs && storedSeq <= progress.seq;
 
 function findMade(messages: ReadonlyMap<string, OutboxMessage>, entry: LogMessage): Decision | null {
@@ -211,11 +229,42 @@ function aboutDecision({ subject: at, header }: LogMessage) {
 const messageIdOf = ({ worker, attempt }: Decision) => decisionMessageId(worker, attempt);
 const keyOf = ({ worker, attempt }: Decision) => attemptMessageId(worker, attempt as string);
 
-function answerInboxes({ bus, logger }: HostContext, { decision, inboxes }: OutboxMessage): void {
+function answerInboxes({ bus, logger }: OutboxOptions, { decision, inboxes }: OutboxMessage): void {
   for (const inbox of inboxes)
     if (!bus.answer(inbox, encodeDecision(decision)))
       logger.warn({ workerId: decision.worker, inbox }, 'answer withheld: the reply subject is not an inbox');
 }
 
-const entryOf = (context: HostContext, { decision, messageId }: OutboxMessage) =>
-  [subject(context, `decision.${decision.worker}`), encodeDecision(decision), { messageId }] as const;
+const entryOf = (options: OutboxOptions, { decision, messageId }: OutboxMessage) =>
+  [subject(options, `decision.${decision.worker}`), encodeDecision(decision), { messageId }] as const;
+
+/** Collects items and hands them on together: the first waits for others, for `delayMs` at most. */
+export type Batch<Item> = {
+  add(item: Item): void;
+  /** Hands on the waiting items at once. */
+  flush(): void;
+};
+
+export type BatchOptions = {
+  readonly delayMs: number;
+  /** With this many items the batch is full, and handed on at the end of the turn. */
+  readonly itemsMax: number;
+};
+
+export function createBatch<Item>(handOn: (items: Item[]) => void, { delayMs, itemsMax }: BatchOptions): Batch<Item> {
+  const items: Item[] = [];
+  let timer: NodeJS.Timeout | null = null;
+  const flush = () => {
+    if (timer !== null) clearTimeout(timer);
+    timer = null;
+    if (items.length > 0) handOn(items.splice(0));
+  };
+  return {
+    add(item) {
+      items.push(item);
+      timer ??= setTimeout(flush, delayMs);
+      if (items.length === itemsMax) setImmediate(flush);
+    },
+    flush,
+  };
+}

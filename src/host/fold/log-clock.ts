@@ -2,7 +2,7 @@
  * The log's time, seen from this machine: its clock minus the difference to the entries' times. It is the server's, and
  * stands still where that was set back, until the server's clock is where it was (docs/operations/failures.md).
  */
-import type { Fleet } from '../../machines/index.ts';
+import type { Fleet } from '../../../machines/index.ts';
 
 export type LogClock = {
   /** Milliseconds since 1970. What an entry that came now would be folded at: never before the last one. */

@@ -2,7 +2,7 @@
  * Admission: how many requests are open at once, refused before anything is stored. What is counted is an attempt, not
  * how often somebody asks about it, so that the retries of one held attempt lock nobody out.
  */
-import { AppError } from '../errors.ts';
+import { AppError } from '../../errors.ts';
 
 /** `actor`: whose request it is, such as a worker; null: nobody's. `key`: requests of one key count once. */
 export type Admitted = { readonly actor: string | null; readonly key: string };

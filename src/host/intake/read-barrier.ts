@@ -1,9 +1,9 @@
 /** A read sees everything that was stored before it began: it waits here until the fold has reached that. */
-import { formatIsoTime } from '../../machines/index.ts';
-import { AppError } from '../errors.ts';
-import type { LogHead } from '../nats/event-log.ts';
-import type { HostContext } from './context.ts';
-import { expectEntry } from './expect-entry.ts';
+import { formatIsoTime } from '../../../machines/index.ts';
+import { AppError } from '../../errors.ts';
+import type { LogHead } from '../../nats/event-log.ts';
+import type { HostContext } from '../context.ts';
+import { expectEntry } from './waiters.ts';
 
 /**
  * Everything that the log holds now is folded, however long that takes. It proves that the log is the one that is

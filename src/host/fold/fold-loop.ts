@@ -1,22 +1,26 @@
 /** The fold loop: a message of the log comes in, is folded, and what happened reaches whoever waits for it. */
-import { describeUnknownRules, type Entry, type Outcome, ownerFor } from '../../machines/index.ts';
-import { AppError } from '../errors.ts';
-import type { LogMessage } from '../nats/log-reader.ts';
-import { onAttemptRefused, onAttemptStored } from './attempts.ts';
-import type { HostContext } from './context.ts';
+import { describeUnknownRules, type Entry, type Outcome, ownerFor } from '../../../machines/index.ts';
+import { AppError } from '../../errors.ts';
+import type { LogMessage } from '../../nats/log-reader.ts';
+import type { HostContext } from '../context.ts';
+import type { Effects } from '../effects/effects.ts';
+import type { Timers } from '../effects/timers.ts';
+import {
+  onAttemptRefused,
+  onAttemptRepeated,
+  onAttemptStored,
+  onEvaluated,
+  onEvaluationStored,
+} from '../intake/attempts.ts';
+import { upgradeRules } from '../keeping/membership.ts';
+import type { PolicyPublisher } from '../keeping/policy-publisher.ts';
+import type { Snapshots } from '../keeping/snapshots.ts';
+import { subject } from '../own-entries.ts';
 import type { DeadLetters } from './dead-letters.ts';
 import { onDecided, onDecisionPublished } from './decisions.ts';
-import type { Effects } from './effects/effects.ts';
-import type { Timers } from './effects/timers.ts';
-import { onEvaluated, onEvaluationStored } from './evaluations.ts';
 import { foldMessage } from './fold-message.ts';
 import type { Observers } from './observers.ts';
 import type { Outbox } from './outbox.ts';
-import { subject } from './own-entries.ts';
-import type { PolicyPublisher } from './policy-publisher.ts';
-import { onAttemptRepeated } from './repeated-attempts.ts';
-import { upgradeRules } from './rules-upgrade.ts';
-import type { Snapshots } from './snapshots.ts';
 
 export type FoldRooms = {
   readonly outbox: Outbox;

@@ -1,5 +1,7 @@
 /** Callers that wait for what their entry brings (a decision, a hook result), from the request to the answer. */
-import { AppError } from '../errors.ts';
+import { AppError } from '../../errors.ts';
+import type { Bus } from '../../nats/bus.ts';
+import type { FoldProgress } from '../fold/fold-progress.ts';
 
 /** Calls `onLate` if the entry does not come in time. @returns a function that ends it */
 type ExpectEntry = (onLate: () => void) => () => void;
@@ -86,3 +88,83 @@ const stillOpen = () =>
   new AppError('log.unavailable', `not decided within ${answerTimeoutMs / 3_600_000} h; ask again with the same id`);
 const askedAgain = () =>
   new AppError('service.busy', `${perKeyMax} newer requests wait for the same answer; this one gave way`);
+
+type ExpectOptions = {
+  readonly bus: Pick<Bus, 'isHeard'>;
+  readonly progress: Pick<FoldProgress, 'seq'>;
+  /** How long the log may take to deliver an entry that was sent to it. */
+  readonly entryTimeoutMs: number;
+};
+
+/** The limit even if the log delivers other entries meanwhile. */
+const slowestMs = 10_000;
+
+/**
+ * Calls `onLate` if the log delivers nothing within `entryTimeoutMs`. While it does deliver, an entry is only behind
+ * others: a burst of thousands is served to its end, and not refused after it was stored.
+ * @returns a function that ends it
+ */
+export function expectEntry({ bus, progress, entryTimeoutMs }: ExpectOptions, onLate: () => void): () => void {
+  const startedMs = performance.now();
+  const halfMs = entryTimeoutMs / 2;
+  let timer: NodeJS.Timeout;
+  let seq = progress.seq;
+  let ended = false;
+  const check = async (early: Promise<boolean>) => {
+    // What the server had sent before may still stand in line here, behind requests.
+    const isHeard = ((await early) || progress.seq > seq) && (await bus.isHeard());
+    if (ended) return;
+    const moves = isHeard && progress.seq > seq && performance.now() - startedMs < slowestMs;
+    seq = progress.seq;
+    if (moves) wait();
+    else onLate();
+  };
+  // The server is pinged at half time already, because a missing answer takes a second to notice.
+  const listen = () => {
+    timer = setTimeout(check, halfMs, bus.isHeard());
+  };
+  const wait = () => {
+    timer = setTimeout(listen, halfMs);
+  };
+  wait();
+  return () => {
+    ended = true;
+    clearTimeout(timer);
+  };
+}
+
+/**
+ * The inboxes that undecided attempts named (header `Stopgate-Reply`), by `attemptMessageId`. A repeat of an open attempt
+ * names another one. It takes nobody's place: else whoever repeats an attempt of others would get the answer alone.
+ */
+export type ReplyInboxes = {
+  add(key: string, inbox: string): void;
+  /** Returns and forgets them. */
+  take(key: string): readonly string[];
+  capture(): InboxesOf[];
+  restore(captured: readonly InboxesOf[]): void;
+};
+
+type InboxesOf = readonly [key: string, inboxes: readonly string[]];
+
+/** Of one attempt, the first come. Whoever else repeats it asks by a `decide` request. */
+const perAttemptMax = 8;
+
+export function createReplyInboxes(): ReplyInboxes {
+  const named = new Map<string, readonly string[]>();
+  return {
+    add(key, inbox) {
+      const known = named.get(key) ?? [];
+      if (known.length < perAttemptMax && !known.includes(inbox)) named.set(key, [...known, inbox]);
+    },
+    take(key) {
+      const taken = named.get(key) ?? [];
+      named.delete(key);
+      return taken;
+    },
+    capture: () => [...named],
+    restore(captured) {
+      for (const [key, inboxes] of captured) named.set(key, inboxes);
+    },
+  };
+}

@@ -9,9 +9,9 @@ import {
   type Decision,
   isAttemptMessageIdOf,
   type UsageReport,
-} from '../../machines/index.ts';
-import type { LogMessage } from '../nats/log-reader.ts';
-import { inSpan, isTracing, startSpan, type TraceHeaders, traceHeaders } from '../tracing.ts';
+} from '../../../machines/index.ts';
+import type { LogMessage } from '../../nats/log-reader.ts';
+import { inSpan, isTracing, startSpan, type TraceHeaders, traceHeaders } from '../../tracing.ts';
 
 export type AttemptTraces = {
   /** An attempt goes to the log. @returns headers of its entry, so that whichever replica acts can go on with its trace */

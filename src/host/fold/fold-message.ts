@@ -12,8 +12,8 @@ import {
   type Refusal,
   readEntry,
   readJson,
-} from '../../machines/index.ts';
-import type { LogMessage } from '../nats/log-reader.ts';
+} from '../../../machines/index.ts';
+import type { LogMessage } from '../../nats/log-reader.ts';
 
 const decoder = new TextDecoder();
 

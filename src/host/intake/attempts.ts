@@ -1,0 +1,238 @@
+/**
+ * Attempts and evaluations: a request becomes an entry of the log, and waits until that entry comes back and is decided. A
+ * known id gets the decision that it had: nothing is judged or counted again.
+ */
+import {
+  attemptMessageId,
+  type Decision,
+  decisionSeqOf,
+  evaluationMessageId,
+  type Fleet,
+  type HookResult,
+  isAttemptMessageIdOf,
+  isEvaluationMessageIdOf,
+  isKnownAttempt,
+  readJson,
+  retriedMessageId,
+  unnamedAttemptMessageId,
+} from '../../../machines/index.ts';
+import { AppError } from '../../errors.ts';
+import type { LogMessage } from '../../nats/log-reader.ts';
+import type { Stored } from '../../nats/log-submitter.ts';
+import type { TraceHeaders } from '../../tracing.ts';
+import type { HostContext } from '../context.ts';
+import type { Outbox } from '../fold/outbox.ts';
+import { subject } from '../own-entries.ts';
+import { catchUp } from './read-barrier.ts';
+import { expectEntry } from './waiters.ts';
+
+export type AttemptRequest = { readonly attempt?: string | undefined };
+
+/** The fold has seen an attempt of that id, open or decided. */
+export const isKnown = (fleet: Fleet, worker: string, attempt: string): boolean =>
+  isKnownAttempt(fleet.workers.get(worker)?.known ?? null, attempt);
+
+/** The attempt is not decided yet. */
+export const isOpenAttempt = (fleet: Fleet, worker: string, attempt: string): boolean =>
+  fleet.workers.get(worker)?.snapshot.context.worker.attempt?.attempt === attempt;
+
+/** Appends an attempt that the fold does not know and gives its decision. @throws AppError log.unavailable, log.lost */
+export function submitAttempt(context: HostContext, worker: string, fields: AttemptRequest): Promise<Decision> {
+  const { attempt } = fields;
+  const messageId =
+    attempt === undefined ? unnamedAttemptMessageId(worker, context.newId()) : attemptMessageId(worker, attempt);
+  const decision = context.decisionWaiters.wait(messageId, (onLate) => expectEntry(context, onLate));
+  const trace = context.traces.onSubmitted(worker, messageId);
+  submit(context, worker, fields, trace, messageId);
+  return decision.catch((error: Error) => {
+    context.traces.onFailed(messageId, error);
+    throw error;
+  });
+}
+
+/** The entry of an attempt was folded: its callers wait for the decision now. */
+export function onAttemptStored(context: HostContext, message: LogMessage, worker: string, attempt: string): void {
+  const { decisionWaiters, replyInboxes, traces, fleet, replica } = context;
+  const key = attemptMessageId(worker, attempt);
+  const messageId = message.header('Nats-Msg-Id');
+  // Only an id of this worker: else a worker could make another's caller wait for its own decision.
+  if (messageId !== undefined && isAttemptMessageIdOf(worker, messageId)) decisionWaiters.onStored(messageId, key);
+  decisionWaiters.onStored(key, key);
+  traces.onStored(message, worker, attempt, fleet.workers.get(worker)?.owner === replica);
+  const inbox = message.header('Stopgate-Reply');
+  if (inbox !== undefined) replyInboxes.add(key, inbox);
+}
+
+/** The fold does not take it, since the fleet is full: its caller is told, and may ask again later. */
+export function onAttemptRefused(context: HostContext, message: LogMessage, worker: string, reason: string): void {
+  const messageId = message.header('Nats-Msg-Id');
+  if (messageId !== undefined && isAttemptMessageIdOf(worker, messageId))
+    context.decisionWaiters.fail(messageId, new AppError('service.busy', reason));
+}
+
+/**
+ * Sends it without waiting for the acknowledgement, which only matters if the log does not take the entry.
+ * @param waiter the key of its caller, and its message id unless an agent has used that one before
+ */
+function submit(
+  context: HostContext,
+  worker: string,
+  fields: AttemptRequest,
+  trace: TraceHeaders,
+  waiter: string,
+  messageId = waiter,
+): void {
+  const { replica, decisionWaiters, life, progress } = context;
+  const onAnswer = async (answer: AppError | Stored) => {
+    if (answer instanceof AppError) {
+      if (answer.code === 'log.lost') life.lose(answer);
+      decisionWaiters.fail(waiter, answer);
+      return;
+    }
+    if (answer.duplicate) await progress.until(answer.seq);
+    if (answer.seq > progress.seq || !decisionWaiters.awaitsEntry(waiter)) return;
+    // Its place is folded, and it was not there: another entry has had its id, or this is another log.
+    if (answer.duplicate) submit(context, worker, fields, trace, waiter, retriedMessageId(waiter, context.newId()));
+    else await catchUp(context).catch(() => {});
+  };
+  const target = subject(context, `worker.${worker}.stop.attempted`);
+  context.log.submit(target, JSON.stringify(fields), { messageId, replica, trace }, (answer) => void onAnswer(answer));
+}
+
+/** By a request. @throws AppError log.unavailable: its decision cannot be read now; entry.refused: it is gone */
+export async function repeatAttempt(
+  context: HostContext,
+  outbox: Outbox,
+  worker: string,
+  attempt: string,
+): Promise<Decision> {
+  if (isOpenAttempt(context.fleet, worker, attempt))
+    return context.decisionWaiters.wait(attemptMessageId(worker, attempt), null);
+  const decision = await findDecision(context, outbox, worker, attempt);
+  if (decision !== null) return decision;
+  throw new AppError('log.unavailable', `the decision of attempt ${attempt} cannot be read from the log now`);
+}
+
+/**
+ * The decision by which a task was completed.
+ * @throws AppError actor.unknown: it was not, or its decision is gone; log.unavailable: it cannot be read now
+ */
+export async function findCompletion(context: HostContext, outbox: Outbox, task: string): Promise<Decision> {
+  const judged = context.fleet.tasks.get(task)?.judged ?? null;
+  if (judged === null) throw new AppError('actor.unknown', `no decision completed task ${task}`);
+  const { worker, attempt, seq } = judged;
+  const decision =
+    outbox.find(worker, attempt) ?? (seq === null ? null : await readStored(context, worker, attempt, seq));
+  if (decision !== null) return decision;
+  const lastDecision = context.fleet.workers.get(worker)?.snapshot.context.worker.lastDecision ?? null;
+  if (lastDecision?.attempt === attempt) return { ...lastDecision, replica: context.replica };
+  const what = `the decision that completed task ${task} (attempt ${attempt} of worker ${worker})`;
+  if (seq !== null && seq < (await context.log.range()).firstSeq)
+    throw new AppError('actor.unknown', `retention has removed ${what} from the log`);
+  throw new AppError('log.unavailable', `${what} cannot be read from the log now`);
+}
+
+/** By another entry in the log: answers its inbox, and the callers here. */
+export async function onAttemptRepeated(
+  context: HostContext,
+  outbox: Outbox,
+  worker: string,
+  attempt: string,
+): Promise<void> {
+  // While it is open, its decision will go to all of them.
+  if (isOpenAttempt(context.fleet, worker, attempt)) return;
+  const { decisionWaiters, replyInboxes } = context;
+  const key = attemptMessageId(worker, attempt);
+  const inboxes = replyInboxes.take(key);
+  const isAsked = inboxes.length > 0 && context.life.isAtHead();
+  if (!isAsked && !decisionWaiters.has(key)) return;
+  const unreadable = new AppError('log.unavailable', `the decision of attempt ${attempt} cannot be read now`);
+  const decision = await findDecision(context, outbox, worker, attempt).catch((error: Error) => error);
+  if (decision === null || decision instanceof Error) {
+    decisionWaiters.fail(key, decision instanceof AppError ? decision : unreadable);
+    return;
+  }
+  decisionWaiters.settle(key, decision);
+  if (isAsked) for (const inbox of inboxes) context.bus.answer(inbox, JSON.stringify(decision));
+}
+
+/** The decision of an attempt that is known and no longer open. Null: it cannot be read now. @throws AppError */
+async function findDecision(
+  context: HostContext,
+  outbox: Outbox,
+  worker: string,
+  attempt: string,
+): Promise<Decision | null> {
+  const unpublished = outbox.find(worker, attempt);
+  if (unpublished !== null) return unpublished;
+  const seq = decisionSeqOf(context.fleet.workers.get(worker)?.known ?? null, attempt);
+  if (seq === null) return null;
+  const decision = await readStored(context, worker, attempt, seq);
+  if (decision !== null) return decision;
+  // Another entry stands there: either this is no longer the log that was folded, or somebody took that message id.
+  await catchUp(context);
+  if (seq < (await context.log.range()).firstSeq) return decisionCutAway(context, worker, attempt);
+  context.logger.warn({ workerId: worker, attempt, seq }, 'there is no decision where it was stored');
+  return null;
+}
+
+/** Null: no decision of that attempt stands there, or it cannot be read. */
+async function readStored(
+  context: HostContext,
+  worker: string,
+  attempt: string,
+  seq: number,
+): Promise<Decision | null> {
+  const text = await context.log.fetch(seq, subject(context, `decision.${worker}`));
+  const decision = text === null ? null : readDecision(text);
+  // `seq` of a decision is its attempt's, which stands before it.
+  const isIt = decision?.worker === worker && decision.attempt === attempt && (decision.seq ?? seq) < seq;
+  return isIt ? decision : null;
+}
+
+/** Retention has removed its entry, and the fold has the last one of each worker. @throws AppError entry.refused */
+function decisionCutAway({ fleet, replica }: HostContext, worker: string, attempt: string): Decision {
+  const lastDecision = fleet.workers.get(worker)?.snapshot.context.worker.lastDecision ?? null;
+  if (lastDecision?.attempt === attempt) return { ...lastDecision, replica };
+  const why = 'it was decided, and retention has removed its decision from the log';
+  throw new AppError('entry.refused', `attempt ${attempt} of worker ${worker} is over: ${why}; ask under a new id`);
+}
+
+function readDecision(text: string): Decision | null {
+  const read = readJson(text);
+  return read.ok ? (read.value as Decision) : null;
+}
+
+const evaluationKey = (task: string, attempt: string) => `${task}:${attempt}`;
+
+/**
+ * Appends an `iteration.validated` and gives what the hooks decide. Each call is judged again, so each has an id of its
+ * own: equal fields about the same iteration are not a repeat. @throws AppError entry.refused, log.unavailable
+ */
+export function submitEvaluation(context: HostContext, task: string, fields: object): Promise<HookResult> {
+  const { replica, evaluationWaiters } = context;
+  const messageId = evaluationMessageId(task, context.newId());
+  const answer = evaluationWaiters.wait(messageId, (onLate) => expectEntry(context, onLate));
+  const target = subject(context, `task.${task}.iteration.validated`);
+  context.log.submit(target, JSON.stringify(fields), { messageId, replica }, (stored) => {
+    if (stored instanceof AppError) evaluationWaiters.fail(messageId, stored);
+  });
+  return answer;
+}
+
+/** An `iteration.validated` was folded; its outcomes come after. `refusal`: why it makes no sense now, or null. */
+export function onEvaluationStored(
+  { evaluationWaiters }: HostContext,
+  message: LogMessage,
+  task: string,
+  attempt: string,
+  refusal: string | null,
+): void {
+  const messageId = message.header('Nats-Msg-Id');
+  if (messageId === undefined || !isEvaluationMessageIdOf(task, messageId)) return;
+  if (refusal === null) evaluationWaiters.onStored(messageId, evaluationKey(task, attempt));
+  else evaluationWaiters.fail(messageId, new AppError('entry.refused', refusal));
+}
+
+export const onEvaluated = ({ evaluationWaiters }: HostContext, task: string, attempt: string, result: HookResult) =>
+  evaluationWaiters.settle(evaluationKey(task, attempt), result);

@@ -1,0 +1,205 @@
+/**
+ * Retention (protocol.md §15): removes entries that are older, or past the size, that the configuration gives, and that
+ * stand behind the second newest usable snapshot; never others. Where there is an archive they are written there first.
+ */
+
+import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { gunzip, gzip } from 'node:zlib';
+import { type Fleet, ownerFor } from '../../../machines/index.ts';
+import type { Logger } from '../../log.ts';
+import { formatLogLine } from '../../nats/log-line.ts';
+import type { LogMessage } from '../../nats/log-reader.ts';
+import type { LogSize, LogTrimmer } from '../../nats/snapshots/snapshots.ts';
+import type { SnapshotInfo } from '../../nats/snapshots/snapshot-bucket.ts';
+import type { DeadLetters } from '../fold/dead-letters.ts';
+import type { LogClock } from '../fold/log-clock.ts';
+import type { Life } from '../life.ts';
+
+/** Null: no limit. `archive`: the absolute path of a folder; null: what is cut is gone. */
+export type RetentionRules = {
+  readonly forMs: number | null;
+  readonly bytesMax: number | null;
+  readonly archive: string | null;
+};
+
+export type Retention = {
+  configure(rules: RetentionRules): void;
+  open(): void;
+  /** Cuts what is to be cut, if it is this replica's turn. Never rejects. */
+  run(): Promise<void>;
+  close(): void;
+};
+
+const everyMs = 600_000;
+/** In one file of the archive, and in memory until it is written; so many are 64 KiB each at the very most. */
+const entriesMax = 10_000;
+const bytesHeldMax = 16 * 1_048_576;
+/** Of each entry in the store, beside its subject and payload: its headers, and the store's own. */
+const overheadBytes = 120;
+
+export type RetentionOptions = {
+  readonly fleet: Fleet;
+  readonly replica: string;
+  readonly life: Pick<Life, 'phase'>;
+  readonly logClock: Pick<LogClock, 'now'>;
+  readonly logger: Logger;
+  /** Null: the log is never cut. */
+  readonly trimmer: LogTrimmer | null;
+  /** The snapshots of this log as it is now that a start can continue from, newest first. Each is read for that. */
+  readonly usableSnapshots: () => AsyncIterable<SnapshotInfo>;
+};
+
+export function createRetention(options: RetentionOptions, deadLetters: Pick<DeadLetters, 'owedFrom'>): Retention {
+  const { fleet, logger, trimmer } = options;
+  let rules: RetentionRules = { forMs: null, bytesMax: null, archive: null };
+  let timer: NodeJS.Timeout | null = null;
+  let running = false;
+  const runOnce = async () => {
+    if (trimmer === null || (rules.forMs === null && rules.bytesMax === null)) return;
+    // Snapshots are read for this, which is not worth it while nothing is to go.
+    if (!isAnyDue(rules, await trimmer.size(), options.logClock.now())) return;
+    const second = await secondNewest(options);
+    if (second === null) return;
+    // A dead letter that is still to be sent is read from the log again.
+    await cut(options, trimmer, rules, Math.min(second.position.seq, deadLetters.owedFrom() ?? second.position.seq));
+  };
+  const run = async () => {
+    if (running || options.life.phase !== 'head' || ownerFor(fleet, 'retention', null) !== options.replica) return;
+    running = true;
+    await runOnce().catch((error: unknown) => logger.warn({ err: error }, 'the log was not cut; trying again later'));
+    running = false;
+  };
+  return {
+    configure(given) {
+      rules = given;
+      if (timer !== null) void run();
+    },
+    run,
+    open() {
+      timer ??= setInterval(() => void run(), everyMs).unref();
+      void run();
+    },
+    close() {
+      if (timer !== null) clearInterval(timer);
+      timer = null;
+    },
+  };
+}
+
+const isAnyDue = ({ forMs, bytesMax }: RetentionRules, { bytes, firstMs }: LogSize, nowMs: number): boolean =>
+  (bytesMax !== null && bytes > bytesMax) || (forMs !== null && firstMs < nowMs - forMs);
+
+async function secondNewest({ usableSnapshots }: RetentionOptions): Promise<SnapshotInfo | null> {
+  let newer = 0;
+  for await (const info of usableSnapshots()) {
+    if (newer === 1) return info;
+    newer += 1;
+  }
+  return null;
+}
+
+/** @param coveredTo what stands there stays, so that the snapshot of it can prove that this is its log */
+async function cut(
+  options: RetentionOptions,
+  trimmer: LogTrimmer,
+  rules: RetentionRules,
+  coveredTo: number,
+): Promise<void> {
+  const { firstSeq, bytes } = await trimmer.size();
+  if (firstSeq >= coveredTo) return;
+  const isDue = createLimits(rules, bytes, options.logClock.now());
+  let held: LogMessage[] = [];
+  let heldBytes = 0;
+  const flush = async () => {
+    const last = held.at(-1);
+    if (last === undefined) return;
+    const { archive } = rules;
+    const path = archive === null ? null : await writeArchive(archive, options.fleet.name, held);
+    // Writing took its time: a log that went back meanwhile may not have what the snapshots cover any more.
+    if (options.life.phase !== 'head') return;
+    await trimmer.cutBefore(last.seq + 1);
+    options.logger.info({ fromSeq: held[0]?.seq, toSeq: last.seq, archive: path }, 'entries behind a snapshot removed');
+    held = [];
+    heldBytes = 0;
+  };
+  for await (const batch of trimmer.read(firstSeq)) {
+    for (const message of batch) {
+      if (message.seq >= coveredTo || options.life.phase !== 'head' || !isDue(message)) return flush();
+      held.push(message);
+      heldBytes += message.data.length;
+      if (held.length >= entriesMax || heldBytes >= bytesHeldMax) await flush();
+    }
+  }
+  await flush();
+}
+
+/** Whether the next entry is to go; asked for each in order. */
+function createLimits({ forMs, bytesMax }: RetentionRules, bytes: number, nowMs: number) {
+  let excess = bytesMax === null ? 0 : bytes - bytesMax;
+  const untilMs = forMs === null ? Number.NEGATIVE_INFINITY : nowMs - forMs;
+  return ({ atMs, subject, data }: LogMessage): boolean => {
+    if (atMs >= untilMs && excess <= 0) return false;
+    excess -= subject.length + data.length + overheadBytes;
+    return true;
+  };
+}
+
+const zip = promisify(gzip);
+const unzip = promisify(gunzip);
+
+/** File names that sort in the log's order. */
+const nameOf = (fleet: string, fromSeq: number, toSeq: number): string =>
+  `${fleet}.${pad(fromSeq)}-${pad(toSeq)}.jsonl.gz`;
+const pad = (seq: number): string => String(seq).padStart(16, '0');
+
+/**
+ * Writes one file of what stands from the first to the last of `messages`, which are in order and not none.
+ * @throws what the file system throws
+ */
+export async function writeArchive(folder: string, fleet: string, messages: readonly LogMessage[]): Promise<string> {
+  const [first, last] = [messages[0], messages.at(-1)] as [LogMessage, LogMessage];
+  const made = await mkdir(folder, { recursive: true });
+  const usual = nameOf(fleet, first.seq, last.seq);
+  const isTaken = await beginsWith(join(folder, usual), first).then(
+    (isSame) => !isSame,
+    () => false,
+  );
+  const name = isTaken ? usual.replace('.jsonl', `.${first.atMs}.jsonl`) : usual;
+  const path = join(folder, name);
+  const partial = `${path}.partial`;
+  const file = await open(partial, 'w');
+  try {
+    await file.writeFile(await zip(messages.map((message) => `${formatLogLine(message)}\n`).join('')));
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(partial, path);
+  await syncFolder(folder);
+  // The names of folders that were made, too.
+  for (let at = folder; made !== undefined && at.length >= made.length; at = dirname(at)) await syncFolder(dirname(at));
+  // From an earlier try that ended before the log was cut.
+  const others = (await readdir(folder)).filter((it) => it.startsWith(`${fleet}.${pad(first.seq)}-`) && it !== name);
+  for (const each of others) if (await beginsWith(join(folder, each), first)) await rm(join(folder, each));
+  return path;
+}
+
+/** Where folders cannot be synced, as on Windows, the file system looks after their names. */
+const withoutFolderSync: readonly unknown[] = ['EINVAL', 'EISDIR', 'ENOTSUP', 'EPERM'];
+
+async function syncFolder(path: string): Promise<void> {
+  try {
+    const folder = await open(path, 'r');
+    await folder.sync().finally(() => folder.close());
+  } catch (error) {
+    if (!withoutFolderSync.includes((error as NodeJS.ErrnoException).code)) throw error;
+  }
+}
+
+/** Whether it is of the same log: an earlier one that is gone had other entries under these numbers. */
+async function beginsWith(path: string, first: LogMessage): Promise<boolean> {
+  const [line] = (await unzip(await readFile(path))).toString('utf8').split('\n', 1);
+  return line === formatLogLine(first);
+}
