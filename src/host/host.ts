@@ -86,13 +86,14 @@ export function createHost(options: HostOptions): Host {
   if (context.start !== null) restoreHostState(context, rooms, context.start);
   const loop = createFoldLoop(context, rooms);
   const lifecycle = createLifecycle(context, rooms, loop);
+  const write = createWrite(context);
   return {
     fleet,
     ...lifecycle,
     attempt(worker, fields) {
       const { attempt } = fields;
       const key = attempt === undefined ? context.newId() : attemptMessageId(worker, attempt);
-      return write(context, { actor: worker, key }, async () => {
+      return write({ actor: worker, key }, async () => {
         const fault = attemptIdFault(attempt);
         // Another replica may have given it that id a moment ago.
         if (fault !== null) await catchUpInTime(context);
@@ -105,8 +106,8 @@ export function createHost(options: HostOptions): Host {
     },
     completion: (task) => findCompletion(context, rooms.outbox, task),
     evaluate: (task, fields) =>
-      write(context, { actor: task, key: context.newId() }, () => submitEvaluation(context, task, fields)),
-    write: (actor, work) => write(context, { actor, key: context.newId() }, work),
+      write({ actor: task, key: context.newId() }, () => submitEvaluation(context, task, fields)),
+    write: (actor, work) => write({ actor, key: context.newId() }, work),
     read: (actor, work) => context.admission.reads.run({ actor, key: context.newId() }, work),
     caughtUp: () => catchUpInTime(context),
     foldedTo: (seq) => foldInTime(context, seq),
@@ -148,31 +149,33 @@ function createRooms(context: HostContext) {
   };
 }
 
-async function write<Result>(context: HostContext, request: Admitted, work: () => Promise<Result>): Promise<Result> {
-  const { bus, admission, logHealth } = context;
-  throwUnlessStarted(context);
-  // While the log stores nothing, nothing is sent; `log-health.ts` tries it every 2 s.
-  const fault = logHealth.fault();
-  if (fault !== null) throw fault;
-  return admission.writes.run(request, async () => {
-    if (!bus.isConnected()) await reconnected(context);
-    return work();
-  });
-}
+type Write = <Result>(request: Admitted, work: () => Promise<Result>) => Promise<Result>;
 
-const reconnecting = new WeakMap<HostContext, Promise<void>>();
-
-/**
- * Waits out a short break of the connection; what is published meanwhile would only pile up in memory. The log
- * may be an older copy then, so nothing is sent before the log is proved to be the same. All callers share one request.
- */
-function reconnected(context: HostContext): Promise<void> {
-  const { bus, entryTimeoutMs } = context;
-  const wait = async () => {
+function createWrite(context: HostContext): Write {
+  const { bus, admission, logHealth, entryTimeoutMs } = context;
+  let reconnecting: Promise<void> | null = null;
+  const reconnect = async () => {
     if (!(await bus.connected(entryTimeoutMs))) throw notConnected();
     await catchUpInTime(context);
   };
-  const found = reconnecting.get(context) ?? wait().finally(() => reconnecting.delete(context));
-  reconnecting.set(context, found);
-  return found;
+  /**
+   * Waits out a short break of the connection; what is published meanwhile would only pile up in memory. The log may be
+   * an older copy then, so nothing is sent before the log is proved to be the same. All callers share one request.
+   */
+  const reconnected = (): Promise<void> => {
+    reconnecting ??= reconnect().finally(() => {
+      reconnecting = null;
+    });
+    return reconnecting;
+  };
+  return async (request, work) => {
+    throwUnlessStarted(context);
+    // While the log stores nothing, nothing is sent; `log-health.ts` tries it every 2 s.
+    const fault = logHealth.fault();
+    if (fault !== null) throw fault;
+    return admission.writes.run(request, async () => {
+      if (!bus.isConnected()) await reconnected();
+      return work();
+    });
+  };
 }

@@ -1,7 +1,7 @@
 /** The requests of protocol.md §2 as endpoints on the bus: each reads its subject and body and calls the service. */
 import { readJson } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
-import { encodeDecision } from '../host/fold/decisions.ts';
+import { encodeDecision } from '../host/fold/outbox.ts';
 import type { Endpoint, Request } from '../nats/request-server.ts';
 import { checkBytes } from '../parse-input.ts';
 import { listNames } from './list.ts';

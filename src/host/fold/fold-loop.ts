@@ -1,5 +1,14 @@
 /** The fold loop: a message of the log comes in, is folded, and what happened reaches whoever waits for it. */
-import { describeUnknownRules, type Entry, type Outcome, ownerFor } from '../../../machines/index.ts';
+import {
+  attemptMessageId,
+  type Decision,
+  describeUnknownRules,
+  type Entry,
+  noteDecision,
+  type Outcome,
+  ownerFor,
+  parseDecisionMessageId,
+} from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import type { LogMessage } from '../../nats/log-reader.ts';
 import type { HostContext } from '../context.ts';
@@ -17,7 +26,6 @@ import type { PolicyPublisher } from '../keeping/policy-publisher.ts';
 import type { Snapshots } from '../keeping/snapshots.ts';
 import { subject } from '../own-entries.ts';
 import type { DeadLetters } from './dead-letters.ts';
-import { onDecided, onDecisionPublished } from './decisions.ts';
 import { foldMessage } from './fold-message.ts';
 import type { Observers } from './observers.ts';
 import type { Outbox } from './outbox.ts';
@@ -180,4 +188,67 @@ function report({ fleet, replica, logger, metrics, traces }: HostContext, outcom
       return;
     }
   }
+}
+
+/** @param startedMs when the fold of `message` began, by `performance.now()` */
+export function onDecided(
+  context: HostContext,
+  outbox: Outbox,
+  { decision: bare, openedMs }: Extract<Outcome, { kind: 'decided' }>,
+  message: LogMessage,
+  startedMs: number,
+): void {
+  const { fleet, replica, replyInboxes } = context;
+  const { worker, attempt } = bare;
+  const key = attemptMessageId(worker, attempt as string);
+  const record = fleet.workers.get(worker);
+  const tookMs = Math.round((fleet.nowMs - openedMs + performance.now() - startedMs) * 1_000) / 1_000;
+  const decision: Decision = { ...bare, replica, tookMs };
+  const inboxes = replyInboxes.take(key);
+  context.decisionWaiters.settle(key, decision);
+  // Decided by the attempt's own entry: no check came between.
+  outbox.put(decision, record?.owner ?? null, inboxes, decision.seq === message.seq);
+  const traceId = context.traces.onDecided(decision);
+  if (context.life.isAtHead()) reportDecision(context, decision, traceId);
+}
+
+/** A decision entry came back from the log. */
+export function onDecisionPublished(
+  { fleet }: HostContext,
+  outbox: Outbox,
+  worker: string,
+  { seq, header }: LogMessage,
+): void {
+  const attempt = parseDecisionMessageId(worker, header('Nats-Msg-Id') ?? '');
+  if (attempt === null) return;
+  noteDecision(fleet, worker, attempt, seq);
+  outbox.onPublished(worker, attempt);
+}
+
+function reportDecision({ logger, metrics }: HostContext, decision: Decision, traceId: string | undefined): void {
+  metrics.decided(decision);
+  const { worker: workerId, attempt, seq, cause, reason } = decision;
+  const line = { workerId, attempt, seq, cause, reason, traceId };
+  const inError = decision.verdicts.find(({ verdict }) => verdict === 'error');
+  if (cause === 'capped') logger.warn(line, 'stop allowed at the cap');
+  else if (inError !== undefined) logger.warn({ ...line, ...describeError(decision) }, 'a check could not be judged');
+  // Each is an entry and a metric already, and a line would cost as much as the rest of the answer.
+  else logger.debug(line, decision.decision === 'allow' ? 'stop allowed' : 'stop blocked');
+}
+
+const strictHints = {
+  checks: 'a check with "onError: block" in its policy blocks such a stop, one with "onError: escalate" asks a person',
+  hooks: 'a hook that is registered without "onError: skip" asks a person instead',
+} as const;
+
+/** Which checks or hooks, why, and what would not have let it pass. */
+function describeError({ cause, verdicts, feedback }: Decision) {
+  const inError = verdicts.filter(({ verdict }) => verdict === 'error');
+  const checks = feedback
+    .filter(({ outcome }) => outcome === 'error' || outcome === 'timeout')
+    .map(({ check }) => check);
+  const detail = inError.map((it) => it.detail).join('; ');
+  if (cause !== 'unjudged') return { checks, detail };
+  const hint = inError.map(({ guard }) => strictHints[guard as keyof typeof strictHints]).join('; ');
+  return { checks, detail, hint };
 }

@@ -4,23 +4,26 @@
  */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Refusal } from '../../../machines/index.ts';
-import type { HostContext } from '../../../src/host/context.ts';
 import { createDeadLetters, type DeadLetters } from '../../../src/host/fold/dead-letters.ts';
-import { createFoldProgress } from '../../../src/host/fold/fold-progress.ts';
+import { createFoldProgress, type FoldProgress } from '../../../src/host/fold/fold-progress.ts';
+import type { Life } from '../../../src/host/life.ts';
 import { createOwnEntries } from '../../../src/host/own-entries.ts';
 import type { LogMessage } from '../../../src/nats/log-reader.ts';
 import { lifeAtHead } from './life-at-head.ts';
 
-let context: HostContext;
+let life: Life;
+let progress: FoldProgress;
 let letters: DeadLetters;
 let isFull: boolean;
 
 beforeEach(() => {
   vi.useFakeTimers();
   isFull = true;
+  life = lifeAtHead();
+  progress = createFoldProgress();
   const shared = {
-    ...{ replica: 'r1', fleet: { name: 'main' }, life: lifeAtHead(), newId: () => 'id' },
-    ...{ progress: createFoldProgress(), metrics: { dead() {} }, logger: { warn() {} } as never },
+    ...{ replica: 'r1', fleet: { name: 'main' }, life, newId: () => 'id' },
+    ...{ progress, metrics: { dead() {} }, logger: { warn() {} } as never },
     log: {
       deadSeq: 0,
       history: async (_range: object, onMessage: (message: LogMessage) => Promise<void>) => onMessage(refusedAt(16)),
@@ -30,8 +33,7 @@ beforeEach(() => {
       },
     } as never,
   };
-  context = { ...shared, entries: createOwnEntries(shared) } as unknown as HostContext;
-  letters = createDeadLetters(context);
+  letters = createDeadLetters({ ...shared, entries: createOwnEntries(shared) });
 });
 afterEach(() => void vi.useRealTimers());
 
@@ -42,7 +44,7 @@ const refusedAt = (seq: number): LogMessage => ({
 const refusal = { code: 'NOT_JSON', message: 'no JSON', entity: 'worker', id: 'w1' } as Refusal;
 async function close(): Promise<void> {
   await vi.advanceTimersByTimeAsync(100);
-  context.life.leave();
+  life.leave();
   await vi.advanceTimersByTimeAsync(1_000);
 }
 
@@ -53,7 +55,7 @@ test('a dead letter that a full dead stream did not take is owed after an orderl
 });
 
 test('so is one that is read from the log again', async () => {
-  context.progress.advance(refusedAt(16));
+  progress.advance(refusedAt(16));
   letters.restore(16);
   letters.open();
   await close();

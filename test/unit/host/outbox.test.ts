@@ -4,9 +4,8 @@
  */
 import { beforeEach, expect, test } from 'vitest';
 import type { Decision } from '../../../machines/index.ts';
-import type { HostContext } from '../../../src/host/context.ts';
 import { createFoldProgress } from '../../../src/host/fold/fold-progress.ts';
-import { createOutbox, type Outbox } from '../../../src/host/fold/outbox.ts';
+import { createOutbox, type Outbox, type OutboxOptions } from '../../../src/host/fold/outbox.ts';
 import type { OnStored } from '../../../src/nats/log-submitter.ts';
 import { lifeAtHead } from './life-at-head.ts';
 
@@ -30,7 +29,7 @@ beforeEach(() => {
       submit: (_subject: string, _payload: string, { messageId = '' }, onAnswer: OnStored) =>
         void submitted.push({ messageId, onAnswer }),
     },
-  } as unknown as HostContext);
+  } as unknown as OutboxOptions);
 });
 
 const put = (attempt: string, owner = 'r1') => outbox.put({ worker: 'w1', attempt } as Decision, owner, [], false);

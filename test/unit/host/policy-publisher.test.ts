@@ -2,11 +2,11 @@
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { createFleet } from '../../../machines/index.ts';
-import type { HostContext } from '../../../src/host/context.ts';
 import { createFoldProgress } from '../../../src/host/fold/fold-progress.ts';
 import {
   createPolicyPublisher,
   type PolicyForm,
+  type PolicyPublisherOptions,
   type PublishedPolicies,
 } from '../../../src/host/keeping/policy-publisher.ts';
 import { createOwnEntries } from '../../../src/host/own-entries.ts';
@@ -26,7 +26,7 @@ function createScene(published: PublishedPolicies | null = null) {
     ...{ logger: pino({ level: 'silent' }), metrics: { policyConflict: () => {} } },
   };
   const entries = createOwnEntries({ ...shared, log: { append } as never, progress: createFoldProgress() });
-  const publisher = createPolicyPublisher({ ...shared, entries } as unknown as HostContext);
+  const publisher = createPolicyPublisher({ ...shared, entries } as unknown as PolicyPublisherOptions);
   if (published !== null) publisher.restore(published);
   return { publisher, appended, deliver: () => publisher.onStored(appended.at(-1), 'r1') };
 }

@@ -1,8 +1,7 @@
 /** Who cuts the log. */
 import { expect, test, vi } from 'vitest';
 import { createFleet, type Entry, foldEntry, ownerFor, readEntry } from '../../../machines/index.ts';
-import type { HostContext } from '../../../src/host/context.ts';
-import { createRetention } from '../../../src/host/keeping/retention.ts';
+import { createRetention, type RetentionOptions } from '../../../src/host/keeping/retention.ts';
 import { lifeAtHead } from './life-at-head.ts';
 
 test('of several replicas one cuts the log', async () => {
@@ -24,7 +23,7 @@ test('of several replicas one cuts the log', async () => {
       ...{ fleet, replica, life: lifeAtHead(), trimmer, usableSnapshots },
       ...{ logger: { warn: vi.fn() }, logClock: { now: () => 1_000 } },
     };
-    const retention = createRetention(context as unknown as HostContext, { owedFrom: () => null });
+    const retention = createRetention(context as unknown as RetentionOptions, { owedFrom: () => null });
     retention.configure({ forMs: 1, bytesMax: null, archive: null });
     await retention.run();
   }
