@@ -32,8 +32,8 @@ export {
 } from './entries/subject.ts';
 export { type HookForm, hookTypes } from './entries/task.ts';
 export { type AttemptFields, attemptSchema } from './entries/worker.ts';
-export { nextDeadline } from './fleet/clock.ts';
 export type { Deadline } from './fleet/deadlines.ts';
+export { nextDeadline } from './fleet/due-time.ts';
 export {
   actorsWithEffects,
   type CheckEffect,

@@ -1,14 +1,15 @@
 /** The log's clock: deadlines are handled in order, each at its own time, before anything later is folded (protocol.md §1). */
+
+import { escalate } from '../values/escalation.ts';
+import { formatIsoTime } from '../values/time.ts';
 import { resumeAttempt, resumeHeldOn } from './attempts.ts';
 import type { Deadline, Deadlines } from './deadlines.ts';
-import { dueMsOf } from './due-time.ts';
-import { type Fleet, pendingIn, placeOf } from './fleet.ts';
+import { armStaleDeadlines, nextDeadline } from './due-time.ts';
+import { type Fleet, pendingIn, placeOf, type WorkerRecord } from './fleet.ts';
 import { forget, nextToForget } from './forgetting.ts';
-import { handBack } from './hand-back.ts';
 import { refreshPresence } from './presence-change.ts';
-import { armStaleDeadlines } from './stale-deadlines.ts';
-import { escalateStale } from './stale-escalation.ts';
 import { stepTask, taskSurroundings } from './tasks.ts';
+import { stepWorker } from './workers.ts';
 
 /** Handles every deadline up to `toMs`, each with itself as now, and moves the clock there. */
 export function advance(fleet: Fleet, toMs: number): void {
@@ -29,30 +30,6 @@ export function advance(fleet: Fleet, toMs: number): void {
 }
 
 const isDue = (deadlines: Deadlines, toMs: number): boolean => deadlines.dueMs() <= toMs;
-
-/**
- * Returns the next deadline that still holds, or null. Deadlines that no longer hold are dropped, and equal ones become
- * one.
- */
-export function nextDeadline(fleet: Fleet): Deadline | null {
-  let moved: Deadline | null = null;
-  for (;;) {
-    const next = fleet.deadlines.peek();
-    if (next === undefined) return null;
-    const movedTo = dueMsOf(fleet, next);
-    if (movedTo === next.atMs) return next;
-    fleet.deadlines.pop();
-    if (movedTo !== null && !isSame(next, moved)) fleet.deadlines.push({ ...next, atMs: movedTo });
-    moved = next;
-  }
-}
-
-const isSame = (one: Deadline, other: Deadline | null): boolean =>
-  other !== null &&
-  one.atMs === other.atMs &&
-  one.kind === other.kind &&
-  one.id === other.id &&
-  one.attempt === other.attempt;
 
 function handle(fleet: Fleet, { kind, id, attempt }: Deadline): void {
   if (kind === 'evaluation') {
@@ -94,5 +71,40 @@ export function settle(fleet: Fleet): void {
   for (const queue of fleet.arrivals) {
     fleet.arrivals.delete(queue);
     if (fleet.held.size > 0 && pendingIn(fleet, queue) > 0) resumeHeldOn(fleet, queue);
+  }
+}
+
+/** How many of its tasks the reason names. */
+const shownMax = 3;
+
+/**
+ * Escalates a worker that becomes stale while it holds a task, if its policy asks for it (`onStale: escalate`,
+ * protocol.md §8).
+ */
+function escalateStale(fleet: Fleet, record: WorkerRecord): void {
+  const { worker, tasks } = record.snapshot.context.worker;
+  const named = tasks.length > shownMax ? [...tasks.slice(0, shownMax), '…'] : tasks;
+  const reason = `Worker ${worker} is stale and holds ${named.join(', ')}`;
+  const since = formatIsoTime(fleet.nowMs);
+  const escalation = escalate({ seq: fleet.seq, since, reason, cause: 'stale', attempt: null, worker });
+  for (const task of tasks)
+    stepTask(fleet, task, {
+      type: 'stale.escalated',
+      escalation: { ...escalation, withWorker: true },
+      ...placeOf(fleet),
+    });
+  stepWorker(fleet, record, { type: 'stale.escalated', escalation, ...placeOf(fleet) });
+}
+
+/**
+ * Returns the tasks of a worker that stays stale to their queues, if the configuration asks for it (`releaseAfter`;
+ * seed 004, Rate Limit Considerations: a new worker can be launched to replace it).
+ */
+function handBack(fleet: Fleet, record: WorkerRecord): void {
+  const { worker, tasks } = record.snapshot.context.worker;
+  for (const task of tasks) {
+    stepTask(fleet, task, { type: 'task.released', data: { task }, ...placeOf(fleet) });
+    stepWorker(fleet, record, { type: 'task.lost', data: { task }, ...placeOf(fleet) });
+    fleet.outcomes.push({ kind: 'handedBack', task, worker });
   }
 }

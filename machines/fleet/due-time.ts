@@ -1,10 +1,16 @@
-/** When a deadline is due as things stand: most are not removed when what they are about has changed. */
+/**
+ * When a deadline is due as things stand: most are not removed when what they are about has changed. A stale worker that
+ * holds tasks has some of its own: when it is escalated, and when its tasks go back.
+ */
+
+import { parseIsoTime } from '../values/time.ts';
 import type { Deadline } from './deadlines.ts';
-import type { Fleet } from './fleet.ts';
-import { escalationDueMs, handBackDueMs, staleDueMs } from './stale-deadlines.ts';
+import type { Fleet, WorkerRecord } from './fleet.ts';
+import { policyInForce } from './policies.ts';
+import { staleAfterMs, staleFromMs } from './presence.ts';
 
 /** Null: it no longer means anything. */
-export function dueMsOf(fleet: Fleet, deadline: Deadline): number | null {
+function dueMsOf(fleet: Fleet, deadline: Deadline): number | null {
   const { kind, id, attempt, atMs } = deadline;
   if (kind === 'evaluation') {
     const open = fleet.tasks.read(id)?.snapshot.context.evaluations.find((it) => it.attempt === attempt);
@@ -30,3 +36,111 @@ export function dueMsOf(fleet: Fleet, deadline: Deadline): number | null {
       return worker.attempt?.attempt === attempt && record.wakeMs === atMs ? atMs : null;
   }
 }
+
+/** With fewer deadlines than this, a sweep is not worth its cost. */
+const sweptFrom = 4_096;
+
+/**
+ * Drops deadlines that no longer hold. Call it at the end of a step. They stay in the heap until their time comes, which an
+ * agent may set far away and again and again. So they are removed when they may be half of all: a heap has at most twice
+ * the deadlines that mean something, and each costs one look. When that happens follows from the log alone.
+ */
+export function sweepDeadlines(fleet: Fleet): void {
+  const { deadlines } = fleet;
+  if (deadlines.size <= Math.max(sweptFrom, 2 * fleet.deadlinesKept)) return;
+  const kept = new Map<string, Deadline>();
+  for (const deadline of deadlines.toArray()) {
+    if (dueMsOf(fleet, deadline) === null) continue;
+    const key = keyOf(deadline);
+    const other = kept.get(key);
+    if (other === undefined || deadline.atMs < other.atMs) kept.set(key, deadline);
+  }
+  deadlines.reset([...kept.values()]);
+  fleet.deadlinesKept = deadlines.size;
+}
+
+/** Deadlines with the same key do the same, so one of them is enough. */
+const keyOf = ({ kind, id, attempt }: Deadline): string =>
+  kind === 'limit' && attempt !== '' ? `${kind} ${attempt}` : `${kind} ${id} ${attempt}`;
+
+/**
+ * Sets the deadline at which a worker is looked at: a new one where it has none, or where it is stale sooner than before
+ * (a tool has ended). One that is left over moves on to the next time, as the first does. How far a deadline has moved
+ * is no state: a replica that runs timers moves it earlier than a fold alone.
+ * @param beforeMs from when on it was stale before the entry
+ */
+export function armStaleness(fleet: Fleet, record: WorkerRecord, beforeMs: number): void {
+  const atMs = staleFromMs(record);
+  if (record.staleArmed && atMs >= beforeMs) return;
+  record.staleArmed = true;
+  fleet.deadlines.push({ atMs, kind: 'stale', id: record.snapshot.context.worker.worker, attempt: '' });
+}
+
+/** Returns when a deadline of a worker's staleness is due; null: it was handled. */
+const staleDueMs = (record: WorkerRecord, atMs: number): number | null =>
+  record.staleArmed ? Math.max(atMs, staleFromMs(record)) : null;
+
+/** Sets the stale deadlines of a worker. Call it when one of their conditions may have become true. */
+export function armStaleDeadlines(fleet: Fleet, worker: string): void {
+  const record = fleet.workers.get(worker);
+  if (record === undefined) return;
+  const escalateMs = escalationDueMs(fleet, record);
+  if (escalateMs !== null) fleet.deadlines.push({ atMs: escalateMs, kind: 'escalate', id: worker, attempt: '' });
+  const releaseMs = handBackDueMs(fleet, record);
+  if (releaseMs !== null) fleet.deadlines.push({ atMs: releaseMs, kind: 'release', id: worker, attempt: '' });
+}
+
+/**
+ * When the worker is escalated; null: not in its current state. A usage limit is waited out. While an attempt is open
+ * the worker waits for us; after the answer it has the time again after which it is stale.
+ */
+function escalationDueMs(fleet: Fleet, record: WorkerRecord): number | null {
+  const { snapshot } = record;
+  const { worker } = snapshot.context;
+  const { tasks, attempt, lastDecision } = worker;
+  if (tasks.length === 0 || attempt !== null || snapshot.value.presence !== 'stale') return null;
+  if (policyInForce(fleet, worker).policy.onStale !== 'escalate') return null;
+  const answeredMs = lastDecision === null ? 0 : (parseIsoTime(lastDecision.at) ?? 0);
+  return Math.max(staleFromMs(record), answeredMs + staleAfterMs);
+}
+
+/**
+ * When the worker's tasks go back, or null: never, as things stand. A usage limit is waited out, and the time begins at
+ * its end (protocol.md §8). Nothing is taken away while an attempt is open, since the worker then waits for us; it gets
+ * the whole time after the answer.
+ */
+function handBackDueMs(fleet: Fleet, record: WorkerRecord): number | null {
+  const { snapshot, limitEndedMs } = record;
+  const { releaseAfterMs } = fleet.policies;
+  const { tasks, attempt, lastDecision } = snapshot.context.worker;
+  if (releaseAfterMs === null || tasks.length === 0 || attempt !== null || snapshot.value.presence !== 'stale')
+    return null;
+  const answeredMs = lastDecision === null ? 0 : (parseIsoTime(lastDecision.at) ?? 0);
+  const staleMs = staleFromMs(record);
+  const sinceMs = Math.max(limitEndedMs ?? staleMs - 1, answeredMs);
+  return Math.max(sinceMs + releaseAfterMs, staleMs);
+}
+
+/**
+ * Returns the next deadline that still holds, or null. Deadlines that no longer hold are dropped, and equal ones become
+ * one.
+ */
+export function nextDeadline(fleet: Fleet): Deadline | null {
+  let moved: Deadline | null = null;
+  for (;;) {
+    const next = fleet.deadlines.peek();
+    if (next === undefined) return null;
+    const movedTo = dueMsOf(fleet, next);
+    if (movedTo === next.atMs) return next;
+    fleet.deadlines.pop();
+    if (movedTo !== null && !isSame(next, moved)) fleet.deadlines.push({ ...next, atMs: movedTo });
+    moved = next;
+  }
+}
+
+const isSame = (one: Deadline, other: Deadline | null): boolean =>
+  other !== null &&
+  one.atMs === other.atMs &&
+  one.kind === other.kind &&
+  one.id === other.id &&
+  one.attempt === other.attempt;

@@ -9,8 +9,8 @@ import type { Evaluation } from '../task/records.ts';
 import { type EscalatedEntity, type Escalation, nextDelivery, type TaskEscalation } from '../values/escalation.ts';
 import { parseIsoTime } from '../values/time.ts';
 import type { WorkerContext } from '../worker/context.ts';
-import { nextDeadline } from './clock.ts';
 import type { Deadline } from './deadlines.ts';
+import { nextDeadline } from './due-time.ts';
 import { actorKey, type Fleet, fleetKey, type TaskRecord, type WorkerRecord } from './fleet.ts';
 import { ownerFor } from './owner.ts';
 

@@ -5,9 +5,9 @@ import type { TaskEntry } from '../entries/index.ts';
 import type { TaskEvent, TaskSurroundings } from '../task/context.ts';
 import { dependentsMax } from '../values/limits.ts';
 import { clearFilesOf, loseTask, planFault, planTask } from './claims.ts';
+import { armStaleDeadlines } from './due-time.ts';
 import { type Fleet, placeOf, type TaskRecord } from './fleet.ts';
 import { ownerFor } from './owner.ts';
-import { armStaleDeadlines } from './stale-deadlines.ts';
 import { describeFull, isStateFull } from './state-size.ts';
 import { createTask, refuseTask, stepTaskWithin, taskSurroundings } from './tasks.ts';
 

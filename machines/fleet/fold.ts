@@ -5,11 +5,9 @@
 import type { StoredEntry } from '../entries/index.ts';
 import type { Decision } from '../guards/decision.ts';
 import { advance, settle } from './clock.ts';
-import { sweepDeadlines } from './deadline-sweep.ts';
+import { sweepDeadlines } from './due-time.ts';
 import { type Fleet, fleetKey } from './fleet.ts';
-import { foldOwnFleet } from './fold-own-fleet.ts';
-import { foldOwnTask } from './fold-own-task.ts';
-import { foldOwnWorker } from './fold-own-worker.ts';
+import { foldOwnFleet, foldOwnTask, foldOwnWorker } from './fold-own.ts';
 import { foldTask } from './fold-task.ts';
 import { foldWorker } from './fold-worker.ts';
 import type { FoldStep } from './outcome.ts';

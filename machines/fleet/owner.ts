@@ -1,6 +1,7 @@
 /** Which replica acts: it follows from the log, so that all replicas name the same one (protocol.md §9). */
 import { hashOf } from '../values/digest.ts';
-import type { Fleet } from './fleet.ts';
+import type { EscalatedEntity } from '../values/escalation.ts';
+import { actorKey, type Fleet } from './fleet.ts';
 
 const none: ReadonlySet<string> = new Set();
 
@@ -29,4 +30,24 @@ const membersOf = (fleet: Fleet): string[] => [...fleet.replicas.keys()].sort();
 export function rulesOfMembers(fleet: Fleet): number {
   const known = membersOf(fleet).map((name) => fleet.rulesOfReplicas.get(name) ?? 1);
   return known.length === 0 ? fleet.rules.version : Math.min(...known);
+}
+
+/**
+ * Keeps the index of who is escalated; to be called at each change.
+ * @param preferred the replica that acts for its attempt
+ */
+export function trackEscalation(
+  fleet: Fleet,
+  entity: EscalatedEntity,
+  id: string,
+  isEscalated: boolean,
+  preferred: string | null,
+): void {
+  const key = actorKey(entity, id);
+  fleet.touched.add(key);
+  if (!isEscalated) fleet.escalated.delete(key);
+  else if (!fleet.escalated.has(key)) {
+    fleet.escalated.set(key, { entity, id, owner: ownerFor(fleet, key, preferred) });
+    fleet.outcomes.push({ kind: 'escalated', entity, id });
+  }
 }

@@ -1,4 +1,7 @@
-/** Brings the presence that a worker's machine shows to what it is now. */
+/** Brings the presence that a worker's machine shows to what it is now; usage limits change it (protocol.md §3). */
+
+import type { WorkerEntry } from '../entries/index.ts';
+import { armStaleDeadlines } from './due-time.ts';
 import type { Fleet, WorkerRecord } from './fleet.ts';
 import { presenceAt, staleAfterMs } from './presence.ts';
 import { stepWorker, workerOf } from './workers.ts';
@@ -20,4 +23,31 @@ export function absentWorkerOf(fleet: Fleet, worker: string): WorkerRecord {
   record.lastSeenMs = fleet.nowMs - staleAfterMs;
   refreshPresence(fleet, record);
   return record;
+}
+
+/** Folds a usage limit: of one worker, or of all that report a scope. */
+export function changeLimit(
+  fleet: Fleet,
+  record: WorkerRecord,
+  entry: Extract<WorkerEntry, { type: 'limit.reached' | 'limit.cleared' }>,
+): void {
+  const limit = entry.type === 'limit.reached' ? { untilMs: entry.data.until ?? null } : null;
+  const { scope } = entry.data;
+  if (scope !== undefined) {
+    const known = fleet.scopes.get(scope) ?? { limit: null, workers: new Set<string>() };
+    if (limit !== null) known.workers.add(entry.id);
+    known.limit = limit;
+    // One that nobody has reported limits nobody: to clear it leaves nothing behind.
+    if (known.workers.size > 0) fleet.scopes.set(scope, known);
+  }
+  if (limit?.untilMs != null && limit.untilMs > fleet.nowMs) {
+    fleet.deadlines.push({ atMs: limit.untilMs, kind: 'limit', id: entry.id, attempt: scope ?? '' });
+  }
+  refreshPresence(fleet, record);
+  for (const worker of scope === undefined ? [] : (fleet.scopes.get(scope)?.workers ?? [])) {
+    const other = fleet.workers.get(worker);
+    if (other === undefined) continue;
+    refreshPresence(fleet, other);
+    armStaleDeadlines(fleet, worker);
+  }
 }

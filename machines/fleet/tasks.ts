@@ -4,9 +4,9 @@ import type { RefusedEntry } from '../entries/refusal.ts';
 import type { HookRun } from '../guards/task-hooks/hook.ts';
 import { empty, type TaskContext, type TaskEvent, type TaskSurroundings } from '../task/context.ts';
 import { formatIsoTime } from '../values/time.ts';
-import { trackEscalation } from './escalations.ts';
 import { actorKey, type Fleet, moveOf, placeOf, queueOf, type TaskRecord } from './fleet.ts';
 import { armForget, newlyNamed, noteStop } from './forgetting.ts';
+import { trackEscalation } from './owner.ts';
 import { changeQueue } from './queues.ts';
 import { describeFull, exceedsState, growthOfTask, newActorSize } from './state-size.ts';
 

@@ -6,11 +6,11 @@ import { formatIsoTime } from '../values/time.ts';
 import type { WorkerContext } from '../worker/context.ts';
 import { escalationOf } from '../worker/decide.ts';
 import type { WorkerEvent } from '../worker/events.ts';
-import { trackEscalation } from './escalations.ts';
+import { armStaleDeadlines } from './due-time.ts';
 import { actorKey, type Fleet, moveOf, placeOf, type WorkerRecord } from './fleet.ts';
 import { armForget, noteStop } from './forgetting.ts';
+import { trackEscalation } from './owner.ts';
 import { createRecord } from './records.ts';
-import { armStaleDeadlines } from './stale-deadlines.ts';
 import { describeFull, exceedsState, growthOfWorker, newActorSize } from './state-size.ts';
 import { recordHookRuns, stepTask } from './tasks.ts';
 

@@ -8,7 +8,7 @@
 
 import type { OwnWorkerEntry, StoredEntry } from '../entries/index.ts';
 import { createLogLines, type LogEntry, type StoredText } from '../entries/log-line.ts';
-import { nextDeadline } from '../fleet/clock.ts';
+import { nextDeadline } from '../fleet/due-time.ts';
 import { copyFleet, createFleet, type Fleet } from '../fleet/fleet.ts';
 import { advanceClock, foldEntry } from '../fleet/fold.ts';
 import { isKnownAttempt } from '../fleet/known-attempts.ts';
