@@ -191,7 +191,7 @@ function report({ fleet, replica, logger, metrics, traces }: HostContext, outcom
 }
 
 /** @param startedMs when the fold of `message` began, by `performance.now()` */
-export function onDecided(
+function onDecided(
   context: HostContext,
   outbox: Outbox,
   { decision: bare, openedMs }: Extract<Outcome, { kind: 'decided' }>,
@@ -213,7 +213,7 @@ export function onDecided(
 }
 
 /** A decision entry came back from the log. */
-export function onDecisionPublished(
+function onDecisionPublished(
   { fleet }: HostContext,
   outbox: Outbox,
   worker: string,

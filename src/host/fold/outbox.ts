@@ -250,7 +250,7 @@ export type BatchOptions = {
   readonly itemsMax: number;
 };
 
-export function createBatch<Item>(handOn: (items: Item[]) => void, { delayMs, itemsMax }: BatchOptions): Batch<Item> {
+function createBatch<Item>(handOn: (items: Item[]) => void, { delayMs, itemsMax }: BatchOptions): Batch<Item> {
   const items: Item[] = [];
   let timer: NodeJS.Timeout | null = null;
   const flush = () => {

@@ -33,7 +33,7 @@ export const isKnown = (fleet: Fleet, worker: string, attempt: string): boolean 
   isKnownAttempt(fleet.workers.get(worker)?.known ?? null, attempt);
 
 /** The attempt is not decided yet. */
-export const isOpenAttempt = (fleet: Fleet, worker: string, attempt: string): boolean =>
+const isOpenAttempt = (fleet: Fleet, worker: string, attempt: string): boolean =>
   fleet.workers.get(worker)?.snapshot.context.worker.attempt?.attempt === attempt;
 
 /** Appends an attempt that the fold does not know and gives its decision. @throws AppError log.unavailable, log.lost */

@@ -209,7 +209,7 @@ export const nameTaken = (replica: string): AppError =>
   );
 
 /** What `replica.joined` says of this replica: `rulesMax` holds a newer version back that it knows. */
-export function rulesOffered({ rulesKnown }: Fleet, rulesMax: number | undefined): readonly [min: number, max: number] {
+function rulesOffered({ rulesKnown }: Fleet, rulesMax: number | undefined): readonly [min: number, max: number] {
   const [min, max] = rulesRange(rulesKnown);
   return [min, Math.max(min, Math.min(max, rulesMax ?? max))];
 }
