@@ -14,7 +14,7 @@ import {
 } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Host } from '../host/host.ts';
-import type { SnapshotTaken } from '../host/snapshots.ts';
+import type { SnapshotTaken } from '../host/keeping/snapshots.ts';
 import type { Endpoint } from '../nats/request-server.ts';
 import { checkBody, checkId, parseInput } from '../parse-input.ts';
 import { startTimer } from '../timer.ts';
