@@ -1,6 +1,6 @@
 /** Logging: JSON lines on stderr (stdout belongs to answers). Data first, a short constant message second. */
 import { type DestinationStream, destination, type Logger as PinoLogger, pino } from 'pino';
-import { escapeControls } from './parse-input.ts';
+import { escapeControls } from './json-text.ts';
 import { traceIds } from './tracing.ts';
 
 export type Logger = Pick<PinoLogger, 'debug' | 'info' | 'warn' | 'error'> & {

@@ -37,7 +37,7 @@ const codex: Reader = {
     return { input, output: amount(at, 'output_token_count'), cacheRead, cacheWrite };
   },
 };
-/** Seen with 0.61.0; Qwen Code has the same fields. Thoughts are output that is not in its count. */
+/** By its documentation; Qwen Code has the same fields. Thoughts are output that is not in its count. */
 const gemini: Reader = {
   session: 'session.id',
   read(at) {

@@ -1,6 +1,5 @@
 /** What the command line starts: each part is loaded when it is started, so that other commands load none of it. */
 import type { DestinationStream } from 'pino';
-import { runCli } from '../cli/cli.ts';
 import type { Services } from '../cli/command.ts';
 import type { Config } from '../config/config.ts';
 import type { Io } from '../terminal/process-io.ts';
@@ -31,9 +30,3 @@ export function createServices(logOf: (io: Io) => DestinationStream | undefined 
     },
   };
 }
-
-// The command line with what it needs to run a service: for the program, and for tests that run it in their own
-// process.
-
-/** @returns the exit code, as `runCli` */
-export const runCommandLine = (argv: readonly string[], io: Io): Promise<number> => runCli(argv, io, createServices());

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { parse, TomlError } from 'smol-toml';
 import { z } from 'zod';
-import { tryJson } from '../../parse-input.ts';
+import { tryJson } from '../../json-text.ts';
 import { SyntaxProblem } from '../setup/json-edit.ts';
 import { isOurs } from '../setup/line.ts';
 import { findProgram, type Places, rootOf } from '../setup/places.ts';

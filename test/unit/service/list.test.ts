@@ -20,7 +20,7 @@ for (let seq = 1; seq <= count; seq += 1) {
     header: () => undefined,
   });
 }
-const host = { fleet, caughtUp: async () => {}, logNow: () => count } as unknown as Host;
+const host = { fleet, caughtUp: async () => {}, logNow: () => count, pendingReply: () => null } as unknown as Host;
 const agentOf = (id: string) => fleet.workers.read(id)?.snapshot.context.worker.agent;
 const sorted = [...fleet.workers.keys()].sort();
 

@@ -1,6 +1,6 @@
 /** Several questions of one worker, answered at once: each caller gets the answer to its own. */
 import { expect, test } from 'vitest';
-import { createFleet, type Fleet, type InputAnswer } from '../../../machines/index.ts';
+import { actorKey, createFleet, type Fleet, type InputAnswer } from '../../../machines/index.ts';
 import type { Host } from '../../../src/host/host.ts';
 import { untilAnswered } from '../../../src/service/waits.ts';
 
@@ -11,13 +11,14 @@ function createScene(open: readonly string[]) {
   const worker = { inputs: open.map((request) => ({ request })), lastAnswer: null as InputAnswer | null };
   const fleet = createFleet('main');
   fleet.workers.set('w1', { snapshot: { context: { worker } } } as unknown as WorkerRecord);
-  const listeners = new Set<(id: string) => void>();
+  const touchedNow = new Set([actorKey('worker', 'w1')]);
+  const listeners = new Set<(actors: ReadonlySet<string>) => void>();
   const host = {
     foldedTo: async () => {},
     fleet,
-    observe({ inputs }: { inputs(id: string): void }) {
-      listeners.add(inputs);
-      return () => void listeners.delete(inputs);
+    observe({ touched }: { touched(actors: ReadonlySet<string>): void }) {
+      listeners.add(touched);
+      return () => void listeners.delete(touched);
     },
   } as unknown as Host;
   return {
@@ -26,11 +27,11 @@ function createScene(open: readonly string[]) {
     answer(request: string, approve: boolean) {
       worker.inputs = worker.inputs.filter((input) => input.request !== request);
       worker.lastAnswer = { request, approve } as unknown as InputAnswer;
-      for (const listener of [...listeners]) listener('w1');
+      for (const listener of [...listeners]) listener(touchedNow);
     },
     withdraw(request: string) {
       worker.inputs = worker.inputs.filter((input) => input.request !== request);
-      for (const listener of [...listeners]) listener('w1');
+      for (const listener of [...listeners]) listener(touchedNow);
     },
   };
 }
