@@ -36,6 +36,8 @@ export type Deadlines = {
   readonly size: number;
   /** Returns when the first is due; infinity if there is none. */
   dueMs(): number;
+  /** Returns a number for when the first is due and of which kind it is; it stays while both do. */
+  firstMark(): number;
   copy(): Deadlines;
   /** Keeps only these. */
   reset(kept: readonly Deadline[]): void;
@@ -77,6 +79,7 @@ function deadlinesOf(heap: Heap): Deadlines {
       return heap.size();
     },
     dueMs: () => heap.dueMs(),
+    firstMark: () => heap.firstMark(),
     copy: () => deadlinesOf(heap.copy()),
     reset(kept) {
       while (heap.size() > 0) heap.dropLast();
@@ -94,6 +97,7 @@ type Heap = {
   size(): number;
   /** Infinity if it is empty. */
   dueMs(): number;
+  firstMark(): number;
   at(index: number): Deadline;
   append(deadline: Deadline): void;
   dropLast(): void;
@@ -122,6 +126,8 @@ function createHeap(times: number[] = [], abouts: About[] = [], kinds = new Uint
   return {
     size: () => times.length,
     dueMs: () => times[0] ?? Number.POSITIVE_INFINITY,
+    // Times have 41 bits, so that this is exact.
+    firstMark: () => (times.length === 0 ? -1 : (times[0] as number) * deadlineKinds.length + (kinds[0] as number)),
     at,
     append({ atMs, kind, id, attempt }: Deadline) {
       if (times.length === kinds.length) kinds = grown(kinds);

@@ -19,10 +19,10 @@ import { takeDecision } from './stored-decisions.ts';
  * so wherever it was made by the same rules.
  */
 export function foldDecision(fleet: Fleet, decision: Decision): FoldStep {
-  const firstMs = fleet.deadlines.dueMs();
+  const first = fleet.deadlines.firstMark();
   if (fleet.unknownRules !== null || !takeDecision(fleet, decision)) return nothing;
   settle(fleet);
-  return endStep(fleet, firstMs);
+  return endStep(fleet, first);
 }
 
 const nothing: FoldStep = Object.freeze({ outcomes: Object.freeze([]), touched: new Set<string>() });
@@ -33,7 +33,7 @@ const nothing: FoldStep = Object.freeze({ outcomes: Object.freeze([]), touched: 
  */
 export function foldEntry(fleet: Fleet, { seq, atMs, entry, owner }: StoredEntry): FoldStep {
   if (fleet.unknownRules !== null) return nothing;
-  const firstMs = fleet.deadlines.dueMs();
+  const first = fleet.deadlines.firstMark();
   advance(fleet, atMs);
   fleet.seq = seq;
   switch (entry.area) {
@@ -57,7 +57,7 @@ export function foldEntry(fleet: Fleet, { seq, atMs, entry, owner }: StoredEntry
       break;
   }
   settle(fleet);
-  return endStep(fleet, firstMs);
+  return endStep(fleet, first);
 }
 
 /**
@@ -65,19 +65,19 @@ export function foldEntry(fleet: Fleet, { seq, atMs, entry, owner }: StoredEntry
  */
 export function advanceClock(fleet: Fleet, toMs: number): FoldStep {
   if (fleet.unknownRules !== null) return nothing;
-  const firstMs = fleet.deadlines.dueMs();
+  const first = fleet.deadlines.firstMark();
   advance(fleet, toMs);
-  return endStep(fleet, firstMs);
+  return endStep(fleet, first);
 }
 
 /**
  * Ends a step: takes what it leaves for its caller. Most entries only change the state: for them nothing is allocated.
- * @param firstMs when the first deadline was due before the step: while that stays, so does the next timer
+ * @param first what the first deadline was before the step (`firstMark`): while that stays, so does the next timer
  */
-function endStep(fleet: Fleet, firstMs: number): FoldStep {
+function endStep(fleet: Fleet, first: number): FoldStep {
   fleet.workers.packResting();
   sweepDeadlines(fleet);
-  if (fleet.deadlines.dueMs() !== firstMs) fleet.touched.add(fleetKey);
+  if (fleet.deadlines.firstMark() !== first) fleet.touched.add(fleetKey);
   const { outcomes, touched } = fleet;
   if (outcomes.length === 0 && touched.size === 0) return nothing;
   if (outcomes.length > 0) fleet.outcomes = [];
