@@ -226,7 +226,13 @@ test('list pages in the order of ids, and filters', async () => {
     items: [{ queue: 'paged', pending: 2 }],
     next: null,
   });
-  expect((await at.client.ask('get.queue.paged')).body).toEqual({ queue: 'paged', pending: 2, reported: 0 });
+  expect((await at.client.ask('get.queue.paged')).body).toEqual({
+    ...{ queue: 'paged', pending: 2, reported: 0 },
+    next: [
+      { task: 'T-p1', title: null },
+      { task: 'T-p2', title: null },
+    ],
+  });
 });
 
 test('Nats-Msg-Id: the same entry twice is stored and counted once', async () => {

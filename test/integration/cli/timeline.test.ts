@@ -13,10 +13,12 @@ const standIn = useStandIn();
 async function openLog() {
   const fleet = standIn.newFleet();
   await standIn.makeLog(fleet);
+  const none = { tokens: 0, usd: 0, turns: 0 };
   const idle = { ms: 0, limitMs: null, remainingMs: null };
   const views = {
     w1: {
       worker: 'w1',
+      usage: { session: none, prompt: none, task: null },
       state: 'idle',
       presence: 'active',
       retry: { count: 0, max: 3 },
@@ -29,6 +31,8 @@ async function openLog() {
     },
     'T-1': {
       task: 'T-1',
+      usage: none,
+      priority: 0,
       state: 'idle',
       after: [],
       hooks: [],
@@ -41,6 +45,7 @@ async function openLog() {
   const standing = { waits: [], missing: [], note: null };
   const more = {
     standing,
+    budgets: [],
     calls: [],
     labels: {},
     background: [],

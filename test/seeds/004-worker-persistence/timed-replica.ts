@@ -11,7 +11,9 @@ import { createTimers } from '../../../src/host/effects/timers.ts';
  */
 export function fleetAfter(minutes: number, entries: readonly (readonly [tail: string, data: object])[]): FleetView {
   // All in one turn, so that nobody else in this process sees the faked clock.
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'clearImmediate', 'Date'] });
+  vi.useFakeTimers({
+    toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'setImmediate', 'clearImmediate', 'Date'],
+  });
   const context = createHostContext({
     ...{ fleet: 'main', replica: 'r1', clock: Date.now },
     bus: { isConnected: () => true },
