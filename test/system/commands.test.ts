@@ -8,6 +8,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { commands } from '../../src/cli/command-table.ts';
 import { version } from '../../src/version.ts';
@@ -67,6 +68,26 @@ const rows: Record<string, () => Promise<unknown>> = {
   async hook() {
     const stop = JSON.stringify({ hook_event_name: 'Stop', session_id: 'h1' });
     expect(await says(['hook', 'claude', '--http', dev.ready.http], 0, stop)).toBe('');
+  },
+  async acp() {
+    const wish = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: 1 } });
+    const agent = fileURLToPath(new URL('../support/acp-agent.mjs', import.meta.url));
+    const { code, stdout } = await run(['acp', '--', process.execPath, agent], `${wish}\n`);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ id: 1, result: { agentInfo: { name: 'scripted-agent' } } });
+  },
+  async test() {
+    await says(['test', '--init']);
+    expect(await says(['test'])).toMatch(/1 passed|passed/);
+  },
+  async 'claim-next'() {
+    await publish('task.T-9.task.created', { queue: 'q9' });
+    expect(await says(['claim-next', 'claimer', '--queue', 'q9'])).toContain('T-9');
+    expect(await says(['claim-next', 'claimer', '--queue', 'q9'], 1)).toContain('q9');
+  },
+  async spend() {
+    await publish('worker.spender.usage.reported', { usd: 0.5, model: 'm' });
+    expect(await says(['spend', '--by', 'worker'])).toMatch(/spender .*0\.50/);
   },
   async doctor() {
     const { code, stdout, stderr } = await run(['doctor', 'gemini']);
