@@ -21,6 +21,8 @@ export default defineConfig({
     outDir: '../../../../dist/incident',
     emptyOutDir: true,
     target: 'es2022',
+    // KB. The page is one file that can be mailed.
+    chunkSizeWarningLimit: 2_000,
     cssCodeSplit: false,
     assetsInlineLimit: 0,
     modulePreload: false,

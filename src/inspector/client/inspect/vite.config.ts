@@ -25,6 +25,8 @@ export default defineConfig({
     outDir: '../../../../dist/inspect',
     emptyOutDir: true,
     target: 'es2022',
+    // KB. The worker that lays charts out is one file of its library, and is loaded when a chart is shown.
+    chunkSizeWarningLimit: 2_000,
     // No inlined assets: the page's content security policy allows no data: URLs.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
