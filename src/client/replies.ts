@@ -25,7 +25,7 @@ export type Views = { readonly worker: WorkerView; readonly task: TaskView; read
 // The fields that protocol.md §10 guarantees for each view; the others are passed through.
 const state = z.enum(workerStates);
 const refused = z.array(z.looseObject({ at: z.string(), type: z.string(), reason: z.string() }));
-const viewSchemas: Readonly<Record<keyof Views, z.ZodType>> = {
+export const viewSchemas: Readonly<Record<keyof Views, z.ZodType>> = {
   worker: z.looseObject({
     ...{ worker: z.string(), state, presence: z.enum(presences), tasks: z.array(z.string()), policy: z.string() },
     ...{ retry: z.looseObject({ count: z.number() }), keepAlives: z.number(), plan: z.array(z.unknown()), refused },
@@ -37,11 +37,11 @@ const viewSchemas: Readonly<Record<keyof Views, z.ZodType>> = {
   }),
   queue: z.looseObject({ queue: z.string(), pending: z.number(), reported: z.number() }),
 };
-const personWaitSchema = z.looseObject({
+export const personWaitSchema = z.looseObject({
   ...{ entity: z.enum(['worker', 'task']), id: z.string(), kind: z.enum(personKinds), since: z.string() },
   ...{ reason: z.string(), note: z.string().nullable() },
 });
-const detailSchema = z
+export const detailSchema = z
   .looseObject({ checkpoint: z.looseObject({ checkpoint: z.string(), at: z.string() }).nullable() })
   .and(viewSchemas.task);
 

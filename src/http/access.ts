@@ -9,7 +9,6 @@ import { operatorNameLengthMax } from '../../machines/values/limits.ts';
 import { type AccessRole, type AccessToken, accessRoles } from '../config/access-tokens.ts';
 import { matchesPattern } from '../config/fleet-selection.ts';
 import { AppError } from '../errors.ts';
-import { answerPath } from '../notify/answer-links.ts';
 import type { Service } from '../service/service.ts';
 import type { FleetDirectory, ServedFleet } from './fleet-directory.ts';
 
@@ -34,9 +33,10 @@ const rows = {
   'GET /assets/:file': [null, 'all', 'all'],
   'GET /icon/:file': [null, 'all', 'all'],
   'GET /favicon.ico': [null, 'all', 'all'],
-  [`GET ${answerPath}`]: [null, 'all', 'all'],
-  [`POST ${answerPath}`]: [null, 'all', 'all'],
+  'GET /answer': [null, 'all', 'all'],
+  'POST /answer': [null, 'all', 'all'],
   'GET /api': ['read', 'all', 'own'],
+  'GET /api/openapi.json': ['read', 'all', 'all'],
   'GET /readyz': ['read', 'all', 'own'],
   'DELETE /api/:fleet/session': [null, 'all', 'all'], // also of a token that is gone: only this takes the cookie away
   'POST /api/:fleet/session': ['read', 'all', 'own'],
@@ -81,6 +81,9 @@ const rows = {
   'POST /api/:fleet/publish/:entity/:id/:noun/:verb': ['agent', 'own', 'own'],
   'POST /api/:fleet/operator/:word': ['operator', 'own', 'own'],
 } as const satisfies Record<string, readonly [Access['role'], Access['workers'], Access['fleets']]>;
+
+/** An endpoint as method and route: `GET /api/:fleet/range`. */
+export type Endpoint = keyof typeof rows;
 
 export const accessTable: ReadonlyMap<string, Access> = new Map(
   Object.entries(rows).map(([endpoint, [role, workers, fleets]]) => [endpoint, { role, workers, fleets }]),

@@ -19,7 +19,7 @@ import { toAppError } from './replies.ts';
 const formType = 'application/x-www-form-urlencoded';
 /** A verdict and a message. */
 const formBytesMax = 64 * 1_024;
-const answerSchema = z.object({
+export const answerSchema = z.object({
   verdict: z.enum(['allow', 'deny']),
   message: z.string().trim().optional(),
   /** The answers of the form, to each question. */

@@ -43,7 +43,7 @@ const seqSchema = z
   .string()
   .regex(/^\d{1,15}$/, 'must be the sequence number of an entry: a whole number of at least 0')
   .transform(Number);
-const selectionSchema = z
+export const selectionSchema = z
   .object({ worker: idSchema.optional(), task: idSchema.optional(), after: seqSchema.optional() })
   .refine((it) => it.worker === undefined || it.task === undefined, 'name a worker or a task, not both');
 /** Pages share a stream, so it follows several actors. More would not fit a request's head of 16 KiB. */
@@ -51,20 +51,20 @@ const topicsMax = 64;
 const idsSchema = z
   .union([idSchema.transform((id) => [id]), z.array(idSchema).max(topicsMax, `names more than ${topicsMax}`)])
   .default([]);
-const streamSchema = z.object({ worker: idsSchema, task: idsSchema, after: seqSchema.optional() });
-const pageSchema = z.object({
+export const streamSchema = z.object({ worker: idsSchema, task: idsSchema, after: seqSchema.optional() });
+export const pageSchema = z.object({
   before: seqSchema.optional(),
   limit: z.coerce.number().int().min(1).max(1_000).default(100),
 });
-const attemptsSchema = pageSchema.extend({ limit: z.coerce.number().int().min(1).max(20).default(6) });
-const whatIfSchema = z.object({
+export const attemptsSchema = pageSchema.extend({ limit: z.coerce.number().int().min(1).max(20).default(6) });
+export const whatIfSchema = z.object({
   policy: z.string().max(1_000_000),
   last: z.number().int().min(1).max(10_000).default(200),
   since: isoTimeSchema.optional(),
 });
 /** The number of buckets that a reply may have. */
 const bucketsMax = 8_192;
-const outlineSchema = z
+export const outlineSchema = z
   .object({
     from: seqSchema.default(1),
     to: seqSchema,
@@ -79,7 +79,8 @@ const outlineSchema = z
     ({ from, to, width }) => (to - from) / width < bucketsMax,
     `asks for more than ${bucketsMax} buckets; take a greater width`,
   );
-const statisticsSchema = z.object({ span: z.enum(spanNames).default('hour') });
+export const statisticsSchema = z.object({ span: z.enum(spanNames).default('hour') });
+export const tokenSchema = z.object({ token: z.string().trim().min(1).max(1_000) });
 const timelineSchema = z.object({ entity: z.enum(['worker', 'task']), id: idSchema });
 
 /** @param api under `/api/:fleet`, its fleet checked */
@@ -216,7 +217,6 @@ function addOperatorActions(api: FastifyInstance): void {
 
 /** A session for reading, or for operator actions, depending on the token. */
 function addSession(api: FastifyInstance, { admission }: InspectorRoutes): void {
-  const tokenSchema = z.object({ token: z.string().trim().min(1).max(1_000) });
   api.post<{ Params: { fleet: string } }>('/session', async ({ params, body, headers }, reply) => {
     const { token } = parseInput(tokenSchema, body);
     const given = { authorization: `Bearer ${token}` };

@@ -128,7 +128,7 @@ export async function createHttpApp(options: Omit<HttpOptions, 'port'>): Promise
   addBodyBudget(app, metrics);
   addBodyParser(app);
   addRequestMetrics(app, options);
-  addStatusRoutes(app, metrics);
+  addStatusRoutes(app, metrics, version);
   const { answerLinks = () => null } = options;
   const onHeld: Parameters<typeof addHookRoutes>[1] = (service, held, over) =>
     void announceRequest(answerLinks(), service, held, over);

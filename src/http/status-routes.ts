@@ -1,4 +1,5 @@
 /** For monitoring: health, readiness, metrics; and the list of endpoints. */
+import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { agents } from '../agents/index.ts';
 import { AppError, errorCodes } from '../errors.ts';
@@ -12,7 +13,7 @@ import { apiEndpoints } from './request-routes.ts';
 /** Reveals nothing about the fleet, so that load balancers need no token. */
 const healthPath = '/healthz';
 
-export function addStatusRoutes(app: FastifyInstance, metrics: Metrics): void {
+export function addStatusRoutes(app: FastifyInstance, metrics: Metrics, version: string): void {
   app.get(healthPath, async () => ({ ok: true }));
   addReadiness(app, metrics);
   app.get('/metrics', async (_request, reply) =>
@@ -29,6 +30,7 @@ export function addStatusRoutes(app: FastifyInstance, metrics: Metrics): void {
     'GET  /readyz',
     'GET  /metrics',
     'GET  /api',
+    'GET  /api/openapi.json',
     'GET  /  (in a browser: the inspector)',
     'GET  /machines.json',
     'GET  /inspect',
@@ -46,7 +48,24 @@ export function addStatusRoutes(app: FastifyInstance, metrics: Metrics): void {
     const fleets = fleetsOf(request);
     return { fleet: fleets.default(), fleets: namesOf(fleets), replica: fleets.replica, endpoints: listed(fleets) };
   });
+  addOpenApi(app, version);
   addInspectorPage(app, plain);
+}
+
+/** Made when it is first asked for: its schemas take a while, and few ask. It is the same until the process ends. */
+function addOpenApi(app: FastifyInstance, version: string): void {
+  let made: { readonly text: string; readonly etag: string } | null = null;
+  app.get('/api/openapi.json', async ({ headers }, reply) => {
+    const { openApiDocument } = await import('./openapi/document.ts');
+    if (made === null) {
+      const text = JSON.stringify(openApiDocument(version));
+      made = { text, etag: `"${createHash('sha256').update(text).digest('base64url').slice(0, 27)}"` };
+    }
+    const { text, etag } = made;
+    reply.headers({ 'cache-control': 'private, no-cache', etag });
+    if (headers['if-none-match'] === etag) return reply.code(304).send();
+    return reply.type('application/json; charset=utf-8').send(text);
+  });
 }
 
 const namesOf = (fleets: FleetDirectory): string[] => fleets.states().map(({ name }) => name);

@@ -20,7 +20,7 @@ import { newId } from '../nats/id.ts';
 import { checkId, parseInput } from '../parse-input.ts';
 
 /** `request`: the same one again gets the same task. */
-const claimNextSchema = z.object({ queue: idSchema.optional(), request: idSchema.optional() });
+export const claimNextSchema = z.object({ queue: idSchema.optional(), request: idSchema.optional() });
 /** The task that was claimed, or `task: null`: none waits. */
 export type ClaimedNext = TaskView | { readonly task: null };
 export type ClaimNext = (worker: string, body: unknown) => Promise<ClaimedNext>;

@@ -38,7 +38,7 @@ const filters = {
   agent: z.string().optional(),
   kind: z.enum(personKinds).optional(),
 };
-const filterSchema = z.object({
+export const filterSchema = z.object({
   ...filters,
   sort: z.enum(['usd', 'tokens', 'turns']).optional(),
   limit: z.int().min(1).max(pageMax).default(100),

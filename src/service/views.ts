@@ -121,7 +121,7 @@ const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(val
 
 /** A message takes 1 MiB, unless the server is set otherwise. */
 const viewBytesMax = 786_432;
-const detailSchema = z.object({ checkpoint: idSchema.optional() });
+export const detailSchema = z.object({ checkpoint: idSchema.optional() });
 
 /** `body` of a task: `{ checkpoint? }`, the one to show whole; by default the last. @throws AppError actor.unknown */
 export async function get(host: Host, entity: Entity, id: string, body: unknown): Promise<View | TaskDetail> {

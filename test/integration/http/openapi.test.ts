@@ -1,0 +1,123 @@
+/** The OpenAPI document: valid by the published schema, and it has the endpoints of the API, no more and no fewer. */
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { expect, test } from 'vitest';
+import { accessTable } from '../../../src/http/access.ts';
+import { createHttpApp } from '../../../src/http/server.ts';
+import { createLogger } from '../../../src/log.ts';
+import { createMetrics } from '../../../src/metrics.ts';
+import { ask } from './request.ts';
+import { errorOf, useServer } from './server-fixture.ts';
+
+type Operation = {
+  readonly security?: readonly object[];
+  readonly parameters: readonly { readonly name: string; readonly in: string }[];
+  readonly requestBody?: { readonly content: Record<string, { schema?: object }> };
+  readonly responses: Record<string, object>;
+};
+type Document = {
+  readonly openapi: string;
+  readonly paths: Record<string, Record<string, Operation>>;
+  readonly components: { readonly schemas: Record<string, object> };
+};
+
+const http = useServer();
+const read = async () => (await ask(http.server.url, '/api/openapi.json')).json as Document;
+
+/** Checks a value by the schema that the document gives it, references resolved. */
+async function fits(document: Document, schema: object, value: unknown): Promise<boolean> {
+  const ajv = new Ajv2020({ strict: false, validateFormats: false });
+  ajv.addSchema({ $id: 'document', ...document });
+  const whole = JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"document#/')) as object;
+  return ajv.validate(whole, value);
+}
+
+test('is valid OpenAPI 3.1', async () => {
+  const document = await read();
+  const validator = new Validator();
+  expect(await validator.validate(structuredClone(document))).toMatchObject({ valid: true });
+  expect(validator.version).toBe('3.1');
+  const broken = { ...document, paths: { '/api': { get: { responses: 'none' } } } };
+  expect(await new Validator().validate(broken)).toMatchObject({ valid: false });
+});
+
+test('every reference leads to a component, and every schema is one of JSON Schema', async () => {
+  const document = await read();
+  const refs = new Set(
+    [...JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(([, path]) => path as string),
+  );
+  const missing = [...refs].filter(
+    (path) =>
+      path.split('/').reduce<unknown>((at, key) => (at as Record<string, unknown>)?.[key], document) === undefined,
+  );
+  expect(missing).toEqual([]);
+  const ajv = new Ajv2020({ strict: false, validateFormats: false });
+  for (const [name, schema] of Object.entries(document.components.schemas))
+    expect(ajv.validateSchema(schema), name).toBe(true);
+});
+
+test('has every endpoint of the server but the pages, and no other', async () => {
+  const { app, close } = await createHttpApp({
+    fleets: { replica: 'r', default: () => null, has: () => false, states: () => [], find: () => expect.fail() },
+    ...{ host: '127.0.0.1', token: null, operatorToken: null, version: '0', metrics: createMetrics() },
+    log: createLogger('silent'),
+  });
+  await app.ready();
+  const document = await read();
+  const listed = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`),
+  );
+  const [isPage, pages] = [/^GET \/($|assets\/|icon\/|favicon|inspect|machines\.json)/, [] as string[]];
+  // The table of access has every route: one without a row there cannot be registered.
+  const registered = [...accessTable.keys()].filter((endpoint) => {
+    if (isPage.test(endpoint)) pages.push(endpoint);
+    return !isPage.test(endpoint);
+  });
+  expect(listed.toSorted()).toEqual(registered.toSorted());
+  expect(pages).not.toContainEqual(expect.stringMatching(/\/(api|hooks|v1|mcp)/));
+  for (const endpoint of listed) {
+    const [method = '', url = ''] = endpoint.split(' ');
+    expect(app.hasRoute({ method: method as 'GET', url }), endpoint).toBe(true);
+  }
+  const ids = [...JSON.stringify(document).matchAll(/"operationId":"(\w+)"/g)].map(([, id]) => id);
+  expect(new Set(ids).size).toBe(listed.length);
+  await close();
+});
+
+test('says of each path what its parameters are', async () => {
+  for (const [path, methods] of Object.entries((await read()).paths))
+    for (const { parameters } of Object.values(methods)) {
+      const inPath = parameters.flatMap(({ name, in: place }) => (place === 'path' ? [name] : []));
+      expect(inPath, path).toEqual([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name));
+    }
+});
+
+test('takes what the service takes, and describes its errors', async () => {
+  const document = await read();
+  const { paths } = document;
+  const bodyOf = (path: string) => paths[path]?.post?.requestBody?.content['application/json']?.schema ?? expect.fail();
+  const operator = bodyOf('/api/{fleet}/operator/{word}');
+  expect(await fits(document, operator, { id: 'w1', by: 'ada', verdict: 'resume', prompt: 'go on' })).toBe(true);
+  expect(await fits(document, operator, { id: 'w1', verdict: 'resume' })).toBe(false);
+  const list = bodyOf('/api/{fleet}/list/{entities}');
+  expect([await fits(document, list, { limit: 5 }), await fits(document, list, { limit: 0 })]).toEqual([true, false]);
+  const refused = await ask(http.server.url, '/api/main/get/worker/none');
+  const error = { $ref: '#/components/schemas/Error' };
+  expect(await fits(document, error, refused.json)).toBe(true);
+  expect(await fits(document, error, { error: { code: 'ODD', message: '', issues: [] } })).toBe(false);
+  expect(paths['/api/{fleet}/verify/{worker}']?.post?.responses).toHaveProperty('409');
+  expect(paths['/healthz']?.get?.security).toEqual([]);
+});
+
+test('needs a token like other reads, and is sent once to those who keep it', async () => {
+  const { url } = await http.open({ token: 'secret-1' });
+  const refused = await ask(url, '/api/openapi.json');
+  expect([refused.status, errorOf(refused).code]).toEqual([401, 'UNAUTHORIZED']);
+  const headers = { authorization: 'Bearer secret-1' };
+  const first = await ask(url, '/api/openapi.json', { headers });
+  expect([first.status, first.headers['content-type']]).toEqual([200, 'application/json; charset=utf-8']);
+  const again = await ask(url, '/api/openapi.json', {
+    headers: { ...headers, 'if-none-match': first.headers.etag ?? '' },
+  });
+  expect([again.status, again.text]).toEqual([304, '']);
+});
