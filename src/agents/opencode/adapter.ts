@@ -102,7 +102,7 @@ const events: EventTable<OpencodeCall> = new Map<string, DraftEntries<OpencodeCa
   ['permission.replied', draftReplied],
   ['question.replied', draftReplied],
   ['question.rejected', draftReplied],
-  ['session.error', (call) => (isUsageLimit(call) ? [{ type: 'limit.reached', data: {} }] : [heartbeat])],
+  ['session.error', draftError],
   ['session.idle', (_call, prior) => (prior.parent === null ? draftResumption(prior) : draftSessionEnd('idle', prior))],
   ['session.deleted', (_call, prior) => draftSessionEnd('deleted', prior)],
   // One answer of the model leads to many of these.
@@ -200,4 +200,24 @@ function draftToolEnd(call: OpencodeCall, prior: PriorWorker): EntryDraft {
   return draftToolUse({ tool, ok, id, files: ok && writers.has(tool) ? [args?.filePath] : [] }, call, prior);
 }
 
-const isUsageLimit = ({ properties }: OpencodeCall): boolean => properties?.error?.data?.statusCode === 429;
+const limitSchema = z.object({
+  statusCode: z.literal(429),
+  responseHeaders: z.object({ date: text, 'retry-after': text }).optional().catch(undefined),
+});
+
+function draftError({ properties }: OpencodeCall): EntryDraft[] {
+  const limit = limitSchema.safeParse(properties?.error?.data).data;
+  if (limit === undefined) return [heartbeat];
+  const until = limitEnd(limit.responseHeaders?.date, limit.responseHeaders?.['retry-after']);
+  return [{ type: 'limit.reached', data: until === null ? {} : { until } }];
+}
+
+/** Longer limits than a month's are not known of any provider: such a header is no time. */
+const limitMsMax = 31 * 24 * 60 * 60 * 1_000;
+
+/** When the provider takes requests again, by its own clock (`Date` and `Retry-After`, RFC 9110). Null: it does not say. */
+function limitEnd(date = '', retryAfter = ''): string | null {
+  const nowMs = Date.parse(date);
+  const endMs = /^\d{1,7}$/.test(retryAfter) ? nowMs + Number(retryAfter) * 1_000 : Date.parse(retryAfter);
+  return endMs >= nowMs && endMs - nowMs <= limitMsMax ? new Date(endMs).toISOString() : null;
+}

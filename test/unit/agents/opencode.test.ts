@@ -97,6 +97,21 @@ test('files, failed commands, limits, permissions', () => {
   expect(failed(500)).toEqual([heartbeat]);
 });
 
+test.each([
+  { retryAfter: '90', until: '2026-11-21T05:52:10.000Z' },
+  { retryAfter: 'Sat, 21 Nov 2026 08:00:00 GMT', until: '2026-11-21T08:00:00.000Z' },
+  { retryAfter: 'soon', until: undefined },
+  { retryAfter: '-1', until: undefined },
+  { retryAfter: '9999999', until: undefined },
+  { retryAfter: 'Sat, 21 Nov 2020 08:00:00 GMT', until: undefined },
+])('a limit ends when its provider takes requests again: retry-after $retryAfter', ({ retryAfter, until }) => {
+  const responseHeaders = { date: 'Sat, 21 Nov 2026 05:50:40 GMT', 'retry-after': retryAfter };
+  const error = { name: 'APIError', data: { statusCode: 429, responseHeaders } };
+  expect(drafts({ type: 'session.error', properties: { sessionID: session, error } })).toEqual([
+    ['limit.reached', until === undefined ? {} : { until }],
+  ]);
+});
+
 describe('what it asks a person', () => {
   const given = { request: 'r', by: 'ann', at: '' } as const;
   const answered = (name: string, verdict: 'allow' | 'deny', message: string | null) =>
