@@ -30,6 +30,15 @@ export function startTimedSignal(ms: number): TimedSignal {
   return { signal: abort.signal, clear };
 }
 
+/** Waits for `work`, but no longer than `ms`. @returns whether it was done in that time. @throws what `work` rejects with */
+export async function within(ms: number, work: Promise<unknown>): Promise<boolean> {
+  let timer: Timer | null = null;
+  const late = new Promise<boolean>((resolve) => {
+    timer = startTimer(ms, () => resolve(false));
+  });
+  return Promise.race([work.then(() => true), late]).finally(() => timer?.clear());
+}
+
 /** Resolves after `ms`, or as soon as `signal` is aborted. Null: only then. */
 export function sleep(ms: number | null, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

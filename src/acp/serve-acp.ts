@@ -1,9 +1,8 @@
 /** `stopgate acp`: starts the agent, and stands between it and the editor on our stdin and stdout until one of them ends. */
 import type { Readable, Writable } from 'node:stream';
-import { AppError } from '../errors.ts';
 import { createInterruption } from '../runner/interruption.ts';
-import { type GroupEnd, signalGroup, startGroup } from '../runner/process-group.ts';
-import { startTimedSignal, startTimer } from '../timer.ts';
+import { cannotRun, type GroupEnd, killAtExit, startGroup } from '../runner/process-group.ts';
+import { startTimer, within } from '../timer.ts';
 import { createLineWriter, readLines } from './lines.ts';
 import { createRelay } from './relay.ts';
 import { createSessions, type SessionsOptions } from './sessions.ts';
@@ -52,13 +51,12 @@ export async function serveAcp(options: AcpOptions): Promise<AcpEnd> {
     talk.catch(() => {}); // it is awaited below, unless the agent ends first
   };
   const group = startGroup({ run: command, cwd, env, converse, onOutput: (_, chunk) => stderr.write(chunk) }, stop);
-  const onExit = () => group.id !== null && signalGroup(group.id, 'SIGKILL');
-  process.once('exit', onExit);
+  const spare = killAtExit(group);
   try {
     const first = await Promise.race([talk, group.ended]);
     const grace = startTimer(graceMs, () => kill.abort());
     const end = await group.ended.finally(grace.clear);
-    if (end.by === 'refused') throw refusal(command[0], end.code);
+    if (end.by === 'refused') throw cannotRun(command[0], end.code);
     if (signal.aborted) return { by: 'signal' };
     if (first === 'editor') return { by: 'editor' };
     // Its last words have been read, and are on their way.
@@ -67,7 +65,7 @@ export async function serveAcp(options: AcpOptions): Promise<AcpEnd> {
   } finally {
     kill.abort();
     await group.gone;
-    process.off('exit', onExit);
+    spare();
     stop.clear();
     await sessions.close();
     stdin.destroy();
@@ -77,18 +75,3 @@ export async function serveAcp(options: AcpOptions): Promise<AcpEnd> {
 async function pump(from: Readable, who: string, onLine: (line: Buffer) => Promise<void>): Promise<void> {
   for await (const line of readLines(from, who)) await onLine(line);
 }
-
-async function within(ms: number, work: Promise<unknown>): Promise<void> {
-  const late = startTimedSignal(ms);
-  const over = new Promise<void>((resolve) => {
-    late.signal.addEventListener('abort', () => resolve(), { once: true });
-  });
-  await Promise.race([work, over]).finally(late.clear);
-}
-
-const refusals: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such command',
-  EACCES: 'it is not a program that you may run',
-};
-const refusal = (file: string, code: string): AppError =>
-  new AppError('input.bad', `cannot run '${file}': ${refusals[code] ?? code}`);

@@ -8,7 +8,7 @@ import type { AnswerableDecision } from '../agents/shared/block-text.ts';
 import type { EntryDraft } from '../agents/shared/entry-drafts.ts';
 import type { Client, EntryFields, EntryType } from '../client/index.ts';
 import { AppError, errorCodes } from '../errors.ts';
-import { startTimer, type Timer } from '../timer.ts';
+import { startTimer, type Timer, within } from '../timer.ts';
 
 /** The part of a decision that a turn needs. */
 export type Judgement = AnswerableDecision & Pick<Decision, 'retry'>;
@@ -153,11 +153,10 @@ export function createWorkerLink(worker: string, service: ServiceLink, note: (li
     async close() {
       isClosed = true;
       timer?.clear();
-      const late = new Promise<void>((resolve) => {
-        timer = startTimer(closeMsMax, resolve);
-      });
-      await Promise.race([flush().catch(() => {}), late]);
-      (timer as Timer | null)?.clear();
+      await within(
+        closeMsMax,
+        flush().catch(() => {}),
+      );
       if (kept.length > 0) note(`stopgate acp: ${kept.length} entries of ${worker} were not stored`);
     },
   };

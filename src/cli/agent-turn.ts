@@ -1,6 +1,7 @@
 /** One turn of an agent that is a command: it runs to its end, and the end of its output is kept. */
+import { AppError, errorCodes } from '../errors.ts';
 import { createInterruption } from '../runner/interruption.ts';
-import { type GroupEnd, type GroupSpec, signalGroup, startGroup } from '../runner/process-group.ts';
+import { type GroupEnd, type GroupSpec, killAtExit, startGroup } from '../runner/process-group.ts';
 import type { Io } from '../terminal/process-io.ts';
 import { startTimer } from '../timer.ts';
 
@@ -28,12 +29,11 @@ export async function runTurn({ onOutput, ...spec }: TurnSpec, signal: AbortSign
     },
     stop,
   );
-  // A second Ctrl-C ends us at once, and a process group of its own would outlive us.
-  const onExit = () => group.id !== null && signalGroup(group.id, 'SIGKILL');
-  process.once('exit', onExit);
+  // A second Ctrl-C ends us at once.
+  const spare = killAtExit(group);
   const end = await group.ended;
   await group.gone;
-  process.off('exit', onExit);
+  spare();
   stop.clear();
   return { end, output: new TextDecoder().decode(kept).replace(/^\ufffd+/, '') };
 }
@@ -75,4 +75,26 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
     };
     signal.addEventListener('abort', end, { once: true });
   });
+}
+
+/** A service that restarts is back in that time. */
+const awayMsMax = 60_000;
+const retryMs = 1_000;
+
+/** Asks again as long as the service is away, for a minute. @throws AppError what it says for good */
+export async function untilBack<Answer>(
+  ask: () => Promise<Answer>,
+  signal: AbortSignal,
+  onAway: (error: AppError) => void,
+): Promise<Answer> {
+  for (const untilMs = performance.now() + awayMsMax; ; ) {
+    try {
+      return await ask();
+    } catch (error) {
+      const mayCome = error instanceof AppError && errorCodes[error.code].retry && !signal.aborted;
+      if (!mayCome || performance.now() > untilMs) throw error;
+      onAway(error);
+      await pause(retryMs, signal);
+    }
+  }
 }

@@ -3,18 +3,14 @@ import { randomBytes } from 'node:crypto';
 import type { Decision } from '../../machines/index.ts';
 import { formatDuration } from '../../machines/values/time.ts';
 import { firstChars } from '../agents/shared/text.ts';
-import { AppError, errorCodes } from '../errors.ts';
 import type { Requester } from '../nats/requester.ts';
-import type { GroupEnd } from '../runner/process-group.ts';
+import { cannotRun, type GroupEnd } from '../runner/process-group.ts';
 import { describeAnswer } from '../terminal/text.ts';
-import { createTurnPauses, pause, runTurn, type Turn } from './agent-turn.ts';
+import { createTurnPauses, environmentOf, pause, runTurn, type Turn, untilBack } from './agent-turn.ts';
 import type { Context } from './command.ts';
 
 /** Checks may be slow, and a decision may be held. */
 const patienceMs = 600_000;
-/** A service that restarts is back in that time. */
-const awayMsMax = 60_000;
-const retryMs = 1_000;
 /** Of a prompt, in the log: as much as is stored of a person's in an agent with hooks. The command gets all of it. */
 const storedCharsMax = 2_000;
 
@@ -59,7 +55,7 @@ export async function takeTurns(requester: Requester, run: Run): Promise<TurnsEn
     screen.endLine();
     const turnMs = performance.now() - startedMs;
     if (signal.aborted) return 'aborted';
-    refuseWhatCannotRun(ran.end, context.words[0] as string);
+    if (ran.end.by === 'refused') throw cannotRun(context.words[0] as string, ran.end.code, tooLong);
     const failed = failureOf(ran.end);
     const decision = await ask(
       requester,
@@ -98,11 +94,10 @@ function specOf(
 ) {
   const isInArguments = words.some((word) => word.includes('{prompt}'));
   const [file = '', ...rest] = words;
-  const inherited = Object.entries(io.env).filter((it): it is [string, string] => it[1] !== undefined);
   return {
     run: [file, ...rest.map((word) => word.replaceAll('{prompt}', () => prompt))] as const,
     cwd: io.cwd,
-    env: { ...Object.fromEntries(inherited), ...env, STOPGATE_WORKER: worker, STOPGATE_TURN: String(turn) },
+    env: { ...environmentOf(io), ...env, STOPGATE_WORKER: worker, STOPGATE_TURN: String(turn) },
     input: isInArguments ? '' : prompt,
   };
 }
@@ -124,16 +119,7 @@ function openScreen({ io, flags }: TurnsContext) {
   };
 }
 
-function refuseWhatCannotRun(end: GroupEnd, file: string): void {
-  if (end.by !== 'refused') return;
-  throw new AppError('input.bad', `cannot run '${file}': ${refusals[end.code] ?? end.code}`);
-}
-
-export const refusals: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such command',
-  EACCES: 'it is not a program that you may run',
-  E2BIG: 'its arguments are too long; without {prompt} it gets the prompt on stdin',
-};
+const tooLong = { E2BIG: 'its arguments are too long; without {prompt} it gets the prompt on stdin' };
 
 /** Describes how the command failed. Null: it ended well. */
 function failureOf(end: GroupEnd): string | null {
@@ -154,14 +140,9 @@ export async function ask(
 ): Promise<Decision> {
   const attempt = `${what.replaceAll(' ', '-')}-${randomBytes(6).toString('hex')}`;
   const body = { attempt, ...fields };
-  for (const untilMs = performance.now() + awayMsMax; ; ) {
-    try {
-      return (await requester.request('decide', worker, body, patienceMs)) as Decision;
-    } catch (error) {
-      const mayCome = error instanceof AppError && errorCodes[error.code].retry && !signal.aborted;
-      if (!mayCome || performance.now() > untilMs) throw error;
-      note(`stopgate: ${what} of ${worker} is not judged yet: ${error.message}`);
-      await pause(retryMs, signal);
-    }
-  }
+  return untilBack(
+    () => requester.request('decide', worker, body, patienceMs) as Promise<Decision>,
+    signal,
+    ({ message }) => note(`stopgate: ${what} of ${worker} is not judged yet: ${message}`),
+  );
 }

@@ -1,3 +1,4 @@
+/** Reads the values of options. A value that makes no sense is refused by the name of its option. */
 import { isId } from '../../machines/values/id.ts';
 import { parseDuration, parseIsoTime } from '../../machines/values/time.ts';
 import { AppError } from '../errors.ts';

@@ -4,10 +4,9 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { Decision, TaskView } from '../../machines/index.ts';
-import { AppError, errorCodes } from '../errors.ts';
 import type { Requester } from '../nats/requester.ts';
 import { describeAnswer } from '../terminal/text.ts';
-import { createTurnPauses, pause } from './agent-turn.ts';
+import { createTurnPauses, pause, untilBack } from './agent-turn.ts';
 import { ask, isComplete, type Run, takeTurns } from './loop-turns.ts';
 
 /** How long one question without a task is held: as long as a proxy lets it stand. */
@@ -15,7 +14,6 @@ const holdMs = 50_000;
 /** A usage limit, background work or a person's answer is looked for this often. */
 const lookMs = 2_000;
 const claimTimeoutMs = 10_000;
-const awayMsMax = 60_000;
 
 type QueueOptions = { readonly queue: string; readonly readPrompt: () => Promise<string> };
 
@@ -118,15 +116,9 @@ async function claimNext(
   queue: string,
 ): Promise<TaskView | null> {
   const body = { queue, request: randomBytes(12).toString('hex') };
-  for (const untilMs = performance.now() + awayMsMax; ; ) {
-    try {
-      const found = (await requester.request('claim-next', worker, body, claimTimeoutMs)) as TaskView | { task: null };
-      return found.task === null ? null : (found as TaskView);
-    } catch (error) {
-      const mayCome = error instanceof AppError && errorCodes[error.code].retry && !signal.aborted;
-      if (!mayCome || performance.now() > untilMs) throw error;
-      context.note(`stopgate: ${worker} cannot claim a task yet: ${error.message}`);
-      await pause(1_000, signal);
-    }
-  }
+  const ask = () => requester.request('claim-next', worker, body, claimTimeoutMs) as Promise<TaskView | { task: null }>;
+  const found = await untilBack(ask, signal, ({ message }) =>
+    context.note(`stopgate: ${worker} cannot claim a task yet: ${message}`),
+  );
+  return found.task === null ? null : (found as TaskView);
 }

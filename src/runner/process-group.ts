@@ -7,10 +7,13 @@
  *
  * A process that leaves the group (setsid, as daemons do) is out of reach. All it keeps is a pipe that nobody reads.
  */
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { AppError } from '../errors.ts';
+import { within } from '../timer.ts';
 import type { Interruption, InterruptionCause } from './interruption.ts';
 
 export type GroupSpec = {
@@ -101,12 +104,6 @@ async function drain(child: ChildProcess, closed: Promise<void>): Promise<void> 
   child.stderr?.destroy();
 }
 
-async function within(ms: number, work: Promise<void>): Promise<void> {
-  const timer = new AbortController();
-  await Promise.race([work, sleep(ms, undefined, { signal: timer.signal }).catch(() => {})]);
-  timer.abort();
-}
-
 /** False: there is no such group (any more). Null: no signal, the answer only. */
 export function signalGroup(id: number, signal: 'SIGTERM' | 'SIGKILL' | null): boolean {
   try {
@@ -115,6 +112,22 @@ export function signalGroup(id: number, signal: 'SIGTERM' | 'SIGKILL' | null): b
     return (error as NodeJS.ErrnoException).code !== 'ESRCH'; // EPERM: there, and not ours to end
   }
 }
+
+/** Kills the group if this process ends first: there is no time for SIGTERM then, and it would outlive us. @returns undoes it */
+export function killAtExit({ id }: Group): () => void {
+  const onExit = () => id !== null && signalGroup(id, 'SIGKILL');
+  process.once('exit', onExit);
+  return () => void process.off('exit', onExit);
+}
+
+const refusals: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such command',
+  EACCES: 'it is not a program that you may run',
+};
+
+/** Says why a command could not be started. `more`: further codes that its caller can explain. */
+export const cannotRun = (file: string, code: string, more: Readonly<Record<string, string>> = {}): AppError =>
+  new AppError('input.bad', `cannot run '${file}': ${more[code] ?? refusals[code] ?? code}`);
 
 async function endGroup(id: number, steps: readonly Step[]): Promise<boolean> {
   for (const { signal, waitMs } of steps) {

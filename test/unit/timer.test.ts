@@ -66,7 +66,6 @@ const bounded = [
   'host/fold/outbox.ts: delayMs',
   'host/intake/waiters.ts: halfMs',
   'host/keeping/log-health.ts: delayMs',
-  'host/intake/read-barrier.ts: timeoutMs',
   'host/keeping/snapshots.ts: checkEveryMs',
   'http/server.ts: timeoutMs',
   'nats/in-time.ts: timeoutMs',

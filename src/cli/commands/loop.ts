@@ -1,4 +1,5 @@
 /** loop: runs an agent again, with the next prompt, until it may stop. */
+
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
@@ -6,12 +7,13 @@ import type { WorkerView } from '../../../machines/index.ts';
 import { findProgram } from '../../agents/setup/places.ts';
 import { AppError } from '../../errors.ts';
 import type { Requester } from '../../nats/requester.ts';
+import { cannotRun } from '../../runner/process-group.ts';
 import { throwIfRefused } from '../../service/refusal.ts';
 import { clientArgs } from '../client-args.ts';
 import { type Context, defineCommand, type Flags } from '../command.ts';
 import { withRequester } from '../connection.ts';
 import { readText } from '../input.ts';
-import { isComplete, refusals, type TurnsEnd, takeTurns } from '../loop-turns.ts';
+import { isComplete, type TurnsEnd, takeTurns } from '../loop-turns.ts';
 import { readCount, readDuration, readId } from '../option-values.ts';
 import { workThroughQueue } from '../queue-loop.ts';
 
@@ -168,5 +170,5 @@ function openTask({ flags, io }: LoopContext): () => Promise<string> {
 /** Before a worker is registered for it. @throws AppError input.bad */
 function refuseUnknownProgram(file: string, io: LoopContext['io']): void {
   const isFound = file.includes('/') ? existsSync(resolve(io.cwd, file)) : file !== '' && findProgram(file, io.env);
-  if (!isFound) throw new AppError('input.bad', `cannot run '${file}': ${refusals.ENOENT}`);
+  if (!isFound) throw cannotRun(file, 'ENOENT');
 }

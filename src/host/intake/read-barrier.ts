@@ -1,7 +1,9 @@
 /** A read sees everything that was stored before it began: it waits here until the fold has reached that. */
+
 import { formatIsoTime } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import type { LogHead } from '../../nats/event-log.ts';
+import { within } from '../../timer.ts';
 import type { HostContext } from '../context.ts';
 import { expectEntry } from './waiters.ts';
 
@@ -31,18 +33,10 @@ const askAgainMs = 2_000;
  */
 async function foldToHead({ log, progress }: HostContext): Promise<LogHead> {
   for (let head = await log.head(); ; ) {
-    if (await isInTime(progress.until(head.seq), askAgainMs)) return head;
+    if (await within(askAgainMs, progress.until(head.seq))) return head;
     const now = await log.head();
     if (now.seq < head.seq) head = now;
   }
-}
-
-async function isInTime(done: Promise<void>, timeoutMs: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), timeoutMs);
-  });
-  return Promise.race([done.then(() => true), late]).finally(() => clearTimeout(timer));
 }
 
 const otherEntry = (seq: number, atMs: number, foldedMs: number) => {

@@ -3,11 +3,13 @@
  * the replica sends only an entry that changes nothing, until one is stored. If the log does not even answer where it
  * ends, nothing else is asked, because each question would wait for its full timeout.
  */
+
 import { AppError } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import type { Bus } from '../../nats/bus.ts';
 import type { EventLog } from '../../nats/event-log.ts';
 import type { Stored } from '../../nats/log-submitter.ts';
+import { within } from '../../timer.ts';
 import type { FoldProgress } from '../fold/fold-progress.ts';
 import type { Life } from '../life.ts';
 
@@ -196,7 +198,7 @@ export function createFoldNote(options: FoldNoteOptions): FoldNote {
     },
     async close() {
       if (timer !== null) clearInterval(timer);
-      await Promise.race([note(), new Promise((done) => setTimeout(done, lastNoteTimeoutMs).unref())]);
+      await within(lastNoteTimeoutMs, note());
     },
   };
 }

@@ -3,6 +3,7 @@
  * log, by a beat a second on a subject that no stream captures, so that an idle fleet writes nothing. A member that is
  * not heard for ten seconds is taken out by another, and its open attempts go to those that stay.
  */
+
 import {
   type Fleet,
   leftMessageId,
@@ -16,6 +17,7 @@ import { AppError } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import type { Bus } from '../../nats/bus.ts';
 import type { EventLog } from '../../nats/event-log.ts';
+import { within } from '../../timer.ts';
 import type { FoldProgress } from '../fold/fold-progress.ts';
 import type { LogClock } from '../fold/log-clock.ts';
 import type { Life } from '../life.ts';
@@ -95,7 +97,7 @@ export function createMembership(options: MembershipOptions): Membership {
     async leave() {
       close();
       const left = append(options, 'replica.left').catch(() => {});
-      await Promise.race([left, new Promise((done) => setTimeout(done, leaveTimeoutMs).unref())]);
+      await within(leaveTimeoutMs, left);
     },
     isLagging(member) {
       const heard = state.heard.get(member);

@@ -2,6 +2,7 @@
  * Snapshots of the folded state (protocol.md §15): one replica takes them, now and then, at its end, and when it is asked
  * to. The fold goes on meanwhile. A start continues from the newest one.
  */
+
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
 import { type Fleet, formatIsoTime, ownerFor, takeSnapshot } from '../../../machines/index.ts';
@@ -11,6 +12,7 @@ import type { Bus } from '../../nats/bus.ts';
 import type { LogPosition } from '../../nats/log-position.ts';
 import type { FoldStart } from '../../nats/snapshots/find-start.ts';
 import type { SnapshotStore } from '../../nats/snapshots/snapshot-store.ts';
+import { within } from '../../timer.ts';
 import type { DeadLetters } from '../fold/dead-letters.ts';
 import type { FoldProgress } from '../fold/fold-progress.ts';
 import type { LogClock } from '../fold/log-clock.ts';
@@ -194,7 +196,7 @@ export function createSnapshots(options: SnapshotsOptions, rooms: SnapshotRooms)
       clearInterval(timer);
       timer = null;
       const last = takeLast().catch((error: unknown) => logger.warn({ err: error }, 'no last snapshot was taken'));
-      await Promise.race([last, new Promise((done) => setTimeout(done, lastTimeoutMs).unref())]);
+      await within(lastTimeoutMs, last);
     },
   };
 }
