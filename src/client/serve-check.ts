@@ -1,10 +1,10 @@
 /** Serves a check or a remote hook: the user's own function, called by the service (protocol.md §8). */
 import { resolve } from 'node:path';
 import { AppError } from '../errors.ts';
-import { createFairSemaphore } from '../fair-semaphore.ts';
 import type { ClientLink } from '../nats/client-link.ts';
 import { checkId } from '../parse-input.ts';
 import { checkFiles } from '../runner/files.ts';
+import { createFairSemaphore } from '../semaphore.ts';
 import { startTimer, type Timer } from '../timer.ts';
 import { type AgentContext, readAgentContext } from './agent-context.ts';
 import { type CheckReply, encodeReply } from './check-results.ts';

@@ -4,10 +4,9 @@
  * a program that the repository names. The hash in the pointer settles it too.
  */
 import { createHash } from 'node:crypto';
-import { constants, createReadStream } from 'node:fs';
-import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Interruption } from '../interruption.ts';
+import { hashContents } from './read-file.ts';
 import type { SealedRepository } from './sealed-repository.ts';
 
 /** A pointer as in the specification of git-lfs, version 1. */
@@ -47,22 +46,7 @@ async function isAsPointed(
   const answer = await git(['cat-file', 'blob', `:0:${name}`]);
   const [, hash, size] = 'stdout' in answer ? (pointer.exec(answer.stdout) ?? []) : [];
   if (hash === undefined) return false;
-  // Without waiting, and by no symlink: the work tree is the agent's.
-  const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
-  const file = await open(join(workTree, name), flags).catch(() => null);
-  if (file === null) return false;
-  try {
-    const found = await file.stat();
-    if (!found.isFile() || found.size !== Number(size)) return false;
-    const digest = createHash('sha256');
-    for await (const chunk of createReadStream('', { fd: file, autoClose: false })) {
-      if (stop.cause !== null) return false;
-      digest.update(chunk);
-    }
-    return digest.digest('hex') === hash;
-  } catch {
-    return false; // it is being written
-  } finally {
-    await file.close();
-  }
+  const begin = (found: number) => (found === Number(size) ? createHash('sha256') : null);
+  const digest = await hashContents(join(workTree, name), stop, begin);
+  return digest?.digest('hex') === hash;
 }

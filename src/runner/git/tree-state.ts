@@ -3,11 +3,11 @@
  * could be. Contents are read, since an agent can write what the index says of them. Ignored files are left out.
  */
 import { createHash, type Hash } from 'node:crypto';
-import { constants, createReadStream } from 'node:fs';
-import { lstat, open, readlink } from 'node:fs/promises';
+import { lstat, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Interruption } from '../interruption.ts';
 import { findRepository } from './find-repository.ts';
+import { hashContents } from './read-file.ts';
 import { createRunGit, type GitPlace } from './run-git.ts';
 import { type SealedRepository, sealRepository } from './sealed-repository.ts';
 
@@ -67,21 +67,7 @@ async function addFiles(
     bytesLeft -= found?.size ?? 0;
     if (bytesLeft < 0) return false;
     if (kind === 'link') digest.update(await readlink(path).catch(() => ''));
-    if (kind === 'file' && !(await addContents(digest, path))) return false;
+    if (kind === 'file' && (await hashContents(path, stop, () => digest)) === null) return false;
   }
   return true;
-}
-
-async function addContents(digest: Hash, path: string): Promise<boolean> {
-  // Without waiting, and by no symlink: the work tree is the agent's.
-  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW).catch(() => null);
-  if (file === null) return false;
-  try {
-    for await (const chunk of createReadStream('', { fd: file, autoClose: false })) digest.update(chunk);
-    return true;
-  } catch {
-    return false;
-  } finally {
-    await file.close();
-  }
 }

@@ -4,13 +4,13 @@
  * write all of that, so it is not believed.
  */
 import { createHash } from 'node:crypto';
-import { constants, createReadStream } from 'node:fs';
-import { lstat, open, readlink, realpath } from 'node:fs/promises';
+import { lstat, readlink, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { matchGlobs } from '../../../machines/index.ts';
 import type { Interruption } from '../interruption.ts';
 import { quote } from '../request.ts';
 import { unchangedLfs } from './lfs-pointer.ts';
+import { hashContents } from './read-file.ts';
 import type { GitAnswer, GitNoAnswer } from './run-git.ts';
 import type { SealedRepository } from './sealed-repository.ts';
 
@@ -164,33 +164,13 @@ async function compare(name: string, file: string, { workTree, stop }: Place): P
     return target !== null && hashOf(object, target.length).update(target).digest('hex') === object ? 'same' : 'other';
   }
   if (!found?.isFile()) return 'other';
-  return (await hashFile(path, object, stop)) === object ? 'same' : 'convert';
+  const hash = await hashContents(path, stop, (size) => hashOf(object, size));
+  return hash?.digest('hex') === object ? 'same' : 'convert';
 }
 
 /** The hash of git's own, of which `like` is one. */
 const hashOf = (like: string, size: number) =>
   createHash(like.length === 64 ? 'sha256' : 'sha1').update(`blob ${size}\0`);
-
-/** Null: it cannot be read, or is being written. */
-async function hashFile(path: string, like: string, stop: Interruption): Promise<string | null> {
-  // Without waiting, and by no symlink: the work tree is the agent's.
-  const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
-  const file = await open(path, flags).catch(() => null);
-  if (file === null) return null;
-  try {
-    const { size } = await file.stat();
-    const hash = hashOf(like, size);
-    for await (const chunk of createReadStream('', { fd: file, autoClose: false })) {
-      if (stop.cause !== null) return null;
-      hash.update(chunk);
-    }
-    return hash.digest('hex');
-  } catch {
-    return null;
-  } finally {
-    await file.close();
-  }
-}
 
 /** What git would store of them is compared: it converts line ends, for example. */
 async function convertedDiffer(
