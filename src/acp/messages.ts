@@ -6,6 +6,7 @@
 import { AGENT_METHODS, CLIENT_METHODS, PROTOCOL_METHODS } from '@agentclientprotocol/sdk';
 import { z } from 'zod';
 import { fields, text } from '../agents/shared/adapter.ts';
+import { tryJson } from '../json-text.ts';
 
 /** The version whose turns we know. Under version 2 a turn does not end with the answer to its prompt. */
 export const protocolVersion = 1;
@@ -53,19 +54,11 @@ const rpcSchema = z.looseObject({
 
 /** Null: no message of JSON-RPC, such as a log line that an agent prints on stdout. */
 export function readMessage(line: Buffer): Request | Notification | Response | null {
-  const read = rpcSchema.safeParse(tryJson(line));
+  const read = rpcSchema.safeParse(tryJson(line.toString()));
   if (!read.success) return null;
   const { id, method, params, result, error } = read.data;
   if (method === undefined) return id === undefined ? null : { kind: 'response', id, result, error, whole: read.data };
   return id === undefined ? { kind: 'notification', method, params } : { kind: 'request', id, method, params };
-}
-
-function tryJson(line: Buffer): unknown {
-  try {
-    return JSON.parse(line.toString());
-  } catch {
-    return null;
-  }
 }
 
 /** `1` and `"1"` are two ids. */

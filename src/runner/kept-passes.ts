@@ -3,7 +3,9 @@
  * command itself are the same. Failures are never kept. Passes are in memory alone: a new process, and a changed
  * configuration, know of none.
  */
+
 import { createHash } from 'node:crypto';
+import { setNewest } from '../newest.ts';
 import type { GitPlace } from './git/run-git.ts';
 import { readTreeState } from './git/tree-state.ts';
 import type { Interruption } from './interruption.ts';
@@ -29,12 +31,6 @@ const passesMax = 1_000;
 export function createKeptPasses(): KeptPasses {
   /** When each ran, the oldest first. */
   const passes = new Map<string, string>();
-  const keep = (key: string, at: string) => {
-    passes.delete(key);
-    passes.set(key, at);
-    const [oldest] = passes.keys();
-    if (passes.size > passesMax && oldest !== undefined) passes.delete(oldest);
-  };
   return {
     async takeOrRun(command, run) {
       const key = await keyOf(command);
@@ -43,7 +39,8 @@ export function createKeptPasses(): KeptPasses {
       const at = new Date().toISOString();
       const finding = await run();
       // What changed the folder while it ran, or the command itself, may have made it pass.
-      if (key !== null && finding.outcome === 'pass' && (await keyOf(command)) === key) keep(key, at);
+      if (key !== null && finding.outcome === 'pass' && (await keyOf(command)) === key)
+        setNewest(passes, key, at, passesMax);
       return finding;
     },
     clear: () => passes.clear(),

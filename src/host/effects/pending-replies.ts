@@ -2,9 +2,11 @@
  * Pending replies: what remote checks say that cannot tell yet, and when they are asked again. It is only shown, so the
  * log has nothing of it: the replica that asks tells the others, on a subject that no stream captures.
  */
+
 import { z } from 'zod';
 import { type Fleet, idSchema, readJson } from '../../../machines/index.ts';
 import type { Bus } from '../../nats/bus.ts';
+import { setNewest } from '../../newest.ts';
 
 const replySchema = z.object({
   worker: idSchema,
@@ -46,10 +48,7 @@ export function createPendingReplies(
   const replies = new Map<string, PendingReply>();
   let listening: { close(): void } | null = null;
   const keep = (reply: PendingReply) => {
-    replies.delete(reply.worker);
-    replies.set(reply.worker, reply);
-    const [oldest] = replies.keys();
-    if (replies.size > repliesMax && oldest !== undefined) replies.delete(oldest);
+    setNewest(replies, reply.worker, reply, repliesMax);
     onChange(reply.worker);
   };
   const subject = `stopgate.${fleet.name}.pending`;

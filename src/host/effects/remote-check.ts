@@ -18,7 +18,7 @@ import type { Bus } from '../../nats/bus.ts';
 import type { LogClock } from '../fold/log-clock.ts';
 import type { Life } from '../life.ts';
 import { subject } from '../own-entries.ts';
-import type { RunResult } from './workspace-check.ts';
+import { marginMs, type RunResult } from './workspace-check.ts';
 
 /** Any form of reply (protocol.md §8). `retryAfterMs`: when to ask again. */
 const replySchema = z.union([
@@ -53,8 +53,6 @@ export type RemoteCall = {
 
 /** A check that waits for something else, as a pipeline, should not be asked more often, nor be forgotten. */
 const retryMs = { min: 1_000, default: 10_000, max: 600_000 };
-/** An answer at the deadline is too late: by then the log's clock has passed it. */
-const earlierMsMax = 500;
 
 /**
  * Asks until the check can tell, or its time is up. Once it has said that it cannot tell yet, a moment without a server
@@ -72,7 +70,7 @@ export async function askRemote(
   const tookMs = () => Math.round(performance.now() - startedMs);
   const target = subject(options, `check.${name}`);
   const payload = toPayload(question, bus.payloadBytesMax());
-  const leftMs = () => deadlineMs - Math.min(earlierMsMax, timeoutMs / 10) - logClock.now();
+  const leftMs = () => deadlineMs - marginMs(timeoutMs) - logClock.now();
   let pending: Pending | null = null;
   for (let waitMs = timeoutMs; waitMs > 0; waitMs = leftMs()) {
     const asked = bus.request(target, payload, waitMs);

@@ -81,8 +81,9 @@ const resultSchema = z.object({
 /** The reply of a runner to a request that it does not understand, as of every endpoint (protocol.md §9). */
 const refusalSchema = z.object({ error: z.object({ message: z.string() }) });
 
-/** An answer at the deadline is too late: by then the log's clock has passed it. */
 const earlierMsMax = 500;
+/** How long before the deadline an answer must come: at the deadline itself the log's clock has passed it. */
+export const marginMs = (timeoutMs: number): number => Math.min(earlierMsMax, timeoutMs / 10);
 
 async function askRunner(
   options: WorkspaceOptions,
@@ -90,7 +91,7 @@ async function askRunner(
   request: RunRequest,
   { startTimeoutMs, timeoutMs, onStarted }: CheckTimes,
 ): Promise<RunResult> {
-  const waitMs = Math.ceil(timeoutMs - Math.min(earlierMsMax, timeoutMs / 10));
+  const waitMs = Math.ceil(timeoutMs - marginMs(timeoutMs));
   const times = { startTimeoutMs: startTimeoutMs - earlierMsMax, timeoutMs: waitMs, onStarted };
   const waiting = options.bus.requestRun(subject(options, `run.${runner}`), JSON.stringify(request), times);
   const text = await waiting.catch((error: Error) => error);

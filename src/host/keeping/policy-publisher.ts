@@ -2,9 +2,11 @@
  * Publishes the configuration's policies into the log. A `policy.set` entry goes in only when they differ from what
  * this replica appended last. The last one in the log is in force (protocol.md §9).
  */
+
 import { createHash } from 'node:crypto';
 import { type Fleet, policyMessageId } from '../../../machines/index.ts';
 import type { Logger } from '../../log.ts';
+import { setNewest } from '../../newest.ts';
 import type { Life } from '../life.ts';
 import type { OwnEntries } from '../own-entries.ts';
 
@@ -55,11 +57,7 @@ export function createPolicyPublisher(options: PolicyPublisherOptions): PolicyPu
   /** What each replica appended last, by its name; the newest last. */
   const lastOf = new Map<string, string>();
   let lastBy: string | undefined;
-  const noteLast = (replica: string, form: string) => {
-    lastOf.delete(replica);
-    lastOf.set(replica, form);
-    if (lastOf.size > replicasMax) lastOf.delete(lastOf.keys().next().value as string);
-  };
+  const noteLast = (replica: string, form: string) => setNewest(lastOf, replica, form, replicasMax);
   /** What was last appended here, or found to be in the log. */
   let offered: string | null = null;
   /** What was given to the log and has not come back. Only what is stored is noted in `lastOf`, which snapshots keep. */

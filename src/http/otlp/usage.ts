@@ -1,7 +1,9 @@
 /** What is used, from OTLP requests: one report for each request to a model, or each growth of a metric. */
+
 import type { UsageReport } from '../../../machines/index.ts';
 import { type ReportedUsage, usageOfEvent, usageOfMetric, usageOfSpan } from '../../agents/telemetry.ts';
 import { AppError } from '../../errors.ts';
+import { setNewest } from '../../newest.ts';
 import {
   type Attributes,
   attributesOf,
@@ -27,8 +29,8 @@ const delta = 1;
  */
 export function createUsageReader(openedMs: number): (signal: Signal, body: object) => FoundUsage[] {
   /** Workers whose events are read: their metrics say the same. */
-  const withEvents = createNewest<true>(sessionsMax);
-  const series = createNewest<number>(seriesMax);
+  const withEvents = new Map<string, true>();
+  const series = new Map<string, number>();
 
   const growthOf = (name: string, at: Attributes, point: Point, temporality: unknown): number => {
     const value = Number(point.asDouble ?? point.asInt ?? 0);
@@ -36,7 +38,7 @@ export function createUsageReader(openedMs: number): (signal: Signal, body: obje
     if (Number(temporality) === delta) return value;
     const key = `${name} ${point.startTimeUnixNano ?? ''} ${JSON.stringify([...at])}`;
     const before = series.get(key);
-    series.set(key, value);
+    setNewest(series, key, value, seriesMax);
     if (before !== undefined) return Math.max(0, value - before);
     return Number(point.startTimeUnixNano ?? 0) / 1e6 >= openedMs ? value : 0;
   };
@@ -46,7 +48,7 @@ export function createUsageReader(openedMs: number): (signal: Signal, body: obje
     if (usageOfMetric(metric.name, at, 1) === null) return null;
     const grown = growthOf(metric.name, at, point, metric.sum?.aggregationTemporality);
     const found = usageOfMetric(metric.name, at, grown);
-    if (found === null || grown === 0 || withEvents.get(found.worker) !== undefined) return null;
+    if (found === null || grown === 0 || withEvents.has(found.worker)) return null;
     return {
       ...found,
       items: 1,
@@ -59,7 +61,7 @@ export function createUsageReader(openedMs: number): (signal: Signal, body: obje
       const found = parse('logs', body)
         .resourceLogs.flatMap(({ scopeLogs }) => scopeLogs.flatMap(({ logRecords }) => logRecords))
         .flatMap((record) => asList(readRecord(record)));
-      for (const { worker } of found) withEvents.set(worker, true);
+      for (const { worker } of found) setNewest(withEvents, worker, true, sessionsMax);
       return found;
     }
     if (signal === 'traces')
@@ -127,17 +129,4 @@ function addReports(a: UsageReport, b: UsageReport): UsageReport {
   for (const [field, value] of Object.entries(b))
     sum[field] = typeof value === 'number' ? Number(sum[field] ?? 0) + value : value;
   return sum;
-}
-
-/** A map of the newest `max` keys. */
-function createNewest<Value>(max: number) {
-  const held = new Map<string, Value>();
-  return {
-    get: (key: string) => held.get(key),
-    set(key: string, value: Value): void {
-      held.delete(key);
-      held.set(key, value);
-      if (held.size > max) for (const oldest of held.keys()) return void held.delete(oldest);
-    },
-  };
 }

@@ -3,7 +3,9 @@
  * people needed. A fold of its own beside that of the state: it needs no state, so a log whose beginning was cut is
  * counted from there. Pure; what it keeps is bounded by the buckets (buckets.ts) and by the limits below.
  */
+
 import { type CheckResult, type Decision, decidingGuard, readJson, topicOf } from '../../../machines/index.ts';
+import { setNewest } from '../../newest.ts';
 import type { FleetStatistics } from '../messages.ts';
 import { verdictKindOf } from '../vocabulary.ts';
 import {
@@ -48,9 +50,7 @@ function createFlakiness(): Flakiness {
   const workers = new Map<string, Seen>();
   const seenOf = (worker: string): Seen => {
     const seen = workers.get(worker) ?? { reportsTools: false, results: new Map() };
-    workers.delete(worker);
-    workers.set(worker, seen);
-    if (workers.size > workersMax) workers.delete(workers.keys().next().value as string);
+    setNewest(workers, worker, seen, workersMax);
     return seen;
   };
   return {

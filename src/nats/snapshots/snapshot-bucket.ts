@@ -7,6 +7,7 @@ import { type ObjectStore, Objm } from '@nats-io/obj';
 import { z } from 'zod';
 import { snapshotFormat } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
+import { tryJson } from '../../json-text.ts';
 import type { LogPosition } from '../log-position.ts';
 import { openLogRange } from '../log-range.ts';
 import { isStreamNotFound } from '../stream-info.ts';
@@ -209,13 +210,8 @@ async function infoAt(
 }
 
 /** Null: it is none of ours. */
-function parse<Value>(schema: z.ZodType<Value>, json: string): Value | null {
-  try {
-    return schema.safeParse(JSON.parse(json)).data ?? null;
-  } catch {
-    return null;
-  }
-}
+const parse = <Value>(schema: z.ZodType<Value>, json: string): Value | null =>
+  schema.safeParse(tryJson(json)).data ?? null;
 
 /** Chunks come before the object that names them: a crash in between leaves chunks that nobody would ever ask for. */
 async function removeCutOff(opened: Opened, silentMs: number): Promise<void> {
