@@ -1,3 +1,4 @@
+/** What a task keeps of its evaluations, hooks and checkpoints (protocol.md §7). */
 import type { TaskEntry } from '../entries/index.ts';
 import type { HookResult } from '../guards/decision.ts';
 import type { HookResults, HookRun, Iteration } from '../guards/task-hooks/hook.ts';

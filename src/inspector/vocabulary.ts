@@ -1,6 +1,6 @@
+/** The possible outcomes of a stop, for people: one list for the page and the outline of the log. */
 import type { Decision } from '../../machines/index.ts';
 
-/** The possible outcomes of a stop, for people: one list for the page and the outline of the log. */
 export const verdictKinds = ['complete', 'let-go', 'blocked', 'escalated', 'unjudged'] as const;
 export type VerdictKind = (typeof verdictKinds)[number];
 

@@ -1,3 +1,4 @@
+/** The kinds of checks (protocol.md §8): how each is written in a policy, read and evaluated. */
 import { z } from 'zod';
 import { idSchema, textSchema } from '../../values/schemas.ts';
 import { globSchema } from '../glob.ts';

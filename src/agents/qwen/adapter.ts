@@ -1,3 +1,7 @@
+/**
+ * Reads Qwen Code's hook JSON, which is Claude Code's with names of its own. Seen with 0.24.4. Everything but the session
+ * and the name of the event may be missing or of another type: Qwen Code takes an error for "continue".
+ */
 import { z } from 'zod';
 import {
   type Adapter,
@@ -27,10 +31,6 @@ import { answerPermission, describeQuestion, describeToolRequest } from '../shar
 import { readPlan } from '../shared/plan-entry.ts';
 import type { PriorWorker } from '../shared/prior-worker.ts';
 
-/**
- * Reads Qwen Code's hook JSON, which is Claude Code's with names of its own. Seen with 0.24.4. Everything but the session
- * and the name of the event may be missing or of another type: Qwen Code takes an error for "continue".
- */
 const backgroundTask = z
   .object({ id: z.string().min(1).pipe(shortName), agent_type: shortName.optional().catch(undefined), status: text })
   .transform(({ id, agent_type: kind, status }): BackgroundTask => ({ id, kind, status }));

@@ -1,3 +1,4 @@
+/** The hooks of one agent in its settings, as `init` writes and removes them. */
 import type { HookEvent } from './hook-events.ts';
 import {
   type HookSettings,

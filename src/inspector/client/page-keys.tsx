@@ -1,3 +1,4 @@
+/** The keys that work on the whole page, and the dialog that lists them. */
 import { signal } from '@preact/signals';
 import { connection, pauseByHand, reopen } from './data/connection.ts';
 import { allShortcuts, otherKeys, type Shortcut } from './keys.ts';

@@ -1,3 +1,4 @@
+/** What Ctrl-K finds: workers, tasks, queues, policies and commands. */
 import { signal } from '@preact/signals';
 import { useState } from 'preact/hooks';
 import { visible } from '../visible-text.ts';
@@ -8,7 +9,6 @@ import { allShortcuts, isUseful } from './keys.ts';
 import { navigate, noSelection, selection } from './route.ts';
 import { Dialog } from './ui/controls.tsx';
 
-/** What Ctrl-K finds: workers, tasks, queues, policies and commands. */
 type Command = {
   readonly kind: 'command' | 'worker' | 'task' | 'queue' | 'policy';
   readonly title: string;

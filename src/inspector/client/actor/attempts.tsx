@@ -1,3 +1,4 @@
+/** Why a worker may stop or not: its last decision, and its last attempts with what changed between them. */
 import { useEffect, useState } from 'preact/hooks';
 import type { Decision, WorkerView } from '../../../../machines/index.ts';
 import { describeOutcome, missingIn } from '../../../../machines/replay/standing.ts';

@@ -1,3 +1,4 @@
+/** What the panels of workers and tasks share: their tabs, facts, plans and links. */
 import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
 import type { Plan, WorkerView } from '../../../../machines/index.ts';

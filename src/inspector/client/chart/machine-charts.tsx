@@ -1,3 +1,4 @@
+/** A worker or task on the statechart of its machine. */
 import { task, worker } from 'stopgate:charts';
 import { task as taskOutline, worker as workerOutline } from 'stopgate:outlines';
 import { useMemo } from 'preact/hooks';

@@ -1,8 +1,8 @@
+/** The boxes of a chart: states as items of a tree, regions as groups around them. */
 import type { JSX } from 'preact';
 import type { Area, ChartBox, ChartDrawing, ChartEdge, ChartText } from '../../chart/drawing.ts';
 import { type ChartScene, noStatus, type StateStatus, treeOrder } from './scene.ts';
 
-/** The boxes of a chart: states as items of a tree, regions as groups around them. */
 type BoxProps = { readonly box: ChartBox; readonly scene: ChartScene; readonly level: number };
 
 /** A region, or a state with those inside it. */

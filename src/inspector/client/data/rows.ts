@@ -1,3 +1,4 @@
+/** Reads the rows of lists: their last decisions, states, order and urgency, and how often transitions are taken. */
 import {
   isUnjudged as isUnjudgedWorker,
   needsPerson,

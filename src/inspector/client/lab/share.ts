@@ -1,6 +1,5 @@
-import type { WhatIfDifference } from '../../messages.ts';
-
 /** A text in an address: after the `#`, so that no server gets it, and compressed. */
+import type { WhatIfDifference } from '../../messages.ts';
 
 const prefix = '#policy=';
 /** The longest address that chat programs take. */

@@ -1,3 +1,4 @@
+/** The part of the log that the time axis shows: pointing at it moves, zooms and brushes it. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Axis } from '../../time-axis.ts';
 import { newestSeq, type Shown, shownRange } from '../data/outline.ts';

@@ -1,3 +1,4 @@
+/** Links, icons, dialogs and the progress of a fold, as all views use them. */
 import type { ComponentChildren, ComponentProps, ComponentType } from 'preact';
 import { useEffect, useId, useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks';
 import type { Progress } from '../data/api.ts';
