@@ -15,6 +15,7 @@ import {
 } from '../../machines/index.ts';
 import { isUnjudged } from '../../machines/replay/urgency.ts';
 import { describeRequest } from '../../machines/values/questions.ts';
+import { viewUsage } from '../../machines/values/usage.ts';
 import {
   type LastMoves,
   type QueueRow,
@@ -100,6 +101,7 @@ function workerRow(fleet: Fleet, worker: string): WorkerRow | null {
   const it = record.snapshot.context.worker;
   const inForce = it.attempt?.inForce ?? policyInForce(fleet, it);
   const last = it.lastDecision;
+  const { usd, tokens } = viewUsage(it.usage.session);
   return {
     id: worker,
     state: stateIndex.get(value.state) ?? 0,
@@ -127,6 +129,7 @@ function workerRow(fleet: Fleet, worker: string): WorkerRow | null {
     reason: reasonOf(value.state, it)?.slice(0, reasonLengthMax) ?? null,
     stateSinceMs: record.lastMove?.atMs ?? null,
     awaitsInput: it.awaitsInput ? 1 : 0,
+    ...{ usd, tokens },
   };
 }
 
@@ -151,6 +154,7 @@ function taskRow(fleet: Fleet, task: string): TaskRow | null {
   if (record === undefined) return null;
   const { context, value } = record.snapshot;
   const { escalation } = context;
+  const { usd, tokens } = viewUsage(context.usage);
   return {
     id: task,
     state: stateIndex.get(value) ?? 0,
@@ -166,6 +170,7 @@ function taskRow(fleet: Fleet, task: string): TaskRow | null {
     escalatedWith: escalation?.withWorker ? escalation.worker : null,
     priority: context.priority,
     createdSeq: record.createdSeq,
+    ...{ usd, tokens },
   };
 }
 

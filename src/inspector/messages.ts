@@ -34,6 +34,9 @@ export type WorkerRow = {
   readonly stateSinceMs: number | null;
   /** It asked a person for something. */
   readonly awaitsInput: 0 | 1;
+  /** Used in this session, as its agent reports it; 0 and 0: nothing was reported. */
+  readonly usd: number;
+  readonly tokens: number;
 };
 export type TaskRow = {
   readonly id: string;
@@ -53,6 +56,9 @@ export type TaskRow = {
   readonly priority: number;
   /** The entry that created it: with equal priority the older goes first. */
   readonly createdSeq: number;
+  /** Used by all workers that had claimed it last. */
+  readonly usd: number;
+  readonly tokens: number;
 };
 export type QueueRow = {
   readonly id: string;
@@ -91,6 +97,8 @@ export const workerFields = [
   'reason',
   'stateSinceMs',
   'awaitsInput',
+  'usd',
+  'tokens',
 ] as const satisfies readonly (keyof WorkerRow)[];
 export const taskFields = [
   'id',
@@ -107,6 +115,8 @@ export const taskFields = [
   'escalatedWith',
   'priority',
   'createdSeq',
+  'usd',
+  'tokens',
 ] as const satisfies readonly (keyof TaskRow)[];
 export const queueFields = ['id', 'pending', 'reported'] as const satisfies readonly (keyof QueueRow)[];
 
@@ -279,10 +289,28 @@ export type FleetStatistics = {
     readonly resolved: number;
     /** Half of those resolved took no longer. */
     readonly resolveMs: number | null;
+    readonly usd: number;
+    readonly tokens: number;
   }[];
   readonly resolveMs: { readonly p50: number | null; readonly p95: number | null };
   /** The most blocks first. */
   readonly checks: readonly CheckStatistics[];
+  /** What agents have reported; null: nothing. */
+  readonly usage: UsageStatistics | null;
+};
+/** Days of UTC come in order, models and tasks by cost. `tasks` null: the log does not say who held which. */
+export type UsageStatistics = {
+  readonly days: readonly UsageLine[];
+  readonly models: readonly UsageLine[];
+  readonly tasks: readonly UsageLine[] | null;
+};
+/** `name` null: no model was named, or no task was held. */
+export type UsageLine = {
+  readonly name: string | null;
+  readonly usd: number;
+  readonly tokens: number;
+  readonly cacheRead: number;
+  readonly reports: number;
 };
 export type CheckStatistics = {
   readonly check: string;

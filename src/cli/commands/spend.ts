@@ -1,10 +1,19 @@
 /** spend: what agents have used, summed by day, model, task or worker, from the log. */
 import { createFleet, type Fleet, formatIsoTime, readEntry, type UsageReport } from '../../../machines/index.ts';
-import { addUse, type Used, unused, useOf, viewUsage } from '../../../machines/values/usage.ts';
 import { foldMessage } from '../../host/fold/fold-message.ts';
 import type { LogMessage } from '../../nats/log-reader.ts';
 import type { Requester } from '../../nats/requester.ts';
 import { formatTable } from '../../terminal/table.ts';
+import {
+  addUsage,
+  byCost,
+  byName,
+  type NamedUsage,
+  noUsage,
+  showUsage,
+  sumOfReport,
+  type UsageSum,
+} from '../../usage-sums.ts';
 import { clientArgs } from '../client-args.ts';
 import { defineCommand } from '../command.ts';
 import { withRequester } from '../connection.ts';
@@ -15,8 +24,6 @@ type Dimension = (typeof dimensions)[number];
 
 /** A usage report, with the name of what used it. `name` null: no model was named, or no task was held. */
 type Report = { readonly name: string | null; readonly data: UsageReport };
-type Sum = Used & { readonly cacheRead: number; readonly reports: number };
-type Row = { readonly name: string | null } & Sum;
 
 export const spend = defineCommand({
   args: {
@@ -42,7 +49,7 @@ export const spend = defineCommand({
         by === 'task' ? readTasks(requester, fleet, sinceMs) : readReports(requester, by, sinceMs),
       );
       rows.sort(by === 'day' ? byName : byCost);
-      if (flags.json) await out.json(rows.map((row) => toJson(by, row)));
+      if (flags.json) await out.json(rows.map(({ name, ...sum }) => ({ [by]: name, ...showUsage(sum) })));
       else if (rows.length === 0) await out.print(...emptyText(fleet, flags.since));
       else await out.print(...formatTable(headings(by), [...rows, totalOf(rows)].map(cellsOf), out.width()));
       return 0;
@@ -86,41 +93,20 @@ function readReport({ subject, data }: LogMessage) {
   return entry !== null && 'data' in entry && entry.type === 'usage.reported' ? entry : null;
 }
 
-async function sumUp(reports: AsyncIterable<Report>): Promise<Row[]> {
-  const sums = new Map<string | null, Sum>();
-  for await (const { name, data } of reports) {
-    const sum = sums.get(name) ?? { ...unused, cacheRead: 0, reports: 0 };
-    const cacheRead = sum.cacheRead + (data.cacheRead ?? 0);
-    sums.set(name, { ...addUse(sum, useOf(data)), cacheRead, reports: sum.reports + 1 });
-  }
+async function sumUp(reports: AsyncIterable<Report>): Promise<NamedUsage[]> {
+  const sums = new Map<string | null, UsageSum>();
+  for await (const { name, data } of reports) sums.set(name, addUsage(sums.get(name) ?? noUsage, sumOfReport(data)));
   return [...sums].map(([name, sum]) => ({ name, ...sum }));
 }
 
-const byName = (a: Row, b: Row): number => ((a.name ?? '') < (b.name ?? '') ? -1 : 1);
-const byCost = (a: Row, b: Row): number => b.nanoUsd - a.nanoUsd || b.tokens - a.tokens || byName(a, b);
-
-function totalOf(rows: readonly Row[]): Row {
-  const first: Row = { name: 'total', ...unused, cacheRead: 0, reports: 0 };
-  return rows.reduce(
-    (sum, row) => ({
-      ...addUse(sum, row),
-      ...{ cacheRead: sum.cacheRead + row.cacheRead, reports: sum.reports + row.reports },
-    }),
-    first,
-  );
-}
-
-function toJson(by: Dimension, row: Row) {
-  const { tokens, usd } = viewUsage(row);
-  return { [by]: row.name, usd, tokens, cacheRead: row.cacheRead, reports: row.reports };
-}
+const totalOf = (rows: readonly NamedUsage[]): NamedUsage => ({ name: 'total', ...rows.reduce(addUsage, noUsage) });
 
 const headings = (by: Dimension) => [by.toUpperCase(), 'USD', 'TOKENS', 'CACHE READ', 'REPORTS'];
 
-function cellsOf(row: Row) {
-  const { tokens, usd } = viewUsage(row);
-  const amounts = [usd.toFixed(2), ...[tokens, row.cacheRead, row.reports].map((it) => it.toLocaleString('en'))];
-  return [{ text: row.name ?? '-', isWhole: true }, ...amounts.map((text) => ({ text }))];
+function cellsOf({ name, ...sum }: NamedUsage) {
+  const { usd, tokens, cacheRead, reports } = showUsage(sum);
+  const amounts = [usd.toFixed(2), ...[tokens, cacheRead, reports].map((it) => it.toLocaleString('en'))];
+  return [{ text: name ?? '-', isWhole: true }, ...amounts.map((text) => ({ text }))];
 }
 
 const emptyText = (fleet: string, since: string | undefined): string[] =>

@@ -87,7 +87,7 @@ async function openLog({ fleet, ...connection }: HistorySource, onClosed: () => 
   const coarse = createOutline();
   const snapshots = findSnapshots(createSnapshots(nc, fleet, logger));
   const folds = createPastFolds({ fleet, log, checkpoints: createCheckpoints(), snapshots, onStep: coarse.add });
-  return { log, folds, outline: createLogOutline(log, folds, coarse), counts: createStatisticsReader(log) };
+  return { log, folds, outline: createLogOutline(log, folds, coarse), counts: createStatisticsReader(log, folds) };
 }
 
 /** Treats a snapshot that cannot be read as missing: an earlier one, or the beginning, gives the same state. */

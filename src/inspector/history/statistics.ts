@@ -1,10 +1,15 @@
-/** Statistics of the last week, counted from the log: from where they began on, then on from where the last request ended. */
+/**
+ * Statistics of the last week, counted from the log: from where they began on, then on from where the last request ended.
+ * Where agents report what they use, the entries are folded too: only the state tells for which task it was.
+ */
+import { AppError } from '../../errors.ts';
 import type { StoredLog } from '../../nats/stored-log.ts';
 import type { FleetStatistics } from '../messages.ts';
 import { type Span, spanMs } from '../statistics/buckets.ts';
 import { createStatistics, type Statistics } from '../statistics/statistics.ts';
 import { findFirst } from './first-entry.ts';
-import type { Asker } from './past-folds.ts';
+import type { Asker, PastFolds } from './past-folds.ts';
+import type { Step } from './shared-fold.ts';
 import { createPace } from './turns.ts';
 
 export type StatisticsReader = {
@@ -12,13 +17,17 @@ export type StatisticsReader = {
   read(span: Span, asker: Asker): Promise<FleetStatistics>;
 };
 
-/** `knownFromMs`: what came earlier is no longer in the log; null: it was counted, or is older than the longest span. */
-type Counted = { statistics: Statistics; seq: number; knownFromMs: number | null };
+/**
+ * `knownFromMs`: what came earlier is no longer in the log; null: it was counted, or is older than the longest span.
+ * `tasksSeq`: up to where it is known for which tasks something was used; null: no fold can begin before that any more.
+ */
+type Counted = { statistics: Statistics; seq: number; tasksSeq: number | null; knownFromMs: number | null };
 
 const decoder = new TextDecoder();
 
 export function createStatisticsReader(
   log: Pick<StoredLog, 'range' | 'history'>,
+  folds: Pick<PastFolds, 'over'>,
   now: () => number = Date.now,
 ): StatisticsReader {
   let counted: Counted | null = null;
@@ -31,10 +40,15 @@ export function createStatisticsReader(
         const fromMs = nowMs - spanMs('week');
         const from = await findFirst(log, { firstSeq, lastSeq }, fromMs);
         const isCut = firstSeq > 1 && firstMs > fromMs;
-        counted = { statistics: createStatistics(), seq: from - 1, knownFromMs: isCut ? firstMs : null };
+        counted = {
+          ...{ statistics: createStatistics(), seq: from - 1, tasksSeq: from - 1 },
+          knownFromMs: isCut ? firstMs : null,
+        };
       }
       await countOn(log, counted, lastSeq, asker);
-      return counted.statistics.view(span, nowMs, counted.knownFromMs);
+      await findTasks(folds, counted, asker);
+      const { statistics, knownFromMs, tasksSeq } = counted;
+      return statistics.view({ span, nowMs, knownFromMs, areTasksKnown: tasksSeq === counted.seq });
     },
   };
 }
@@ -57,4 +71,36 @@ async function countOn(
     counted.seq = seq;
     return pace.step();
   });
+}
+
+/** Folds what was counted since the last time. A log whose beginning was cut has counts, but may have no state. */
+async function findTasks(folds: Pick<PastFolds, 'over'>, counted: Counted, asker: Asker): Promise<void> {
+  const { statistics, seq, tasksSeq } = counted;
+  if (tasksSeq === null || tasksSeq === seq) return;
+  // Without usage there is nothing to find, now or in what was counted.
+  if (!statistics.hasUsage) {
+    counted.tasksSeq = seq;
+    return;
+  }
+  try {
+    await folds.over(tasksSeq + 1, seq, asker, {
+      onStep(step) {
+        countTasks(statistics, step);
+        counted.tasksSeq = step.message.seq;
+      },
+    });
+    counted.tasksSeq = seq;
+  } catch (error) {
+    asker.signal.throwIfAborted();
+    if (!(error instanceof AppError)) throw error;
+    counted.tasksSeq = null;
+  }
+}
+
+function countTasks(statistics: Statistics, { message: { atMs }, outcomes, fleet: { workers } }: Step): void {
+  for (const outcome of outcomes)
+    if (outcome.kind === 'used') {
+      const task = workers.read(outcome.worker)?.snapshot.context.worker.tasks.at(-1) ?? null;
+      statistics.usedFor(task, atMs, outcome.report);
+    }
 }

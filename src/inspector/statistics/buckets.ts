@@ -1,5 +1,6 @@
 /** Counts by time: for each span of time so many buckets, the oldest of which fall off. */
 import { guardNames } from '../../../machines/index.ts';
+import { addUsage, noUsage, type UsageSum } from '../../usage-sums.ts';
 import type { VerdictKind } from '../vocabulary.ts';
 
 /** How long things took, counted in classes whose bounds grow by a quarter, so that any number of them takes little room. */
@@ -63,11 +64,21 @@ export type Bucket = {
   resolved: number;
   readonly resolveTimes: Durations;
   readonly checks: Map<string, CheckCounts>;
+  usage: UsageSum;
+  readonly models: UsageByName;
+  readonly tasks: UsageByName;
 };
+/** The buckets of a span, the oldest first, empty ones included. */
+export type Counted = readonly { readonly atMs: number; readonly bucket: Bucket }[];
+/** By a model or a task; null: none was named, or held. */
+export type UsageByName = Map<string | null, UsageSum>;
 
 /** More than anybody reads in one table; those that come later count together, under a name that no check can have. */
 const checksMax = 64;
 const otherChecks = '(others)';
+/** More models and tasks than use anything in one bucket; those that come later count together. */
+const usageNamesMax = 256;
+export const otherNames = '(others)';
 const knownGuards: ReadonlySet<string> = new Set([...guardNames, 'policy']);
 
 const newBucket = (): Bucket => ({
@@ -76,6 +87,7 @@ const newBucket = (): Bucket => ({
   ...{ checkMs: 0, escalations: 0, resolved: 0 },
   resolveTimes: new Map(),
   checks: new Map(),
+  ...{ usage: noUsage, models: new Map(), tasks: new Map() },
 });
 export const newCheck = (): CheckCounts => ({
   ...{ runs: 0, passed: 0, failed: 0, errors: 0 },
@@ -97,16 +109,21 @@ export function addBlock(bucket: Bucket, guard: string, checks: Iterable<string>
   for (const name of new Set(checks)) checkIn(bucket, name).blocks += 1;
 }
 
+export function addUsageTo(sums: UsageByName, name: string | null, more: UsageSum): void {
+  const key = sums.has(name) || sums.size < usageNamesMax ? name : otherNames;
+  sums.set(key, addUsage(sums.get(key) ?? noUsage, more));
+}
+
 export function addResolved(bucket: Bucket, tookMs: number): void {
   bucket.resolved += 1;
   addDuration(bucket.resolveTimes, tookMs);
 }
 
-type Buckets = {
+export type Buckets = {
   /** Calls `count` with the bucket of each span at `atMs`; not with those that have fallen off. */
   at(atMs: number, count: (bucket: Bucket) => void): void;
-  /** Returns all buckets of a span that ends at `nowMs`, the oldest first, empty ones included. */
-  of(span: Span, nowMs: number): { readonly atMs: number; readonly bucket: Bucket }[];
+  /** Returns all buckets of a span that ends at `nowMs`. */
+  of(span: Span, nowMs: number): Counted;
 };
 
 export function createBuckets(): Buckets {

@@ -4,16 +4,28 @@
  * counted from there. Pure; what it keeps is bounded by the buckets (buckets.ts) and by the limits below.
  */
 
-import { type CheckResult, type Decision, decidingGuard, readJson, topicOf } from '../../../machines/index.ts';
+import {
+  type CheckResult,
+  type Decision,
+  decidingGuard,
+  readEntry,
+  readJson,
+  topicOf,
+  type UsageReport,
+} from '../../../machines/index.ts';
 import { setNewest } from '../../newest.ts';
+import { addUsage, showUsage, sumOfReport } from '../../usage-sums.ts';
 import type { FleetStatistics } from '../messages.ts';
 import { verdictKindOf } from '../vocabulary.ts';
 import {
   addBlock,
   addDuration,
   addResolved,
+  addUsageTo,
   type Bucket,
+  type Buckets,
   type CheckCounts,
+  type Counted,
   checkIn,
   createBuckets,
   type Durations,
@@ -23,15 +35,17 @@ import {
   type Span,
   spans,
 } from './buckets.ts';
+import { summarizeUsage } from './usage.ts';
 
 /**
  * Flakiness: the same check for the same worker with a different result, although the worker did nothing in between.
  * Only workers that report their tools can be judged; for the others, nobody knows whether they did something.
  */
 
+type Pair = { readonly differs: boolean } | null;
 type Flakiness = {
   /** @returns whether two results of the same state can be compared, and whether they differ; null: they cannot */
-  result(worker: string, check: string, passed: boolean): { readonly differs: boolean } | null;
+  result(worker: string, check: string, passed: boolean): Pair;
   /** The worker did something that a check may see. */
   worked(worker: string, type: string): void;
 };
@@ -44,7 +58,9 @@ const checksMax = 64;
 type Seen = { reportsTools: boolean; readonly results: Map<string, boolean> };
 
 /** Nothing that a check looks at. */
-const idleTypes: ReadonlySet<string> = new Set(['stop.attempted', 'heartbeat.sent', 'limit.reached', 'limit.cleared']);
+const idleTypes: ReadonlySet<string> = new Set([
+  ...['stop.attempted', 'heartbeat.sent', 'limit.reached', 'limit.cleared', 'usage.reported'],
+]);
 
 function createFlakiness(): Flakiness {
   const workers = new Map<string, Seen>();
@@ -69,17 +85,28 @@ function createFlakiness(): Flakiness {
   };
 }
 
-/** The counted buckets of a span as the page receives them. */
-type Counted = readonly { readonly atMs: number; readonly bucket: Bucket }[];
+type Wanted = {
+  readonly span: Span;
+  readonly nowMs: number;
+  readonly knownFromMs: number | null;
+  /** Was `usedFor` told all that was used? */
+  readonly areTasksKnown: boolean;
+};
 
-const summarize = (counted: Counted, span: Span, nowMs: number, knownFromMs: number | null): FleetStatistics => ({
+/** Returns what the page receives. */
+const summarize = (counted: Counted, { span, nowMs, knownFromMs, areTasksKnown }: Wanted): FleetStatistics => ({
   ...{ span, nowMs, bucketMs: spans[span].bucketMs },
   knownFromMs: knownFromMs !== null && knownFromMs > (counted[0]?.atMs ?? 0) ? knownFromMs : null,
-  buckets: counted.map(({ atMs, bucket: { verdicts, guards, checkMs, escalations, resolved, resolveTimes } }) => ({
-    ...{ atMs, verdicts, checkMs, escalations, resolved },
-    guards: Object.fromEntries(guards),
-    resolveMs: quantileOf(resolveTimes, 0.5),
-  })),
+  buckets: counted.map(({ atMs, bucket }) => {
+    const { verdicts, guards, checkMs, escalations, resolved, resolveTimes, usage } = bucket;
+    const { usd, tokens } = showUsage(usage);
+    return {
+      ...{ atMs, verdicts, checkMs, escalations, resolved, usd, tokens },
+      guards: Object.fromEntries(guards),
+      resolveMs: quantileOf(resolveTimes, 0.5),
+    };
+  }),
+  usage: summarizeUsage(counted, areTasksKnown),
   resolveMs: quantilesOf(counted.map(({ bucket }) => bucket.resolveTimes)),
   checks: checksOf(counted),
 });
@@ -111,7 +138,11 @@ function add(sum: CheckCounts, more: CheckCounts): CheckCounts {
 type CountedEntry = { readonly atMs: number; readonly subject: string; readonly text: () => string };
 export type Statistics = {
   fold(entry: CountedEntry): void;
-  view(span: Span, nowMs: number, knownFromMs: number | null): FleetStatistics;
+  /** Something was reported as used. */
+  readonly hasUsage: boolean;
+  /** Which task it was used for, which only the state tells; null: its worker held none. */
+  usedFor(task: string | null, atMs: number, report: UsageReport): void;
+  view(wanted: Wanted): FleetStatistics;
 };
 
 /** More people cannot answer. Of the oldest nobody learns how long they took. */
@@ -125,6 +156,7 @@ export function createStatistics(): Statistics {
   const flakiness = createFlakiness();
   /** The time of each open escalation. */
   const escalated = new Map<string, number>();
+  let hasUsage = false;
 
   const begin = (key: string, atMs: number) => {
     if (escalated.has(key)) return;
@@ -156,22 +188,20 @@ export function createStatistics(): Statistics {
     if (kind === 'escalated') begin(key, atMs);
     else end(key, atMs);
   };
-  const checked = (worker: string, atMs: number, { check, outcome, tookMs = 0 }: CheckResult) => {
+  const checked = (worker: string, atMs: number, result: CheckResult) => {
+    const { check, outcome } = result;
     const isJudged = outcome === 'pass' || outcome === 'fail';
     const pair = isJudged ? flakiness.result(worker, check, outcome === 'pass') : null;
-    buckets.at(atMs, (bucket) => {
-      bucket.checkMs += tookMs;
-      const counts = checkIn(bucket, check);
-      counts.runs += 1;
-      if (outcome === 'pass') counts.passed += 1;
-      else if (outcome === 'fail') counts.failed += 1;
-      else counts.errors += 1;
-      addDuration(counts.durations, tookMs);
-      if (pair !== null) counts.compared += 1;
-      if (pair?.differs === true) counts.differing += 1;
-    });
+    buckets.at(atMs, (bucket) => countCheck(bucket, result, pair));
   };
   return {
+    get hasUsage() {
+      return hasUsage;
+    },
+    usedFor(task, atMs, report) {
+      const more = sumOfReport(report);
+      buckets.at(atMs, (bucket) => addUsageTo(bucket.tasks, task, more));
+    },
     fold({ atMs, subject, text }) {
       const { entity, id, type } = topicOf(subject);
       const key = `${entity}/${id}`;
@@ -182,10 +212,37 @@ export function createStatistics(): Statistics {
       // A worker that nobody heard of for long is escalated without a decision; its first notice shows it.
       else if (type === 'escalation.notified') begin(key, atMs);
       else if (endings.has(type)) end(key, atMs);
+      else if (type === 'usage.reported') hasUsage = countUsage(buckets, { atMs, subject, text }) || hasUsage;
       if (entity === 'worker' && !isOwn) flakiness.worked(id, type);
     },
-    view: (span, nowMs, knownFromMs) => summarize(buckets.of(span, nowMs), span, nowMs, knownFromMs),
+    view: (wanted) => summarize(buckets.of(wanted.span, wanted.nowMs), wanted),
   };
+}
+
+function countCheck(bucket: Bucket, { check, outcome, tookMs = 0 }: CheckResult, pair: Pair): void {
+  bucket.checkMs += tookMs;
+  const counts = checkIn(bucket, check);
+  counts.runs += 1;
+  if (outcome === 'pass') counts.passed += 1;
+  else if (outcome === 'fail') counts.failed += 1;
+  else counts.errors += 1;
+  addDuration(counts.durations, tookMs);
+  if (pair !== null) counts.compared += 1;
+  if (pair?.differs === true) counts.differing += 1;
+}
+
+/** Counts what was reported as used. @returns false: it is no report, or is refused by everybody */
+function countUsage(buckets: Buckets, { atMs, subject, text }: CountedEntry): boolean {
+  const json = text();
+  const entry = readEntry(subject, json, Buffer.byteLength(json));
+  if (entry === null || !('data' in entry) || entry.type !== 'usage.reported') return false;
+  const { data } = entry;
+  const more = sumOfReport(data);
+  buckets.at(atMs, (bucket) => {
+    bucket.usage = addUsage(bucket.usage, more);
+    addUsageTo(bucket.models, data.model ?? null, more);
+  });
+  return true;
 }
 
 /** Counts the data if it has the expected form. */

@@ -2,7 +2,13 @@
 import { expect, test } from 'vitest';
 import { createFleet, type Entry, foldEntry, readEntry } from '../../../machines/index.ts';
 import { wholeOf } from '../../../src/inspector/fleet-rows.ts';
-import { createRowReader, type WorkerRow, workerFields } from '../../../src/inspector/messages.ts';
+import {
+  createRowReader,
+  type TaskRow,
+  taskFields,
+  type WorkerRow,
+  workerFields,
+} from '../../../src/inspector/messages.ts';
 
 test('a queue has the tasks that are known, and what was reported of those that are elsewhere', () => {
   const fleet = createFleet('main');
@@ -38,4 +44,20 @@ test('the row of a worker says what failed, also at the cap, and what it asks', 
     capped: 'The policy blocks no stop: 1 of 1 plan steps remain: Write tests',
     asks: 'Bash: make deploy',
   });
+});
+
+test('rows say what a session and a task have used', () => {
+  const fleet = createFleet('main');
+  for (const [tail, data] of [
+    ['worker.w1.usage.reported', { usd: 0.5, input: 10, cacheRead: 7 }],
+    ['worker.w1.task.claimed', { task: 'T-1' }],
+    ['worker.w1.usage.reported', { usd: 0.25, output: 3 }],
+  ] as const) {
+    const text = JSON.stringify(data);
+    const entry = readEntry(`stopgate.main.${tail}`, text, text.length) as Entry;
+    foldEntry(fleet, { seq: fleet.seq + 1, atMs: 1_000, entry, owner: null });
+  }
+  const { workers, tasks } = wholeOf(fleet);
+  expect(workers.map(createRowReader<WorkerRow>(workerFields))).toMatchObject([{ id: 'w1', usd: 0.75, tokens: 13 }]);
+  expect(tasks.map(createRowReader<TaskRow>(taskFields))).toMatchObject([{ id: 'T-1', usd: 0.25, tokens: 3 }]);
 });

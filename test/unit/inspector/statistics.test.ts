@@ -6,6 +6,12 @@ import { createStatistics } from '../../../src/inspector/statistics/statistics.t
 const minute = 60_000;
 const startMs = Date.parse('2026-03-02T10:00:00Z');
 
+type Wanted = Parameters<ReturnType<typeof createStatistics>['view']>[0];
+const wanted = (some: Partial<Wanted>): Wanted => ({
+  ...{ span: 'hour', nowMs: startMs, knownFromMs: null, areTasksKnown: true },
+  ...some,
+});
+
 /** Folds lines of `[minute, subject without fleet, fields]`. */
 function count(lines: readonly (readonly [minutes: number, subject: string, fields?: object])[]) {
   const statistics = createStatistics();
@@ -15,7 +21,7 @@ function count(lines: readonly (readonly [minutes: number, subject: string, fiel
       text: () => JSON.stringify(fields),
     });
   const last = lines.at(-1)?.[0] ?? 0;
-  return statistics.view('hour', startMs + last * minute, null);
+  return statistics.view(wanted({ nowMs: startMs + last * minute }));
 }
 
 const decision = (cause: string, more: object = {}) => ({
@@ -109,16 +115,61 @@ test('counts escalations and how long people took', () => {
   expect(view.resolveMs.p50).toBeLessThan(5 * minute);
 });
 
+test('sums what was used by day of UTC and by model, the most expensive first; what is no report counts nowhere', () => {
+  const statistics = createStatistics();
+  const report = (hours: number, data: object) =>
+    statistics.fold({
+      ...{ atMs: startMs + hours * 60 * minute, subject: 'stopgate.main.worker.w1.usage.reported' },
+      text: () => JSON.stringify(data),
+    });
+  report(0, { input: 10, output: 5, usd: 0.1, model: 'small' });
+  report(1, { input: 100, cacheRead: 900, usd: 0.2, model: 'large' });
+  report(20, { input: 1, usd: 0.1, model: 'large' });
+  report(20, { input: -7 });
+  report(20, { output: 2 });
+  const view = statistics.view(wanted({ span: 'week', nowMs: startMs + 21 * 60 * minute, areTasksKnown: false }));
+  expect(view.usage).toEqual({
+    days: [
+      { name: '2026-03-02', usd: 0.3, tokens: 115, cacheRead: 900, reports: 2 },
+      { name: '2026-03-03', usd: 0.1, tokens: 3, cacheRead: 0, reports: 2 },
+    ],
+    models: [
+      { name: 'large', usd: 0.3, tokens: 101, cacheRead: 900, reports: 2 },
+      { name: 'small', usd: 0.1, tokens: 15, cacheRead: 0, reports: 1 },
+      { name: null, usd: 0, tokens: 2, cacheRead: 0, reports: 1 },
+    ],
+    tasks: null,
+  });
+  expect(view.buckets.map(({ usd }) => usd).filter((usd) => usd > 0)).toEqual([0.3, 0.1]);
+  expect(createStatistics().view(wanted({})).usage).toBe(null);
+});
+
+test('of many tasks the cheapest are one line', () => {
+  const statistics = createStatistics();
+  for (let at = 1; at <= 60; at += 1) {
+    const data = { usd: at };
+    statistics.fold({
+      ...{ atMs: startMs, subject: 'stopgate.main.worker.w1.usage.reported' },
+      text: () => JSON.stringify(data),
+    });
+    statistics.usedFor(`T-${at}`, startMs, data);
+  }
+  const tasks = statistics.view(wanted({})).usage?.tasks ?? [];
+  expect(tasks).toHaveLength(51);
+  expect(tasks[0]).toMatchObject({ name: 'T-60', usd: 60 });
+  expect(tasks.at(-1)).toMatchObject({ name: '(others)', usd: 55 });
+});
+
 test('reads around entries that are not as they should be', () => {
   const statistics = createStatistics();
   for (const text of ['', 'x', '[]', '{"decision":"block"}', '{"decision":1}'])
     for (const tail of ['decision.w1', 'own.worker.w1.check.finished'])
       statistics.fold({ atMs: startMs, subject: `stopgate.main.${tail}`, text: () => text });
-  expect(statistics.view('week', startMs, null).checks).toEqual([]);
+  expect(statistics.view(wanted({ span: 'week' })).checks).toEqual([]);
 });
 
 test('says from when on it counts where the log was cut', () => {
-  const view = (knownFromMs: number) => createStatistics().view('hour', startMs, knownFromMs).knownFromMs;
+  const view = (knownFromMs: number) => createStatistics().view(wanted({ knownFromMs })).knownFromMs;
   expect(view(startMs - 10 * minute)).toBe(startMs - 10 * minute);
   expect(view(startMs - 100 * minute)).toBe(null);
 });

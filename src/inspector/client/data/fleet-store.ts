@@ -11,7 +11,16 @@ import {
   taskFields,
   workerFields,
 } from '../../messages.ts';
-import { createMoves, lastOf, type QueueRow, stateOf, type TaskRow, type WorkerRow, waitsForPerson } from './rows.ts';
+import {
+  createMoves,
+  hasUsage,
+  lastOf,
+  type QueueRow,
+  stateOf,
+  type TaskRow,
+  type WorkerRow,
+  waitsForPerson,
+} from './rows.ts';
 
 const readWorker = createRowReader<WorkerRow>(workerFields);
 const readTask = createRowReader<TaskRow>(taskFields);
@@ -71,6 +80,7 @@ export function createFleetStore() {
     queues: queues as ReadonlyMap<string, QueueRow>,
     ...{ workerCounts: counts.workers, taskCounts: counts.tasks, presenceCounts: counts.presences },
     ...signals,
+    ...counts.costs,
     moves,
     dirty,
     ...{ waitingWorkers: waitingWorkers as ReadonlySet<string>, waitingTasks: waitingTasks as ReadonlySet<string> },
@@ -93,11 +103,12 @@ export function createFleetStore() {
   };
 }
 
-/** How many actors are in each state, in the order of `workerStates` and `presences`. */
+/** How many actors are in each state, in the order of `workerStates` and `presences`, and whether any has used something. */
 function createCounts() {
   const workers = workerStates.map(() => 0);
   const tasks = workerStates.map(() => 0);
   const presenceCounts = presences.map(() => 0);
+  const costs = { isWorkerCostKnown: signal(false), isTaskCostKnown: signal(false) };
   const add = (counts: number[], index: number, by: 1 | -1) => {
     counts[index] = (counts[index] ?? 0) + by;
   };
@@ -105,20 +116,24 @@ function createCounts() {
     workers: workers as readonly number[],
     tasks: tasks as readonly number[],
     presences: presenceCounts as readonly number[],
+    costs,
     replaceWorker(before: WorkerRow | undefined, row: WorkerRow): void {
       if (before !== undefined) {
         add(workers, before.state, -1);
         add(presenceCounts, before.presence, -1);
       }
       add(workers, row.state, 1);
+      if (hasUsage(row)) costs.isWorkerCostKnown.value = true;
       add(presenceCounts, row.presence, 1);
     },
     replaceTask(before: TaskRow | undefined, row: TaskRow): void {
       if (before !== undefined) add(tasks, before.state, -1);
       add(tasks, row.state, 1);
+      if (hasUsage(row)) costs.isTaskCostKnown.value = true;
     },
     clear(): void {
       for (const counts of [workers, tasks, presenceCounts]) counts.fill(0);
+      for (const isKnown of Object.values(costs)) isKnown.value = false;
     },
   };
 }

@@ -76,6 +76,13 @@ export const isUnjudged = (row: WorkerRow): boolean => isUnjudgedWorker(seenOf(r
 export const rankOf = (row: WorkerRow): Urgency => urgencyOfWorker(seenOf(row));
 export const waitsForPerson = (row: WorkerRow): boolean => needsPerson(rankOf(row));
 
+/** Used by a worker or for a task; 0 and 0: nothing was reported. */
+export type Used = Pick<WorkerRow, 'usd' | 'tokens'>;
+export const hasUsage = ({ usd, tokens }: Used): boolean => usd > 0 || tokens > 0;
+
+/** Returns a number to sort by, the highest cost first; tokens count where dollars are equal, or not known. */
+export const costOrder = (row: Used): number | null => (hasUsage(row) ? -(row.usd + row.tokens * 1e-15) : null);
+
 /** The time since which the worker has been in its state. */
 export const sinceMsOf = (row: WorkerRow): number => row.stateSinceMs ?? row.lastSeenMs;
 

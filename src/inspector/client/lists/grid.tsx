@@ -2,8 +2,10 @@
 import type { ComponentChildren, RefObject } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { FleetStore } from '../data/fleet-store.ts';
+import { hasUsage, type Used } from '../data/rows.ts';
 import { hrefOf, navigate, route, selection } from '../route.ts';
 import { Link } from '../ui/controls.tsx';
+import { cost, count } from '../ui/format.ts';
 import { Name } from '../ui/text.tsx';
 import { showAll } from './filters.tsx';
 import { isHeld } from './listed-ids.ts';
@@ -253,6 +255,14 @@ export const ActorLink = ({ entity, id }: { entity: 'worker' | 'task'; id: strin
 
 export const NameCell = ({ value }: { value: string | null }) =>
   value === null ? <NoValue /> : <Name value={value} />;
+
+/** What was used, as the agent reports it. */
+export const Cost = ({ row }: { row: Used }) =>
+  hasUsage(row) ? <span title={`${count(row.tokens)} tokens`}>{cost(row)}</span> : <NoValue />;
+
+/** Leaves out the cost where nobody reports it. */
+export const columnsFor = <Row,>(columns: readonly Column<Row>[], isCostKnown: boolean): readonly Column<Row>[] =>
+  isCostKnown ? columns : columns.filter(({ key }) => key !== 'cost');
 
 export const NoValue = () => (
   <span class="muted" aria-hidden="true">

@@ -3,6 +3,7 @@ import { effect, signal } from '@preact/signals';
 import type { FleetStore } from '../data/fleet-store.ts';
 import { shownFleet } from '../data/past.ts';
 import {
+  costOrder,
   presenceOf,
   type QueueRow,
   queueOrder,
@@ -32,6 +33,7 @@ const workerKeys: SortKeys<WorkerRow> = {
   agent: (row) => row.agent,
   decision: (row) => (row.lastDecisionMs === null ? null : -(row.lastDecisionMs ?? 0)),
   seen: (row) => -row.lastSeenMs,
+  cost: costOrder,
 };
 const taskKeys: SortKeys<TaskRow> = {
   '': taskUrgencyOf,
@@ -42,6 +44,7 @@ const taskKeys: SortKeys<TaskRow> = {
   priority: (row) => -row.priority,
   iteration: (row) => row.iteration,
   hooks: (row) => -row.hooks,
+  cost: costOrder,
 };
 const queueKeys: SortKeys<QueueRow> = {
   pending: (row) => -row.pending,

@@ -6,7 +6,7 @@ import { Link } from '../ui/controls.tsx';
 import { count } from '../ui/format.ts';
 import { Name, StateMark } from '../ui/text.tsx';
 import { Filters, valuesOf } from './filters.tsx';
-import { ActorLink, type Column, Grid, NameCell, NoValue, rowIn } from './grid.tsx';
+import { ActorLink, type Column, Cost, columnsFor, Grid, NameCell, NoValue, rowIn } from './grid.tsx';
 import { listedIds } from './listed-ids.ts';
 import { OpenedStrip, StateStrip, StripTools } from './state-strip.tsx';
 
@@ -27,7 +27,7 @@ export function TaskList() {
       <OpenedStrip machine="task" />
       <Grid
         label="Tasks"
-        columns={taskColumns}
+        columns={columnsFor(taskColumns, fleet.isTaskCostKnown.value)}
         ids={listedIds.value}
         rowOf={(id) => rowIn(fleet, fleet.tasks, id)}
         isOpened={(id) => route.value.task === id}
@@ -46,6 +46,7 @@ const taskColumns: readonly Column<TaskRow>[] = [
   { key: 'priority', title: 'Priority', rank: 3, render: (row) => row.priority || <NoValue /> },
   { key: 'iteration', title: 'Iteration', rank: 3, render: (row) => <Iteration row={row} /> },
   { key: 'hooks', title: 'Hooks', rank: 3, render: (row) => (row.hooks === 0 ? <NoValue /> : row.hooks) },
+  { key: 'cost', title: 'Cost', rank: 3, render: (row) => <Cost row={row} /> },
 ];
 
 const Holder = ({ worker }: { worker: string | null }) =>

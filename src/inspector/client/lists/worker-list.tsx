@@ -9,7 +9,7 @@ import { navigate, route, selection } from '../route.ts';
 import { duration } from '../ui/format.ts';
 import { Ago, For, StateMark } from '../ui/text.tsx';
 import { Filters, valuesOf } from './filters.tsx';
-import { ActorLink, type Column, Grid, NameCell, NoValue, rowIn } from './grid.tsx';
+import { ActorLink, type Column, Cost, columnsFor, Grid, NameCell, NoValue, rowIn } from './grid.tsx';
 import { listedIds } from './listed-ids.ts';
 import { OpenedStrip, StateStrip, StripTools } from './state-strip.tsx';
 
@@ -52,6 +52,7 @@ const workerColumns: readonly Column<WorkerRow>[] = [
   { key: 'task', title: 'Task', rank: 2, render: (row) => <Tasks row={row} /> },
   { key: 'agent', title: 'Agent', rank: 3, render: (row) => <NameCell value={row.agent} /> },
   { key: 'idle', title: 'Idle', rank: 3, render: (row) => <Idle row={row} /> },
+  { key: 'cost', title: 'Cost', rank: 3, render: (row) => <Cost row={row} /> },
   { key: 'seen', title: 'Last seen', rank: 3, render: (row) => <LastSeen row={row} /> },
 ];
 
@@ -160,7 +161,7 @@ export function WorkerList() {
       <OpenedStrip machine="worker" />
       <Grid
         label="Workers"
-        columns={workerColumns}
+        columns={columnsFor(workerColumns, fleet.isWorkerCostKnown.value)}
         ids={listedIds.value}
         rowOf={(id) => rowIn(fleet, fleet.workers, id)}
         isOpened={(id) => route.value.worker === id}

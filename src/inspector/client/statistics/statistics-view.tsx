@@ -6,8 +6,9 @@ import { verdictWords } from '../../vocabulary.ts';
 import { askPatiently, fleet, type Progress } from '../data/api.ts';
 import { navigate, route } from '../route.ts';
 import { FoldProgress } from '../ui/controls.tsx';
-import { count, dateTime, duration, millis } from '../ui/format.ts';
+import { count, dateTime, dollars, duration, millis } from '../ui/format.ts';
 import { Bars, CheckTable, type Picking, type Series } from './bars.tsx';
+import { UsageTables } from './usage-tables.tsx';
 import './statistics.css';
 
 export const spans = ['hour', 'day', 'week'] as const;
@@ -96,6 +97,7 @@ function Shown({ statistics }: { statistics: FleetStatistics }) {
           </Multiple>
         ))}
       </div>
+      {statistics.usage !== null && <UsageTables usage={statistics.usage} />}
       <CheckTable checks={statistics.checks} />
     </>
   );
@@ -109,8 +111,8 @@ type MultipleProps = {
   readonly note: ComponentChildren;
 };
 
-const isEmpty = ({ verdicts, escalations, resolved, checkMs }: Buckets[number]): boolean =>
-  Object.values(verdicts).every((it) => it === 0) && escalations + resolved + checkMs === 0;
+const isEmpty = ({ verdicts, escalations, resolved, checkMs, usd, tokens }: Buckets[number]): boolean =>
+  Object.values(verdicts).every((it) => it === 0) && escalations + resolved + checkMs + usd + tokens === 0;
 
 const Nothing = ({ span, knownFromMs }: { span: string; knownFromMs: number | null }) => (
   <div class="empty">
@@ -176,7 +178,7 @@ const sum = (buckets: Buckets, of: (bucket: Buckets[number]) => number): number 
 const spent = (ms: number): string => (ms > 0 && ms < 1_000 ? millis(ms) : duration(ms));
 
 function multiplesOf(
-  { buckets, resolveMs }: FleetStatistics,
+  { buckets, resolveMs, usage }: FleetStatistics,
   at: Buckets[number] | null,
 ): (MultipleProps & { readonly series: readonly Series[] })[] {
   const within = at === null ? buckets : [at];
@@ -216,6 +218,7 @@ function multiplesOf(
       series: [{ name: 'not judged', kind: 'unjudged', values: buckets.map((it) => it.verdicts.unjudged) }],
       note: null,
     },
+    ...(usage === null ? [] : [costOf(buckets, within)]),
     ...guards.map(({ guard }) => ({
       title: `Blocked by ${guard}`,
       value: count(sum(within, (it) => it.guards[guard] ?? 0)),
@@ -223,6 +226,18 @@ function multiplesOf(
       note: null,
     })),
   ];
+}
+
+/** In dollars where somebody reports them, else in tokens. */
+function costOf(buckets: Buckets, within: Buckets): MultipleProps & { readonly series: readonly Series[] } {
+  const [usd, tokens] = [sum(within, (it) => it.usd), sum(within, (it) => it.tokens)];
+  const isInDollars = sum(buckets, (it) => it.usd) > 0;
+  return {
+    title: isInDollars ? 'Cost' : 'Tokens',
+    value: isInDollars ? dollars(usd) : count(tokens),
+    series: [{ name: 'cost', kind: 'plain', values: buckets.map((it) => (isInDollars ? it.usd : it.tokens)) }],
+    note: isInDollars ? `${count(tokens)} tokens` : 'no agent reports dollars',
+  };
 }
 
 const Legend = ({ entries }: { entries: readonly (Series & { readonly total: number })[] }) => (

@@ -20,9 +20,21 @@ export const millis = (ms: number): string =>
 
 export const count = (number: number): string => number.toLocaleString('en');
 
-/** `940`, `1.7k`, `12k`: where there is little room. */
+/** `940`, `1.7k`, `12k`, `3.4M`: where there is little room. */
 export const compact = (number: number): string =>
-  number < 1_000 ? String(number) : `${(number / 1_000).toFixed(number < 9_950 ? 1 : 0)}k`;
+  number < 1_000
+    ? String(Math.round(number))
+    : number < 999_500
+      ? `${(number / 1_000).toFixed(number < 9_950 ? 1 : 0)}k`
+      : `${(number / 1e6).toFixed(number < 9.95e6 ? 1 : 0)}M`;
+
+/** `$1.25`; cents are not enough for less than one: `$0.0004`. */
+export const dollars = (usd: number): string =>
+  usd === 0 || usd >= 0.01 ? `$${usd.toFixed(2)}` : usd < 0.0001 ? '<$0.0001' : `$${usd.toFixed(4)}`;
+
+/** What was used, where there is room for one of both: dollars, where they are known. */
+export const cost = ({ usd, tokens }: { readonly usd: number; readonly tokens: number }): string =>
+  usd > 0 ? dollars(usd) : `${compact(tokens)} tokens`;
 
 export const plural = (number: number, one: string, many = `${one}s`): string =>
   `${count(number)} ${number === 1 ? one : many}`;

@@ -1,6 +1,9 @@
 /** Statistics are counted on from request to request, and say from when on where retention has cut the log in between. */
 import { expect, test } from 'vitest';
+import { createCheckpoints } from '../../../../src/inspector/history/checkpoints.ts';
+import { createPastFolds } from '../../../../src/inspector/history/past-folds.ts';
 import { createStatisticsReader } from '../../../../src/inspector/history/statistics.ts';
+import { nothingAccepted } from '../../../../src/nats/log-note.ts';
 import type { LogMessage } from '../../../../src/nats/log-reader.ts';
 
 const hourMs = 3_600_000;
@@ -20,12 +23,14 @@ function makeLog() {
   const last = () => messages.at(-1) as LogMessage;
   return {
     grow(count: number) {
-      for (let more = 0; more < count; more += 1) {
-        const seq = (messages.at(-1)?.seq ?? 0) + 1;
-        const data = new TextEncoder().encode(decision);
-        messages.push({ seq, atMs: seq * hourMs, subject: 'stopgate.main.decision.w1', data, header: () => undefined });
-      }
+      for (let more = 0; more < count; more += 1) this.add('decision.w1', decision);
     },
+    add(tail: string, text: string) {
+      const seq = (messages.at(-1)?.seq ?? 0) + 1;
+      const data = new TextEncoder().encode(text);
+      messages.push({ seq, atMs: seq * hourMs, subject: `stopgate.main.${tail}`, data, header: () => undefined });
+    },
+    accepted: nothingAccepted,
     cutBelow(seq: number) {
       messages = messages.filter((it) => it.seq >= seq);
     },
@@ -40,6 +45,13 @@ function makeLog() {
   };
 }
 
+/** Reads as the history process does, with folds of its own. */
+function openReader(log: ReturnType<typeof makeLog>) {
+  const snapshots = { seqs: async () => [], load: async () => null };
+  const folds = createPastFolds({ fleet: 'main', log, checkpoints: createCheckpoints(), snapshots });
+  return createStatisticsReader(log, folds, log.now);
+}
+
 async function count(reader: ReturnType<typeof createStatisticsReader>) {
   const { buckets, knownFromMs } = await reader.read('week', asker);
   return { blocked: buckets.reduce((all, { verdicts }) => all + verdicts.blocked, 0), knownFromMs };
@@ -47,7 +59,7 @@ async function count(reader: ReturnType<typeof createStatisticsReader>) {
 
 test('go on where they ended, also when what was counted is cut', async () => {
   const log = makeLog();
-  const reader = createStatisticsReader(log, log.now);
+  const reader = openReader(log);
   log.grow(20);
   expect(await count(reader)).toEqual({ blocked: 20, knownFromMs: null });
   log.cutBelow(15);
@@ -57,7 +69,7 @@ test('go on where they ended, also when what was counted is cut', async () => {
 
 test('count from behind a cut that took what was not counted yet', async () => {
   const log = makeLog();
-  const reader = createStatisticsReader(log, log.now);
+  const reader = openReader(log);
   log.grow(20);
   await count(reader);
   log.grow(20);
@@ -65,4 +77,40 @@ test('count from behind a cut that took what was not counted yet', async () => {
   expect(await count(reader)).toEqual({ blocked: 10, knownFromMs: 31 * hourMs });
   log.grow(1);
   expect(await count(reader)).toEqual({ blocked: 11, knownFromMs: 31 * hourMs });
+});
+
+test('know for which task something was used, from the state, and go on there', async () => {
+  const log = makeLog();
+  const reader = openReader(log);
+  const tasks = async () => (await reader.read('week', asker)).usage?.tasks?.map(({ name, usd }) => [name, usd]);
+  const use = (worker: string, usd: number) => log.add(`worker.${worker}.usage.reported`, JSON.stringify({ usd }));
+  use('w1', 1);
+  log.add('worker.w1.task.claimed', '{"task":"T-1"}');
+  use('w1', 2);
+  // Another worker has it: this claim is refused.
+  log.add('worker.w2.task.claimed', '{"task":"T-1"}');
+  use('w2', 4);
+  expect(await tasks()).toEqual([
+    [null, 5],
+    ['T-1', 2],
+  ]);
+  log.add('worker.w1.task.claimed', '{"task":"T-2"}');
+  use('w1', 8);
+  log.add('worker.w1.task.released', '{"task":"T-2"}');
+  use('w1', 16);
+  expect(await tasks()).toEqual([
+    ['T-1', 18],
+    ['T-2', 8],
+    [null, 5],
+  ]);
+  expect(await tasks()).toHaveLength(3);
+});
+
+test('say that tasks are not known where the log was cut, and still what was used', async () => {
+  const log = makeLog();
+  log.grow(5);
+  log.add('worker.w1.usage.reported', '{"usd":3}');
+  log.cutBelow(4);
+  const { usage } = await openReader(log).read('week', asker);
+  expect(usage).toMatchObject({ tasks: null, models: [{ name: null, usd: 3 }] });
 });
