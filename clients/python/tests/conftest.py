@@ -24,6 +24,7 @@ policies:
   planned: { checks: [{ plan: {} }] }
   sized: { checks: [{ remote: size }] }
   strict: { checks: [{ remote: broken, onError: block }] }
+  done: { retries: null, checks: [{ remote: done, onError: block }] }
   asked: { ask: 5m }
   held: { persistence: { idle: 10m, queue: quiet } }
 """

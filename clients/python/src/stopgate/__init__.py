@@ -7,6 +7,18 @@ async with await StopgateClient.connect() as client:
 """
 
 from .attempt import AttemptFields
+from .checkers import (
+    CompositeChecker,
+    FileExistsChecker,
+    FileSystem,
+    PlanBasedChecker,
+    Session,
+    TaskCompletionChecker,
+    TaskCompletionContext,
+    Validator,
+    composite_validator,
+    todo_validator,
+)
 from .checks import (
     AgentContext,
     CheckFunction,
@@ -17,13 +29,24 @@ from .checks import (
     RuleResult,
     ServedCheck,
     StopHookResult,
+    TaskCompletionResult,
     ValidationResult,
 )
 from .client import StopgateClient, WorkerHandle
-from .decision import Count, Decision, Feedback, HookResult, Idle, PolicyUsed, TaskVerification, Verdict, Verification
+from .decision import (
+    Count,
+    Decision,
+    Feedback,
+    HookResult,
+    Idle,
+    IncompleteError,
+    PolicyUsed,
+    TaskVerification,
+    Verdict,
+    Verification,
+)
 from .entries import HookForm, RuleReport, Step, Stored, When
 from .errors import (
-    IncompleteError,
     InputError,
     Issue,
     NotFoundError,
@@ -42,10 +65,13 @@ __all__ = [
     "CheckFunction",
     "CheckReply",
     "CompletionPromise",
+    "CompositeChecker",
     "Count",
     "Decision",
     "EscalationFilter",
     "Feedback",
+    "FileExistsChecker",
+    "FileSystem",
     "HookForm",
     "HookResult",
     "HookState",
@@ -60,6 +86,7 @@ __all__ = [
     "Page",
     "PendingResult",
     "PersonWait",
+    "PlanBasedChecker",
     "PlanStep",
     "PolicyUsed",
     "QueueView",
@@ -68,11 +95,15 @@ __all__ = [
     "RuleReport",
     "RuleResult",
     "ServedCheck",
+    "Session",
     "Step",
     "StopHookResult",
     "StopgateClient",
     "StopgateError",
     "Stored",
+    "TaskCompletionChecker",
+    "TaskCompletionContext",
+    "TaskCompletionResult",
     "TaskVerification",
     "TaskView",
     "TurnFields",
@@ -80,9 +111,12 @@ __all__ = [
     "UnavailableError",
     "UnreachableError",
     "ValidationResult",
+    "Validator",
     "Verdict",
     "Verification",
     "When",
     "WorkerHandle",
     "WorkerView",
+    "composite_validator",
+    "todo_validator",
 ]

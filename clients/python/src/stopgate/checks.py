@@ -109,6 +109,28 @@ class ValidationResult:
     reason: str = ""
     feedback: Any = None
 
+    def render(self) -> str:
+        """The status, then the reason."""
+        return f"[{'complete' if self.complete else 'incomplete'}] {self.reason}"
+
+
+@dataclass(frozen=True)
+class TaskCompletionResult:
+    """The same, with feedback only if it is incomplete. Made by `ok()` or `incomplete(feedback)`."""
+
+    complete: bool
+    feedback: str | None = None
+
+    @classmethod
+    def ok(cls) -> TaskCompletionResult:
+        """Everything is done."""
+        return cls(complete=True)
+
+    @classmethod
+    def incomplete(cls, feedback: str) -> TaskCompletionResult:
+        """Something is left."""
+        return cls(complete=False, feedback=feedback)
+
 
 @dataclass(frozen=True)
 class PendingResult:
@@ -122,7 +144,7 @@ class PendingResult:
     retry_after: float | None = None
 
 
-CheckReply = StopHookResult | ValidationResult | PendingResult | Mapping[str, Any]
+CheckReply = StopHookResult | ValidationResult | TaskCompletionResult | PendingResult | Mapping[str, Any]
 """A mapping has the fields of the wire: `complete` and `reason`, `action` and `reason`, or `pending` and `reason`."""
 CheckFunction = Callable[[AgentContext], CheckReply | Awaitable[CheckReply]]
 """A plain function runs in a thread, so that it may block."""
@@ -248,6 +270,8 @@ def encode_reply(result: object) -> bytes:
         }
     elif isinstance(result, ValidationResult):
         fields = {"complete": result.complete, "reason": result.reason or None, "feedback": result.feedback}
+    elif isinstance(result, TaskCompletionResult):
+        fields = {"complete": result.complete, "reason": result.feedback}
     elif isinstance(result, PendingResult):
         again = None if result.retry_after is None else round(result.retry_after * 1_000)
         fields = {"pending": True, "reason": result.reason or None, "retryAfterMs": again}

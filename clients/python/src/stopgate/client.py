@@ -11,10 +11,19 @@ from typing import TYPE_CHECKING, Any
 from .actions import ActionCalls
 from .attempt import AttemptFields, to_wire
 from .bus import Bus, nobody_serves, parse
+from .checkers import TaskCompletionChecker, to_check
 from .checks import CONCURRENCY, TIMEOUT_SECONDS, CheckFunction, ServedCheck, serve_check
-from .decision import Decision, HookResult, TaskVerification, Verification, read_decision, read_hook_result
+from .decision import (
+    Decision,
+    HookResult,
+    IncompleteError,
+    TaskVerification,
+    Verification,
+    read_decision,
+    read_hook_result,
+)
 from .entries import Stored, WorkerPublisher
-from .errors import IncompleteError, InputError, RefusedError, UnavailableError, UnreachableError
+from .errors import InputError, RefusedError, UnavailableError, UnreachableError
 from .hooks import HookCalls
 from .ids import check_id, encode
 from .loop import TURNS_MAX, Turn, run_until_stopped
@@ -36,7 +45,7 @@ from .views import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
     from pathlib import Path
     from types import TracebackType
 
@@ -253,7 +262,7 @@ class StopgateClient(HookCalls, ActionCalls):
         Raises `TurnsExhaustedError` after `turns_max` turns, and what `turn` raises. If nobody answers, it
         raises `UnreachableError`: the caller decides what happens then.
         """
-        return await run_until_stopped(self.worker(worker), turn, prompt, turns_max=turns_max)
+        return await self.worker(worker).run_until_stopped(turn, prompt, turns_max=turns_max)
 
     async def get_worker(self, worker: str) -> WorkerView:
         """The worker after all entries stored before this call. Raises `NotFoundError`."""
@@ -319,10 +328,11 @@ class StopgateClient(HookCalls, ActionCalls):
     async def serve_check(
         self,
         name: str,
-        check: CheckFunction,
+        check: CheckFunction | TaskCompletionChecker,
         *,
         timeout: float = TIMEOUT_SECONDS,
         concurrency: int = CONCURRENCY,
+        roots: Sequence[str | Path] = (".",),
     ) -> ServedCheck:
         """Serves the check `remote: <name>` until it is closed. Processes that serve the same name share the requests.
 
@@ -330,11 +340,14 @@ class StopgateClient(HookCalls, ActionCalls):
         that raises never passes: that is an error of the check, with its message, and so is a result after `timeout`
         seconds. At most `concurrency` of them run at once.
 
+        A checker has a method `check` instead, which gets a `TaskCompletionContext`. It may look at files where the
+        worker's folder lies in one of `roots` (default: the working directory).
+
         Raises `InputError` if the credentials do not allow it.
         """
         if concurrency < 1:
             raise InputError("input.bad", f"concurrency must be at least 1, not {concurrency}")
-        served = await serve_check(await self._bus_for_checks(), name, check, timeout, concurrency)
+        served = await serve_check(await self._bus_for_checks(), name, to_check(check, roots), timeout, concurrency)
         self._served.add(served)
         return served
 
@@ -381,7 +394,7 @@ class WorkerHandle(WorkerPublisher):
 
     async def run_until_stopped(self, turn: Turn, prompt: str, *, turns_max: int = TURNS_MAX) -> Decision:
         """See `StopgateClient.run_until_stopped`."""
-        return await run_until_stopped(self, turn, prompt, turns_max=turns_max)
+        return await run_until_stopped(self, self.decide, turn, prompt, turns_max)
 
     async def claim_next(self, *, queue: str | None = None, request: str | None = None) -> TaskView | None:
         """See `StopgateClient.claim_next`."""

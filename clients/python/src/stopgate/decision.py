@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from .errors import StopgateError
 from .reading import Fields
 
 if TYPE_CHECKING:
@@ -21,10 +22,10 @@ Cause = Literal[
 
 @dataclass(frozen=True)
 class Feedback:
-    """Feedback of one check: it failed, or could not be run."""
+    """Feedback of one check: it failed, could not be run, or only warns."""
 
     check: str
-    outcome: Literal["fail", "error", "timeout"]
+    outcome: Literal["fail", "error", "timeout", "warn"]
     message: str
     details: Any
 
@@ -108,6 +109,19 @@ class Decision:
     def complete(self) -> bool:
         """Everything asked for is done: not capped, bypassed or unjudged."""
         return self.decision == "allow" and self.cause in ("complete", "no-policy")
+
+
+class IncompleteError(StopgateError):
+    """The final verification failed: the work is not complete. The message is the decision's reason."""
+
+    def __init__(self, decision: Decision) -> None:
+        super().__init__("stop.incomplete", decision.reason)
+        self.decision = decision
+
+    @property
+    def feedback(self) -> tuple[Feedback, ...]:
+        """What failed, check by check."""
+        return self.decision.feedback
 
 
 @dataclass(frozen=True)
@@ -197,7 +211,7 @@ def read_hook_result(reply: object) -> HookResult:
 def _read_feedback(it: Fields) -> Feedback:
     return Feedback(
         check=it.take("check", str),
-        outcome=cast("Literal['fail', 'error', 'timeout']", it.take("outcome", str)),
+        outcome=cast("Literal['fail', 'error', 'timeout', 'warn']", it.take("outcome", str)),
         message=it.take("message", str),
         details=it.raw.get("details"),
     )

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from .decision import Decision, Feedback
-
 
 @dataclass(frozen=True)
 class Issue:
@@ -66,19 +64,6 @@ class UnavailableError(StopgateError):
 
 class UnreachableError(UnavailableError):
     """There is no server, no service for the fleet, or no answer in time. Nothing was judged."""
-
-
-class IncompleteError(StopgateError):
-    """The final verification failed: the work is not complete. The message is the decision's reason."""
-
-    def __init__(self, decision: Decision) -> None:
-        super().__init__("stop.incomplete", decision.reason)
-        self.decision = decision
-
-    @property
-    def feedback(self) -> tuple[Feedback, ...]:
-        """What failed, check by check."""
-        return self.decision.feedback
 
 
 _BY_WIRE: Mapping[str, tuple[str, type[StopgateError]]] = {

@@ -11,9 +11,8 @@ from .errors import StopgateError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .client import WorkerHandle
     from .decision import Decision
-    from .entries import RuleReport
+    from .entries import RuleReport, WorkerPublisher
 
 TURNS_MAX = 50
 """A limit for policies without a cap."""
@@ -42,15 +41,17 @@ class TurnsExhaustedError(StopgateError):
         self.decision = decision
 
 
-async def run_until_stopped(worker: WorkerHandle, turn: Turn, prompt: str, *, turns_max: int = TURNS_MAX) -> Decision:
-    """See `StopgateClient.run_until_stopped`."""
+async def run_until_stopped(
+    worker: WorkerPublisher, decide: Callable[..., Awaitable[Decision]], turn: Turn, prompt: str, turns_max: int
+) -> Decision:
+    """See `StopgateClient.run_until_stopped`. `decide` takes what a turn reports."""
     # A person's prompt resets the retries, so only the first prompt is published.
     await worker.publish("prompt.submitted", {"text": prompt})
     for number in range(1, turns_max + 1):
         outcome = turn(prompt)
         ended = await outcome if inspect.isawaitable(outcome) else outcome
         fields: TurnFields = {"output": ended} if isinstance(ended, str) else (ended or {})
-        decision = await worker.decide(**fields)
+        decision = await decide(**fields)
         if not decision.blocked:
             return decision
         prompt = decision.next_prompt or decision.reason

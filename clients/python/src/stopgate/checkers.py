@@ -1,0 +1,228 @@
+"""Ready checkers and validators: the plan is done, files exist, several of them together (docs/protocol.md §5)."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import os
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from .checks import AgentContext, CheckFunction, PlanStep, TaskCompletionResult, ValidationResult
+from .errors import CheckError
+
+T = TypeVar("T")
+G = TypeVar("G")
+
+_DONE = frozenset({"done", "completed", "cancelled"})
+_TITLES_MAX = 3
+_TITLE_LENGTH = 30
+
+
+class FileSystem(Protocol):
+    """Looks for files in the folder of a worker."""
+
+    def exists(self, path: str) -> bool:
+        """Tells whether there is a file or a folder of this name, relative to the worker's folder."""
+        ...
+
+
+@dataclass(frozen=True)
+class Session:
+    """The state of the agent."""
+
+    plan: tuple[PlanStep, ...] = ()
+
+
+@dataclass(frozen=True)
+class TaskCompletionContext:
+    """What a checker is given."""
+
+    session: Session = Session()
+    tentative_output: Any = None
+    """The work that the agent is about to deliver: its draft, else its final message."""
+    filesystem: FileSystem | None = None
+    """None: files cannot be checked."""
+    stop_reason: str | None = None
+
+
+class TaskCompletionChecker(Protocol):
+    """Says whether everything that the agent was asked to do is done. A plain `check` runs in a thread."""
+
+    def check(self, context: TaskCompletionContext) -> TaskCompletionResult | Awaitable[TaskCompletionResult]:
+        """Judges the work."""
+        ...
+
+
+class PlanBasedChecker:
+    """Complete if every step of the plan is done."""
+
+    def check(self, context: TaskCompletionContext) -> TaskCompletionResult:
+        """Names three of the steps that remain, and how many there are."""
+        plan = context.session.plan
+        titles = [step.title[:_TITLE_LENGTH] for step in plan if step.status not in _DONE]
+        if not titles:
+            return TaskCompletionResult.ok()
+        shown = ", ".join([*titles[:_TITLES_MAX], *(["…"] if len(titles) > _TITLES_MAX else [])])
+        return TaskCompletionResult.incomplete(f"{len(titles)} of {len(plan)} plan steps remain: {shown}")
+
+
+class FileExistsChecker:
+    """Complete if these files exist, and where nobody can look."""
+
+    def __init__(self, required_files: Sequence[str]) -> None:
+        # A single name is a sequence too, of its letters.
+        self._required = (required_files,) if isinstance(required_files, str) else tuple(required_files)
+
+    def check(self, context: TaskCompletionContext) -> TaskCompletionResult:
+        """Names all that are missing."""
+        if context.filesystem is None:
+            return TaskCompletionResult.ok()
+        missing = [file for file in self._required if not context.filesystem.exists(file)]
+        if not missing:
+            return TaskCompletionResult.ok()
+        return TaskCompletionResult.incomplete(f"Missing required files: {', '.join(missing)}")
+
+
+class CompositeChecker:
+    """Several checkers as one.
+
+    `all_must_pass`: the first incomplete result decides. Otherwise one complete result is enough, and if there is none,
+    the feedback names all of them.
+    """
+
+    def __init__(self, checkers: Sequence[TaskCompletionChecker], *, all_must_pass: bool = True) -> None:
+        self._checkers = tuple(checkers)
+        self._all_must_pass = all_must_pass
+
+    async def check(self, context: TaskCompletionContext) -> TaskCompletionResult:
+        """Asks one after the other, and no more of them than it takes."""
+        failed: list[str] = []
+        for checker in self._checkers:
+            result = await _ask(checker.check, context)
+            if result.complete is not self._all_must_pass:
+                return result
+            if not result.complete:
+                failed.append(result.feedback or "")
+        return TaskCompletionResult.incomplete("; or ".join(failed)) if failed else TaskCompletionResult.ok()
+
+
+Validator = Callable[[AgentContext], ValidationResult | Awaitable[ValidationResult]]
+"""Whether the work is complete. A plain function runs in a thread."""
+
+
+def composite_validator(*validators: Validator) -> Callable[[AgentContext], Awaitable[ValidationResult]]:
+    """All must pass: the first incomplete result decides, and the validators after it do not run."""
+
+    async def validate(context: AgentContext) -> ValidationResult:
+        for validator in validators:
+            result = await _ask(validator, context)
+            if not result.complete:
+                return result
+        return ValidationResult(complete=True, reason="All validators passed")
+
+    return validate
+
+
+Todos = Sequence[Mapping[str, Any]]
+"""Each with its `status`; `done`, `completed` and `cancelled` are done."""
+
+
+def todo_validator(
+    read_todos: Callable[[], Todos | Awaitable[Todos]] | None = None,
+) -> Callable[[AgentContext], Awaitable[ValidationResult]]:
+    """Checks the worker's plan, or the todos that `read_todos` returns."""
+
+    async def validate(context: AgentContext) -> ValidationResult:
+        if read_todos is None:
+            statuses = [step.status for step in context.plan]
+        else:
+            statuses = [str(todo["status"]) for todo in await _ask(lambda _: read_todos(), None)]
+        remaining = sum(status not in _DONE for status in statuses)
+        if remaining == 0:
+            return ValidationResult(complete=True, reason="All todos done")
+        return ValidationResult(complete=False, reason=f"{remaining} todos remaining")
+
+    return validate
+
+
+async def _ask(asked: Callable[[G], T | Awaitable[T]], given: G) -> T:
+    """A plain function may block, so it runs in a thread."""
+    result = asked(given) if inspect.iscoroutinefunction(asked) else await asyncio.to_thread(asked, given)
+    return await result if inspect.isawaitable(result) else result
+
+
+def to_check(check: CheckFunction | TaskCompletionChecker, roots: Sequence[str | Path]) -> CheckFunction:
+    """A checker as the function that serves it; a function as it is. Worker folders count only inside `roots`."""
+    if callable(check):
+        return check
+    checker = check
+    inside = tuple(Path(root).absolute() for root in roots)
+
+    async def answer(context: AgentContext) -> TaskCompletionResult:
+        drafted = context.draft_content
+        return await _ask(
+            checker.check,
+            TaskCompletionContext(
+                session=Session(context.plan),
+                tentative_output=context.agent_output if drafted is None else drafted,
+                filesystem=WorkerFolder(context.cwd, inside),
+                stop_reason=context.stop_reason,
+            ),
+        )
+
+    return answer
+
+
+class WorkerFolder:
+    """The files of a worker, by the rules of the check `files`: nothing outside its folder, nor its folder outside.
+
+    What cannot be looked at raises `CheckError`: an error of the check, and no missing file.
+    """
+
+    def __init__(self, cwd: str | None, roots: Sequence[Path]) -> None:
+        self._cwd = cwd
+        self._roots = roots
+
+    def exists(self, path: str) -> bool:
+        """Tells whether it is there."""
+        folder = self._find_folder()
+        if path == "" or "\0" in path:
+            raise _error(f"the required file {path!r} is not a file name")
+        if os.path.isabs(path):
+            raise _error(f"the required file {path!r} is absolute: files are relative to the worker's folder")
+        whole = Path(os.path.normpath(folder / path))
+        if not whole.is_relative_to(folder):
+            raise _error(f"the required file {path!r} lies outside the worker's folder")
+        try:
+            found = whole.resolve(strict=True)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except (OSError, RuntimeError) as error:  # RuntimeError: symlinks in a circle
+            raise _error(f"the required file {path!r} cannot be looked at ({error})") from error
+        if not found.is_relative_to(folder):
+            raise _error(f"the required file {path!r} leads out of the worker's folder by a symlink")
+        return True
+
+    def _find_folder(self) -> Path:
+        if self._cwd is None:
+            raise _error("the worker has no folder: its registration names no cwd")
+        named = Path(self._cwd)
+        if not named.is_absolute():
+            raise _error(f"the worker's folder {self._cwd!r} is not an absolute path")
+        try:
+            folder = named.resolve(strict=True)
+        except (OSError, RuntimeError) as error:
+            raise _error(f"the worker's folder {self._cwd!r} cannot be used ({error})") from error
+        if not folder.is_dir():
+            raise _error(f"the worker's folder {self._cwd!r} is not a folder")
+        if not any(folder.is_relative_to(root.resolve()) for root in self._roots):
+            way = "to allow it, name it or a folder above it in roots= of serve_check"
+            raise _error(f"the worker's folder {self._cwd!r} is outside the roots; {way}")
+        return folder
+
+
+def _error(message: str) -> CheckError:
+    return CheckError("check.failed", message)
