@@ -1,0 +1,146 @@
+/** Changes the program in one small place at a time, and asks whether a test notices. */
+import { spawn } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join, posix, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { readEnvironment } from '../../src/config/environment.ts';
+import { createRandom } from '../simulation/random.ts';
+import { describeChange, findMutations, type Mutation, placeOf } from './mutations.ts';
+
+const usage = `npm run test:mutants [-- --count N] [--seed S] [--in DIR,…] [--at FILE:LINE:COLUMN] [--max N] [--json]
+
+  --count N   so many mutations, drawn at random; default 30
+  --seed S    draws the same again; default: the clock
+  --in DIR    from these folders or files, with commas between; default machines,src/host
+  --at PLACE  every mutation of this place, such as machines/guards/idle.ts:40:12, instead of a draw
+  --without GLOB  not with these tests, such as a recorded log that notices any difference
+  --max N     exit with 1 if more than N survive; default: any number may
+  --jobs N    so many at once; default: one for each core
+  --list      names the mutations, and tries none
+  --json      one line of JSON at the end
+`;
+
+const root = resolve(import.meta.dirname, '../..');
+/** Longer than all quick tests take on a busy machine: a mutant that loops is noticed by this. */
+const patienceMs = 300_000;
+
+type Options = { readonly without: readonly string[]; readonly jobs: number };
+type Fate = 'killed' | 'survived' | 'timed out';
+type Result = { readonly mutation: Mutation; readonly fate: Fate; readonly by: string | null };
+
+/** @returns the exit code: 1 where more survive than may, 2 for wrong usage */
+export async function main(args: readonly string[]): Promise<number> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      count: { type: 'string', default: '30' },
+      seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+      in: { type: 'string', default: 'machines,src/host' },
+      at: { type: 'string' },
+      without: { type: 'string', multiple: true, default: [] },
+      max: { type: 'string' },
+      jobs: { type: 'string', default: String(availableParallelism()) },
+      list: { type: 'boolean', default: false },
+      json: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  const all = findAll(values.in.split(','));
+  const { at } = values;
+  const chosen =
+    at === undefined ? draw(all, Number(values.count), Number(values.seed)) : all.filter((it) => placeOf(it) === at);
+  if (values.help || chosen.length === 0) {
+    process.stdout.write(values.help ? usage : `no mutation is there: ${at ?? values.in}\n\n${usage}`);
+    return values.help ? 0 : 2;
+  }
+  if (values.list) {
+    for (const mutation of chosen) process.stdout.write(`${show(mutation)}\n`);
+    return 0;
+  }
+  const from = at === undefined ? `, --seed ${values.seed}` : '';
+  process.stdout.write(`${chosen.length} of ${all.length} mutations${from}\n`);
+  const results = await tryAll(chosen, { without: values.without, jobs: Number(values.jobs) });
+  const survivors = results.filter(({ fate }) => fate === 'survived').map(({ mutation }) => mutation);
+  process.stdout.write(`${results.length - survivors.length} noticed, ${survivors.length} survived\n`);
+  if (values.json) process.stdout.write(`${JSON.stringify({ seed: Number(values.seed), results })}\n`);
+  return survivors.length > Number(values.max ?? Number.POSITIVE_INFINITY) ? 1 : 0;
+}
+
+function findAll(places: readonly string[]): Mutation[] {
+  const files = places.flatMap((place) =>
+    place.endsWith('.ts')
+      ? [place]
+      : readdirSync(join(root, place), { recursive: true, encoding: 'utf8' })
+          .filter((name) => name.endsWith('.ts'))
+          .map((name) => posix.join(place, name))
+          .sort(),
+  );
+  return files.flatMap((file) => findMutations(file, readFileSync(join(root, file), 'utf8')));
+}
+
+/** Draws so many without taking one twice. */
+function draw(all: readonly Mutation[], count: number, seed: number): Mutation[] {
+  const random = createRandom(seed);
+  const left = [...all];
+  return Array.from(
+    { length: Math.min(count, left.length) },
+    () => left.splice(random.int(0, left.length - 1), 1)[0] as Mutation,
+  );
+}
+
+const show = (mutation: Mutation): string => `${placeOf(mutation)} ${mutation.what}`;
+
+async function tryAll(mutations: readonly Mutation[], { without, jobs }: Options): Promise<Result[]> {
+  const left = [...mutations];
+  const results: Result[] = [];
+  const next = async () => {
+    for (let mutation = left.shift(); mutation !== undefined; mutation = left.shift()) {
+      const result = await tryOne(mutation, without);
+      results.push(result);
+      const by = result.by === null ? '' : ` by ${result.by}`;
+      process.stdout.write(`${result.fate.padEnd(9)} ${show(mutation)}${by}\n`);
+      if (result.fate !== 'survived') continue;
+      const source = readFileSync(join(root, mutation.file), 'utf8');
+      for (const line of describeChange(source, mutation)) process.stdout.write(`          ${line}\n`);
+    }
+  };
+  await Promise.all(Array.from({ length: jobs }, next));
+  return results;
+}
+
+/** Runs the tests that lead to the file, with the mutation in it, until one fails. */
+async function tryOne(mutation: Mutation, without: readonly string[]): Promise<Result> {
+  const vitest = join(root, 'node_modules/vitest/vitest.mjs');
+  const config = join(root, 'test/mutants/vitest.config.ts');
+  const excluded = without.flatMap((glob) => ['--exclude', glob]);
+  const args = ['related', '--run', '--config', config, '--reporter=json', ...excluded, mutation.file];
+  const child = spawn(process.execPath, [vitest, ...args], {
+    ...{ cwd: root, stdio: ['ignore', 'pipe', 'ignore'], timeout: patienceMs, killSignal: 'SIGKILL' },
+    env: { ...readEnvironment(), STOPGATE_MUTATION: JSON.stringify(mutation) },
+  });
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    output += chunk;
+  });
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once('close', resolve).once('error', reject);
+  });
+  if (code === 0) return { mutation, fate: 'survived', by: null };
+  return code === null
+    ? { mutation, fate: 'timed out', by: null }
+    : { mutation, fate: 'killed', by: firstFailure(output) };
+}
+
+/** The test that noticed, of the report in JSON; the file where it could not even be loaded. */
+function firstFailure(output: string): string | null {
+  const begin = output.indexOf('{"numTotalTestSuites"');
+  if (begin < 0) return null;
+  const { testResults } = JSON.parse(output.slice(begin)) as {
+    testResults: { name: string; status: string; assertionResults: { status: string; title: string }[] }[];
+  };
+  const file = testResults.find(({ status }) => status === 'failed');
+  if (file === undefined) return null;
+  const failed = file.assertionResults.find(({ status }) => status === 'failed');
+  return `${posix.relative(root, file.name)}${failed === undefined ? '' : `: ${failed.title}`}`;
+}
