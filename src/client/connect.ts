@@ -8,7 +8,7 @@ import { givenCredentials } from '../config/own-address.ts';
 import { defaultCredentials } from '../config/store.ts';
 import { type ClientLink, openClientLink } from '../nats/client-link.ts';
 import { privateInbox } from '../nats/permissions.ts';
-import { checkId } from '../parse-input.ts';
+import { checkId } from '../service/parse-input.ts';
 import { type CallOptions, createDecisionCalls, type DecisionCalls } from './decision-calls.ts';
 import { createPublish, type EntryFields, type EntryType, type Publish, type Stored } from './entries.ts';
 import { createHooks, type Hooks } from './hooks.ts';

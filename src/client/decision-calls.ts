@@ -14,7 +14,7 @@ import { AppError } from '../errors.ts';
 import { RequestError, TimeoutError } from '../nats/client-library.ts';
 import type { ClientLink } from '../nats/client-link.ts';
 import { newId } from '../nats/id.ts';
-import { checkBytes, checkId } from '../parse-input.ts';
+import { checkBytes, checkId } from '../service/parse-input.ts';
 import { readDecision, readHookResult } from './replies.ts';
 
 // Asks for a decision until it comes: a replica that stops or dies takes its answer with it, and another one has it.

@@ -2,7 +2,7 @@
 import { type entrySchemas, readEntry, readSubject } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { ClientLink } from '../nats/client-link.ts';
-import { checkBytes } from '../parse-input.ts';
+import { checkBytes } from '../service/parse-input.ts';
 
 type Areas = {
   readonly worker: 'worker';

@@ -10,7 +10,7 @@ import type {
   WorkerView,
 } from '../../machines/index.ts';
 import type { ClientLink } from '../nats/client-link.ts';
-import { checkId } from '../parse-input.ts';
+import { checkId } from '../service/parse-input.ts';
 import { type Page, readDetail, readPage, readPersonWaits, readView, type Views } from './replies.ts';
 
 export type ListFilter = {

@@ -2,9 +2,9 @@
 import { resolve } from 'node:path';
 import { AppError } from '../errors.ts';
 import type { ClientLink } from '../nats/client-link.ts';
-import { checkId } from '../parse-input.ts';
 import { checkFiles } from '../runner/files.ts';
 import { createFairSemaphore } from '../semaphore.ts';
+import { checkId } from '../service/parse-input.ts';
 import { startTimer, type Timer } from '../timer.ts';
 import { type AgentContext, readAgentContext } from './agent-context.ts';
 import { type CheckReply, encodeReply } from './check-results.ts';

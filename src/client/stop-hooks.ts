@@ -1,7 +1,7 @@
 /** Hooks that are functions of this process: each is a remote hook of its task, and a check that we serve for it. */
 import { createHash } from 'node:crypto';
 import { newId } from '../nats/id.ts';
-import { checkId } from '../parse-input.ts';
+import { checkId } from '../service/parse-input.ts';
 import type { HookOptions, HookRegistry, HookState } from './hook-registry.ts';
 import type { CheckFunction, ServedCheck, ServeOptions } from './serve-check.ts';
 import type { Serve } from './served-checks.ts';

@@ -10,7 +10,7 @@ import { readQuestions, toMessage } from '../../machines/values/questions.ts';
 import type { HeldRequest } from '../agents/index.ts';
 import { AppError, errorCodes } from '../errors.ts';
 import { type Answerable, type AnswerLinks, answerPath } from '../notify/answer-links.ts';
-import { parseInput } from '../parse-input.ts';
+import { parseInput } from '../service/parse-input.ts';
 import type { Service } from '../service/service.ts';
 import { answerPageHeaders, renderAnswered, renderRefusal, renderRequest } from './answer-page.ts';
 import type { FleetDirectory } from './fleet-directory.ts';

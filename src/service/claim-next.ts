@@ -17,7 +17,7 @@ import { AppError } from '../errors.ts';
 import type { Host } from '../host/host.ts';
 import type { EventLog } from '../nats/event-log.ts';
 import { newId } from '../nats/id.ts';
-import { checkId, parseInput } from '../parse-input.ts';
+import { checkId, parseInput } from './parse-input.ts';
 
 /** `request`: the same one again gets the same task. */
 export const claimNextSchema = z.object({ queue: idSchema.optional(), request: idSchema.optional() });

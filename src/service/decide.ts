@@ -16,8 +16,8 @@ import { AppError } from '../errors.ts';
 import type { Host } from '../host/host.ts';
 import type { SnapshotTaken } from '../host/keeping/snapshots.ts';
 import type { Endpoint } from '../nats/request-server.ts';
-import { checkBody, checkId, parseInput } from '../parse-input.ts';
 import { startTimer } from '../timer.ts';
+import { checkBody, checkId, parseInput } from './parse-input.ts';
 
 // The body of decide, probe and verify: the fields of an attempt (protocol.md §5).
 

@@ -3,8 +3,8 @@ import { readJson } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import { encodeDecision } from '../host/fold/outbox.ts';
 import type { Endpoint, Request } from '../nats/request-server.ts';
-import { checkBytes } from '../parse-input.ts';
 import { listNames } from './list.ts';
+import { checkBytes } from './parse-input.ts';
 import type { Service } from './service.ts';
 import { entities } from './views.ts';
 

@@ -18,7 +18,7 @@ import {
 } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Host } from '../host/host.ts';
-import { parseInput } from '../parse-input.ts';
+import { parseInput } from './parse-input.ts';
 import { type Entity, fitView, type View, viewActor } from './views.ts';
 
 const pageMax = 1_000;

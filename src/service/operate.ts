@@ -11,8 +11,8 @@ import {
 import { AppError } from '../errors.ts';
 import type { Host } from '../host/host.ts';
 import type { EventLog } from '../nats/event-log.ts';
-import { parseInput } from '../parse-input.ts';
 import { createAnswer, type Reply } from './open-request.ts';
+import { parseInput } from './parse-input.ts';
 import { throwIfRefused, throwIfRetired } from './refusal.ts';
 import { findActor } from './views.ts';
 

@@ -1,7 +1,7 @@
 /** Validates input: the same error with the same text, wherever the input arrived. */
 import type { z } from 'zod';
-import { describeIssues, isId, isTooDeep, payloadBytesMax, toIssues, tooDeepMessage } from '../machines/index.ts';
-import { AppError } from './errors.ts';
+import { describeIssues, isId, isTooDeep, payloadBytesMax, toIssues, tooDeepMessage } from '../../machines/index.ts';
+import { AppError } from '../errors.ts';
 
 /** @throws AppError input.bad */
 export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {

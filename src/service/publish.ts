@@ -3,7 +3,7 @@ import { isTooDeep, readFields, readSubject, retriedMessageId, tooDeepMessage } 
 import { AppError } from '../errors.ts';
 import type { EventLog } from '../nats/event-log.ts';
 import { newId } from '../nats/id.ts';
-import { checkBytes } from '../parse-input.ts';
+import { checkBytes } from './parse-input.ts';
 import type { Entity } from './views.ts';
 
 /** An entry to store: `type` is `<noun>.<verb>`. `messageId`: the same twice within 2 minutes is stored once. */

@@ -2,8 +2,8 @@
 import { type Decision, viewTask } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Host } from '../host/host.ts';
-import { checkId } from '../parse-input.ts';
 import { probeWorker, readAttempt } from './decide.ts';
+import { checkId } from './parse-input.ts';
 
 /**
  * Judges the worker's plan and tasks by `checks` and `hooks` alone.

@@ -20,7 +20,7 @@ import {
 import { AppError, type ErrorCode } from '../errors.ts';
 import type { Host } from '../host/host.ts';
 import type { RunnerSearch } from '../nats/bus.ts';
-import { checkId, parseInput } from '../parse-input.ts';
+import { checkId, parseInput } from './parse-input.ts';
 
 /** Actors as requests name and show them: workers, tasks and queues, as the fold has them now. */
 export type Entity = 'worker' | 'task' | 'queue';

@@ -1,6 +1,6 @@
 /**
  * The plan of the house (docs/architecture.md): which room may import which. Rooms import to the right only, type
- * imports included; files never import each other in a circle.
+ * imports included; files never import each other in a circle. Folders stay small, and files are whole.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
@@ -33,6 +33,63 @@ const srcRooms = [
   // Whatever stands beside the rooms: errors, the logger, the version.
   ['*.ts'],
 ];
+
+/** More than this in one folder is a room that wants rooms of its own. */
+const filesInFolderMax = 25;
+/** Folders that have more, with how many they may have. A number here may only become smaller. */
+const crowded: Readonly<Record<string, number>> = {
+  'machines/fleet': 29,
+  'src/cli': 38,
+  'src/cli/commands': 40,
+  'src/nats': 34,
+};
+
+/** A file of fewer lines is mostly a piece of another one. */
+const wholeFileLines = 25;
+/** Small by design: the index of a folder, one guard a file, what a program for each call loads alone, a start. */
+const smallByDesign =
+  /\/(index|main)\.tsx?$|^machines\/guards\/|^src\/agents\/\w+\/hook-command\.ts$|\/write-[a-z]+\.ts$/;
+/** The other files with fewer lines. A file may leave this list, and none may join it: write it where it belongs. */
+const fragments = `
+machines/policy/checks/validation.ts
+machines/policy/nesting.ts
+machines/policy/object-maker.ts
+machines/policy/work.ts
+src/agents/claude/telemetry.ts
+src/agents/doctor/finding.ts
+src/agents/resume-command.ts
+src/agents/shell/settings.ts
+src/app/command-line.ts
+src/app/forward-clock.ts
+src/app/program.ts
+src/cli/agent-client.ts
+src/cli/commands/decide.ts
+src/cli/commands/probe.ts
+src/cli/commands/tasks.ts
+src/cli/commands/workers.ts
+src/cli/outline.ts
+src/cli/unknown-actor.ts
+src/config/environment.ts
+src/inspector/built-file.ts
+src/inspector/client/data/shared-stream.ts
+src/inspector/client/incident/no-lab.tsx
+src/inspector/client/measure.ts
+src/inspector/current-policies.ts
+src/inspector/history/first-entry.ts
+src/json-text.ts
+src/keyed-mutex.ts
+src/log.ts
+src/mcp/tools/iteration-id.ts
+src/nats/id.ts
+src/nats/in-time.ts
+src/nats/log-position.ts
+src/nats/snapshots/spread.ts
+src/newest.ts
+src/runner/environment.ts
+src/runner/reloading-runner.ts
+src/service/refusal.ts
+src/version.ts
+`;
 
 /** Rooms that are imported by one other alone. */
 const importedBy: Readonly<Record<string, string>> = { 'src/cli': 'src/app' };
@@ -93,13 +150,62 @@ test('imports run to the right, and the command line is imported by app/ alone',
 test('no files import each other in a circle', () => {
   const targets = new Map<string, Set<string>>(files.map((file) => [file, new Set()]));
   for (const { from, to } of imports) targets.get(from)?.add(to);
-  const reachedFrom = (file: string, seen = new Set<string>()) => {
-    for (const to of targets.get(file) ?? []) if (!seen.has(to)) reachedFrom(to, seen.add(to));
+  expect(circlesAmong(files, targets)).toEqual([]);
+});
+
+/** Each circle once, as the names in it. */
+function circlesAmong(names: readonly string[], targets: ReadonlyMap<string, ReadonlySet<string>>): string[] {
+  const reachedFrom = (name: string, seen = new Set<string>()) => {
+    for (const to of targets.get(name) ?? []) if (!seen.has(to)) reachedFrom(to, seen.add(to));
     return seen;
   };
-  const reached = new Map(files.map((file) => [file, reachedFrom(file)]));
-  const circles = files
-    .filter((file) => reached.get(file)?.has(file))
-    .map((file) => files.filter((it) => reached.get(file)?.has(it) && reached.get(it)?.has(file)).sort());
-  expect([...new Set(circles.map((circle) => circle.join(', ')))]).toEqual([]);
+  const reached = new Map(names.map((name) => [name, reachedFrom(name)]));
+  const circles = names
+    .filter((name) => reached.get(name)?.has(name))
+    .map((name) => names.filter((it) => reached.get(name)?.has(it) && reached.get(it)?.has(name)).sort());
+  return [...new Set(circles.map((circle) => circle.join(', ')))];
+}
+
+test('a folder holds 25 files at most; the few that hold more do not grow', () => {
+  const counts = new Map<string, number>();
+  for (const file of files) counts.set(posix.dirname(file), (counts.get(posix.dirname(file)) ?? 0) + 1);
+  const over = [...counts].filter(([folder, count]) => count > (crowded[folder] ?? filesInFolderMax));
+  expect(over, 'give some of these files a folder of their own').toEqual([]);
+  const shrunk = Object.keys(crowded).filter((folder) => (counts.get(folder) ?? 0) <= filesInFolderMax);
+  expect(shrunk, 'these are crowded no longer: take them out of `crowded`').toEqual([]);
+});
+
+test('a file is a whole: a small one is an index, a guard, a start, or on the list, which only shrinks', () => {
+  const linesOf = (file: string) => readFileSync(new URL(file, root), 'utf8').split('\n').length - 1;
+  const small = files.filter((file) => linesOf(file) < wholeFileLines && !smallByDesign.test(file));
+  const known = fragments.trim().split('\n');
+  expect(small.length).toBeGreaterThan(0);
+  expect(
+    small.filter((file) => !known.includes(file)),
+    'write these where they belong',
+  ).toEqual([]);
+  expect(
+    known.filter((file) => !small.includes(file)),
+    'take these off the list',
+  ).toEqual([]);
+});
+
+test('the context of the host reaches a third of its files at most', () => {
+  const own = files.filter((file) => file.startsWith('src/host/'));
+  const reached = imports.filter(({ from, to }) => to === 'src/host/context.ts' && from.startsWith('src/host/'));
+  expect(reached.length).toBeGreaterThan(0);
+  expect(reached.length, reached.map(show).join('\n')).toBeLessThanOrEqual(own.length / 3);
+});
+
+test('no modules of the Python client import each other in a circle', () => {
+  const folder = new URL('clients/python/src/stopgate/', root);
+  const names = readdirSync(folder).flatMap((name) => (name.endsWith('.py') ? [name.slice(0, -3)] : []));
+  expect(names.length).toBeGreaterThan(10);
+  const targets = new Map(
+    names.map((name) => {
+      const source = readFileSync(new URL(`${name}.py`, folder), 'utf8');
+      return [name, new Set([...source.matchAll(/^\s*from \.(\w+) import/gm)].map(([, to]) => to as string))];
+    }),
+  );
+  expect(circlesAmong(names, targets)).toEqual([]);
 });

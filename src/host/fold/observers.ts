@@ -3,7 +3,6 @@
  * This is the only place that calls them. One that throws is logged, and affects neither the fold nor its answers.
  */
 import type { Fleet, FleetWatcher } from '../../../machines/index.ts';
-import { createGuarded, type Guarded } from '../../guarded.ts';
 import type { Logger } from '../../log.ts';
 import type { LogMessage } from '../../nats/log-reader.ts';
 
@@ -46,5 +45,25 @@ export function createObservers(fleet: Fleet, logger: Logger): Observers {
         if (observers.size === 0) fleet.watcher = null;
       };
     },
+  };
+}
+
+type Guarded = (work: () => void) => void;
+
+/**
+ * Makes what runs those who only look on: an error in one is a bug of ours, which is logged, and whatever runs it goes on.
+ *
+ * @param what fails, for the log. The first error is logged as such and later ones for debugging only, since they may
+ *   come with every entry
+ */
+export function createGuarded(logger: Logger, what: string): Guarded {
+  let hasFailed = false;
+  return (work) => {
+    try {
+      work();
+    } catch (error) {
+      logger[hasFailed ? 'debug' : 'error']({ err: error }, `${what} failed: a bug`);
+      hasFailed = true;
+    }
   };
 }

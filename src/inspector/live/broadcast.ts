@@ -1,7 +1,7 @@
 /** Sends the changes of a tick to all pages: the same JSON to those that keep up, everything missed to the others. */
 import { type Fleet, viewTask, type WorkerView } from '../../../machines/index.ts';
-import { createGuarded } from '../../guarded.ts';
 import type { Observe } from '../../host/fold/observers.ts';
+import { createGuarded } from '../../host/fold/observers.ts';
 import type { Logger } from '../../log.ts';
 import { rowsOf, wholeOf } from '../fleet-rows.ts';
 import { type Delta, type Focus, type Full, type Rows, toTruncatedJson } from '../messages.ts';

@@ -4,7 +4,7 @@
  * costs more memory than the fleet has names.
  */
 import { type Fleet, type FleetWatcher, topicOf } from '../../../machines/index.ts';
-import { createGuarded } from '../../guarded.ts';
+import { createGuarded } from '../../host/fold/observers.ts';
 import type { Topic } from '../messages.ts';
 import { createBroadcast, type LiveSource } from './broadcast.ts';
 import {

@@ -4,8 +4,8 @@
  * fifty. For a client that does not read, only the latest step of each actor is kept.
  */
 import { type Fleet, taskMachine, workerMachine } from '../../../machines/index.ts';
-import { createGuarded } from '../../guarded.ts';
 import type { Observe } from '../../host/fold/observers.ts';
+import { createGuarded } from '../../host/fold/observers.ts';
 import type { Logger } from '../../log.ts';
 import {
   type Actor,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { parseInput } from '../../src/parse-input.ts';
+import { parseInput } from '../../../src/service/parse-input.ts';
 
 test.each([
   [{}, 'id: is missing'],
