@@ -1,4 +1,7 @@
-/** `GET /inspect/ws`: the fleet for XState inspectors, over a WebSocket. It applies the admission rules of requests. */
+/**
+ * The WebSockets of XState inspectors: `/inspect/ws` sends the fleet, `/inspect` takes what other XState apps send and
+ * hands it on. Both apply the admission rules of requests.
+ */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
@@ -6,14 +9,15 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { isId } from '../../machines/index.ts';
 import { AppError, errorBody, errorCodes } from '../errors.ts';
 import type { Logger } from '../log.ts';
-import { accessOf, checkAccess, fleetsFor } from './access.ts';
+import { type Access, accessOf, checkAccess, fleetsFor } from './access.ts';
 import { type Admission, checkSource, findCaller } from './admission.ts';
 import { type FleetDirectory, fleetNamed, type ServedFleet } from './fleet-directory.ts';
+import { createInspectRelay, frameBytesMax, type InspectRelay } from './inspect-relay.ts';
 import { toAppError } from './replies.ts';
 import { onceRevoked } from './revocation.ts';
 
-const inspectSocketPath = '/inspect/ws';
-const access = accessOf('GET', inspectSocketPath);
+const fleetPath = '/inspect/ws';
+const relayPath = '/inspect';
 
 type Sockets = {
   readonly fleets: FleetDirectory;
@@ -27,18 +31,20 @@ const bufferedBytesMax = 256 * 1024;
 /** Pings find peers that vanished without closing. */
 const pingMs = 30_000;
 
+/** What a socket is for, once it is admitted. */
+type Admitted = { readonly access: Access; readonly fleet: string | null; readonly serve: (socket: WebSocket) => void };
+
 export function addInspectSocket(app: FastifyInstance, sockets: Sockets): void {
-  // Clients have nothing to send.
-  const server = new WebSocketServer({ noServer: true, maxPayload: 1_024, perMessageDeflate: false });
+  const server = new WebSocketServer({ noServer: true, maxPayload: frameBytesMax, perMessageDeflate: false });
+  const relay = createInspectRelay();
   app.server.on('upgrade', async (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', () => socket.destroy());
     try {
-      const wanted = await admit(request, server, sockets);
+      const { access, fleet, serve } = await admit(request, server, relay, sockets);
       server.handleUpgrade(request, socket, head, (opened) => {
-        serve(opened, wanted, sockets.log);
-        const settle = onceRevoked(request.headers, { fleet: wanted.fleet }, access, sockets.admission, () =>
-          opened.terminate(),
-        );
+        opened.on('error', () => opened.terminate());
+        serve(opened);
+        const settle = onceRevoked(request.headers, { fleet }, access, sockets.admission, () => opened.terminate());
         opened.on('close', settle);
       });
     } catch (error) {
@@ -50,38 +56,46 @@ export function addInspectSocket(app: FastifyInstance, sockets: Sockets): void {
   }, pingMs).unref();
   app.addHook('preClose', async () => {
     clearInterval(ping);
+    relay.close();
     for (const socket of server.clients) socket.terminate();
   });
 }
 
-type Wanted = Pick<ServedFleet, 'inspection'> & { readonly fleet: string; readonly worker: string | null };
-
 /** @throws AppError as any request would */
-async function admit(request: IncomingMessage, { clients }: WebSocketServer, sockets: Sockets): Promise<Wanted> {
-  const { fleets, admission } = sockets;
+async function admit(
+  request: IncomingMessage,
+  { clients }: WebSocketServer,
+  relay: InspectRelay,
+  { fleets, admission, log }: Sockets,
+): Promise<Admitted> {
   checkSource(request.headers, admission);
   const caller = findCaller(request.headers, admission);
-  checkAccess(caller, access, {});
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost');
-  if (pathname !== inspectSocketPath)
-    throw new AppError('actor.unknown', `no WebSocket at ${pathname}; use ${inspectSocketPath}`);
+  if (pathname !== fleetPath && pathname !== relayPath)
+    throw new AppError(
+      'actor.unknown',
+      `no WebSocket at ${pathname}; ${fleetPath} sends the fleet, ${relayPath} takes what an XState app sends`,
+    );
+  const access = accessOf('GET', pathname);
+  checkAccess(caller, access, {});
+  if (clients.size >= socketsMax)
+    throw new AppError('service.busy', `${socketsMax} inspectors are connected, which is the limit; close one first`);
+  if (pathname === relayPath) return { access, fleet: null, serve: (socket) => relay.join(socket, caller.name ?? '') };
   const worker = searchParams.get('worker');
   if (worker !== null && !isId(worker))
     throw new AppError('input.bad', `'${worker.slice(0, 100)}' is not the id of a worker`);
   const { service, inspection } = fleetNamed(fleetsFor(caller, fleets), searchParams.get('fleet') ?? undefined);
   if (worker !== null) await service.get('worker', worker);
-  if (clients.size >= socketsMax)
-    throw new AppError('service.busy', `${socketsMax} inspectors are connected, which is the limit; close one first`);
-  return { fleet: service.fleet, inspection, worker };
+  return { access, fleet: service.fleet, serve: (socket) => sendFleet(socket, inspection, worker, log) };
 }
 
-function serve(socket: WebSocket, { inspection, worker }: Wanted, log: Logger): void {
-  const { hidden, leave } = inspection.feed.join(
+function sendFleet(socket: WebSocket, { feed }: ServedFleet['inspection'], worker: string | null, log: Logger): void {
+  const { hidden, leave } = feed.join(
     { send: (frame) => socket.send(frame), isReady: () => socket.bufferedAmount < bufferedBytesMax },
     worker,
   );
   if (hidden > 0) log.info({ hidden }, 'an inspector sees only the most recent actors; select one with ?worker=');
-  socket.on('error', () => socket.terminate());
+  socket.on('message', () => socket.close(1008, `this address only sends; an XState app sends to ${relayPath}`));
   socket.on('close', leave);
 }
 

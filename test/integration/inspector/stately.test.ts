@@ -283,7 +283,7 @@ describe('a WebSocket follows the admission rules of requests', () => {
   test('another path has no WebSocket', async () => {
     expect(await refusal(`${stage.http.url.replace('http', 'ws')}/elsewhere`)).toEqual({
       status: 404,
-      message: 'no WebSocket at /elsewhere; use /inspect/ws',
+      message: 'no WebSocket at /elsewhere; /inspect/ws sends the fleet, /inspect takes what an XState app sends',
     });
   });
 

@@ -1,6 +1,8 @@
 /** The page /inspect as the inspector of a real XState app on another port. */
+import { createWebSocketInspector } from '@statelyai/inspect';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { createActor, createMachine } from 'xstate';
 import {
   type Browser,
   findViolations,
@@ -207,8 +209,23 @@ describe.skipIf(noChromium !== null)(
     test('opened by hand, shows how to connect an app', async () => {
       const page = await browser.context.newPage();
       await page.goto(address());
-      expect(await page.getByRole('status').textContent()).toBe('Not connected');
-      expect(await page.locator('pre').textContent()).toContain(`createBrowserInspector({ url: '${address()}' })`);
+      await expect.poll(() => page.getByRole('status').textContent()).toBe('Connected, waiting for the first actor');
+      expect(await page.locator('pre').first().textContent()).toContain(
+        `createBrowserInspector({ url: '${address()}' })`,
+      );
+    });
+
+    test('opened by hand, shows the apps that send to this service by a WebSocket', async () => {
+      const inspector = await browser.context.newPage();
+      await inspector.goto(address());
+      const sender = createWebSocketInspector({ url: address().replace('http', 'ws') });
+      const machine = createMachine({ id: 'lamp', initial: 'off', states: { off: { on: { press: 'on' } }, on: {} } });
+      const lamp = createActor(machine, { inspect: sender.inspect, id: 'lamp' }).start();
+      await expect.poll(() => active(inspector), { timeout: 20_000 }).toEqual(['off']);
+      lamp.send({ type: 'press' });
+      await expect.poll(() => active(inspector), { timeout: 20_000 }).toEqual(['on']);
+      expect(await inspector.getByRole('status').first().textContent()).toBe(`From ${stage.http.url}`);
+      sender.adapter.stop?.();
     });
 
     test.each(['light', 'dark'] as const)('has no axe violations in %s mode', async (colorScheme) => {

@@ -2,7 +2,8 @@
 import { readStates, type StateNode } from '../../chart/foreign-chart.ts';
 
 // The receiving side of `createBrowserInspector({ url })`: an XState app opens this page, or frames it, and posts
-// what its actors do. Only messages of that window are accepted, and only from the origin of the first one.
+// what its actors do. Only messages of that window are accepted, and only from the origin of the first one. A page that no
+// app opened shows the apps that send to this service by `createWebSocketInspector({ url })`.
 
 /** As `@statelyai/inspect` 0.7.2 sends them; other versions may lack any of the optional fields. */
 type Frame = {
@@ -32,6 +33,22 @@ export function receive(here: Window, onFrame: (frame: Frame, origin: string) =>
   app.postMessage({ type: '@statelyai.connected' }, '*');
   return true;
 }
+
+/** @param onFrame gets each frame; onChange hears whether the service is connected, at once and whenever it changes */
+export function receiveFromService(onFrame: (frame: Frame) => void, onChange: (isConnected: boolean) => void): void {
+  const socket = new WebSocket(`${location.origin.replace(/^http/, 'ws')}/inspect`);
+  socket.onopen = () => onChange(true);
+  socket.onmessage = ({ data }: MessageEvent<string>) => {
+    const frame: unknown = JSON.parse(data);
+    if (isFrame(frame)) onFrame(frame);
+  };
+  socket.onclose = () => {
+    onChange(false);
+    setTimeout(() => receiveFromService(onFrame, onChange), reconnectMs);
+  };
+}
+
+const reconnectMs = 2_000;
 
 function isFrame(data: unknown): data is Frame {
   if (typeof data !== 'object' || data === null) return false;

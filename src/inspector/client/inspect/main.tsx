@@ -3,7 +3,15 @@ import { render as renderPage } from 'preact';
 import { useEffect, useReducer, useState } from 'preact/hooks';
 import { activePaths } from '../../chart/foreign-chart.ts';
 import { time } from '../ui/format.ts';
-import { type Actor, type Actors, applyFrame, inOrder, type ReceivedEvent, receive } from './actors.ts';
+import {
+  type Actor,
+  type Actors,
+  applyFrame,
+  inOrder,
+  type ReceivedEvent,
+  receive,
+  receiveFromService,
+} from './actors.ts';
 import { StatesSection } from './states-section.tsx';
 import './inspect.css';
 
@@ -175,6 +183,18 @@ app.isConnected = receive(window, (frame, origin) => {
   applyFrame(actors, frame);
   scheduleRender();
 });
+if (!app.isConnected)
+  receiveFromService(
+    (frame) => {
+      app.origin = location.origin;
+      applyFrame(actors, frame);
+      scheduleRender();
+    },
+    (isConnected) => {
+      app.isConnected = isConnected;
+      scheduleRender();
+    },
+  );
 
 function Page() {
   const [, update] = useReducer((count: number) => count + 1, 0);
@@ -189,11 +209,11 @@ function Page() {
       <header>
         <h1>XState actors</h1>
         <p role="status">
-          {app.origin === null
-            ? app.isConnected
+          {!app.isConnected
+            ? 'Not connected'
+            : app.origin === null
               ? 'Connected, waiting for the first actor'
-              : 'Not connected'
-            : `From ${app.origin}`}
+              : `From ${app.origin}`}
         </p>
       </header>
       {actor === undefined ? (
@@ -219,6 +239,13 @@ const inspector = createBrowserInspector({ url: '${location.origin}/inspect' });
 createActor(machine, { inspect: inspector.inspect }).start();`}
     </pre>
     <p>If the browser blocks the window that this opens, allow it for your app and reload.</p>
+    <p>An app that has no browser sends to this page while it is open:</p>
+    <pre>
+      {`import { createWebSocketInspector } from '@statelyai/inspect';
+
+const inspector = createWebSocketInspector({ url: '${location.origin.replace(/^http/, 'ws')}/inspect' });
+createActor(machine, { inspect: inspector.inspect }).start();`}
+    </pre>
   </main>
 );
 
