@@ -23,9 +23,11 @@ const usage = `npm run test:mutants [-- --count N] [--seed S] [--in DIR,…] [--
 
 const root = resolve(import.meta.dirname, '../..');
 /** Longer than all quick tests take on a busy machine: a mutant that loops is noticed by this. */
-const patienceMs = 300_000;
+const patienceMs = 180_000;
 
-type Options = { readonly without: readonly string[]; readonly jobs: number };
+const interrupted = 130;
+
+type Options = { readonly without: readonly string[]; readonly jobs: number; readonly signal: AbortSignal };
 type Fate = 'killed' | 'survived' | 'timed out';
 type Result = { readonly mutation: Mutation; readonly fate: Fate; readonly by: string | null };
 
@@ -58,9 +60,12 @@ export async function main(args: readonly string[]): Promise<number> {
     for (const mutation of chosen) process.stdout.write(`${show(mutation)}\n`);
     return 0;
   }
+  const stop = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
   const from = at === undefined ? `, --seed ${values.seed}` : '';
   process.stdout.write(`${chosen.length} of ${all.length} mutations${from}\n`);
-  const results = await tryAll(chosen, { without: values.without, jobs: Number(values.jobs) });
+  const results = await tryAll(chosen, { without: values.without, jobs: Number(values.jobs), signal: stop.signal });
+  if (stop.signal.aborted) return interrupted;
   const survivors = results.filter(({ fate }) => fate === 'survived').map(({ mutation }) => mutation);
   process.stdout.write(`${results.length - survivors.length} noticed, ${survivors.length} survived\n`);
   if (values.json) process.stdout.write(`${JSON.stringify({ seed: Number(values.seed), results })}\n`);
@@ -91,12 +96,13 @@ function draw(all: readonly Mutation[], count: number, seed: number): Mutation[]
 
 const show = (mutation: Mutation): string => `${placeOf(mutation)} ${mutation.what}`;
 
-async function tryAll(mutations: readonly Mutation[], { without, jobs }: Options): Promise<Result[]> {
+async function tryAll(mutations: readonly Mutation[], options: Options): Promise<Result[]> {
   const left = [...mutations];
   const results: Result[] = [];
   const next = async () => {
     for (let mutation = left.shift(); mutation !== undefined; mutation = left.shift()) {
-      const result = await tryOne(mutation, without);
+      const result = await tryOne(mutation, options);
+      if (options.signal.aborted) return;
       results.push(result);
       const by = result.by === null ? '' : ` by ${result.by}`;
       process.stdout.write(`${result.fate.padEnd(9)} ${show(mutation)}${by}\n`);
@@ -105,20 +111,39 @@ async function tryAll(mutations: readonly Mutation[], { without, jobs }: Options
       for (const line of describeChange(source, mutation)) process.stdout.write(`          ${line}\n`);
     }
   };
-  await Promise.all(Array.from({ length: jobs }, next));
+  await Promise.all(Array.from({ length: options.jobs }, next));
   return results;
 }
 
 /** Runs the tests that lead to the file, with the mutation in it, until one fails. */
-async function tryOne(mutation: Mutation, without: readonly string[]): Promise<Result> {
+async function tryOne(mutation: Mutation, { without, signal }: Options): Promise<Result> {
   const vitest = join(root, 'node_modules/vitest/vitest.mjs');
   const config = join(root, 'test/mutants/vitest.config.ts');
   const excluded = without.flatMap((glob) => ['--exclude', glob]);
-  const args = ['related', '--run', '--config', config, '--reporter=json', ...excluded, mutation.file];
+  const args = [
+    'related',
+    '--run',
+    '--passWithNoTests',
+    '--config',
+    config,
+    '--reporter=json',
+    ...excluded,
+    mutation.file,
+  ];
   const child = spawn(process.execPath, [vitest, ...args], {
-    ...{ cwd: root, stdio: ['ignore', 'pipe', 'ignore'], timeout: patienceMs, killSignal: 'SIGKILL' },
+    // A group of its own: a mutant that loops does so in a process of vitest's, which would outlive it.
+    ...{ cwd: root, stdio: ['ignore', 'pipe', 'ignore'], detached: true },
     env: { ...readEnvironment(), STOPGATE_MUTATION: JSON.stringify(mutation) },
   });
+  const end = () => {
+    try {
+      process.kill(-(child.pid as number), 'SIGKILL');
+    } catch {
+      // It has ended.
+    }
+  };
+  const timer = setTimeout(end, patienceMs);
+  signal.addEventListener('abort', end, { once: true });
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
     output += chunk;
@@ -126,6 +151,8 @@ async function tryOne(mutation: Mutation, without: readonly string[]): Promise<R
   const code = await new Promise<number | null>((resolve, reject) => {
     child.once('close', resolve).once('error', reject);
   });
+  clearTimeout(timer);
+  signal.removeEventListener('abort', end);
   if (code === 0) return { mutation, fate: 'survived', by: null };
   return code === null
     ? { mutation, fate: 'timed out', by: null }
