@@ -3,6 +3,7 @@ import {
   advanceClock,
   createFleet,
   type Decision,
+  type Fleet,
   type FleetView,
   foldEntry,
   type HookResult,
@@ -14,6 +15,8 @@ import {
 import { timeOf } from '../support/case-times.ts';
 
 export type VirtualLog = {
+  /** As it stands after the last entry. */
+  readonly fleet: Fleet;
   /** Folds one entry. @throws Error where it is none: one that makes no sense now is no error, see `refusals`. */
   publish(at: string, tail: string, data?: object): void;
   /** Publishes an attempt to stop, and gives its decision; null while it is open. */
@@ -47,6 +50,7 @@ export function createVirtualLog(policies: object = { default: {} }, more: objec
   const takeDecisions = () => take().flatMap((it) => (it.kind === 'decided' ? [it.decision] : []));
   publish('00:00', 'own.fleet.main.policy.set', { policies, ...more });
   return {
+    fleet,
     publish,
     takeDecisions,
     stop(at, worker, attempt = {}) {

@@ -155,6 +155,7 @@ test('what no test runs is this, and no more', () => {
     'docs/python.md: test/system/clients/python.test.ts',
     'docs/python.md: test/system/clients/python.test.ts',
     'docs/python.md: test/system/clients/python.test.ts',
+    'docs/python.md: test/system/clients/python.test.ts',
     'docs/python.md: test/system/clients/python-agents.test.ts',
     'docs/recipes.md: test/integration/docs/recipes.test.ts',
     'docs/recipes.md: a workflow, not a stopgate.yaml; test/integration/docs/recipes.test.ts',

@@ -1,6 +1,6 @@
 /** Seed 000, from Purpose to Workspace Integration: what the validator is given, what it answers, where it is attached. */
 import { expect } from 'vitest';
-import { ValidationResult } from '../../../src/client/index.ts';
+import { type AgentContext, ValidationResult } from '../../../src/client/index.ts';
 import { createClaudeFleet, session } from '../claude-fleet.ts';
 import { differs, holds, part } from '../rule.ts';
 import { createVirtualLog } from '../virtual-log.ts';
@@ -132,6 +132,37 @@ export const contract = [
       },
     ),
     differs(
+      'it returns a `ToolResult`: a message beside the value',
+      'there is only the value: its reason is what the agent is told, and it may carry `feedback`, as data',
+      async ({ service }) => {
+        const { name } = await service.serveCheck(() => ({
+          ...{ complete: false, reason: '2 left', feedback: { left: ['a', 'b'] }, message: 'Incomplete todos' },
+        }));
+        const worker = await service.worker({ checks: [{ remote: name }] });
+        const blocked = await worker.stop();
+        expect(blocked).toMatchObject({ reason: '2 left', feedback: [{ details: { left: ['a', 'b'] } }] });
+        expect(JSON.stringify(blocked)).not.toContain('Incomplete todos');
+      },
+    ),
+    differs(
+      'it is given a `ToolContext` beside the parameters, which has the session',
+      'both are one object: the parameters, the plan, the task, the files, the folder',
+      async ({ service, client }) => {
+        const name = service.newId('validator');
+        const given: AgentContext[] = [];
+        await client.serveCheck(name, (context) => {
+          given.push(context);
+          return new ValidationResult({ complete: true, reason: 'r' });
+        });
+        const worker = await service.worker({ checks: [{ remote: name }] }, { cwd: '/srv/repo' });
+        await worker.publish('plan.updated', { steps: [{ title: 'Write tests', status: 'done' }] });
+        await worker.stop();
+        expect(given).toMatchObject([
+          { stopReason: 'end_turn', retryCount: 0, plan: [{ title: 'Write tests' }], cwd: '/srv/repo', taskId: null },
+        ]);
+      },
+    ),
+    differs(
       'the default validator says complete, with the reason "No validation configured"',
       'a stop without any check is allowed with the cause `no-policy`; its reason is "No check or hook was set for this stop"',
       () => {
@@ -153,6 +184,20 @@ export const contract = [
         expect(await attached.stop()).toMatchObject({ decision: 'block' });
         expect(await other.stop()).toMatchObject({ decision: 'allow', cause: 'no-policy' });
         expect(asked).toHaveLength(1);
+      },
+    ),
+    differs(
+      'folders of the host are mounted into the workspace (`mounts`)',
+      'nothing is mounted: a check looks at the folder in which the worker says that it works (`cwd`)',
+      async ({ service, folder }) => {
+        await folder.write('here/output.txt', '');
+        const policy = { checks: [{ files: ['output.txt'] }] };
+        const [here, there] = [
+          await service.worker(policy, { cwd: `${folder.path}/here` }),
+          await service.worker(policy, { cwd: folder.path }),
+        ];
+        expect(await here.stop()).toMatchObject({ decision: 'allow', cause: 'complete' });
+        expect(await there.stop()).toMatchObject({ reason: 'Missing required files: output.txt' });
       },
     ),
     holds('only folders under the allowed roots are read', async ({ service, folder }) => {

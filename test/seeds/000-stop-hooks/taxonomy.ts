@@ -74,8 +74,8 @@ export const taxonomy = [
     }),
     differs(
       'SubagentStop: cannot block, captures the transcript',
-      'it can block today: a sub-agent is a worker with a plan and a retry count of its own',
-      async () => {
+      'it can block today: a sub-agent is a worker with a plan and a retry count of its own; its last message is kept, and its transcript is not',
+      async ({ service }) => {
         const fleet = await busyFleet();
         await fleet.claude('SubagentStart');
         await fleet.claude('PostToolUse.TaskCreate', {
@@ -87,6 +87,15 @@ export const taxonomy = [
           reason: expect.stringContaining('Look around'),
         });
         expect(fleet.view(child)).toMatchObject({ state: 'blocked', retry: { count: 1 } });
+        const { last_assistant_message: said } = recorded('SubagentStop');
+        expect(said).toBeTruthy();
+        const parent = await service.worker(null);
+        await service.claude(parent.id, 'SubagentStop');
+        const [attempt] = await service.entries(
+          `worker.${parent.id}-${recorded('SubagentStart').agent_id}.stop.attempted`,
+        );
+        expect(attempt?.data.output).toBe(said);
+        expect(JSON.stringify(attempt?.data)).not.toContain('.jsonl');
         expect(fleet.view(session)).toMatchObject({ state: 'working', retry: { count: 0 } });
       },
     ),

@@ -25,11 +25,16 @@ const flow = part(
   }),
   holds('2, 3: `hook_register`, then `iteration_start` with a maximum and promises', async ({ service, mcp }) => {
     const completionPromises = ['COMPLETE', 'BLOCKED'];
-    const { taskId, iteration } = await begin(service, mcp, { completionPromises });
+    const more = { rules: ['tests_pass'], breakers: { failures: 3 } };
+    const { taskId, iteration } = await begin(service, mcp, { completionPromises, ...more });
     expect(iteration).toEqual({
       ...{ iterationId: `IT-1-${taskId}`, taskId, iteration: 1, maxIterations: 10, completionPromises },
     });
     expect(await mcp.ok('task_get', { taskId })).toMatchObject({ hooks: [{ type: 'default' }], iteration: 1 });
+    const [started] = await service.entries(`task.${taskId}.iteration.started`);
+    expect(started?.data, 'what it said is what is stored').toEqual({
+      ...{ iteration: 1, maxIterations: 10, completionPromises, ...more },
+    });
   }),
   holds(
     '4b: `iteration_validate` calls the hooks, and returns CONTINUE, COMPLETE or ESCALATE',

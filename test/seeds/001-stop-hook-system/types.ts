@@ -85,6 +85,15 @@ async function resultOf(returned: object, service: SeedService): Promise<{ resul
   return { result: await task.evaluate(), task: await task.view() };
 }
 
+/** The task after its worker's stop was answered by such a hook. */
+async function stopWith(returned: object, service: SeedService): Promise<TaskDetail> {
+  const { name } = await service.serveCheck(() => ({ action: 'continue', reason: 'r', ...returned }));
+  const [task, worker] = [await service.task([{ type: 'remote', name }]), await service.worker(null)];
+  await worker.publish('task.claimed', { task: task.id });
+  expect(await worker.stop()).toMatchObject({ decision: 'block', reason: 'r' });
+  return task.view();
+}
+
 const result = part(
   'StopHookResult',
   holds('`action`: complete, continue or escalate', async ({ service }) => {
@@ -108,6 +117,12 @@ const result = part(
     const saved = await resultOf({ checkpointData }, service);
     expect(saved.result.checkpointCreated).toBe(true);
     expect(saved.task).toMatchObject({
+      phase: 'midpoint',
+      checkpoints: [{ phase: 'midpoint', step: 5 }],
+      checkpoint: { context: { milestone: 'halfway' } },
+    });
+    const atStop = await stopWith({ checkpointData }, service);
+    expect(atStop).toMatchObject({
       phase: 'midpoint',
       checkpoints: [{ phase: 'midpoint', step: 5 }],
       checkpoint: { context: { milestone: 'halfway' } },

@@ -101,6 +101,14 @@ export const checkers = [
   ),
 ];
 
+/** The decision about a worker that has used its budget. */
+function overBudget(budget: object, type: string, data: object) {
+  const log = createVirtualLog({ default: { checks: [{ remote: 'never-asked' }], budget } });
+  log.publish('12:00', 'worker.w.worker.registered');
+  log.publish('12:00', `worker.w.${type}`, data);
+  return log.stop('12:01', 'w');
+}
+
 export const notes = [
   part(
     'Custom Checker Example',
@@ -140,21 +148,33 @@ export const notes = [
       expect(decisionFor(open, {})).toMatchObject({ decision: 'allow', cause: 'no-policy' });
       expect(decisionFor(open, { default: {} })).toMatchObject({ decision: 'allow', cause: 'no-policy' });
     }),
-    holds('skipped when the budget or the deadline is exhausted', () => {
-      const policies = { default: { checks: [{ remote: 'never-asked' }] } };
-      const spent = createVirtualLog(policies);
-      spent.publish('12:00', 'worker.w.budget.exhausted', { kind: 'tokens' });
-      const decisions = [
-        spent.stop('12:01', 'w'),
-        createVirtualLog(policies).stop('12:01', 'w', { stopReason: 'budget_exhausted' }),
-        createVirtualLog(policies).stop('12:01', 'w', { stopReason: 'deadline_exceeded' }),
-      ];
-      for (const decision of decisions) {
-        expect(decision).toMatchObject({ decision: 'allow', cause: 'bypassed' });
-        expect(decision?.verdicts.map(({ guard }) => guard)).not.toContain('checks');
-      }
-      expect(createVirtualLog(policies).stop('12:01', 'w', { stopReason: 'end_turn' }), 'it is asked').toBeNull();
-    }),
+    differs(
+      'skipped when the budget or the deadline is exhausted',
+      'at a stop; `verify` judges the work all the same, because it says what is done, and not whether the agent may stop',
+      async ({ service }) => {
+        const policies = { default: { checks: [{ remote: 'never-asked' }] } };
+        const spent = createVirtualLog(policies);
+        spent.publish('12:00', 'worker.w.budget.exhausted', { kind: 'tokens' });
+        const decisions = [
+          spent.stop('12:01', 'w'),
+          createVirtualLog(policies).stop('12:01', 'w', { stopReason: 'budget_exhausted' }),
+          createVirtualLog(policies).stop('12:01', 'w', { stopReason: 'deadline_exceeded' }),
+          overBudget({ usd: 10 }, 'usage.reported', { usd: 10 }),
+          overBudget({ time: '1m' }, 'heartbeat.sent', {}),
+        ];
+        for (const decision of decisions) {
+          expect(decision).toMatchObject({ decision: 'allow', cause: 'bypassed' });
+          expect(decision?.verdicts.map(({ guard }) => guard)).not.toContain('checks');
+        }
+        expect(createVirtualLog(policies).stop('12:01', 'w', { stopReason: 'end_turn' }), 'it is asked').toBeNull();
+
+        const worker = await service.worker({ checks: [{ plan: {} }], budget: { tokens: 100 } });
+        await worker.publish('plan.updated', planOf('pending'));
+        await worker.publish('usage.reported', { output: 100 });
+        expect(await worker.stop()).toMatchObject({ decision: 'allow', cause: 'bypassed' });
+        expect(await worker.verify()).toMatchObject({ code: '409', body: { decision: { cause: 'incomplete' } } });
+      },
+    ),
     holds('the feedback about a plan names three titles at most', () => {
       const four = planOf('pending', 'pending', 'pending', 'pending').steps;
       expect(decisionFor(four)?.reason).toBe('4 of 4 plan steps remain: Step 1, Step 2, Step 3, …');

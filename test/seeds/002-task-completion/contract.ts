@@ -50,6 +50,31 @@ export const contract = [
       log.publish('12:01', 'worker.w.plan.updated', planOf('done', 'done'));
       expect(log.stop('12:01', 'w')).toMatchObject({ decision: 'allow', cause: 'complete' });
     }),
+    holds('all tasks that are assigned to it are judged: their steps and their hooks', () => {
+      const log = createVirtualLog({ default: { checks: [{ plan: {} }], retries: null } });
+      log.publish('12:00', 'task.T-1.task.created', { plan: [{ title: 'Fix login', status: 'pending', step: 's1' }] });
+      log.publish('12:00', 'task.T-2.task.created', { plan: [{ title: 'Write docs', status: 'done', step: 's2' }] });
+      for (const task of ['T-1', 'T-2']) {
+        log.publish('12:00', `task.${task}.hook.registered`, { type: 'validation' });
+        log.publish('12:01', 'worker.w.task.claimed', { task });
+      }
+      const passed = { validation: [{ rule: 'tests_pass', passed: true }] };
+      const failed = { validation: [{ rule: 'tests_pass', passed: false }] };
+      expect(log.stop('12:02', 'w', passed)).toMatchObject({
+        ...{ decision: 'block', tasks: ['T-1', 'T-2'], reason: '1 of 2 plan steps remain: Fix login' },
+      });
+      log.publish('12:03', 'worker.w.step.updated', { step: 's1', status: 'done' });
+      expect(log.stop('12:04', 'w', failed)).toMatchObject({
+        ...{ decision: 'block', reason: 'T-1: Failed rules: tests_pass' },
+      });
+      log.publish('12:05', 'task.T-1.hooks.cleared');
+      expect(log.stop('12:06', 'w', failed), 'the other one too').toMatchObject({
+        ...{ decision: 'block', reason: 'T-2: Failed rules: tests_pass' },
+      });
+      expect(log.stop('12:07', 'w', passed)).toMatchObject({ decision: 'allow', cause: 'complete' });
+      const outcome = { state: 'stopped', outcome: 'completed' };
+      expect(log.viewAt('12:07').tasks).toMatchObject({ 'T-1': outcome, 'T-2': outcome });
+    }),
   ),
   part(
     'TaskCompletionResult',

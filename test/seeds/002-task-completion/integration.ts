@@ -85,5 +85,22 @@ export const integration = [
         expect((await bypassed.verify()).code).toBe('409');
       },
     ),
+    holds(
+      'final verification: after the end of the session too, of the tasks that it held then',
+      async ({ service }) => {
+        const worker = await service.worker(null);
+        const task = await service.task([{ type: 'validation' }]);
+        await worker.publish('task.claimed', { task: task.id });
+        await worker.publish('session.ended');
+        expect(
+          await service.wire.ask(`verify.${worker.id}`, { validation: [{ rule: 'lint', passed: false }] }),
+        ).toMatchObject({
+          code: '409',
+          body: { error: { code: 'INCOMPLETE' }, decision: { reason: 'Failed rules: lint' } },
+        });
+        const passed = await service.wire.ask(`verify.${worker.id}`, { validation: [{ rule: 'lint', passed: true }] });
+        expect(passed).toMatchObject({ code: '', body: { decision: 'allow', cause: 'complete', tasks: [task.id] } });
+      },
+    ),
   ),
 ];

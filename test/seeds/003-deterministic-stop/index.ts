@@ -2,13 +2,22 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import { parse } from 'yaml';
 import type { Decision } from '../../../machines/index.ts';
+import { readPage } from '../../support/markdown.ts';
 import { createAgentFleet } from '../../unit/agents/agent-fleet.ts';
 import { recordingsOf } from '../../unit/agents/recordings/recordings.ts';
 import { createClaudeFleet } from '../claude-fleet.ts';
 import { initClaude } from '../claude-settings.ts';
 import { differs, holds, part, type Seed } from '../rule.ts';
 import { findings, policies, startExecutor, valid } from './campaign.ts';
+import { commands } from './commands.ts';
+
+/** The policy and the command that docs/recipes.md gives for this seed. */
+function readRecipe(): { policies: { executor: object }; commands: Record<string, object> } {
+  const { steps } = readPage('docs/recipes.md');
+  return parse(steps.flatMap((it) => ('text' in it && it.text.includes('executor:') ? [it.text] : []))[0] ?? '');
+}
 
 const planned = { checks: [{ plan: {} }], stopWhenComplete: true };
 const told = { continue: false, stopReason: expect.stringContaining('complete') };
@@ -39,11 +48,17 @@ const summary = part(
   ),
   differs(
     'it runs after each burst of tools, and signals "stop, work complete"',
-    'if the policy has `stopWhenComplete`: at the end of each batch of tools, or at most every 2 s if the agent does not report batches',
+    'if the policy has `stopWhenComplete`: at the end of each batch of tools, or at most every 2 s if the agent does not report batches; [a recipe](recipes.md#stop-as-soon-as-the-work-is-valid) has it ready',
     async ({ service, folder }) => {
-      const policy = { ...policies.validate, stopWhenComplete: true };
-      const executor = await startExecutor(service, folder, policy, { 'findings.json': {} });
+      const { policies, commands: given } = readRecipe();
+      expect(given.validate).toMatchObject({ feedback: commands.validate?.feedback, cwd: commands.validate?.cwd });
+      const executor = await startExecutor(service, folder, policies.executor, { 'findings.json': {} });
       expect(await service.claude(executor.id, 'PostToolBatch')).toBeNull();
+      for (let count = 1; count <= 5; count += 1) {
+        const blocked = await executor.stop();
+        expect(blocked).toMatchObject({ decision: 'block', retry: { count, max: null } });
+        expect(differenceIn(blocked).missing).toEqual(['claim', 'confidence', 'evidence']);
+      }
       await executor.write(valid);
       expect(await service.claude(executor.id, 'PostToolUse'), 'the batch goes on').toBeNull();
       expect(await service.claude(executor.id, 'PostToolBatch')).toEqual(told);

@@ -31,6 +31,20 @@ export const idleTime = [
       log.publish('12:06', 'worker.w1.worker.registered');
       expect(log.workerAt('12:07').idle.ms).toBe(minuteMs);
     }),
+    differs(
+      'the times of registration, last claim and last completion are tracked',
+      'a view has what follows from them, `idle`, and the time of the last entry, `lastSeen`; each time by itself is in the log',
+      async ({ service }) => {
+        const worker = await service.worker({ persistence: { idle: '1m' } }, { queue: service.newId('queue') });
+        const task = service.newId('T');
+        for (const type of ['task.claimed', 'task.completed', 'heartbeat.sent'])
+          await worker.publish(type, type.startsWith('task.') ? { task } : {});
+        const types = ['worker.registered', 'task.claimed', 'task.completed', 'heartbeat.sent'];
+        const stored = await service.entries(...types.map((type) => `worker.${worker.id}.${type}`));
+        expect(stored.map(({ subject }) => types.findIndex((type) => subject.endsWith(type)))).toEqual([0, 1, 2, 3]);
+        expect((await worker.view()).lastSeen).toBe(stored.at(-1)?.at);
+      },
+    ),
     holds('idle time is not counted from the registration', () => {
       const log = registered();
       log.publish('12:01', 'worker.w1.task.claimed', { task: 'T-1' });
@@ -76,9 +90,15 @@ export const logic = [
       const task = service.newId('T');
       await worker.publish('task.claimed', { task });
       await worker.publish('task.completed', { task });
+      const storedAt = async (type: string) =>
+        Date.parse((await service.entries(`worker.${worker.id}.${type}`)).at(-1)?.at ?? '');
+      const completedMs = await storedAt('task.completed');
+      await expect.poll(() => Date.now() - completedMs).toBeGreaterThan(20);
       const decision = await worker.stop();
-      const [completed] = await service.entries(`worker.${worker.id}.task.completed`);
-      expect(decision.idle.ms).toBe(Date.parse(decision.at) - Date.parse(completed?.at ?? ''));
+      const attemptedMs = await storedAt('stop.attempted');
+      expect(attemptedMs).toBeGreaterThan(completedMs);
+      expect(Date.parse(decision.at), 'the decision has the time of its entry').toBe(attemptedMs);
+      expect(decision.idle.ms).toBe(attemptedMs - completedMs);
     }),
   ),
   part(

@@ -1,7 +1,12 @@
 /** Seed 004, Rate Limit Considerations, Key Insights and Summary. */
 import { expect } from 'vitest';
-import type { Decision, WorkerView } from '../../../machines/index.ts';
+import type { Decision, TaskView, WorkerView } from '../../../machines/index.ts';
+import type { Host } from '../../../src/host/host.ts';
+import { list } from '../../../src/service/list.ts';
+import { runCommand } from '../../support/command.ts';
+import type { Folder } from '../../support/deployment.ts';
 import { differs, holds, part } from '../rule.ts';
+import type { SeedService } from '../service.ts';
 import { createVirtualLog, minutesAfter, planOf } from '../virtual-log.ts';
 import { fleetAfter } from './timed-replica.ts';
 import { minuteMs, persistent, registered } from './worker.ts';
@@ -82,19 +87,38 @@ const limits = part(
       await service.worker({}, { agent: 'detected' }),
     ];
     await paused.publish('limit.reached');
-    const list = async (presence: string) => {
+    const listed = async (presence: string) => {
       const { body } = await service.wire.ask('list.workers', { presence, agent: 'detected' });
       return (body as unknown as { items: WorkerView[] }).items.map(({ worker }) => worker);
     };
-    expect(await list('active')).toEqual([active.id]);
-    expect(await list('limited')).toEqual([paused.id]);
-    expect(await list('stale')).toEqual([]);
+    expect(await listed('active')).toEqual([active.id]);
+    expect(await listed('limited')).toEqual([paused.id]);
+    expect(await listed('stale')).toEqual([]);
+
+    const log = createVirtualLog();
+    for (const [at, worker] of [
+      ['12:00', 'w1'],
+      ['12:02', 'w2'],
+      ['12:03', 'w3'],
+    ] as const)
+      log.publish(at, `worker.${worker}.worker.registered`);
+    log.viewAt('12:04');
+    const { fleet } = log;
+    // Two minutes of a real service are too long: its own list, over the fleet in virtual time.
+    const host = { fleet, caughtUp: async () => {}, logNow: () => fleet.nowMs, pendingReply: () => null };
+    const found = async (presence: string) =>
+      (await list(host as unknown as Host, 'workers', { presence })).items.map((it) => 'worker' in it && it.worker);
+    expect(await found('stale')).toEqual(['w1']);
+    expect(await found('active')).toEqual(['w2', 'w3']);
+    log.viewAt('12:04:00.001');
+    expect(await found('stale')).toEqual(['w1', 'w2']);
   }),
   holds('a heartbeat within 2 minutes: active', () => {
     const log = registered();
     log.publish('12:05', 'worker.w1.heartbeat.sent');
     expect(log.workerAt('12:05').presence).toBe('active');
     expect(log.workerAt('12:06:59.999').presence).toBe('active');
+    expect(log.workerAt('12:07').presence, 'two minutes are within two minutes').toBe('active');
   }),
   holds('a heartbeat over 2 minutes old: inactive, or rate-limited', () => {
     const log = registered();
@@ -104,6 +128,18 @@ const limits = part(
     expect(log.workerAt('12:20').presence).toBe('limited');
   }),
 );
+
+/** `stopgate loop --queue` with an agent that only says which task it was given. */
+const runLoop = (service: SeedService, folder: Folder, worker: string, queue: string) =>
+  runCommand(
+    [
+      ...['loop', '--worker', worker, '--queue', queue, '--pause', '0', '--nats', service.url],
+      ...['--', 'sh', '-c', 'echo "$STOPGATE_TASK"'],
+    ],
+    { cwd: folder.path },
+  );
+const outcomeOf = async (service: SeedService, task: string) =>
+  ((await service.wire.ask(`get.task.${task}`)).body as unknown as TaskView).outcome;
 
 const cycles = [
   part(
@@ -181,13 +217,26 @@ const cycles = [
   ),
   part(
     'Key Insights: 4. Two-Tier Persistence',
-    holds('the main loop keeps checking the queue; the stop hook prevents a premature end', () => {
-      const log = registered();
-      log.publish('12:01', 'task.T-1.task.created');
-      expect(log.stop('12:01', 'w1')).toMatchObject({ decision: 'block', cause: 'pending-tasks' });
-      log.publish('12:02', 'worker.w1.task.claimed', { task: 'T-1' });
-      expect(log.workerAt('12:02').state).toBe('working');
-    }),
+    differs(
+      'the main loop keeps checking the queue; the stop hook prevents a premature end',
+      'the main loop is `stopgate loop --queue Q -- AGENT`: it claims, runs the agent, asks, and waits for the next task',
+      async ({ service, folder }) => {
+        const queue = service.newId('queue');
+        const { id } = await service.worker({ persistence: { idle: '2s', queue } }, { queue });
+        const create = (task: string, title: string) =>
+          service.wire.publish(`task.${task}.task.created`, { queue, title });
+        const [first, second] = [service.newId('T'), service.newId('T')];
+        await create(first, 'Fix login');
+        const loop = runLoop(service, folder, id, queue);
+        await expect.poll(() => outcomeOf(service, first)).toBe('completed');
+        await create(second, 'Write docs');
+        const { code, stdout, stderr } = await loop;
+        expect(stdout).toBe(`${first}\n${second}\n`);
+        expect(stderr).toMatch(/without a task: allow · complete · idle-timeout/);
+        expect(code).toBe(0);
+        expect(await outcomeOf(service, second)).toBe('completed');
+      },
+    ),
     holds('both must work together: with the hook alone, a task waits', () => {
       const log = registered();
       log.publish('12:01', 'task.T-1.task.created');
@@ -209,15 +258,24 @@ const cycles = [
     holds('rate limited: the worker pauses', () => {
       expect(limited().stop('12:02', 'w1')).toMatchObject({ action: 'continue', cause: 'limited', state: 'idle' });
     }),
-    holds('new tasks arrive: new workers can launch', () => {
-      const log = registered();
-      log.stop('12:10', 'w1');
-      log.publish('12:20', 'task.T-1.task.created');
-      log.publish('12:21', 'worker.w2.worker.registered');
-      expect(log.stop('12:21', 'w2')).toMatchObject({ decision: 'block', cause: 'pending-tasks' });
-      log.publish('12:22', 'worker.w2.task.claimed', { task: 'T-1' });
-      expect(log.viewAt('12:22').tasks['T-1']).toMatchObject({ worker: 'w2' });
-    }),
+    differs(
+      'new tasks arrive: new workers can launch',
+      'stopgate launches no agent: whoever does so sees in `queues` what waits, and starts `stopgate loop --queue`, which is a new worker',
+      async ({ service, folder }) => {
+        const queue = service.newId('queue');
+        const old = await service.worker({ persistence: { idle: '1ms', queue } }, { queue });
+        await expect.poll(async () => (await old.stop()).cause).toBe('idle-timeout');
+        const task = service.newId('T');
+        await service.wire.publish(`task.${task}.task.created`, { queue });
+        const { body } = await service.wire.ask('list.queues', { queue });
+        expect(body).toMatchObject({ items: [{ queue, pending: 1 }] });
+        expect((await service.wire.ask(`get.task.${task}`)).body).toMatchObject({ state: 'idle', worker: null });
+        const launched = service.newId('w');
+        expect(await runLoop(service, folder, launched, queue)).toMatchObject({ code: 0, stdout: `${task}\n` });
+        expect((await service.wire.ask(`get.task.${task}`)).body).toMatchObject({ judged: { worker: launched } });
+        expect(await old.view()).toMatchObject({ state: 'stopped' });
+      },
+    ),
   ),
 ];
 

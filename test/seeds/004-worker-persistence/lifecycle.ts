@@ -193,10 +193,22 @@ const strategies = [
     'Stop Hook Output Patterns',
     holds('block: the decision, why, the remaining time, the tasks available', () => {
       const log = registered();
-      log.publish('12:04', 'task.T-1.task.created');
-      expect(log.stop('12:04', 'w1')).toMatchObject({
-        ...{ decision: 'block', reason: '1 task waits in queue main: T-1', pendingTasks: 1 },
+      expect(log.stop('12:03', 'w1'), 'no task waits: the text has the time').toMatchObject({
+        ...{ decision: 'block', pendingTasks: 0, idle: { remainingMs: 7 * minuteMs } },
+        reason: 'No task waits in queue main. Stay available for 7 more minutes and look again',
+      });
+      const create = (task: string, data: object) => log.publish('12:04', `task.${task}.task.created`, data);
+      create('T-1', { title: 'Fix login' });
+      create('T-2', { title: 'Write docs' });
+      expect(log.stop('12:04', 'w1'), 'tasks wait: the text has them').toMatchObject({
+        ...{ decision: 'block', reason: '2 tasks wait in queue main: T-1 Fix login, T-2 Write docs', pendingTasks: 2 },
+        nextPrompt: expect.stringContaining('T-1 Fix login, T-2 Write docs'),
         idle: { remainingMs: 6 * minuteMs },
+      });
+      create('T-3', {});
+      create('T-4', { title: 'Now', priority: 9 });
+      expect(log.stop('12:05', 'w1'), 'three of them, the first to claim first').toMatchObject({
+        reason: expect.stringMatching(/^4 tasks wait in queue main: T-4 Now, T-1 Fix login, T-2 Write docs/),
       });
     }),
     holds('approve: the decision, why, how long idle, no task available', () => {
