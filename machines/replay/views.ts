@@ -26,6 +26,7 @@ import { fromJsonText } from '../values/text.ts';
 import { formatIsoTime } from '../values/time.ts';
 import { type UsageView, viewUsage } from '../values/usage.ts';
 import type { WorkerContext } from '../worker/context.ts';
+import { sentenceOfTask, sentenceOfWorker } from './sentence.ts';
 import { type Standing, standingOfTask, standingOfWorker } from './standing.ts';
 
 /** A transition of the actor's machine, and when. */
@@ -100,6 +101,8 @@ export type WorkerView = {
   refused: readonly RefusedEntry[];
   /** How the worker stands: who waits for whom, and what would let it go. */
   standing: Standing;
+  /** The same in one plain sentence, as everything shows it that lists workers. */
+  sentence: string;
 };
 export type TaskView = {
   task: string;
@@ -132,6 +135,8 @@ export type TaskView = {
   refused: readonly RefusedEntry[];
   /** How the task stands: who waits for whom, and what would let it go. */
   standing: Standing;
+  /** The same in one plain sentence. */
+  sentence: string;
 };
 export type Checkpoint = Omit<SavedCheckpoint, 'context'> & { readonly context: unknown };
 /** The reply of `get` for one task, with the data of the checkpoint to resume from. */
@@ -185,7 +190,7 @@ export function viewWorker(
     ...{ escalation: context.escalation, resolution: context.resolution },
     refused: context.refused,
   };
-  return { ...view, standing: standingOfWorker(view) };
+  return { ...view, standing: standingOfWorker(view), sentence: sentenceOfWorker(view) };
 }
 
 function viewUsageOf(
@@ -254,9 +259,11 @@ export function viewTask(fleet: Fleet, task: string): TaskView | null {
       refused: context.refused,
     },
   };
+  const openAfter = openAmong(fleet, context.after);
   return {
     ...view,
-    standing: standingOfTask(view, openAmong(fleet, context.after), partnerOf(fleet, context.escalation)),
+    standing: standingOfTask(view, openAfter, partnerOf(fleet, context.escalation)),
+    sentence: sentenceOfTask(view, openAfter),
   };
 }
 

@@ -1,4 +1,6 @@
 /** The fleet as rows: what the page needs of every actor, as compact as possible, since it gets thousands at once. */
+
+import { openAmong } from '../../machines/fleet/claims.ts';
 import {
   type Fleet,
   idleLimitOf,
@@ -8,13 +10,10 @@ import {
   policyInForce,
   presences,
   queueOfWorker,
-  type State,
-  type WorkerContext,
   type WorkerRecord,
   workerStates,
 } from '../../machines/index.ts';
-import { isUnjudged } from '../../machines/replay/urgency.ts';
-import { describeRequest } from '../../machines/values/questions.ts';
+import { sentenceOfTask, sentenceOfWorker } from '../../machines/replay/sentence.ts';
 import { viewUsage } from '../../machines/values/usage.ts';
 import {
   type LastMoves,
@@ -34,7 +33,6 @@ const stateIndex = new Map(workerStates.map((state, index) => [state, index]));
 const presenceIndex = new Map(presences.map((presence, index) => [presence, index]));
 const titleLengthMax = 80;
 const nameLengthMax = 128;
-const reasonLengthMax = 160;
 
 /** Rows of the named actors, or of all. Unknown names are left out. */
 export function rowsOf(
@@ -102,6 +100,7 @@ function workerRow(fleet: Fleet, worker: string): WorkerRow | null {
   const inForce = it.attempt?.inForce ?? policyInForce(fleet, it);
   const last = it.lastDecision;
   const { usd, tokens } = viewUsage(it.usage.session);
+  const waits = waitsFor(record);
   return {
     id: worker,
     state: stateIndex.get(value.state) ?? 0,
@@ -119,28 +118,24 @@ function workerRow(fleet: Fleet, worker: string): WorkerRow | null {
     lastDecisionMs: last === null ? null : parseIsoTime(last.at),
     lastSeenMs: record.lastSeenMs,
     parent: it.parent,
-    waitsFor: waitsFor(record),
+    waitsFor: waits,
     waitUntilMs: record.wakeMs,
     acknowledged: it.escalation?.acknowledgedBy == null ? 0 : 1,
     planDone: it.plan.filter(isDone).length,
     planTotal: it.plan.length,
     policy: inForce.name,
     queue: queueOfWorker(it, inForce),
-    reason: reasonOf(value.state, it)?.slice(0, reasonLengthMax) ?? null,
+    sentence: sentenceOfWorker({
+      ...{ ...value, ended: it.ended, escalation: it.escalation, resolution: it.resolution, inputs: it.inputs },
+      ...{ background: it.background, plan: it.plan, tasks: it.tasks, lastDecision: last },
+      retry: { count: it.retryCount, max: inForce.policy.retries },
+      attempt: waits === null ? null : { waitsFor: waits === 'hold' ? waits : `check ${waits}` },
+    }),
     stateSinceMs: record.lastMove?.atMs ?? null,
     awaitsInput: it.awaitsInput ? 1 : 0,
     ...{ usd, tokens },
+    isWaiting: value.presence === 'limited' || (value.state === 'idle' && it.background.length > 0) ? 1 : 0,
   };
-}
-
-/** Returns a reason only where somebody may have to do something, because a row is sent with each change. */
-function reasonOf(state: State, { escalation, lastDecision, inputs: [asked] }: WorkerContext): string | null {
-  if (state === 'escalated') return escalation?.reason ?? null;
-  if (asked !== undefined && state !== 'stopped') return describeRequest(asked);
-  if (lastDecision === null) return null;
-  const { cause, reason } = lastDecision;
-  const isOpen = state === 'blocked' || isUnjudged({ state, cause }) || (state === 'stopped' && cause === 'capped');
-  return isOpen ? reason : null;
 }
 
 function waitsFor({ snapshot }: WorkerRecord): string | null {
@@ -165,7 +160,7 @@ function taskRow(fleet: Fleet, task: string): TaskRow | null {
     maxIterations: context.iteration?.maxIterations ?? null,
     hooks: context.hooks.length,
     outcome: context.outcome,
-    reason: escalation?.reason.slice(0, reasonLengthMax) ?? null,
+    sentence: sentenceOfTask({ ...context, state: value }, openAmong(fleet, context.after)),
     stateSinceMs: record.lastMove?.atMs ?? null,
     escalatedWith: escalation?.withWorker ? escalation.worker : null,
     priority: context.priority,

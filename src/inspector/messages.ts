@@ -28,8 +28,8 @@ export type WorkerRow = {
   readonly planTotal: number;
   readonly policy: string;
   readonly queue: string;
-  /** Why it is escalated, blocked, not judged, or let go at the cap. */
-  readonly reason: string | null;
+  /** How it stands, in one sentence: `sentence` of its view. */
+  readonly sentence: string;
   /** The time at which it came into its state. */
   readonly stateSinceMs: number | null;
   /** It asked a person for something. */
@@ -37,6 +37,8 @@ export type WorkerRow = {
   /** Used in this session, as its agent reports it; 0 and 0: nothing was reported. */
   readonly usd: number;
   readonly tokens: number;
+  /** It has stopped for something that will wake it: background work that goes on, or the end of its usage limit. */
+  readonly isWaiting: 0 | 1;
 };
 export type TaskRow = {
   readonly id: string;
@@ -48,8 +50,8 @@ export type TaskRow = {
   readonly maxIterations: number | null;
   readonly hooks: number;
   readonly outcome: 'completed' | 'cancelled' | null;
-  /** The reason of its escalation. */
-  readonly reason: string | null;
+  /** How it stands, in one sentence: `sentence` of its view. */
+  readonly sentence: string;
   readonly stateSinceMs: number | null;
   /** The worker that was escalated by the same entry; null: it is not escalated, or was without one. */
   readonly escalatedWith: string | null;
@@ -94,11 +96,12 @@ export const workerFields = [
   'planTotal',
   'policy',
   'queue',
-  'reason',
+  'sentence',
   'stateSinceMs',
   'awaitsInput',
   'usd',
   'tokens',
+  'isWaiting',
 ] as const satisfies readonly (keyof WorkerRow)[];
 export const taskFields = [
   'id',
@@ -110,7 +113,7 @@ export const taskFields = [
   'maxIterations',
   'hooks',
   'outcome',
-  'reason',
+  'sentence',
   'stateSinceMs',
   'escalatedWith',
   'priority',

@@ -11,13 +11,14 @@ import {
   serviceFault,
   tick,
 } from './data/connection.ts';
-import { enterPast, isPast, leavePast, prepareForPast } from './data/past.ts';
+import { enterPast, isPast, leavePast, moment, prepareForPast } from './data/past.ts';
 import { inboxSize } from './inbox/waiting.ts';
+import { isBehind } from './notice.tsx';
 import { requestSignIn } from './operator/sign-in.tsx';
 import { openPalette } from './palette.tsx';
 import { noSelection, type Route, route, type View } from './route.ts';
 import { Icon, Link } from './ui/controls.tsx';
-import { count, duration } from './ui/format.ts';
+import { count, dateTime, duration } from './ui/format.ts';
 
 /** Enters time travel at the newest entry, and leaves it. */
 function TimeTravelButton() {
@@ -130,23 +131,30 @@ function ConnectionState() {
   const state = connection.value;
   const behind = Math.max(0, headSeq - seq);
   const isFaulty = state === 'live' && serviceFault.value !== null;
-  const text = {
+  const pastMs = moment.value?.atMs ?? 0;
+  const word = {
     connecting: 'connecting…',
-    live: isFaulty ? 'nothing is decided' : behind > 0 ? `live, ${count(behind)} entries behind` : 'live',
+    live: isFaulty ? 'nothing is decided' : behind > 0 ? `${count(behind)} entries behind` : 'live',
     lost: 'connection lost',
     paused: 'paused',
     file: 'history in a file',
   }[state];
+  const isPastShown = isPast.value && state === 'live' && !isFaulty;
+  const text = !isPastShown ? word : pastMs === 0 ? 'going to the past…' : `at ${dateTime(pastMs)}`;
   return (
     <span
       class="connection"
       data-connection={state}
       data-fault={isFaulty || undefined}
+      data-past={isPastShown || undefined}
+      data-behind={(state === 'live' && isBehind.value) || undefined}
       title={`entry ${seq} of ${headSeq}`}
     >
       <i class="dot" aria-hidden="true" />
       <span class="word">{text}</span>
-      {state === 'live' && perSecond >= 1 && <span class="muted"> {count(Math.round(perSecond))}/s</span>}
+      {state === 'live' && !isPastShown && perSecond >= 1 && (
+        <span class="muted"> {count(Math.round(perSecond))}/s</span>
+      )}
       {state === 'lost' && receivedMs > 0 && <span> {duration(performance.now() - receivedMs)} ago</span>}
     </span>
   );

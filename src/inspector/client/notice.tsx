@@ -1,8 +1,11 @@
 /** A notice when the page may not show the current state: the connection is lost or paused, or the past fails to load. */
+import { computed } from '@preact/signals';
 import {
+  behindSinceMs,
   connectingSinceMs,
   connection,
   connectionProblem,
+  faultSinceMs,
   gap,
   head,
   heardMs,
@@ -21,12 +24,7 @@ const patienceMs = 5_000;
 export function Notice() {
   if (isPast.value) return null;
   if (connection.value === 'lost') return <LostConnection />;
-  if (connection.value === 'live' && serviceFault.value !== null)
-    return (
-      <p class="notice" role="alert">
-        No stop can be decided now: {serviceFault.value}.
-      </p>
-    );
+  if (connection.value === 'live' && serviceFault.value !== null) return <NothingDecided fault={serviceFault.value} />;
   if (pastProblem.value !== null)
     return (
       <p class="notice" role="alert">
@@ -35,7 +33,33 @@ export function Notice() {
     );
   if (connection.value === 'paused') return <Paused />;
   if (connection.value === 'connecting') return <Connecting />;
+  if (isBehind.value) return <Behind />;
   return gap.value === null ? null : <Gap {...gap.value} />;
+}
+
+const NothingDecided = ({ fault }: { fault: string }) => (
+  <p class="notice" data-fault role="alert">
+    <b>No stop can be decided now: {fault}.</b>{' '}
+    {faultSinceMs.value !== null && `This page noticed it at ${time(faultSinceMs.value)}. `}
+    Agents are not held up: each stop is allowed, without being judged. Look at the service’s log and at{' '}
+    <a href="/readyz">/readyz</a>; this page goes on by itself once the service does.
+  </p>
+);
+
+/** A replica that folds as fast as entries come is behind by a few for a moment. */
+const behindMsMin = 3_000;
+export const isBehind = computed(
+  () => behindSinceMs.value !== null && (heardMs.value ?? 0) - behindSinceMs.value >= behindMsMin,
+);
+
+function Behind() {
+  const { seq, headSeq } = head.value;
+  return (
+    <p class="notice" role="status">
+      This replica is behind: it has {plural(headSeq - seq, 'entry', 'entries')} of the log still to read, so what you
+      see is as of {time(behindSinceMs.value ?? 0)} or later. It catches up by itself.
+    </p>
+  );
 }
 
 function LostConnection() {

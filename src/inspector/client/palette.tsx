@@ -56,7 +56,7 @@ function* allCommands(): Generator<Command> {
       ...{
         kind: 'worker',
         title: row.id,
-        note: [stateOf(row.state), row.agent ?? '', row.reason ?? ''].join(' '),
+        note: [stateOf(row.state), row.agent ?? '', row.sentence].join(' '),
       },
       run: () => navigate(selection('worker', row.id)),
     };

@@ -1,15 +1,17 @@
 /** Why a worker may stop or not: its last decision, and its last attempts with what changed between them. */
 import { useEffect, useState } from 'preact/hooks';
 import type { Decision, WorkerView } from '../../../../machines/index.ts';
+import { sentenceOfDecision } from '../../../../machines/replay/sentence.ts';
 import { describeOutcome, missingIn } from '../../../../machines/replay/standing.ts';
 import type { DiffLine, LineChange } from '../../../line-diff.ts';
 import { changesBetween, type Pattern, patternOf } from '../../attempt-changes.ts';
 import type { AttemptRecord } from '../../messages.ts';
+import { verdictOf } from '../../vocabulary.ts';
 import { get, post } from '../data/api.ts';
 import { isPast } from '../data/past.ts';
 import { route } from '../route.ts';
 import { plural } from '../ui/format.ts';
-import { Ago, DecisionMark, Tail, Text } from '../ui/text.tsx';
+import { Ago, DecisionMark, Excerpt, Tail, Text } from '../ui/text.tsx';
 import { DecisionCard } from './decision-card.tsx';
 
 /** The last attempts, newest first, each with what changed since the one before. */
@@ -33,7 +35,7 @@ const Attempt = ({ attempt, older, isOpen }: Props) => (
   <li>
     <details open={isOpen}>
       <summary>
-        {attempt.decision === null ? <b>open</b> : <DecisionMark decision={attempt.decision} />}{' '}
+        {attempt.decision === null ? <b>open</b> : <Answer decision={attempt.decision} />}{' '}
         <span class="muted when">
           <Ago thenMs={attempt.atMs} />
         </span>
@@ -51,6 +53,19 @@ const Attempt = ({ attempt, older, isOpen }: Props) => (
   </li>
 );
 
+/** In one sentence; the protocol's words are those of the card above it. */
+const Answer = ({ decision }: { decision: Decision }) => (
+  <span
+    class="answer"
+    data-verdict-kind={verdictOf(decision).kind}
+    title={`${decision.decision} · ${decision.action} · ${decision.cause}`}
+  >
+    <b>
+      <Excerpt value={sentenceOfDecision(decision)} />
+    </b>
+  </span>
+);
+
 function Changed({ newer, older }: { newer: AttemptRecord; older: AttemptRecord }) {
   const { answer, findings, output } = changesBetween(newer, older);
   if (answer === null && findings.length === 0 && output.length === 0)
@@ -63,7 +78,7 @@ function Changed({ newer, older }: { newer: AttemptRecord; older: AttemptRecord 
           <Text value={answer[0]} max={40} /> → <b>{answer[1]}</b>
         </p>
       )}
-      {findings.length > 0 ? <Lines changes={findings} /> : <p class="muted">The checks gave the same results.</p>}
+      {findings.length > 0 ? <Findings changes={findings} /> : <p class="muted">The checks gave the same results.</p>}
       {newer.output !== null && older.output !== null && output.length > 0 && (
         <details class="input">
           <summary>what the agent said: {plural(linesChanged(output), 'line')} changed</summary>
@@ -83,6 +98,27 @@ const linesChanged = (changes: readonly LineChange[]): number => {
 const linesShown = 12;
 
 const signWords = { '+': 'new: ', '-': 'gone: ', ' ': 'not compared: ' } as const;
+
+/** What checks say is about failures: a line that is new is worse, and one that is gone is better. */
+const kinds = [
+  ['+', 'worse', 'Worse'],
+  ['-', 'better', 'Better'],
+  [' ', 'unknown', 'Not compared'],
+] as const;
+
+const Findings = ({ changes }: { changes: readonly DiffLine[] }) => (
+  <>
+    {kinds.map(([sign, kind, title]) => {
+      const found = changes.filter((it) => it.sign === sign);
+      return found.length === 0 ? null : (
+        <div key={kind} class="findings" data-change={kind}>
+          <b>{title}</b>
+          <Lines changes={found} />
+        </div>
+      );
+    })}
+  </>
+);
 
 const Lines = ({ changes }: { changes: readonly DiffLine[] }) => (
   <ul class="lines">

@@ -225,16 +225,23 @@ export function WorkerPanel({ id }: { id: string }) {
 
 function KnownWorker({ id, view }: Props) {
   const held = useHeldView({ entity: 'worker', id }, view, route.value.tab === 'plan' ? planOf : whyOf);
-  const { state, presence, escalation } = held.shown;
+  const { state, presence, escalation, sentence } = held.shown;
+  const isWaiting = waits(held.shown);
   return (
     <>
       <div class="standing">
-        <p class="lead">
-          <StateMark state={state} note={presence === 'active' ? null : presence} />
+        <p class="lead" data-waiting={isWaiting || undefined}>
+          <StateMark state={state} note={presence !== 'active' ? presence : isWaiting ? 'waiting' : null} />
           <span class="muted">
             last seen <Ago thenMs={Date.parse(view.lastSeen)} />
           </span>
         </p>
+        {/* Of one that is escalated, the question stands below. */}
+        {escalation === null && (
+          <p class="sentence">
+            <Text value={sentence} />
+          </p>
+        )}
         <OperatorButtons {...{ entity: 'worker', id, escalation, ended: state === 'stopped' }} />
       </div>
       <Tabs
@@ -249,6 +256,10 @@ function KnownWorker({ id, view }: Props) {
     </>
   );
 }
+
+/** It goes on by itself, or when a person answers. */
+const waits = ({ state, awaitsInput, background, attempt }: WorkerView): boolean =>
+  state !== 'stopped' && (awaitsInput || attempt?.waitsFor === 'hold' || (state === 'idle' && background.length > 0));
 
 const SequenceView = createLazy(
   'the sequence',

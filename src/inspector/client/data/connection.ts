@@ -37,6 +37,10 @@ export const focus = signal<Focus | null>(null);
 export const head = signal({ seq: 0, headSeq: 0, receivedMs: 0, perSecond: 0 });
 /** Why the service, which is reached, decides nothing now; null: it works. */
 export const serviceFault = signal<string | null>(null);
+/** When this page first heard of that fault, by the log's clock; null: there is none. */
+export const faultSinceMs = signal<number | null>(null);
+/** Since when the replica has not folded what the log has, by the log's clock; null: it has. */
+export const behindSinceMs = signal<number | null>(null);
 /** The log's clock, updated once a second while the page is live; else it stands where the page stands. */
 export const nowMs = signal(Date.now());
 /** Grows every second. */
@@ -221,5 +225,7 @@ function onHead({ seq, headSeq, nowMs: logNowMs, fault }: Full | Delta, entries:
   head.value = { seq, headSeq, receivedMs: ms, perSecond };
   connectionProblem.value = null;
   serviceFault.value = fault ?? null; // replicas of older releases send none
+  faultSinceMs.value = serviceFault.value === null ? null : (faultSinceMs.peek() ?? logNowMs);
+  behindSinceMs.value = headSeq <= seq ? null : (behindSinceMs.peek() ?? logNowMs);
   if (!isPaused) connection.value = 'live';
 }

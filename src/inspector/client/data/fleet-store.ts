@@ -26,6 +26,11 @@ const readWorker = createRowReader<WorkerRow>(workerFields);
 const readTask = createRowReader<TaskRow>(taskFields);
 const readQueue = createRowReader<QueueRow>(queueFields);
 
+type KnownRows = {
+  readonly workers: ReadonlyMap<string, WorkerRow>;
+  readonly tasks: ReadonlyMap<string, TaskRow>;
+  readonly queues: ReadonlyMap<string, QueueRow>;
+};
 export type FleetStore = ReturnType<typeof createFleetStore>;
 
 export function createFleetStore() {
@@ -34,17 +39,7 @@ export function createFleetStore() {
   const queues = new Map<string, QueueRow>();
   const counts = createCounts();
   const moves = createMoves();
-  const signals = {
-    /** Grows with each change; components that read it are rendered again. */
-    version: signal(0),
-    /** Grows when an id is new, or everything is. */
-    ids: signal(0),
-    loaded: signal(false),
-    /** The latest moves of any worker and of any task. */
-    last: signal<LastMoves>({ w: null, t: null }),
-    /** Grows with each move that is counted. */
-    moved: signal(0),
-  };
+  const signals = createSignals();
   /** Workers whose cells have not been redrawn yet. */
   const dirty = new Set<string>();
   /** The workers that wait for a person, kept up with each change so that nobody has to search for them. */
@@ -73,6 +68,9 @@ export function createFleetStore() {
     queues.set(row.id, row);
     return isNew;
   };
+  const clear = () => {
+    for (const all of [workers, tasks, queues, counts, waitingWorkers, waitingTasks]) all.clear();
+  };
 
   return {
     workers: workers as ReadonlyMap<string, WorkerRow>,
@@ -84,8 +82,16 @@ export function createFleetStore() {
     moves,
     dirty,
     ...{ waitingWorkers: waitingWorkers as ReadonlySet<string>, waitingTasks: waitingTasks as ReadonlySet<string> },
+    /** Takes over the rows of another, to show them until its own are there. */
+    adopt(other: KnownRows): void {
+      clear();
+      for (const row of other.workers.values()) putWorker(row);
+      for (const row of other.tasks.values()) putTask(row);
+      for (const row of other.queues.values()) putQueue(row);
+      signals.show(true);
+    },
     apply(change: Full | Delta | PastFleet, isWhole: boolean): void {
-      if (isWhole) for (const all of [workers, tasks, queues, counts, waitingWorkers, waitingTasks]) all.clear();
+      if (isWhole) clear();
       let isNew = isWhole;
       for (const row of change.workers ?? []) isNew = putWorker(readWorker(row)) || isNew;
       for (const row of change.tasks ?? []) isNew = putTask(readTask(row)) || isNew;
@@ -96,6 +102,26 @@ export function createFleetStore() {
       if ('moves' in change) moves.reset(change.moves);
       else if ('nowMs' in change) moves.add(change.nowMs, transitions);
       if (transitions.length > 0 || 'moves' in change) signals.moved.value += 1;
+      signals.show(isNew);
+    },
+  };
+}
+
+function createSignals() {
+  const signals = {
+    /** Grows with each change; components that read it are rendered again. */
+    version: signal(0),
+    /** Grows when an id is new, or everything is. */
+    ids: signal(0),
+    loaded: signal(false),
+    /** The latest moves of any worker and of any task. */
+    last: signal<LastMoves>({ w: null, t: null }),
+    /** Grows with each move that is counted. */
+    moved: signal(0),
+  };
+  return {
+    ...signals,
+    show(isNew: boolean): void {
       if (isNew) signals.ids.value += 1;
       signals.loaded.value = true;
       signals.version.value += 1;

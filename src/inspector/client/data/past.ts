@@ -28,11 +28,14 @@ export const isPast = computed(() => route.value.at !== null);
 /** The fleet on screen, live or past. */
 export const shownFleet = computed(() => (isPast.value ? pastFleet : liveFleet));
 /** The time on screen, by the log's clock. */
-export const shownMs = computed(() => (isPast.value ? (moment.value?.atMs ?? 0) : nowMs.value));
+export const shownMs = computed(() => (isPast.value ? (moment.value?.atMs ?? leftMs) : nowMs.value));
+/** When the live fleet was left: its rows are shown, dimmed, until those of the past are there. */
+let leftMs = 0;
 /** The selected actor. Undefined: still loading; null: unknown. */
 export const shownView = computed((): WorkerView | TaskView | null | undefined => {
   const id = selected.value?.id;
-  if (isPast.value) return pastView.value?.id === id ? pastView.value?.view : undefined;
+  if (isPast.value && pastView.value?.id === id) return pastView.value?.view;
+  if (isPast.value && moment.value !== null) return undefined;
   return focus.value?.id === id ? focus.value?.view : undefined;
 });
 
@@ -43,6 +46,8 @@ let loading = new AbortController();
 let wanted: { at: number; topic: typeof selected.value } | null = null;
 let busy = false;
 let loadingAt: number | null = null;
+/** The page was in the past before. */
+let isEntered = false;
 
 export function startPast(): void {
   effect(() => {
@@ -50,9 +55,15 @@ export function startPast(): void {
     if (at === null || fleet.value === '') {
       wanted = null;
       loading.abort();
-      pastProblem.value = null;
+      pastProblem.value = pastView.value = moment.value = null;
+      isEntered = false;
       return;
     }
+    if (!isEntered && liveFleet.loaded.peek()) {
+      leftMs = nowMs.peek();
+      pastFleet.adopt(liveFleet);
+    }
+    isEntered = true;
     const isOther = wanted?.at !== at && loadingAt !== at;
     wanted = { at, topic: selected.value };
     // Of several only the newest is folded: an older one stops at once, and what it folded is a start.
@@ -70,13 +81,14 @@ async function load(): Promise<void> {
     loading = new AbortController();
     try {
       if (logRange.peek() === null || at > (logRange.peek()?.lastSeq ?? 0)) logRange.value = await get('range');
-      if (moment.peek()?.seq !== at || !pastFleet.loaded.peek()) {
+      if (moment.peek()?.seq !== at) {
         const past = await ask<PastFleet>(`at/${at}`);
         pastFleet.apply(past, true);
+        // Both at once, so that the panel is not empty between the two.
+        if (topic !== null) pastView.value = await readActor(at, topic);
         moment.value = past;
         pastProgress.value = null;
-      }
-      if (topic !== null) pastView.value = await readActor(at, topic);
+      } else if (topic !== null) pastView.value = await readActor(at, topic);
       pastProblem.value = null;
     } catch (error) {
       if (!loading.signal.aborted) pastProblem.value = (error as Error).message;

@@ -1,6 +1,5 @@
 /** The inbox: who waits for a person, one after the other, by keyboard or thumb. When one is done the next comes. */
 import { useEffect, useRef } from 'preact/hooks';
-import { questionIn } from '../../../../machines/values/questions.ts';
 import { visible } from '../../visible-text.ts';
 import { liveFleet } from '../data/connection.ts';
 import { isPast } from '../data/past.ts';
@@ -67,12 +66,11 @@ function describe({ entity, id }: Waiting) {
     const task = liveFleet.tasks.get(id);
     const worker = task?.escalatedWith ?? null;
     const left = worker === null ? null : `Escalated with ${worker}, and still waits; ${worker} no longer does`;
-    const text = [left, questionIn(task?.reason ?? null), task?.title].filter(Boolean).join(' · ');
+    const text = [left, task?.sentence, task?.title].filter(Boolean).join(' · ');
     return { text, sinceMs: task?.stateSinceMs ?? null, note: 'task' };
   }
   const note = { asks: 'asks', acknowledged: 'acknowledged' }[rankOf(row) as string] ?? 'escalated';
-  const text = questionIn(row.reason) ?? (row.awaitsInput === 1 ? 'It asks a person for something.' : '');
-  return { text, sinceMs: sinceMsOf(row), note };
+  return { text: row.sentence, sinceMs: sinceMsOf(row), note };
 }
 
 export function Inbox() {

@@ -24,7 +24,7 @@ type SortKeys<Row> = Readonly<Record<string, (row: Row) => Value>>;
 const workerKeys: SortKeys<WorkerRow> = {
   '': urgencyOf,
   state: urgencyOf,
-  why: (row) => row.reason,
+  why: (row) => row.sentence,
   since: sinceMsOf,
   presence: (row) => presenceOf(row.presence),
   retries: (row) => -row.retryCount,
@@ -60,7 +60,7 @@ function listWorkers(fleet: FleetStore, { q: text, state, presence, agent, queue
     (presence === '' || presenceOf(row.presence) === presence) &&
     (agent === '' || row.agent === agent) &&
     (queue === '' || row.queue === queue) &&
-    (search === '' || [row.id, row.task, row.agent, row.reason].some((text) => includes(text, search)));
+    (search === '' || [row.id, row.task, row.agent, row.sentence].some((text) => includes(text, search)));
   return order(fleet.workers, matches, workerKeys, sort);
 }
 

@@ -1,10 +1,8 @@
 /** All workers, what waits for a person first: the strip of states, the filters and the table. */
-import { questionIn } from '../../../../machines/values/questions.ts';
 import { presences } from '../../../../machines/values/states.ts';
 import { visible } from '../../visible-text.ts';
-import { stopWord } from '../../vocabulary.ts';
 import { isPast, shownFleet, shownMs } from '../data/past.ts';
-import { isUnjudged, presenceOf, rankOf, sinceMsOf, stateOf, type WorkerRow } from '../data/rows.ts';
+import { isUnjudged, presenceOf, rankOf, sinceMsOf, stateOf, type WorkerRow, waitsForPerson } from '../data/rows.ts';
 import { navigate, route, selection } from '../route.ts';
 import { duration } from '../ui/format.ts';
 import { Ago, For, StateMark } from '../ui/text.tsx';
@@ -65,50 +63,37 @@ const LastSeen = ({ row }: Cell) => (
 );
 
 const State = ({ row }: Cell) => (
-  <span data-unjudged={isUnjudged(row) || undefined}>
+  <span data-unjudged={isUnjudged(row) || undefined} data-waiting={isWaiting(row) || undefined}>
     <StateMark state={stateOf(row.state)} note={noteOf(row)} />
   </span>
 );
 
+/** It goes on by itself, or by a person: its mark is a ring. */
+const isWaiting = (row: WorkerRow): boolean => row.isWaiting === 1 || row.awaitsInput === 1 || row.waitsFor === 'hold';
+
 function noteOf(row: WorkerRow): string | null {
-  const presence = presenceOf(row.presence);
   if (isUnjudged(row)) return 'not judged';
-  return presence === 'active' || stateOf(row.state) === 'stopped' ? null : presence;
+  if (stateOf(row.state) === 'stopped') return null;
+  const presence = presenceOf(row.presence);
+  if (presence !== 'active') return presence;
+  return row.isWaiting === 1 ? 'waiting' : row.awaitsInput === 1 ? 'asks' : row.waitsFor === 'hold' ? 'held' : null;
 }
 
-/** Why it is where it is, in one line: what a person would ask first. */
+/** How it stands, in one sentence: what a person would ask first. Only what may need somebody stands out. */
 function Why({ row }: Cell) {
-  const text = reasonIn(row);
-  if (text === null) return <NoValue />;
-  const isForPerson = ['escalated', 'asks', 'acknowledged'].includes(rankOf(row));
-  const isCounting = row.reason === null && row.waitUntilMs !== null;
+  const rank = rankOf(row);
+  const isPlain = rank === 'working' || rank === 'idle' || (rank === 'stopped' && row.lastCause !== 'capped');
+  const untilMs = row.waitsFor === null ? null : row.waitUntilMs;
   return (
-    <span class={['why', isForPerson && 'urgent', isCounting && 'age'].filter(Boolean).join(' ')} title={visible(text)}>
+    <span
+      class={['why', waitsForPerson(row) && 'urgent', isPlain && 'plain'].filter(Boolean).join(' ')}
+      title={visible(row.sentence)}
+    >
       {row.acknowledged === 1 && <span class="tag">acknowledged</span>}
-      <bdi>{visible(text)}</bdi>
+      <bdi>{visible(row.sentence)}</bdi>
+      {untilMs !== null && <span class="age">, {duration(Math.max(0, untilMs - shownMs.value))} left</span>}
     </span>
   );
-}
-
-function reasonIn(row: WorkerRow): string | null {
-  const [reason, other] = [questionIn(row.reason), otherReason(row)];
-  // Of one that was let go at the cap, both.
-  return stateOf(row.state) === 'stopped' && reason !== null && other !== null
-    ? `${other} · ${reason}`
-    : (reason ?? other);
-}
-
-function otherReason(row: WorkerRow): string | null {
-  if (row.awaitsInput === 1 && stateOf(row.state) !== 'stopped') return 'asks a person for something';
-  const waitsFor = row.waitsFor;
-  if (waitsFor !== null) {
-    const untilMs = row.waitUntilMs;
-    const left = untilMs === null ? '' : `, ${duration(Math.max(0, untilMs - shownMs.value))} left`;
-    return `${waitsFor === 'hold' ? 'held: a task may still come' : `waits for check ${waitsFor.slice(0, 40)}`}${left}`;
-  }
-  if (stateOf(row.state) === 'working' && row.planTotal > 0) return `${row.planDone} of ${row.planTotal} steps done`;
-  const cause = row.lastCause;
-  return stateOf(row.state) === 'stopped' && cause !== null ? stopWord(cause) : null;
 }
 
 function Retries({ row }: Cell) {

@@ -1,0 +1,201 @@
+/**
+ * Says in one plain sentence how a worker or a task stands, and what a decision was. Lists, the page, `explain` and
+ * notices show the same one. It has no codes and no times: those stand beside it.
+ */
+import type { Decision } from '../guards/decision.ts';
+import type { Feedback } from '../policy/checks/check-result.ts';
+import { isDone, type Plan } from '../policy/plan.ts';
+import type { Escalation, Resolution, TaskEscalation } from '../values/escalation.ts';
+import { describeRequest, type InputRequest, questionIn, readFields, readQuestions } from '../values/questions.ts';
+import type { Presence, State } from '../values/states.ts';
+import { cutMiddle } from '../values/text.ts';
+
+/** The part of a `WorkerView` that is read here. */
+export type WorkerFacts = {
+  readonly state: State;
+  readonly presence: Presence;
+  readonly ended: 'ended' | 'retired' | null;
+  readonly escalation: Escalation | null;
+  readonly resolution: Resolution | null;
+  readonly inputs: readonly InputRequest[];
+  readonly background: readonly string[];
+  readonly plan: Plan;
+  readonly tasks: readonly string[];
+  readonly retry: { readonly count: number; readonly max: number | null };
+  readonly attempt: { readonly waitsFor: string } | null;
+  readonly lastDecision: Decision | null;
+};
+
+/** The part of a `TaskView` that is read here. */
+export type TaskFacts = {
+  readonly state: State;
+  readonly worker: string | null;
+  readonly queue: string | null;
+  readonly escalation: TaskEscalation | null;
+  readonly outcome: 'completed' | 'cancelled' | null;
+};
+
+/** A list shows no more of it in a line; what is longer is a question, and its panel has all of it. */
+const lengthMax = 240;
+const cut = (text: string): string => cutMiddle(text.replace(/\s+/g, ' ').trim(), lengthMax);
+
+export function sentenceOfWorker(worker: WorkerFacts): string {
+  const { state, escalation, inputs, attempt, lastDecision } = worker;
+  const [asked] = inputs;
+  if (state === 'stopped') return cut(whyStopped(worker));
+  if (escalation !== null) return cut(whyEscalated(escalation, lastDecision));
+  if (asked !== undefined) return cut(`Asks: ${whatItAsks(asked)}`);
+  if (attempt !== null)
+    return attempt.waitsFor === 'hold' ? 'Held: a task may still come' : `Waits for ${attempt.waitsFor}`;
+  if (state === 'blocked' && lastDecision !== null) return cut(sentenceOfDecision(lastDecision));
+  return cut(state === 'idle' ? whyIdle(worker) : whatItDoes(worker));
+}
+
+/** @param openAfter the tasks that it comes after and that are not completed */
+export function sentenceOfTask(task: TaskFacts, openAfter: readonly string[]): string {
+  const { state, worker, queue, escalation, outcome } = task;
+  if (state === 'stopped') return outcome === 'completed' ? 'Completed' : outcome === null ? 'Ended' : 'Cancelled';
+  if (escalation !== null) return cut(questionIn(withoutCap(escalation.reason)) ?? escalation.reason);
+  if (worker !== null) return `Held by ${worker}`;
+  const [first] = openAfter;
+  if (first !== undefined)
+    return openAfter.length === 1 ? `Comes after ${first}` : `Comes after ${first} and ${openAfter.length - 1} more`;
+  return queue === null ? 'In no queue, so nobody is told of it' : `Waits for a worker of queue ${queue}`;
+}
+
+/** Says what a stop was answered and why: "Blocked twice: login.test.ts fails in tests; 1 try left". */
+export function sentenceOfDecision(decision: Decision): string {
+  const { cause, action, reason, retry } = decision;
+  const failure = failureIn(decision);
+  if (decision.decision === 'block')
+    return cause === 'incomplete' || cause === 'stuck'
+      ? `Blocked ${times(retry.count)}: ${failure}${triesLeft(retry)}`
+      : `Told to go on: ${decapitalise(reason)}`;
+  switch (cause) {
+    case 'complete':
+      return 'Allowed: all that the policy asks for is done';
+    case 'no-policy':
+      return 'Allowed: nothing was set to be checked';
+    case 'capped':
+      if (decision.feedback.length === 0 && !capped.test(reason)) return `Let go: ${decapitalise(reason)}`;
+      return `${action === 'escalate' ? 'Needs a person' : 'Let go'} after ${blocks(retry.count)}: ${failure}`;
+    case 'stuck':
+      return `Stuck on the same failure: ${failure}`;
+    case 'escalated':
+      return questionIn(reason) ?? reason;
+    case 'unjudged':
+      return `Not judged: ${failure}`;
+    default:
+      return reason === '' ? `Allowed: ${cause}` : reason;
+  }
+}
+
+/** A tool's whole input is for the panel: of a command, that is what it runs. */
+function whatItAsks(input: InputRequest): string {
+  const fields = input.detail === null || readQuestions(input.detail) !== null ? null : readFields(input.detail);
+  if (fields === null) return describeRequest(input);
+  const command = typeof fields.command === 'string' ? fields.command : null;
+  return describeRequest({ ...input, detail: input.message === null ? command : null });
+}
+
+function whyStopped({ ended, lastDecision, resolution }: WorkerFacts): string {
+  if (resolution?.verdict === 'stop') return `Stopped by ${resolution.by}`;
+  if (ended === 'retired') return 'Retired by an operator';
+  if (lastDecision === null) return 'Its session has ended before it tried to stop';
+  return lastDecision.decision === 'allow'
+    ? sentenceOfDecision(lastDecision)
+    : 'Its session has ended while it was blocked';
+}
+
+/** A decision that escalated it says more than the reason that it gave. */
+const whyEscalated = ({ cause, reason, attempt }: Escalation, last: Decision | null): string =>
+  last !== null && last.attempt === attempt && (cause === 'capped' || cause === 'stuck')
+    ? sentenceOfDecision(last)
+    : (questionIn(reason) ?? reason);
+
+function whyIdle({ presence, background, lastDecision, plan }: WorkerFacts): string {
+  if (presence === 'limited') return 'Paused: it has reached its usage limit';
+  const [first] = background;
+  if (first !== undefined)
+    return `Waits for ${background.length === 1 ? first : `${first} and ${background.length - 1} more`} in the background`;
+  if (lastDecision === null) return plan.length === 0 ? 'Has not tried to stop yet' : stepsOf(plan);
+  return lastDecision.decision === 'allow' ? sentenceOfDecision(lastDecision) : 'Idle since it was blocked';
+}
+
+function whatItDoes({ presence, state, plan, tasks, retry, lastDecision }: WorkerFacts): string {
+  if (presence === 'limited') return 'Paused: it has reached its usage limit';
+  if (state === 'validating') return 'Is being judged';
+  const [task] = tasks.slice(-1);
+  const doing = plan.length > 0 ? stepsOf(plan) : task === undefined ? 'At work' : `At work on ${task}`;
+  const wasBlocked = retry.count > 0 && lastDecision?.cause === 'incomplete';
+  return wasBlocked ? `${doing}; blocked ${times(retry.count)} before` : doing;
+}
+
+const stepsOf = (plan: Plan): string => `${plan.filter(isDone).length} of ${plan.length} steps done`;
+
+const times = (count: number): string => (count === 1 ? 'once' : count === 2 ? 'twice' : `${count} times`);
+const blocks = (count: number): string =>
+  count === 0 ? 'no block' : `${count} blocked ${count === 1 ? 'stop' : 'stops'}`;
+
+function triesLeft({ count, max }: Decision['retry']): string {
+  if (max === null) return '';
+  const left = Math.max(0, max - count);
+  return `; ${left === 0 ? 'no try' : left === 1 ? '1 try' : `${left} tries`} left`;
+}
+
+const capped = /^(?:Blocked [\w ]+, the most that the policy allows|The policy blocks no stop): /;
+const withoutCap = (reason: string): string => reason.replace(capped, '');
+/** A sentence goes on with it after a colon; names and acronyms stay as they are. */
+const decapitalise = (text: string): string =>
+  /^[A-Z][a-z]+ /.test(text) ? text[0]?.toLowerCase() + text.slice(1) : text;
+
+// What failed, by name: the test in the end of a command's output rather than "Command tests failed (exit 1)".
+
+/** Says what did not pass. If nothing is known of it, that is the reason of the decision. */
+function failureIn({ feedback, reason }: Pick<Decision, 'feedback' | 'reason'>): string {
+  const failed = feedback.filter(({ outcome }) => outcome !== 'warn');
+  const [first] = failed;
+  if (first === undefined) return decapitalise(withoutCap(reason));
+  const others = failed.length - 1;
+  return `${describeFailure(first)}${others === 0 ? '' : `, and ${others} more ${others === 1 ? 'check' : 'checks'}`}`;
+}
+
+function describeFailure({ check, message, details }: Feedback): string {
+  const output = typeof details === 'string' ? linesOf(details) : [];
+  const names = [...new Set([...output, ...linesOf(message)].flatMap((line) => failedTest(line) ?? []))];
+  const [first] = names;
+  if (first !== undefined)
+    return names.length === 1 ? `${first} fails in ${check}` : `${first} and ${names.length - 1} more fail in ${check}`;
+  const line = command.test(message) ? (output.findLast((it) => /[a-z]/i.test(it)) ?? message) : linesOf(message)[0];
+  return steps.test(message) ? message : `${check}: ${line ?? 'it did not say why'}`;
+}
+
+/** The reasons that say nothing but that it failed, and that say all by themselves. */
+const command = /^Command .* failed \(exit \d+\)$/;
+const steps = /^\d+ of \d+ plan steps remain: /;
+
+const linesOf = (text: string): string[] =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+
+const testFile =
+  /^[\w@./-]*[\w-][._](?:test|spec)\.[cm]?[jt]sx?$|^[\w./-]*(?:test_\w+|\w+_test|\w+_spec)\.(?:py|go|rb|exs)$/;
+const failWord = /^(?:FAIL(?:ED|URE)?|✗|×|✖|error|fails?|failed|failing)$/i;
+const named = /^(?:--- FAIL: (\S+)|test (\S+) \.\.\. FAILED|FAILED (\S+)|not ok \d+ - (.+))/;
+/** A longer word is no name of a file. */
+const wordMax = 200;
+
+/** The test that a line of a runner's output says has failed: of vitest, jest, pytest, go, cargo. Null: it says none. */
+function failedTest(line: string): string | null {
+  const runner = named.exec(line);
+  if (runner !== null) return runner[1] ?? runner[2] ?? runner[4] ?? baseName(runner[3] ?? '');
+  if (/\b0 fail/.test(line)) return null;
+  // Word by word, so that the time is linear in the length: an agent's program wrote it.
+  const words = line.split(/[\s():,|]+/).filter(({ length }) => length <= wordMax);
+  const file = words.find((word) => testFile.test(word));
+  return file !== undefined && words.some((word) => failWord.test(word)) ? baseName(file) : null;
+}
+
+const baseName = (path: string): string => path.split('::')[0]?.split('/').at(-1) ?? path;

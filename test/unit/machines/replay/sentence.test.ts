@@ -1,0 +1,140 @@
+/** The one sentence of a worker, a task and a decision: what an operator reads first, everywhere. */
+import { describe, expect, test } from 'vitest';
+import { createReplay } from '../../../../machines/replay/replay.ts';
+import { sentenceOfDecision } from '../../../../machines/replay/sentence.ts';
+
+type Entry = readonly [tail: string, data: object];
+
+/** Each entry a second after the one before. */
+function fold(...entries: readonly Entry[]) {
+  const replay = createReplay();
+  for (const [index, [tail, data]] of entries.entries()) {
+    const at = new Date(Date.UTC(2026, 2, 2, 12, 0, index)).toISOString();
+    expect(replay.fold(JSON.stringify({ at, subject: `stopgate.main.${tail}`, data }))).toBeNull();
+  }
+  return replay.view().fleets.main ?? expect.unreachable();
+}
+const w1 = (...entries: readonly Entry[]) => fold(...entries).workers.w1 ?? expect.unreachable();
+const sentence = (...entries: readonly Entry[]) => w1(...entries).sentence;
+
+const policy = (fields: object): Entry => ['own.fleet.main.policy.set', { policies: { default: fields } }];
+const plan = (...statuses: string[]): Entry => [
+  'worker.w1.plan.updated',
+  { steps: statuses.map((status, index) => ({ title: `Step ${index + 1}`, status })) },
+];
+const stop = (attempt: string, fields: object = {}): Entry => ['worker.w1.stop.attempted', { attempt, ...fields }];
+const tested = (fields: object = {}) => policy({ checks: [{ command: 'tests' }], retries: 3, ...fields });
+/** A stop whose tests fail with this output. */
+const fails = (attempt: string, feedback: unknown): Entry[] => [
+  stop(attempt),
+  [
+    'own.worker.w1.check.finished',
+    { attempt, check: 'tests', outcome: 'fail', reason: 'Command tests failed (exit 1)', feedback },
+  ],
+];
+const vitest =
+  ' FAIL  test/unit/login.test.ts > signs in\nAssertionError: expected 1 to be 2\n Tests  1 failed | 40 passed';
+
+describe('a worker', () => {
+  test('that is blocked says how often, by which test in which check, and how many tries are left', () => {
+    const [first, second, third] = ['a1', 'a2', 'a3'].map((attempt) => fails(attempt, vitest)) as Entry[][];
+    expect(sentence(tested(), ...(first ?? []))).toBe('Blocked once: login.test.ts fails in tests; 2 tries left');
+    expect(sentence(tested(), ...(first ?? []), ...(second ?? []))).toBe(
+      'Blocked twice: login.test.ts fails in tests; 1 try left',
+    );
+    const all = [...(first ?? []), ...(second ?? []), ...(third ?? [])];
+    expect(sentence(tested(), ...all)).toBe('Blocked 3 times: login.test.ts fails in tests; no try left');
+    expect(sentence(tested({ retries: null }), ...(first ?? []))).toBe('Blocked once: login.test.ts fails in tests');
+    expect(sentence(tested(), ...all, ...fails('a4', vitest))).toBe(
+      'Let go after 3 blocked stops: login.test.ts fails in tests',
+    );
+    expect(sentence(tested({ onCap: 'escalate' }), ...all, ...fails('a4', vitest))).toBe(
+      'Needs a person after 3 blocked stops: login.test.ts fails in tests',
+    );
+  });
+
+  test.each([
+    ['FAIL src/a.test.ts\nPASS src/b.test.ts\nFAIL src/c.test.ts', 'a.test.ts and 1 more fail in tests'],
+    ['FAILED tests/test_login.py::test_signs_in - assert 1 == 2', 'test_login.py fails in tests'],
+    ['--- FAIL: TestLogin (0.00s)', 'TestLogin fails in tests'],
+    ['test login::signs_in ... FAILED', 'login::signs_in fails in tests'],
+    ['ok 1 - starts\nnot ok 2 - signs in', 'signs in fails in tests'],
+    ['login.test.ts: 2 of 41 tests fail', 'login.test.ts fails in tests'],
+    ['✓ login.test.ts (3 tests, 0 failed)\nno coverage', 'tests: no coverage'],
+    [undefined, 'tests: Command tests failed (exit 1)'],
+    [{ failed: 2 }, 'tests: Command tests failed (exit 1)'],
+  ])('names what failed in the output of its tests: %j', (output, expected) => {
+    expect(sentence(tested(), ...fails('a1', output))).toBe(`Blocked once: ${expected}; 2 tries left`);
+  });
+
+  test('names the steps that remain, and counts the checks beyond the first', () => {
+    expect(sentence(policy({ checks: [{ plan: {} }], retries: 2 }), plan('done', 'pending'), stop('a1'))).toBe(
+      'Blocked once: 1 of 2 plan steps remain: Step 2; 1 try left',
+    );
+    const both = policy({ checks: [{ plan: {} }, { command: 'tests' }], failures: 'all', retries: 2 });
+    expect(sentence(both, plan('pending'), ...fails('a1', vitest))).toBe(
+      'Blocked once: 1 of 1 plan steps remain: Step 1, and 1 more check; 1 try left',
+    );
+  });
+
+  test('that waits for a person says the question, or what it asks for', () => {
+    const asks: Entry = [
+      'worker.w1.input.requested',
+      { kind: 'permission', request: 'r1', tool: 'Bash', detail: 'ls' },
+    ];
+    expect(sentence(policy({ promises: true }), stop('a1', { output: 'Which key? <promise>ESCALATE</promise>' }))).toBe(
+      'Which key?',
+    );
+    expect(sentence(asks)).toBe('Asks: Bash: ls');
+  });
+
+  test('that waits for a check, a task or its background work says so', () => {
+    expect(sentence(tested(), stop('a1'))).toBe('Waits for check tests');
+    const held = policy({ persistence: { idle: '10m', hold: '5m' } });
+    expect(sentence(held, stop('a1'))).toBe('Held: a task may still come');
+    const started: Entry = ['worker.w1.background.started', { id: 'build' }];
+    expect(sentence(policy({}), started, stop('a1'))).toBe('Waits for build in the background');
+  });
+
+  test('at work says how far its plan is, and that it was blocked before', () => {
+    expect(sentence(plan('done', 'pending'))).toBe('1 of 2 steps done');
+    const used: Entry = ['worker.w1.tool.used', { tool: 'Bash' }];
+    expect(sentence(tested(), plan('done', 'pending'), ...fails('a1', vitest), used)).toBe(
+      '1 of 2 steps done; blocked once before',
+    );
+    expect(sentence(['worker.w1.task.claimed', { task: 'T-1' }])).toBe('At work on T-1');
+  });
+
+  test('that is done says how its last stop was answered', () => {
+    expect(sentence(policy({}), stop('a1'))).toBe('Allowed: nothing was set to be checked');
+    expect(sentence(policy({ checks: [{ plan: {} }] }), plan('done'), stop('a1'))).toBe(
+      'Allowed: all that the policy asks for is done',
+    );
+    expect(sentence(['worker.w1.tool.used', { tool: 'Bash' }], ['own.worker.w1.worker.retired', { by: 'ann' }])).toBe(
+      'Retired by an operator',
+    );
+  });
+});
+
+test('a decision has the sentence that its worker had by it', () => {
+  const view = w1(tested(), ...fails('a1', vitest));
+  expect(view.lastDecision === null ? null : sentenceOfDecision(view.lastDecision)).toBe(view.sentence);
+});
+
+test('a task says who holds it, what it comes after, or who may claim it', () => {
+  const { tasks } = fold(
+    ['task.T-1.task.created', { queue: 'q' }],
+    ['task.T-2.task.created', { queue: 'q', after: ['T-1'] }],
+    ['task.T-3.task.created', {}],
+    ['worker.w1.task.claimed', { task: 'T-3' }],
+    ['task.T-4.task.created', {}],
+    ['worker.w1.task.claimed', { task: 'T-4' }],
+    ['worker.w1.task.completed', { task: 'T-4' }],
+  );
+  expect(Object.values(tasks).map((task) => task.sentence)).toEqual([
+    'Waits for a worker of queue q',
+    'Comes after T-1',
+    'Held by w1',
+    'Completed',
+  ]);
+});
