@@ -92,6 +92,7 @@ export { type PromiseName, promiseNames, promisesOf, readPromises } from './poli
 export { explainDecision } from './replay/explain.ts';
 export { type Probe, type ProbeScope, probe } from './replay/probe.ts';
 export { createReplay, type Replay, type ReplayLine } from './replay/replay.ts';
+export { sentenceOfDecision } from './replay/sentence.ts';
 export {
   checksNotRun,
   describeOutcome,

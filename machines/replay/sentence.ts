@@ -55,7 +55,7 @@ export function sentenceOfWorker(worker: WorkerFacts): string {
 export function sentenceOfTask(task: TaskFacts, openAfter: readonly string[]): string {
   const { state, worker, queue, escalation, outcome } = task;
   if (state === 'stopped') return outcome === 'completed' ? 'Completed' : outcome === null ? 'Ended' : 'Cancelled';
-  if (escalation !== null) return cut(questionIn(withoutCap(escalation.reason)) ?? escalation.reason);
+  if (escalation !== null) return cut(whatIsAsked(withoutCap(escalation.reason)));
   if (worker !== null) return `Held by ${worker}`;
   const [first] = openAfter;
   if (first !== undefined)
@@ -82,13 +82,17 @@ export function sentenceOfDecision(decision: Decision): string {
     case 'stuck':
       return `Stuck on the same failure: ${failure}`;
     case 'escalated':
-      return questionIn(reason) ?? reason;
+      return whatIsAsked(reason);
     case 'unjudged':
       return `Not judged: ${failure}`;
     default:
       return reason === '' ? `Allowed: ${cause}` : reason;
   }
 }
+
+/** The question of an agent; one that gave none has only asked for a person. */
+const whatIsAsked = (reason: string): string =>
+  (questionIn(reason) ?? reason).replace(/:? *<promise>[^<]*<\/promise> *$/, '');
 
 /** A tool's whole input is for the panel: of a command, that is what it runs. */
 function whatItAsks(input: InputRequest): string {
@@ -111,7 +115,7 @@ function whyStopped({ ended, lastDecision, resolution }: WorkerFacts): string {
 const whyEscalated = ({ cause, reason, attempt }: Escalation, last: Decision | null): string =>
   last !== null && last.attempt === attempt && (cause === 'capped' || cause === 'stuck')
     ? sentenceOfDecision(last)
-    : (questionIn(reason) ?? reason);
+    : whatIsAsked(reason);
 
 function whyIdle({ presence, background, lastDecision, plan }: WorkerFacts): string {
   if (presence === 'limited') return 'Paused: it has reached its usage limit';

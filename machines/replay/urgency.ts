@@ -58,6 +58,8 @@ export type PersonWait = {
   readonly kind: PersonKind;
   readonly since: string;
   readonly reason: string;
+  /** How it stands, as its view says it. */
+  readonly sentence: string;
   readonly note: string | null;
   readonly state: State;
   /** Null: of a task. */
@@ -72,8 +74,8 @@ type Asked = Omit<InputRequest, 'kind' | 'since'> & { readonly isHeld: boolean }
 
 export function personWaitsOfWorker(view: WorkerView): PersonWait[] {
   if (!view.standing.waits.some(isForPerson)) return [];
-  const { worker, escalation, inputs, rules, state, presence, agent, queue } = view;
-  const place = { entity: 'worker', id: worker, note: null, state, presence, agent, queue } as const;
+  const { worker, escalation, inputs, rules, state, presence, agent, queue, sentence } = view;
+  const place = { entity: 'worker', id: worker, sentence, note: null, state, presence, agent, queue } as const;
   return [
     ...(escalation === null ? [] : [{ ...escalation, ...place, kind: 'escalation' } as const]),
     ...inputs.map((input) => ({
@@ -83,8 +85,8 @@ export function personWaitsOfWorker(view: WorkerView): PersonWait[] {
   ];
 }
 
-export function personWaitsOfTask({ task, state, queue, escalation, standing }: TaskView): PersonWait[] {
+export function personWaitsOfTask({ task, state, queue, escalation, standing, sentence }: TaskView): PersonWait[] {
   if (escalation === null) return [];
-  const place = { entity: 'task', id: task, state, presence: null, agent: null, queue } as const;
+  const place = { entity: 'task', id: task, sentence, state, presence: null, agent: null, queue } as const;
   return [{ ...escalation, ...place, kind: 'escalation', note: standing.note }];
 }

@@ -3,7 +3,6 @@ import {
   describeLine,
   type Escalation,
   type InputRequest,
-  type Standing,
   type TaskView,
   type Wait,
   type WorkerView,
@@ -65,7 +64,7 @@ export function formatWorker(view: WorkerView, timeline: readonly LogLine[], col
     ...escalationFacts(view.escalation),
     ['resolved', view.resolution === null ? null : formatResolution(view.resolution)],
     ...view.inputs.map((input): Fact => ['asks', describeInput(input)]),
-    ...standingFacts(view.standing),
+    ...standingFacts(view),
   ];
   return [
     formatHead(view.worker, view.state, colors) +
@@ -95,7 +94,7 @@ export function formatTask(view: TaskView, timeline: readonly LogLine[], colors:
     ['after', view.after.join(', ') || null],
     ['outcome', view.outcome],
     ...escalationFacts(view.escalation),
-    ...standingFacts(view.standing),
+    ...standingFacts(view),
     ['used', formatUsed(view.usage)],
     ['iteration', iteration === null ? null : `${iteration} of ${maxIterations ?? 'any number'}`],
     ['phase', view.phase],
@@ -150,7 +149,11 @@ function escalationFacts(escalation: Escalation | null): Fact[] {
 }
 
 /** Says what would let the actor go, or why it was let go. */
-const standingFacts = ({ missing, note }: Standing): Fact[] => [
+const standingFacts = ({
+  sentence,
+  standing: { missing, note },
+}: Pick<WorkerView, 'sentence' | 'standing'>): Fact[] => [
+  ['in short', sentence ?? null], // services of older releases send none
   ...missing.map((text): Fact => ['needs', text]),
   ['note', note],
 ];

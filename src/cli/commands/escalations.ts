@@ -1,7 +1,6 @@
 /** escalations: what waits for a person, longest first. */
 import type { PersonWait } from '../../../machines/index.ts';
 import { personKinds } from '../../../machines/replay/standing.ts';
-import { questionIn } from '../../../machines/values/questions.ts';
 import { defineCommand } from '../command.ts';
 import { agentArg, list, listArgs, presenceArgs, queueArg, readPresence, stateArg } from '../list.ts';
 import type { Listing } from '../listing.ts';
@@ -12,8 +11,9 @@ const listing: Listing<PersonWait> = {
   headings: ['WHO', 'SINCE', 'KIND', 'CAUSE', 'ACKNOWLEDGED', 'NOTIFIED', 'REASON'],
   narrowHeadings: ['WHO', 'SINCE', 'REASON'],
   rowOf: (item, colors, nowMs) => {
-    const { entity, id, since, kind, reason, note } = item;
-    const text = [questionIn(reason) ?? reason, note].filter((it) => it !== null).join(' · ');
+    const { entity, id, since, kind, sentence, reason, note } = item;
+    // Services of older releases send no sentence.
+    const text = [(kind === 'escalation' ? sentence : null) ?? reason, note].filter((it) => it !== null).join(' · ');
     return [
       { text: `${entity} ${id}`, paint: colors.bold, isWhole: true },
       { text: formatAgo(since, nowMs) },

@@ -6,6 +6,7 @@ import {
   explainDecision,
   missingIn,
   type ReplayLine,
+  sentenceOfDecision,
 } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import { formatTable } from '../../terminal/table.ts';
@@ -55,7 +56,15 @@ export const explain = defineCommand({
     const sentences = explainDecision(decision, now).map(asTyped);
     const notRun = checksNotRun(decision);
     if (flags.json) {
-      await out.json({ decision, sentences, missing: missingIn(decision), notRun, standing: now?.standing ?? null });
+      const sentence = sentenceOfDecision(decision);
+      await out.json({
+        decision,
+        sentence,
+        sentences,
+        missing: missingIn(decision),
+        notRun,
+        standing: now?.standing ?? null,
+      });
     } else {
       const verdicts = decision.verdicts.map(({ guard, verdict, detail, input }) => [
         { text: verdict },
@@ -71,7 +80,9 @@ export const explain = defineCommand({
       ]);
       const columns = ['', 'guard', 'found', 'looked at'];
       await out.print(
-        ...sentences.flatMap((text) => wrap(clean(text), out.width())),
+        ...[...sentences, `In short: ${sentenceOfDecision(decision)}`].flatMap((text) =>
+          wrap(clean(text), out.width()),
+        ),
         '',
         ...formatTable(columns, [...verdicts, ...unreached], out.width()),
       );

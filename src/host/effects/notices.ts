@@ -31,6 +31,8 @@ export type Notice = {
   readonly id: string;
   readonly since: string;
   readonly reason: string;
+  /** How it stands, as its view says it. */
+  readonly sentence: string;
   readonly cause: Escalation['cause'];
   readonly attempt: string | null;
   /** What would let the worker or task go, a line each, as its view says it (`standing.missing`). */
@@ -175,7 +177,7 @@ function createNotice(fleet: Fleet, { data: { entity, id, escalation, delivery }
   const last = fleet.workers.get(worker)?.snapshot.context.worker.lastDecision ?? null;
   return {
     ...{ v: 1, kind: notified === 0 ? 'escalation' : 'reminder', fleet: fleet.name, entity, id },
-    ...{ since, reason, cause, attempt, missing: view?.standing.missing ?? [] },
+    ...{ since, reason, sentence: view?.sentence ?? reason, cause, attempt, missing: view?.standing.missing ?? [] },
     ...(last !== null && last.seq === seq && attempt !== null ? { decision: last } : {}),
     ...{ reminder: notified, delivery },
   };

@@ -69,6 +69,7 @@ test('an escalation is sent with its decision, and the notification is an entry'
   const { escalation } = (await client.ask('get.worker.w1')).body as unknown as { escalation: { since: string } };
   expect(body).toEqual({
     ...{ v: 1, kind: 'escalation', fleet, entity: 'worker', id: 'w1', since: escalation.since },
+    sentence: 'The agent asked for a person',
     ...{ reason: expect.stringContaining('<promise>ESCALATE</promise>'), cause: 'escalated', attempt: 'a1' },
     missing: ['a person resumes it, or lets it stop'],
     ...{ reminder: 0, delivery: expect.stringMatching(new RegExp(`^${fleet}/worker/w1/\\d+/.+/1$`)) },

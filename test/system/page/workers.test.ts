@@ -34,7 +34,9 @@ describeInBrowser('the page', () => {
       'blocked 1 → 1 0 → , 1 came and 0 left in the last 10 minutes',
     );
     expect(await text('tr[data-id="w1"] .c-retries')).toBe('1 of 3');
-    expect(await text('tr[data-id="w1"] .c-why')).toBe('1 of 1 plan steps remain: Write tests');
+    expect(await text('tr[data-id="w1"] .c-why')).toBe(
+      'Blocked once: 1 of 1 plan steps remain: Write tests; 2 tries left',
+    );
     await expect.poll(() => page.locator('.chart-edge[data-taken]').count()).toBe(1);
     // The widest counts stand apart on a phone too, and in their box.
     await page.setViewportSize({ width: 390, height: 800 });
@@ -73,9 +75,7 @@ describeInBrowser('the page', () => {
     await open('/?worker=c-cap');
     await page.locator('.decision[data-cause="capped"] [data-guard="checks"][data-verdict="block"]').waitFor();
     expect(await text('.decision .feedback')).toMatch(/^plan fail .* lint not run$/);
-    expect(await text('tr[data-id="c-cap"] .c-why')).toMatch(
-      /^let go: the cap is reached · Blocked once, .* plan step/,
-    );
+    expect(await text('tr[data-id="c-cap"] .c-why')).toMatch(/^Let go after 1 blocked stop: 3 of 3 plan step/);
     expect(await page.getByText('Nothing was missing').count()).toBe(0);
     await page.locator('.attempts', { hasText: 'The checks gave the same results.' }).waitFor();
   });
@@ -213,7 +213,7 @@ describeInBrowser('the page', () => {
     const before = await left();
     expect(before).toBeGreaterThan(10);
     await expect.poll(left, { timeout: 5_000 }).toBeLessThan(before);
-    expect(await row('eve').locator('.c-why').textContent()).toMatch(/^held: a task may still come, \d+s left/);
+    expect(await row('eve').locator('.c-why').textContent()).toMatch(/^Held: a task may still come, \d+s left/);
     expect(await page.locator('[data-timer="idle"]').innerText()).toMatch(/left/);
     await stage.client.publish('task.E-1.task.created', { title: 'Something to do' });
     expect((await held).body.cause).toBe('pending-tasks');

@@ -35,14 +35,14 @@ test('the row of a worker says what failed, also at the cap, and what it asks', 
     const entry = readEntry(`stopgate.main.${tail}`, text, text.length) as Entry;
     foldEntry(fleet, { seq: fleet.seq + 1, atMs: 1_000, entry, owner: null });
   }
-  const reasons = Object.fromEntries(
+  const sentences = Object.fromEntries(
     wholeOf(fleet)
       .workers.map(createRowReader<WorkerRow>(workerFields))
-      .map(({ id, reason }) => [id, reason]),
+      .map(({ id, sentence }) => [id, sentence]),
   );
-  expect(reasons).toEqual({
-    capped: 'The policy blocks no stop: 1 of 1 plan steps remain: Write tests',
-    asks: 'Bash: make deploy',
+  expect(sentences).toEqual({
+    capped: 'Let go after no block: 1 of 1 plan steps remain: Write tests',
+    asks: 'Asks: Bash: make deploy',
   });
 });
 

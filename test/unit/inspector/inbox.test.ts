@@ -11,7 +11,16 @@ const [idle, escalated] = [0, 4];
 function storeOf(workers: [id: string, state: number, sinceMs: number][], tasks: [id: string, with_: string | null][]) {
   const store = createFleetStore();
   const worker = ([id, state, sinceMs]: (typeof workers)[number]): Partial<WorkerRow> => ({
-    ...{ id, state, presence: 0, tasksHeld: 0, acknowledged: 0, reason: 'why?', stateSinceMs: sinceMs, awaitsInput: 0 },
+    ...{
+      id,
+      state,
+      presence: 0,
+      tasksHeld: 0,
+      acknowledged: 0,
+      sentence: 'why?',
+      stateSinceMs: sinceMs,
+      awaitsInput: 0,
+    },
   });
   const task = ([id, escalatedWith]: (typeof tasks)[number]): Partial<TaskRow> => ({
     ...{
@@ -19,7 +28,7 @@ function storeOf(workers: [id: string, state: number, sinceMs: number][], tasks:
       state: escalated,
       queue: 'main',
       hooks: 0,
-      reason: 'why?',
+      sentence: 'why?',
       stateSinceMs: 7,
       escalatedWith,
       priority: 0,
