@@ -23,6 +23,7 @@ const notice: Notice = {
     reason: 'It needs a key – now',
     cause: 'escalated',
     attempt: 'a1',
+    sentence: 'Which key?',
     missing: ['a person resumes it, or lets it stop'],
     reminder: 0,
     delivery: 'main/worker/w1/4/x/1',
