@@ -4,6 +4,7 @@
  */
 import type { Decision, Verdict } from '../../guards/decision.ts';
 import { formatIsoTime, parseIsoTime } from '../../values/time.ts';
+import { judgeAs } from './shapes.ts';
 
 type Own = 'worker' | 'task' | 'tasks' | 'attempt' | 'seq' | 'at' | 'retry' | 'keepAlives' | 'idle' | 'pendingTasks';
 export type DecisionTemplate = Omit<Decision, Own> & {
@@ -112,8 +113,14 @@ const isSameVerdict = (a: Verdict, b: Verdict): boolean =>
     a.tookMs === b.tookMs &&
     JSON.stringify(a.input) === JSON.stringify(b.input));
 
-export const readTemplate = (text: string): DecisionTemplate =>
-  templates.get(text) ?? keep(text, JSON.parse(text) as DecisionTemplate);
+/** @throws Error: it is none */
+export function readTemplate(text: string): DecisionTemplate {
+  const known = templates.get(text);
+  if (known !== undefined) return known;
+  const template = JSON.parse(text) as DecisionTemplate;
+  judgeAs('template', template);
+  return keep(text, template);
+}
 
 /** Equal templates have equal texts. */
 export const textOfTemplate = (template: DecisionTemplate): string =>

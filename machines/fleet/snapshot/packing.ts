@@ -2,25 +2,21 @@
  * Makes the lines of a snapshot small: the keys of similar objects are written once (a shape), and so are values that
  * many actors share. Both are separate lines, before the first line that needs them.
  */
+import { z } from 'zod';
 import { type DecisionTemplate, readTemplate } from './decision-text.ts';
+import { judge, judgeAs, type Legend } from './shapes.ts';
 
 export type Json = unknown;
 /** The number of an object's shape, then the values of its keys. */
 export type PackedJson = readonly [shape: number, ...values: Json[]];
 
-/** The meaning of the numbers in a worker's text. Each snapshot contains it, so that other releases can read it. */
-export type Legend = {
-  readonly states: readonly string[];
-  readonly presences: readonly string[];
-  readonly fields: readonly string[];
-  /** The most frequent events. */
-  readonly events: readonly string[];
-};
-
 type Table = 'legend' | 'shape' | 'value' | 'decision';
 
 /** How many values are shared; more are written in place. Verdicts with a number in their text all differ. */
 const sharedMax = 10_000;
+/** A longer one is hardly met twice. */
+const formLengthMax = 4_096;
+const shapeShape = z.array(z.string());
 
 export type Packer = {
   /** Keys whose value is undefined are left out, as JSON does. */
@@ -81,6 +77,8 @@ export type Unpacker = {
   legend(): Legend;
   /** True if texts of workers mean the same in this release. */
   hasOwnLegend(): boolean;
+  /** Runs `judge` unless it has passed for an equal text; many actors differ in nothing but names and numbers. */
+  judgeOnce(form: string, judge: () => void): void;
   /** @returns false if the line is not a table */
   addTable(table: string, text: () => string): boolean;
 };
@@ -89,14 +87,22 @@ export function createUnpacker(own: Legend): Unpacker {
   const shapes: (readonly string[])[] = [];
   const values: Json[] = [];
   const decisions: DecisionTemplate[] = [];
+  const passed = new Set<string>();
   let legend = own;
   let isOwn = true;
   const tables: Readonly<Record<Table, (text: string) => void>> = {
     legend(text) {
       isOwn = text === JSON.stringify(own);
-      if (!isOwn) legend = JSON.parse(text) as Legend;
+      if (isOwn) return;
+      const read = JSON.parse(text) as Legend;
+      judgeAs('legend', read);
+      legend = read;
     },
-    shape: (text) => void shapes.push(JSON.parse(text) as string[]),
+    shape(text) {
+      const keys = JSON.parse(text) as string[];
+      judge(shapeShape, keys);
+      shapes.push(keys);
+    },
     value: (text) => void values.push(JSON.parse(text)),
     decision: (text) => void decisions.push(readTemplate(text)),
   };
@@ -114,6 +120,11 @@ export function createUnpacker(own: Legend): Unpacker {
     },
     legend: () => legend,
     hasOwnLegend: () => isOwn,
+    judgeOnce(form, judge) {
+      if (passed.has(form)) return;
+      judge();
+      if (form.length <= formLengthMax && passed.size < sharedMax) passed.add(form);
+    },
     addTable(table, text) {
       if (!Object.hasOwn(tables, table)) return false;
       tables[table as Table](text());

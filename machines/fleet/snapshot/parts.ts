@@ -1,9 +1,10 @@
 /** The parts of a fleet, each with how it is captured, written and restored. A part without a row does not compile. */
+import { z } from 'zod';
 import type { Policy } from '../../policy/policy.ts';
 import type { PolicySet } from '../../policy/policy-set.ts';
 import type { Rules } from '../../rules/rules.ts';
 import type { Period } from '../../values/usage.ts';
-import { type Deadline, type Deadlines, deadlineKinds } from '../deadlines.ts';
+import { type Deadlines, deadlineKinds } from '../deadlines.ts';
 import { type Fleet, setRules } from '../fleet.ts';
 import { ReadyTasks } from '../ready-tasks.ts';
 import { Packed, type SnapshotMap } from '../snapshot-map.ts';
@@ -11,6 +12,8 @@ import { decodePacked, decodeTask, decodeWorker, encodeTask, encodeWorker, joinL
 import { type DecisionTemplate, textOfTemplate } from './decision-text.ts';
 import { isAtRest, packWorker } from './packed-worker.ts';
 import type { Packer, Unpacker } from './packing.ts';
+import { judge, judgeAs } from './shapes.ts';
+import { endOfUsualTuple } from './usual-text.ts';
 
 /** `key`: without a space. `shared`: the number of its shared part, or `-`. */
 export type Text = readonly [key: string, json: string, shared?: number | '-'];
@@ -50,7 +53,11 @@ const none = '-';
 
 const number: Part<number> = {
   capture: (value) => ({ texts: () => [[none, String(value)]], release: nothing }),
-  restore: (_value, { json }) => Number(json()),
+  restore(_value, { json }) {
+    const read = JSON.parse(json()) as number;
+    judge(z.number(), read);
+    return read;
+  },
 };
 
 const list = <Item>(items: readonly Item[], toJson: (some: readonly Item[]) => unknown): CapturedPart => ({
@@ -64,19 +71,30 @@ const list = <Item>(items: readonly Item[], toJson: (some: readonly Item[]) => u
 const names: Part<Set<string>> = {
   capture: (value) => list([...value], (it) => it),
   restore(value, { json }) {
-    for (const name of JSON.parse(json()) as string[]) value.add(name);
+    for (const name of readTexts(json())) value.add(name);
     return value;
   },
 };
 
+function readTexts(json: string): string[] {
+  const read = JSON.parse(json) as string[];
+  judge(z.array(z.string()), read);
+  return read;
+}
+
 /** Writes a map whose values are never changed in place. */
-const plainMap: Part<Map<string, unknown>> = {
-  capture: (value) => list([...value], (it) => it),
-  restore(value, { json }) {
-    for (const [key, held] of JSON.parse(json()) as [string, unknown][]) value.set(key, held);
-    return value;
-  },
-};
+function plainMap<Value>(shape: z.ZodType): Part<Map<string, Value>> {
+  const entries = z.array(z.tuple([z.string(), shape]));
+  return {
+    capture: (value) => list([...value], (it) => it),
+    restore(value, { json }) {
+      const read = JSON.parse(json()) as [string, Value][];
+      judge(entries, read);
+      for (const [key, held] of read) value.set(key, held);
+      return value;
+    },
+  };
+}
 
 /**
  * Writes the heap in its own order, so that it comes back as it was. The list is flat, since it is read before anything
@@ -97,10 +115,16 @@ const deadlines: Part<Deadlines> = {
     };
   },
   restore(value, { json }) {
-    const flat = JSON.parse(json()) as (number | string)[];
+    const flat = JSON.parse(json()) as unknown[];
+    // Every worker has one or two of them, so by hand.
     for (let at = 0; at < flat.length; at += 4) {
-      const kind = deadlineKinds[flat[at + 1] as number] as Deadline['kind'];
-      value.push({ atMs: flat[at] as number, kind, id: flat[at + 2] as string, attempt: flat[at + 3] as string });
+      const atMs = flat[at];
+      const kind = deadlineKinds[flat[at + 1] as number];
+      const id = flat[at + 2];
+      const attempt = flat[at + 3];
+      if (typeof atMs !== 'number' || kind === undefined || typeof id !== 'string' || typeof attempt !== 'string')
+        throw new Error('it holds a deadline of another form');
+      value.push({ atMs, kind, id, attempt });
     }
     return value;
   },
@@ -108,11 +132,14 @@ const deadlines: Part<Deadlines> = {
 
 type Coding<Value> = {
   encode(fleet: Fleet, key: string, value: Value, packer: Packer): string;
+  /** @throws Error: the text is of another form */
   decode(fleet: Fleet, key: string, text: string, unpacker: Unpacker): Value;
+  /** Judges what may be decoded later. Default: it is decoded at once. @throws Error: it is of another form */
+  judge?(text: string, unpacker: Unpacker, decode: () => Value): void;
 };
 
 /** One line for each value, which is decoded when it is first needed. Keys are ids. */
-function map<Value extends object>({ encode, decode }: Coding<Value>): Part<SnapshotMap<Value>> {
+function map<Value extends object>({ encode, decode, judge }: Coding<Value>): Part<SnapshotMap<Value>> {
   return {
     capture(value, fleet) {
       const { keys, read, release } = value.capture();
@@ -124,11 +151,20 @@ function map<Value extends object>({ encode, decode }: Coding<Value>): Part<Snap
       };
     },
     restore(value, { key, json }, fleet, unpacker) {
-      value.setEncoded(key, () => decode(fleet, key, json(), unpacker));
+      const decodeIt = () => decode(fleet, key, json(), unpacker);
+      if (judge === undefined) return value.set(key, decodeIt());
+      judge(json(), unpacker, decodeIt);
+      value.setEncoded(key, decodeIt);
       return value;
     },
   };
 }
+
+/** Two tasks that differ in longer numbers and in texts that are no words of ours have the same form. */
+const formOf = (text: string): string =>
+  text
+    .replaceAll(/"(?:[^"\\]|\\.)*"/g, (it) => (/^"[a-z]{1,20}"$/.test(it) ? it : '""'))
+    .replaceAll(/\d{3,15}/g, '000');
 
 /**
  * Writes the workers. Stopped workers are written as they are held: nothing is encoded for them, and nothing decoded.
@@ -149,13 +185,23 @@ const workers: Part<Fleet['workers']> = {
     };
   },
   restore(value, { key, json, shared }, fleet, unpacker) {
+    const isOwn = unpacker.hasOwnLegend();
     if (shared === null) {
-      value.setEncoded(key, () => decodeWorker(fleet, key, json(), unpacker));
+      const decode = () => decodeWorker(fleet, key, json(), unpacker);
+      const text = json();
+      const end = isOwn ? endOfUsualTuple(text, 1) : -1;
+      // Behind the tuple stand the decision's template and the open attempt.
+      if (end < 0) judgeAs('worker', decode());
+      else unpacker.judgeOnce(text.slice(end), () => judgeAs('worker', decode()));
+      value.setEncoded(key, decode);
       return value;
     }
     const template = shared === '-' ? null : unpacker.decision(Number(shared));
-    if (unpacker.hasOwnLegend()) value.setPacked(key, new Packed(json(), template));
-    else value.setEncoded(key, () => decodePacked(fleet, key, json(), template, unpacker));
+    const text = json();
+    const decode = () => decodePacked(fleet, key, text, template, unpacker);
+    if (!isOwn || endOfUsualTuple(text, 0) !== text.length) judgeAs('worker', decode());
+    if (isOwn) value.setPacked(key, new Packed(text, template));
+    else value.setEncoded(key, decode);
     return value;
   },
 };
@@ -166,6 +212,11 @@ function textOf(key: string, { text, shared }: Packed, packer: Packer): Text {
   return number === null ? [key, joinLine(text, shared as DecisionTemplate, packer)] : [key, text, number];
 }
 
+const scopeShape = z.tuple([
+  z.string(),
+  z.looseObject({ untilMs: z.number().nullable() }).nullable(),
+  z.array(z.string()),
+]);
 type Scope = Fleet['scopes'] extends SnapshotMap<infer Value> ? Value : never;
 
 /** The name of a scope may be any text. */
@@ -183,7 +234,9 @@ const scopes: Part<Fleet['scopes']> = {
     };
   },
   restore(value, { json }) {
-    const [name, limit, workers] = JSON.parse(json()) as [string, Scope['limit'], string[]];
+    const read = JSON.parse(json()) as [string, Scope['limit'], string[]];
+    judge(scopeShape, read);
+    const [name, limit, workers] = read;
     return value.set(name, { limit, workers: new Set(workers) });
   },
 };
@@ -195,20 +248,27 @@ const policies: Part<PolicySet> = {
   }),
   restore(_value, { json }) {
     const read = JSON.parse(json()) as PolicySet & { policies: [string, Policy][] };
+    judgeAs('policySet', read);
     return { ...read, policies: new Map(read.policies) };
   },
 };
 
 const day: Part<Period> = {
   capture: (value) => ({ texts: () => [[none, JSON.stringify(value)]], release: nothing }),
-  restore: (_value, { json }) => JSON.parse(json()) as Period,
+  restore(_value, { json }) {
+    const read = JSON.parse(json()) as Period;
+    judgeAs('period', read);
+    return read;
+  },
 };
 
 /** Comes before the parts that the machines of these rules decode. */
 const rules: Part<Rules> = {
   capture: ({ version }) => ({ texts: () => [[none, String(version)]], release: nothing }),
   restore(_value, { json }, fleet) {
-    setRules(fleet, Number(json()));
+    const version = JSON.parse(json()) as number;
+    judge(z.int().positive(), version);
+    setRules(fleet, version);
     return fleet.rules;
   },
 };
@@ -219,29 +279,38 @@ const unknownRules: Part<number | null> = {
   restore: (value) => value,
 };
 
+const queueShape = z.tuple([z.number(), z.number()], z.tuple([z.string(), z.number(), z.number()]));
+
 export const parts: Parts = {
   ...{ rules, unknownRules },
   ...{ nowMs: number, seq: number, policySeq: number, deadlinesKept: number, stateSize: number },
   ...{ day, policies },
   ...{ open: names, held: names, evaluating: names, arrivals: names, reports: names },
-  escalated: plainMap as Part<Fleet['escalated']>,
-  replicas: plainMap as Part<Fleet['replicas']>,
-  rulesOfReplicas: plainMap as Part<Fleet['rulesOfReplicas']>,
+  escalated: plainMap(
+    z.looseObject({ entity: z.enum(['worker', 'task']), id: z.string(), owner: z.string().nullable() }),
+  ),
+  ...{ replicas: plainMap(z.number()), rulesOfReplicas: plainMap(z.number()) },
   ...{ deadlines, forgetting: deadlines },
   scopes,
   queues: map({
     encode: (_fleet, _key, { ready, tasks, reported }) =>
       JSON.stringify([reported, tasks, ...[...ready].map((it) => [it.task, it.priority, it.createdSeq])]),
     decode(_fleet, _key, text) {
-      const [reported, tasks, ...ready] = JSON.parse(text) as [number, number, ...[string, number, number][]];
+      const read = JSON.parse(text) as [number, number, ...[string, number, number][]];
+      judge(queueShape, read);
+      const [reported, tasks, ...ready] = read;
       const waiting = ready.map(([task, priority, createdSeq]) => ({ task, priority, createdSeq }));
       return { ready: new ReadyTasks(waiting), tasks, reported };
     },
   }),
   dependents: map({
     encode: (_fleet, _key, value) => JSON.stringify([...value]),
-    decode: (_fleet, _key, text) => new Set(JSON.parse(text) as string[]),
+    decode: (_fleet, _key, text) => new Set(readTexts(text)),
   }),
-  tasks: map({ encode: encodeTask, decode: decodeTask }),
+  tasks: map({
+    encode: encodeTask,
+    decode: decodeTask,
+    judge: (text, unpacker, decode) => unpacker.judgeOnce(formOf(text), () => judgeAs('task', decode())),
+  }),
   workers,
 };

@@ -24,6 +24,8 @@ export type FleetSnapshot = {
 
 type PartName = keyof typeof parts;
 const partNames = Object.keys(parts) as PartName[];
+/** Each snapshot has these once. */
+const singleParts: readonly PartName[] = ['rules', 'nowMs', 'seq', 'policySeq', 'stateSize', 'day', 'policies'];
 const partOf = (name: PartName) => parts[name] as (typeof parts)['seq'];
 
 /** One of a fleet at a time, and between two entries. */
@@ -60,14 +62,32 @@ export type SnapshotLine = { readonly part: string; readonly key: string; readon
 export function restoreFleet(name: string, lines: Iterable<SnapshotLine>, known?: readonly Rules[]): Fleet {
   const fleet: Fleet = createFleet(name, { rules: known });
   const unpacker = createUnpacker(workerLegend);
+  const missing = new Set(singleParts);
   for (const { part, key, json } of lines) {
     if (unpacker.addTable(part, json)) continue;
     const slash = part.indexOf('/');
     const name = slash < 0 ? part : part.slice(0, slash);
     if (!Object.hasOwn(parts, name)) throw new Error(`'${part}' is no part of a snapshot`);
+    missing.delete(name as PartName);
     restorePart(fleet, name as PartName, { key, json, shared: slash < 0 ? null : part.slice(slash + 1) }, unpacker);
   }
+  for (const name of missing) throw new Error(`it holds no ${name}`);
+  refuseUnknown(fleet);
   return fleet;
+}
+
+/** The fold reads these actors without asking whether they are there. @throws Error: one is not */
+function refuseUnknown({ workers, tasks, open, held, evaluating, escalated, queues }: Fleet): void {
+  const refuse = (entity: string, id: string, where: string) => {
+    throw new Error(`it holds no ${entity} '${id}', which is ${where}`);
+  };
+  for (const id of open) if (!workers.has(id)) refuse('worker', id, 'open');
+  for (const id of held) if (!workers.has(id)) refuse('worker', id, 'held');
+  for (const id of evaluating) if (!tasks.has(id)) refuse('task', id, 'evaluating');
+  for (const { entity, id } of escalated.values())
+    if (!(entity === 'worker' ? workers : tasks).has(id)) refuse(entity, id, 'escalated');
+  for (const [name, { ready }] of queues)
+    for (const { task } of ready) if (!tasks.has(task)) refuse('task', task, `ready in queue '${name}'`);
 }
 
 function restorePart(fleet: Fleet, part: PartName, line: Line, unpacker: ReturnType<typeof createUnpacker>): void {

@@ -13,7 +13,8 @@ import type { workerMachine } from '../../worker/worker.ts';
 import { createRecord, type StateMove, type WorkerRecord } from '../records.ts';
 import { type DecisionTemplate, joinDecision, type OwnDecision, ownPartOf } from './decision-text.ts';
 import { decodeKnown, encodeKnown } from './known-text.ts';
-import { isSame, type Legend } from './packing.ts';
+import { isSame } from './packing.ts';
+import type { Legend } from './shapes.ts';
 
 type Field = Exclude<keyof WorkerContext, 'fleet' | 'worker' | 'activeMs' | 'usage' | 'attempt' | 'lastDecision'>;
 const besides = ['fleet', 'worker', 'activeMs', 'usage', 'attempt', 'lastDecision'];

@@ -102,6 +102,16 @@ test.each<[string, (bytes: Uint8Array) => Uint8Array]>([
   ['is damaged', () => Buffer.from('damaged')],
   ['holds nothing of the host', (bytes) => forged(bytes, (text) => text.replace(/^host - .*$/m, 'host - null'))],
   ['holds else of the host', (bytes) => forged(bytes, (text) => text.replace(/^host - .*$/m, 'host - {"outbox":[1]}'))],
+  [
+    'holds a worker of another form',
+    (bytes) => forged(bytes, (text) => text.replace(/^(workers\S* w1) .*$/m, '$1 {}')),
+  ],
+  ['has no clock', (bytes) => forged(bytes, (text) => text.replace(/^nowMs .*\n/m, ''))],
+  ['has an attempt of nobody', (bytes) => forged(bytes, (text) => text.replace(/^nowMs /m, 'open - ["w9"]\nnowMs '))],
+  [
+    'has policies of another form',
+    (bytes) => forged(bytes, (text) => text.replace(/^policies - .*$/m, 'policies - {}')),
+  ],
 ])('a snapshot that %s is passed over, and the whole log is folded', async (_what, poison) => {
   const first = await start('r1');
   await client.publish('worker.w1.worker.registered', { agent: 'codex' });

@@ -178,16 +178,84 @@ test('what is folded while a snapshot is being written is not in it', () => {
   );
 });
 
-test('only what is asked for is decoded', () => {
-  const log = fc.sample(randomLog(60), { numRuns: 1, seed: 7 })[0] as readonly StoredEntry[];
-  const text = snapshotText(foldNew(log));
-  const broken = text.replaceAll(/^(workers\S* w[12]) [^\n]*/gm, '$1 {');
-  const fleet = restoreText(broken);
-  expect(fleet.workers.get('w3')?.snapshot.context.worker.worker).toBe('w3');
-  expect([...fleet.workers.keys()].sort()).toEqual(['w1', 'w2', 'w3']);
-  expect(() => fleet.workers.get('w1')).toThrow(SyntaxError);
-});
+describe('a snapshot that somebody forged', () => {
+  const forgeries = ['null', '1', '-1', '1e999', '"x"', '[]', '{}', 'true', '[[]]', '{"length":1}', '[null]', '{"a":'];
+  const logs = [...conformanceLogs()].map(({ log }) => log).filter((log) => log.length > 3);
+  /** One line of the text, and a place in its JSON, with another value there. */
+  const forgery = fc
+    .tuple(fc.oneof(randomLog(60), fc.constantFrom(...logs)), fc.double({ noNaN: true, min: 0, max: 0.999 }), fc.nat())
+    .chain(([log, at, choice]) => {
+      const cut = Math.floor(log.length * at) + 1;
+      return fc.record({
+        log: fc.constant(log.slice(cut)),
+        text: fc.constant(forge(snapshotText(foldNew(log.slice(0, cut))), choice)),
+      });
+    });
 
-test('lines that are none of a snapshot are refused', () => {
-  expect(() => restoreText('steppers - 1\n')).toThrow("'steppers' is no part of a snapshot");
+  /** `choice` picks line, place and value. */
+  function forge(text: string, choice: number): string {
+    const lines = text.split('\n').slice(0, -1);
+    const at = choice % lines.length;
+    const [, head = '', json = ''] = /^(\S+ \S+ )(.*)$/s.exec(lines[at] ?? '') ?? [];
+    // Every value of a JSON text begins behind one of these.
+    const places = [...json.matchAll(/(?<=^|[[,:])(?:"(?:[^"\\]|\\.)*"|[-\d.]+|null|true|false)(?!:)/g)];
+    const rest = Math.floor(choice / lines.length);
+    const place = places[rest % (places.length + 1)];
+    const value = forgeries[Math.floor(rest / (places.length + 1)) % forgeries.length] as string;
+    const [from, length] = place === undefined ? [0, json.length] : [place.index, place[0].length];
+    lines[at] = head + json.slice(0, from) + value + json.slice(from + length);
+    return `${lines.join('\n')}\n`;
+  }
+
+  test('is refused at once, or folds and is shown as any other', () => {
+    let refused = 0;
+    fc.assert(
+      fc.property(forgery, ({ text, log }) => {
+        let fleet: Fleet;
+        try {
+          fleet = restoreText(text);
+        } catch {
+          refused += 1;
+          return;
+        }
+        for (const map of [fleet.workers, fleet.tasks]) for (const _ of map.decodeAll());
+        for (const id of fleet.workers.keys()) fleet.workers.get(id);
+        fold(fleet, log);
+        advanceClock(fleet, fleet.nowMs + 30 * 24 * 3_600_000);
+        viewFleet(fleet);
+        snapshotText(fleet);
+      }),
+      { numRuns: takesAll ? 5_000 : 500 },
+    );
+    expect(refused).toBeGreaterThan(0);
+  }, 120_000);
+
+  const text = snapshotText(foldNew(fc.sample(randomLog(60), { numRuns: 1, seed: 7 })[0] as readonly StoredEntry[]));
+  test.each<[string, RegExp, string]>([
+    ['a worker that is no JSON', /^(workers\S* w1) .*$/m, '$1 {'],
+    ['a worker that is another value', /^(workers\S* w1) .*$/m, '$1 {"state":"stopped"}'],
+    ['a worker with a decision that is nowhere', /^workers\S* w1 (.*)$/m, 'workers/999 w1 $1'],
+    ['the clock as a text', /^nowMs .*$/m, 'nowMs - "yesterday"'],
+    ['a clock without an end', /^nowMs .*$/m, 'nowMs - 1e999'],
+    ['no clock', /^nowMs .*\n/m, ''],
+    ['an attempt of nobody', /^nowMs /m, 'open - ["nobody"]\nnowMs '],
+    [
+      'an escalated task of no kind',
+      /^nowMs /m,
+      'escalated - [["x",{"entity":"fleet","id":"x","owner":null}]]\nnowMs ',
+    ],
+    ['a deadline of no kind', /^nowMs /m, 'deadlines - [1,99,"w1",""]\nnowMs '],
+    ['policies that are none', /^policies .*$/m, 'policies - {"policies":[["default",{}]]}'],
+    [
+      'a legend with a field that is none',
+      /^legend .*$/m,
+      'legend - {"states":[],"presences":[],"fields":["__proto__"],"events":[]}',
+    ],
+    ['rules without a number', /^rules .*$/m, 'rules - "1"'],
+    ['another part', /^nowMs /m, 'steppers - 1\nnowMs '],
+  ])('with %s is refused', (_what, pattern, forged) => {
+    const changed = text.replace(pattern, forged);
+    expect(changed).not.toBe(text);
+    expect(() => restoreText(changed)).toThrow();
+  });
 });
