@@ -37,22 +37,30 @@ const codex: Reader = {
     return { input, output: amount(at, 'output_token_count'), cacheRead, cacheWrite };
   },
 };
-/** By its documentation; Qwen Code has the same fields. Thoughts are output that is not in its count. */
+/**
+ * Seen with Gemini CLI 0.61.0 and Qwen Code 0.24.4. Thoughts are output: with Gemini beside its count, with Qwen within
+ * it, which the total tells.
+ */
 const gemini: Reader = {
   session: 'session.id',
   read(at) {
-    const cacheRead = amount(at, 'cached_content_token_count') ?? 0;
-    const tools = amount(at, 'tool_token_count') ?? 0;
-    const output = (amount(at, 'output_token_count') ?? 0) + (amount(at, 'thoughts_token_count') ?? 0);
-    return { input: Math.max(0, (amount(at, 'input_token_count') ?? 0) - cacheRead) + tools, output, cacheRead };
+    const [cacheRead = 0, tools = 0] = [amount(at, 'cached_content_token_count'), amount(at, 'tool_token_count')];
+    const [input = 0, output = 0] = [amount(at, 'input_token_count'), amount(at, 'output_token_count')];
+    const thoughts = amount(at, 'thoughts_token_count') ?? 0;
+    const isWithin = amount(at, 'total_token_count') === input + output;
+    return { input: Math.max(0, input - cacheRead) + tools, output: output + (isWithin ? 0 : thoughts), cacheRead };
   },
 };
-/** By the GenAI conventions: https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/. */
+/**
+ * By the GenAI conventions (https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/). Seen with Copilot CLI
+ * 1.0.102, which has a name of its own for what is written to a cache.
+ */
 const conventions: Reader = {
   session: 'gen_ai.conversation.id',
   read(at) {
     const cacheRead = amount(at, 'gen_ai.usage.cache_read.input_tokens') ?? 0;
-    const cacheWrite = amount(at, 'gen_ai.usage.cache_creation.input_tokens') ?? 0;
+    const written = ['gen_ai.usage.cache_creation.input_tokens', 'gen_ai.usage.cache_write.input_tokens'];
+    const cacheWrite = written.map((name) => amount(at, name)).find((it) => it !== undefined) ?? 0;
     const input = Math.max(0, (amount(at, 'gen_ai.usage.input_tokens') ?? 0) - cacheRead - cacheWrite);
     return { input, output: amount(at, 'gen_ai.usage.output_tokens'), cacheRead, cacheWrite };
   },

@@ -55,7 +55,6 @@ machines/policy/checks/validation.ts
 machines/policy/nesting.ts
 machines/policy/object-maker.ts
 machines/policy/work.ts
-src/agents/claude/telemetry.ts
 src/agents/doctor/finding.ts
 src/agents/resume-command.ts
 src/agents/shell/settings.ts

@@ -18,7 +18,7 @@ import { readText } from '../setup/settings-file.ts';
 import { listEvents } from './events.ts';
 import { hookCommand } from './hook-command.ts';
 import { blockCap, planTools, readPlanTools } from './plan-tools.ts';
-import { telemetry } from './telemetry.ts';
+import { usage } from './usage.ts';
 
 const agent = 'claude';
 /** A person may take a day to answer. */
@@ -52,7 +52,7 @@ export const hooks: AgentHooks = {
   ],
   // 0 is no cap.
   blockCap: { ...blockCap, least: 0, most: 999_999, valueFor: (blocks) => blocks },
-  usage: telemetry,
+  usage,
   planTools: { ...planTools, read: (places) => readPlanTools(places, program.folder(places)) },
   trust: null,
 };
@@ -70,10 +70,10 @@ export const openMessagesModel = (): Promise<FakeModel> =>
     answerTurn,
   });
 
-const usage = { input_tokens: 1, output_tokens: 1 };
+const oneToken = { input_tokens: 1, output_tokens: 1 };
 
 function answerTurn(response: ServerResponse, { model = 'fake', stream }: ModelRequest, count: number): void {
-  const head = { id: `msg_${count}`, type: 'message', role: 'assistant', model, stop_sequence: null, usage };
+  const head = { id: `msg_${count}`, type: 'message', role: 'assistant', model, stop_sequence: null, usage: oneToken };
   if (stream !== true) {
     sendJson(response, 200, { ...head, content: [{ type: 'text', text: modelText }], stop_reason: 'end_turn' });
     return;

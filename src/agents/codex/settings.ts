@@ -14,6 +14,7 @@ import { stopEvents, stopSeconds, storedEvents } from '../setup/hook-events.ts';
 import { commandForms, formatCommand } from '../setup/line.ts';
 import type { Program } from '../setup/places.ts';
 import { readText } from '../setup/settings-file.ts';
+import { createCodexUsage, planConfig } from './config.ts';
 import { hookCommand } from './hook-command.ts';
 import { type CodexHook, listCodexHooks, putTrust, trust, trustIn } from './trust.ts';
 
@@ -45,6 +46,8 @@ export const hooks: AgentHooks = {
     command: formatCommand({ agent, hook: hookCommand }, event, line),
     timeout: event.seconds,
   }),
+  usage: createCodexUsage(program.folder),
+  planConfig,
   trust,
 };
 

@@ -3,16 +3,15 @@
  * reports the hash when it lists its hooks (`codex app-server`). Seen with 0.169.0.
  */
 import { spawn } from 'node:child_process';
-import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { parse, TomlError } from 'smol-toml';
 import { z } from 'zod';
 import { tryJson } from '../../json-text.ts';
 import { SyntaxProblem } from '../setup/json-edit.ts';
 import { isOurs } from '../setup/line.ts';
-import { findProgram, type Places, rootOf } from '../setup/places.ts';
-import { openSettings, planEdit, type SettingsFile, writeSettings } from '../setup/settings-file.ts';
+import { findProgram } from '../setup/places.ts';
+import { planEdit, writeSettings } from '../setup/settings-file.ts';
 import type { Granted, Trust } from '../setup/setup.ts';
+import { openConfig, parseConfig, putBlock, takeBlock } from './config.ts';
 
 const hookSchema = z.object({
   key: z.string(),
@@ -60,12 +59,9 @@ export async function listCodexHooks(
   }
 }
 
-const begin = '# >>> stopgate: its hooks are trusted (by "stopgate init codex") >>>';
-const end = '# <<< stopgate <<<';
-
 /** Puts our block at the end of config.toml, in place of an older block of ours. @throws SyntaxProblem */
 export function putTrust(text: string | null, hooks: readonly CodexHook[]): string {
-  const bare = text === null ? '' : (takeTrust(text) ?? '');
+  const bare = text === null ? '' : (takeBlock(text, 'trust') ?? '');
   const known = trustIn(bare);
   const lines = hooks
     .filter(({ key, currentHash }) => known.get(key) !== currentHash)
@@ -76,50 +72,24 @@ export function putTrust(text: string | null, hooks: readonly CodexHook[]): stri
       return `[hooks.state.${JSON.stringify(key)}]\ntrusted_hash = ${JSON.stringify(currentHash)}\n`;
     });
   if (lines.length === 0) return bare;
-  const block = `${begin}\n${lines.join('')}${end}`;
-  // A file that does not end with a line end gets none. That is how `takeTrust` can restore it.
-  return bare === '' || bare.endsWith('\n') ? `${bare}${block}\n` : `${bare}\n${block}`;
-}
-
-/** Null: nothing is left. @throws SyntaxProblem */
-function takeTrust(text: string): string | null {
-  trustIn(text);
-  const from = text.indexOf(begin);
-  const to = text.indexOf(end, from);
-  if (from < 0 || to < 0) return text;
-  const after = text.slice(to + end.length);
-  const before = text.slice(0, from);
-  const left = after === '' ? before.replace(/\n$/, '') : before + after.replace(/^\n/, '');
-  return left === '' ? null : left;
+  return putBlock(bare, 'trust', lines.join(''));
 }
 
 /** The trusted hashes by key. @throws SyntaxProblem */
 export function trustIn(text: string): Map<string, string> {
-  let config: unknown;
-  try {
-    config = parse(text);
-  } catch (error) {
-    if (!(error instanceof TomlError)) throw error;
-    const lines = text.split('\n').slice(0, error.line - 1);
-    throw new SyntaxProblem(error.message.split('\n')[0] ?? '', lines.join('\n').length + error.column);
-  }
   const state = z
     .object({
       hooks: z.object({
         state: z.record(z.string(), z.object({ trusted_hash: z.string() }).loose().catch({ trusted_hash: '' })),
       }),
     })
-    .safeParse(config);
+    .safeParse(parseConfig(text));
   return new Map(Object.entries(state.data?.hooks.state ?? {}).map(([key, value]) => [key, value.trusted_hash]));
 }
 
 /** Makes Codex trust the hooks that `init` writes, in its config.toml. */
 export const trust: Trust = {
   notice: 'After that, these hooks are also trusted in the config.toml of Codex (see "codex app-server", hooks/list).',
-  planRemoval({ file }, places) {
-    const config = openConfig(file, places);
-    return config.text === null ? null : planEdit(config, (text) => takeTrust(text ?? ''));
-  },
   async grant({ file }, places) {
     const binary = findProgram('codex', places.env);
     if (binary === null) return refused('codex is not on PATH');
@@ -136,11 +106,6 @@ export const trust: Trust = {
     return { state: 'written', note: `trusted in ${config.path}` };
   },
 };
-
-function openConfig(hooks: SettingsFile, places: Places): SettingsFile {
-  const path = join(dirname(hooks.path), 'config.toml');
-  return openSettings(path, rootOf(path, 'user', places));
-}
 
 const refused = (why: string): Granted => ({
   state: 'no',

@@ -9,6 +9,7 @@ import { type AgentHooks, createHookSetup } from '../setup/agent-hooks.ts';
 import { marginSeconds, stopEvents, storedEvents } from '../setup/hook-events.ts';
 import { commandForms, formatCommand } from '../setup/line.ts';
 import { fileIn, type Program } from '../setup/places.ts';
+import { receiverFor, type UsageSetup } from '../setup/usage.ts';
 import { hookCommand } from './hook-command.ts';
 
 const agent = 'copilot';
@@ -17,6 +18,21 @@ export const program: Program = {
   binary: 'copilot',
   seen: '1.0.102',
   folder: ({ home }) => join(home, '.copilot'),
+};
+
+/** It takes this from its environment alone. Seen with 1.0.102. */
+const usage: UsageSetup = {
+  scopes: ['project', 'user'],
+  settings: null,
+  environment: (line) => ({
+    COPILOT_OTEL_ENABLED: 'true',
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: receiverFor(line, '/v1/traces'),
+  }),
+  target({ env }) {
+    const isOn = env.COPILOT_OTEL_ENABLED === 'true' || Boolean(env.OTEL_EXPORTER_OTLP_ENDPOINT);
+    return (isOn && (env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT || env.OTEL_EXPORTER_OTLP_ENDPOINT)) || null;
+  },
+  inDollars: false,
 };
 
 export const hooks: AgentHooks = {
@@ -38,6 +54,7 @@ export const hooks: AgentHooks = {
     const bash = formatCommand({ agent, hook: hookCommand }, event, line, `--event ${event.name}${timeout}`);
     return { type: 'command', bash, timeoutSec: event.seconds };
   },
+  usage,
   trust: null,
 };
 

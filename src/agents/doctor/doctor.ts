@@ -1,5 +1,6 @@
 /** What `stopgate doctor` needs of an agent. */
 import type { Policy } from '../../../machines/index.ts';
+import type { DayBudget } from '../../../machines/policy/budget.ts';
 import type { Places, Program } from '../setup/places.ts';
 import type { TokenPass } from './dry-turn.ts';
 import type { Finding } from './finding.ts';
@@ -31,6 +32,8 @@ export type CheckContext = {
   readonly needsToken: boolean;
   /** Null: they are not known. */
   readonly policies: ReadonlyMap<string, Policy> | null;
+  /** The budget of all workers of the fleet for one day. Null: there is none, or it is not known. */
+  readonly dayBudget: DayBudget | null;
   /** A dry turn comes next. */
   readonly runsDryTurn: boolean;
 };

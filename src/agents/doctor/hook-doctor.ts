@@ -18,6 +18,7 @@ import {
 import { checkProgram, type Hooked, initCommand, type ReadSettings, readSettings } from './hooked.ts';
 import { checkCap, checkTimes, type Limits } from './limit-checks.ts';
 import { tokenVariableIn } from './session.ts';
+import { checkUsage } from './usage-checks.ts';
 import { checkPlanTools } from './worker-checks.ts';
 
 /** What the doctor has to know of the agent, besides its hooks. */
@@ -110,6 +111,7 @@ async function checkConnection(
   }
   if (hooks.planTools !== undefined)
     findings.push(checkPlanTools(agent, hooks.planTools.read(places), policies, initCommand(agent, first)));
+  findings.push(...checkUsage(context, hooks.usage ?? null, initCommand(agent, first)));
   return [...findings, ...checkCap(agent, limits.blockCap, hooked, { places, policies })];
 }
 

@@ -2,6 +2,7 @@
 import { relative } from 'node:path';
 import { z } from 'zod';
 import type { Check, Policy } from '../../../machines/index.ts';
+import type { DayBudget } from '../../../machines/policy/budget.ts';
 import type { Config } from '../../config/config.ts';
 import type { PlanTools } from '../setup/setup.ts';
 import { type Finding, ok, skip, warn } from './finding.ts';
@@ -98,25 +99,26 @@ function findPlans(policies: Policies): Plans {
 const flatten = (checks: readonly Check[]): readonly Check[] =>
   checks.flatMap((check) => (check.kind === 'all' || check.kind === 'any' ? flatten(check.of) : [check]));
 
-/** The policies that an agent's stops will be judged by. */
+/** The policies that an agent's stops will be judged by, and the budget of the fleet's day. */
+type KnownPolicies = { readonly policies: Policies; readonly budget: DayBudget | null };
 const replySchema = z.object({ seq: z.number().nullable(), text: z.string() });
 
 /**
  * Those of this folder's stopgate.yaml. Where it has none they are those that the service at `http` has in force. Null:
  * none answers (`http` null likewise), so they are not known.
  */
-export async function findPolicies(config: Config, http: string | null): Promise<ReadonlyMap<string, Policy> | null> {
+export async function findPolicies(config: Config, http: string | null): Promise<KnownPolicies | null> {
   const { file, fleet, token } = config;
-  if (file.policyForm !== null) return file.policySet.policies;
+  if (file.policyForm !== null) return file.policySet;
   if (http === null) return null;
   const reply = await askHttp(`${http}/api/${fleet}/policy`, token);
   const { data } = replySchema.safeParse(typeof reply === 'string' ? null : reply.body);
   if (data === undefined) return null;
   // Without a number the text is an example.
-  if (data.seq === null) return new Map();
+  if (data.seq === null) return { policies: new Map(), budget: null };
   const { readConfigFile } = await import('../../config/file-reader.ts');
   const read = readConfigFile(data.text, 'stopgate.yaml');
-  return read.ok ? read.file.policySet.policies : null;
+  return read.ok ? read.file.policySet : null;
 }
 
 /** There is always a `default`. Policies that are not known (null) may have any name. */

@@ -13,6 +13,7 @@ import { type AgentHooks, createHookSetup } from '../setup/agent-hooks.ts';
 import { checkedEvents, stopEvents, storedEvents } from '../setup/hook-events.ts';
 import { commandForms, formatCommand } from '../setup/line.ts';
 import { fileIn, type Program } from '../setup/places.ts';
+import { telemetryUsage } from '../setup/usage.ts';
 import { hookCommand } from './hook-command.ts';
 
 const agent = 'gemini';
@@ -23,11 +24,13 @@ export const program: Program = {
   folder: ({ home }) => join(home, '.gemini'),
 };
 
+const file = fileIn(['.gemini', 'settings.json'], program.folder, ['settings.json']);
+
 export const hooks: AgentHooks = {
   agent,
   forms: commandForms,
   scopes: ['project', 'user'],
-  file: fileIn(['.gemini', 'settings.json'], program.folder, ['settings.json']),
+  file,
   events: () => [
     ...storedEvents('SessionStart', 'BeforeAgent'),
     ...checkedEvents('AfterTool'),
@@ -41,6 +44,7 @@ export const hooks: AgentHooks = {
     command: withGuard(formatCommand({ agent, hook: hookCommand }, event, line)),
     timeout: event.seconds * 1_000,
   }),
+  usage: telemetryUsage({ agent, prefix: 'GEMINI', file }),
   trust: null,
 };
 

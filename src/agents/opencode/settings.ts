@@ -10,6 +10,7 @@ import { checkPolicyNames } from '../doctor/hook-checks.ts';
 import { checkProgram, initCommand } from '../doctor/hooked.ts';
 import { openChatCompletionsModel } from '../doctor/models.ts';
 import { tokenVariableIn } from '../doctor/session.ts';
+import { checkUsage } from '../doctor/usage-checks.ts';
 import type { Line } from '../setup/line.ts';
 import { fileIn, type Places, type Program, type Scope } from '../setup/places.ts';
 import { type Change, openSettings, readText } from '../setup/settings-file.ts';
@@ -32,8 +33,8 @@ export const setup: SettingsSetup = {
   wakes: false,
   blockCap: null,
   planTools: null,
-  sendsUsage: false,
-  plan: planPlugin,
+  usage: null,
+  plan: (wish) => [planPlugin(wish)],
   trust: null,
 };
 
@@ -123,7 +124,11 @@ export const doctor: Doctor = {
       scopes: plugins.map(({ scope }) => scope),
       problems: [],
       lines: plugins.map(({ text }) => text),
-      check: async (context) => [await checkProgram(context), ...checkPlugins(plugins, context)],
+      check: async (context) => [
+        await checkProgram(context),
+        ...checkPlugins(plugins, context),
+        ...checkUsage(context, null, ''),
+      ],
       dryTurn: (binary, path, pass) => {
         const tokenEnv = tokenVariableIn(plugins.map(({ text }) => text));
         const settingsFor = (http: string) => pluginText({ http, policy: undefined, fleet: undefined, tokenEnv });

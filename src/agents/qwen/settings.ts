@@ -10,6 +10,7 @@ import { type AgentHooks, createHookSetup } from '../setup/agent-hooks.ts';
 import { checkSeconds, type HookEvent, stopEvents, stopSeconds, storedEvents } from '../setup/hook-events.ts';
 import { type Form, formatCommand, formatUrl, httpForms, isPosted, type Line } from '../setup/line.ts';
 import { fileIn, type Program } from '../setup/places.ts';
+import { telemetryUsage } from '../setup/usage.ts';
 import { hookCommand } from './hook-command.ts';
 
 const agent = 'qwen';
@@ -23,11 +24,13 @@ export const program: Program = {
   folder: ({ home, env }) => env.QWEN_HOME || join(home, '.qwen'),
 };
 
+const file = fileIn(['.qwen', 'settings.json'], program.folder, ['settings.json']);
+
 export const hooks: AgentHooks = {
   agent,
   forms: httpForms,
   scopes: ['project', 'user'],
-  file: fileIn(['.qwen', 'settings.json'], program.folder, ['settings.json']),
+  file,
   events: listEvents,
   grouped: true,
   head: {},
@@ -39,6 +42,7 @@ export const hooks: AgentHooks = {
     timeout: event.seconds,
   }),
   blockCap: { ...blockCap, least: 1, most: capMax - 1, valueFor: (blocks) => blocks + 1 },
+  usage: telemetryUsage({ agent, prefix: 'QWEN', file }),
   trust: null,
 };
 

@@ -11,8 +11,9 @@ import {
 } from './hook-settings.ts';
 import { type Form, isOurs, type Line } from './line.ts';
 import { type Places, type Program, rootOf, type Scope } from './places.ts';
-import { type Change, openSettings, planEdit } from './settings-file.ts';
+import { type Change, openSettings, planEdit, type SettingsFile } from './settings-file.ts';
 import type { PlanTools, SettableCap, SettingsSetup, Trust, Wish } from './setup.ts';
+import type { UsageSetup } from './usage.ts';
 
 export type AgentHooks = {
   /** The agent's name. */
@@ -33,22 +34,28 @@ export type AgentHooks = {
   readonly blockCap?: OwnVariable & SettableCap & { readonly valueFor: (blocks: number) => number };
   /** What it keeps a plan with, likewise. */
   readonly planTools?: OwnVariable & { readonly read: (places: Places) => PlanTools };
-  /** What lets it send its own telemetry to the service, likewise. Missing: its settings cannot. */
-  readonly usage?: readonly (OwnVariable & { readonly valueFor: (line: Line) => string })[];
+  /** What lets it send what it uses. Missing: it cannot. */
+  readonly usage?: UsageSetup;
+  /** What belongs into a second file of its settings. `hooks`: the first. Null: nothing. */
+  readonly planConfig?: (wish: Wish, hooks: SettingsFile) => Change | null;
   /** Null: its hooks need no trust. */
   readonly trust: Trust | null;
 };
 
 export function createHookSetup(hooks: AgentHooks, program: Program): SettingsSetup {
-  const { forms, scopes, waker, blockCap, planTools, usage, trust } = hooks;
+  const { forms, scopes, waker, blockCap, planTools, usage, planConfig, trust } = hooks;
   return {
     kind: 'settings',
     ...{ program, forms, scopes, trust },
     wakes: waker !== undefined,
     blockCap: blockCap ?? null,
     planTools: planTools?.read ?? null,
-    sendsUsage: usage !== undefined,
-    plan: (wish) => planHooks(hooks, wish),
+    usage: usage ?? null,
+    plan(wish) {
+      const change = planHooks(hooks, wish);
+      const config = planConfig?.(wish, change.file) ?? null;
+      return config === null ? [change] : [change, config];
+    },
   };
 }
 
@@ -65,23 +72,30 @@ function planHooks(hooks: AgentHooks, wish: Wish): Change {
   const file = openSettings(path, rootOf(path, scope, places));
   const settings = settingsFor(hooks, line);
   return planEdit(file, (text) => {
-    if (!remove) return withBom(putHooks(text, settings), (json) => putVariables(json, hooks, wish));
+    if (!remove) {
+      // What it sends follows the hooks to another address.
+      const isSet = text !== null && hooks.usage?.settings?.isOurs(text.replace(/^\uFEFF/, '')) === true;
+      return withBom(putHooks(text, settings), (json) => putUsage(putVariables(json, hooks, wish), hooks, wish, isSet));
+    }
     const bare = text === null ? null : withBom(text, (json) => takeVariables(json, hooks));
     return bare === null ? null : takeHooks(bare, settings);
   });
 }
 
-function putVariables(json: string, { blockCap, planTools, usage = [] }: AgentHooks, wish: Wish): string {
+function putVariables(json: string, { blockCap, planTools }: AgentHooks, wish: Wish): string {
   const cap = wish.blockCap === undefined ? undefined : String(blockCap?.valueFor(wish.blockCap));
   const capped = blockCap === undefined ? json : putVariable(json, blockCap, cap);
-  const planned = planTools !== undefined && wish.planTools ? putVariable(capped, planTools, '1') : capped;
-  if (!wish.usage) return planned;
-  return usage.reduce((text, variable) => putVariable(text, variable, variable.valueFor(wish.line)), planned);
+  return planTools !== undefined && wish.planTools ? putVariable(capped, planTools, '1') : capped;
+}
+
+function putUsage(json: string, { usage }: AgentHooks, wish: Wish, isSet: boolean): string {
+  const settings = usage?.settings ?? null;
+  return settings !== null && (wish.usage || isSet) ? settings.put(json, wish.line, isSet) : json;
 }
 
 /** Null: nothing is left of the file. */
-const takeVariables = (json: string, { blockCap, planTools, usage = [] }: AgentHooks): string | null =>
-  [...usage.toReversed(), planTools, blockCap].reduce<string | null>(
+const takeVariables = (json: string, { blockCap, planTools, usage }: AgentHooks): string | null =>
+  [planTools, blockCap].reduce<string | null>(
     (text, variable) => (text === null || variable === undefined ? text : takeVariable(text, variable)),
-    json,
+    usage?.settings ? usage.settings.take(json) : json,
   );

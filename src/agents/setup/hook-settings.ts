@@ -138,7 +138,7 @@ export function takeVariable(text: string, { name, mark }: OwnVariable): string 
   }, text);
 }
 
-const valueIn = (text: string, key: string): unknown => childOf(propertyOf(envOf(text), key))?.value;
+export const valueIn = (text: string, key: string): unknown => childOf(propertyOf(envOf(text), key))?.value;
 
 function envOf(text: string): Node | undefined {
   const env = childOf(propertyOf(parseJson(text), 'env'));

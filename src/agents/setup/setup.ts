@@ -3,6 +3,7 @@
 import type { Form, Line } from './line.ts';
 import type { Places, Program, Scope } from './places.ts';
 import type { Change } from './settings-file.ts';
+import type { UsageSetup } from './usage.ts';
 
 export type Setup = SettingsSetup | LineSetup;
 
@@ -20,10 +21,10 @@ export type SettingsSetup = {
   readonly blockCap: SettableCap | null;
   /** Will its sessions have the tools by which they keep a plan? Null: they always do, or nothing is known of it. */
   readonly planTools: ((places: Places) => PlanTools) | null;
-  /** Can its settings let it send its own telemetry? */
-  readonly sendsUsage: boolean;
-  /** Touches nothing. @throws AppError input.bad: with file, line and column if the file cannot be read */
-  readonly plan: (wish: Wish) => Change;
+  /** How it can be let to send what it uses (`--usage`). Null: it cannot. */
+  readonly usage: UsageSetup | null;
+  /** The first is that of the hooks. Touches nothing. @throws AppError input.bad: with file, line and column if the file cannot be read */
+  readonly plan: (wish: Wish) => readonly [Change, ...Change[]];
   /** Null: its hooks need no trust. */
   readonly trust: Trust | null;
 };
@@ -69,8 +70,6 @@ export type PlanTools = {
 export type Trust = {
   /** For the person who is asked to agree to the change. */
   readonly notice: string;
-  /** Null: there is nothing to take out. */
-  readonly planRemoval: (hooks: Change, places: Places) => Change | null;
   /** Once the hooks are written. `yes`: they were trusted already; `no`: `note` tells why and what to do. */
   readonly grant: (hooks: Change, places: Places) => Promise<Granted>;
 };

@@ -76,8 +76,17 @@ export const doctor = defineCommand({
     const places: Places = { cwd: io.cwd, home: io.env.HOME || homedir(), env: io.env };
     const config = await loadConfig({ flags: { http, fleet, config: configFile }, cwd: io.cwd, env: io.env });
     const service = await checkService(config, process.version);
-    const policies = await findPolicies(config, service.http);
-    const examination = { places, config, service, policies, isNamed: agent !== undefined, quick: flags.quick };
+    const known = await findPolicies(config, service.http);
+    const [policies, dayBudget] = [known?.policies ?? null, known?.budget ?? null];
+    const examination = {
+      places,
+      config,
+      service,
+      policies,
+      dayBudget,
+      isNamed: agent !== undefined,
+      quick: flags.quick,
+    };
     const found: Finding[] = [...service.findings, checkConfig(config, policies)];
     let isConnected = false;
     for (const each of list) {
@@ -123,6 +132,7 @@ type Examination = {
   readonly config: Config;
   readonly service: ServiceState;
   readonly policies: CheckContext['policies'];
+  readonly dayBudget: CheckContext['dayBudget'];
   /** The user has named the agent. */
   readonly isNamed: boolean;
   readonly quick: boolean;
@@ -132,7 +142,7 @@ async function examine(
   { name, title, setup, doctor: load }: Agent,
   examination: Examination,
 ): Promise<{ findings: readonly Finding[]; isConnected: boolean }> {
-  const { places, config, service, policies, isNamed, quick } = examination;
+  const { places, config, service, policies, dayBudget, isNamed, quick } = examination;
   const [loaded, doctor] = await Promise.all([setup(), load?.()]);
   if (doctor === undefined || loaded.kind !== 'settings') return { findings: [], isConnected: false };
   const { program } = loaded;
@@ -145,7 +155,7 @@ async function examine(
   const { needsToken } = service;
   const context = { agent: { name, title, program }, binary, places, url: config.http?.url ?? '', needsToken };
   const runsDryTurn = isNamed && !quick && dryTurn !== null;
-  const findings = [...problems, ...(await check({ ...context, policies, runsDryTurn }))];
+  const findings = [...problems, ...(await check({ ...context, policies, dayBudget, runsDryTurn }))];
   const session = readSession(name, lines, places);
   tokenForHttp(config, session.token); // it is asked with the token of the hooks
   if (service.http !== null && lines.length > 0) findings.push(...(await checkPlace(service.http, session, config)));

@@ -14,6 +14,7 @@ import {
 import { findProgram, type Places, type Scope } from '../../agents/setup/places.ts';
 import { type Change, diffTexts, writeSettings } from '../../agents/setup/settings-file.ts';
 import type { LineSetup, SettingsSetup, Setup } from '../../agents/setup/setup.ts';
+import { shellWord } from '../../agents/shared/text.ts';
 import { type Config, loadConfig } from '../../config/config.ts';
 import { tokenForHttp } from '../../config/own-address.ts';
 import { isLoopback } from '../../config/values.ts';
@@ -70,7 +71,8 @@ const args = {
   },
   usage: {
     type: 'boolean',
-    description: 'claude: let it send what it uses, in tokens and dollars (budgets, "stopgate spend")',
+    description:
+      'let it send what it uses (budgets, "stopgate spend"): claude and codex with --user, gemini, qwen; for copilot it prints the variables',
   },
   worker: { type: 'string', valueHint: 'W', description: 'shell: the name of its worker' },
   remove: { type: 'boolean', description: 'remove exactly what init has added' },
@@ -119,11 +121,11 @@ async function connect(connecting: Connecting): Promise<number> {
   const scope = readScope(agent.name, setup, flags);
   const { line, config } = await readLine(agent.name, setup, scope, context);
   const blockCap = readCap(agent.name, setup, flags);
-  if (flags.usage && !remove) checkUsage(agent.name, setup, { scope, line }, note);
+  if (flags.usage && !remove) checkUsage(agent, setup, { scope, line }, note);
   const planTools = !remove && (await choosePlanTools(connecting, line.http));
-  const change = setup.plan({ scope, places, line, blockCap, planTools, usage: flags.usage, remove });
-  const trust = remove ? (setup.trust?.planRemoval(change, places) ?? null) : null;
-  const changes = [change, ...(trust === null ? [] : [trust])].filter(({ file, after }) => after !== file.text);
+  const planned = setup.plan({ scope, places, line, blockCap, planTools, usage: flags.usage, remove });
+  const [change] = planned;
+  const changes = planned.filter(({ file, after }) => after !== file.text);
   if (changes.length > 0 && !(await confirm(connecting, { scope, line }, changes))) return 2;
   if (!dryRun) for (const { file, after } of changes) writeSettings(file, after);
   const granted = remove || dryRun ? null : ((await setup.trust?.grant(change, places)) ?? null);
@@ -134,7 +136,8 @@ async function connect(connecting: Connecting): Promise<number> {
   const findings = remove || dryRun ? [] : await judgeSession(agent.name, line, config, places);
   if (flags.json) {
     const shown = changes.map(({ file, after }) => ({ file: file.path, before: file.text, after }));
-    const about = { agent: agent.name, scope, file: path, form: line.form, http: line.http };
+    const environment = (flags.usage && !remove && setup.usage?.environment?.(line)) || {};
+    const about = { agent: agent.name, scope, file: path, form: line.form, http: line.http, environment };
     await context.out.json({ ...about, changed, removed: remove, dryRun, trusted, changes: shown, findings });
   } else if (!changed) note(remove ? `${path} has nothing from stopgate` : `already there: ${path}`);
   else if (!dryRun) note(remove ? `removed from ${path}` : nextSteps(agent.name, path, programName(context.io.env)));
@@ -147,7 +150,7 @@ async function choosePlanTools({ agent, setup, places, context }: Connecting, ht
   const tools = setup.planTools?.(places) ?? null;
   if (tools === null || tools.state === 'on') return false;
   const config = await loadConfig({ flags: { http: flags.http }, cwd: io.cwd, env: io.env });
-  const effect = describePlans((await findPolicies(config, http)) ?? new Map());
+  const effect = describePlans((await findPolicies(config, http))?.policies ?? new Map());
   if (effect === null) return false;
   const asks = tools.state === 'off' && !flags.yes && !flags['dry-run'] && canAsk(io);
   const isOff = `off (${tools.why}), and without them ${effect}`;
@@ -221,26 +224,33 @@ function readCap(
 
 /** Its token cannot stand in a file that is often committed. */
 function checkUsage(
-  name: string,
-  { sendsUsage }: SettingsSetup,
-  { scope, line: { tokenEnv } }: { readonly scope: Scope; readonly line: Line },
+  { name, title }: Agent,
+  { usage }: SettingsSetup,
+  { scope, line }: { readonly scope: Scope; readonly line: Line },
   note: InitContext['note'],
 ): void {
-  if (!sendsUsage) {
-    const problem = `--usage is for claude: how ${name} sends what it uses stands in docs/agents/usage.md`;
-    throw new AppError('input.bad', problem);
-  }
-  // Else a repository could send what its visitors do to anybody.
-  if (scope !== 'user')
+  if (usage === null)
+    throw new AppError('input.bad', `${title} cannot send what it uses by itself: see docs/agents/usage.md`);
+  if (!usage.scopes.includes(scope))
     throw new AppError(
       'input.bad',
       `${name} takes where it sends what it uses from your own settings alone: add --user`,
+    );
+  const { tokenEnv } = line;
+  if (usage.environment !== null)
+    note(
+      `${title} takes where it sends what it uses from its environment alone: ${formatEnv(usage.environment(line))}`,
     );
   if (tokenEnv !== undefined)
     note(
       `set OTEL_EXPORTER_OTLP_HEADERS="Authorization=Bearer $${tokenEnv}" where ${name} starts: what it uses needs the token, too`,
     );
 }
+
+const formatEnv = (variables: Readonly<Record<string, string>>): string =>
+  `export ${Object.entries(variables)
+    .map(([name, value]) => `${name}=${shellWord(value)}`)
+    .join(' ')}`;
 
 type Connected = { readonly line: Line; readonly config: Config };
 
@@ -267,7 +277,11 @@ async function readLine(
   // Its hooks would send the token there from now on.
   if (tokenEnv !== undefined) tokenForHttp(config, `$${tokenEnv}`);
   const form = readForm(name, setup, { flags, io }, { scope, url: http.url, tokenEnv });
-  if (policy !== undefined && !flags.remove && isUnknownPolicy(policy, await findPolicies(config, http.url)))
+  if (
+    policy !== undefined &&
+    !flags.remove &&
+    isUnknownPolicy(policy, (await findPolicies(config, http.url))?.policies ?? null)
+  )
     note(`stopgate: there is no policy ${policy} yet: until you add it, sessions that name it get default`);
   const line = {
     ...{ form, http: http.url, tokenEnv, onUnreachable, wake },

@@ -1,11 +1,14 @@
 /** The real agents with a scripted model report what they use by their own telemetry, and budgets hold. */
-import { appendFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { WorkerView } from '../../../machines/index.ts';
 import { type Deployment, deploy } from '../../support/deployment.ts';
+import { runCopilot } from './support/copilot.ts';
+import { copilot, gemini, type HeadlessAgent, makeHeadlessHome, qwen } from './support/headless.ts';
 import { claudeCode, codexCli, installAgent } from './support/install.ts';
+import type { AgentHome } from './support/run.ts';
 import { claudeScene, codexScene } from './support/scene.ts';
-import { expectCauses, viewOf } from './support/workers.ts';
+import { scriptModel, type Turn } from './support/scripted-model.ts';
+import { expectCauses, viewOf, workersIn } from './support/workers.ts';
 
 let at: Deployment;
 beforeAll(async () => {
@@ -43,14 +46,51 @@ test('Claude Code: each request to its model counts, and at its budget it is tol
 });
 
 test('Codex: the end of each response counts', async () => {
-  const { home, model, run } = await codexScene({
+  const { model, run } = await codexScene({
     program: await installAgent(codexCli),
     http: at.http,
     turns: [{ text: 'done' }],
+    init: ['--usage'],
   });
-  const exporter = `exporter = { otlp-http = { endpoint = "${at.http}/v1/logs", protocol = "json" } }`;
-  await appendFile(`${home.home}/.codex/config.toml`, `\n[otel]\n${exporter}\n`);
   const ended = await run('Go on.');
   expect(ended.code).toBe(0);
   await expect.poll(async () => (await usageOf(ended.worker)).tokens).toBe(2 * model.requests.length);
+});
+
+/** A home that `init` has prepared, and a model that is never done; its tool leaves exporters time, which send every 5 s. */
+async function makeScene(agent: HeadlessAgent, tool: Turn) {
+  const program = await installAgent(agent.program);
+  const home = await makeHeadlessHome(agent, { program, http: at.http, init: ['--user', '--usage'] });
+  const texts = ['one', 'two', 'three'].map((text) => ({ text }));
+  return { program, home, model: await scriptModel(agent.api, [agent.open, tool, ...texts]) };
+}
+const workerIn = async (home: AgentHome): Promise<string> => (await workersIn(at, home))[0]?.worker ?? '';
+
+const sleep: Turn = {
+  tool: 'run_shell_command',
+  input: { command: 'sleep 7', description: 'wait', is_background: false },
+};
+
+test.each([gemini, qwen])('$agent: each request to its model counts, and its budget ends it', async (agent) => {
+  const { program, home, model } = await makeScene(agent, sleep);
+  expect((await agent.run(program, home, model.url)).code).toBe(0);
+  const worker = await workerIn(home);
+  // The plan is open, and still nobody blocks it.
+  await expectCauses(at, worker, ['bypassed']);
+  await expect.poll(async () => (await usageOf(worker)).tokens).toBe(2 * model.requests.length);
+});
+
+test('Copilot CLI: each request to its model counts, with the variables that init prints', async () => {
+  const { program, home, model } = await makeScene(copilot, {
+    tool: 'bash',
+    input: { command: 'true', description: 'x' },
+  });
+  const variables = {
+    COPILOT_OTEL_ENABLED: 'true',
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${at.http}/v1/traces`,
+  };
+  expect((await runCopilot(program, home, model.url, 'do the task', variables)).code).toBe(0);
+  const worker = await workerIn(home);
+  // It sends them when its turn has ended.
+  await expect.poll(async () => (await usageOf(worker)).tokens).toBe(2 * model.requests.length);
 });

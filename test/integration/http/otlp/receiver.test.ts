@@ -1,4 +1,4 @@
-/** The OTLP receiver, with what Claude Code and Codex really sent (recorded, without who and where). */
+/** The OTLP receiver, with what the agents really sent (recorded, without who, where and prompts). */
 import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
@@ -10,6 +10,7 @@ const http = useServer();
 const read = (name: string) => readFileSync(new URL(name, import.meta.url));
 const claude = JSON.parse(read('claude-code.json').toString()) as { logs: object; metrics: object };
 const codex = JSON.parse(read('codex.json').toString()) as { logs: object };
+const recorded = (agent: string) => JSON.parse(read(`${agent}.json`).toString()) as Record<string, object>;
 const logsInProtobuf = read('claude-code.logs.bin');
 
 const session = '088f314d-5f44-47af-9aca-cec166154719';
@@ -123,6 +124,19 @@ test.each(['gemini_cli.api_response', 'qwen-code.api_response'])('%s', async (na
   expect(reports()).toEqual([
     { id: 's1', type: 'usage.reported', data: { input: 40, cacheRead: 60, output: 10, model: 'g' } },
   ]);
+});
+
+// Each model said 100 of input, of which 60 from a cache, and 20 of thoughts: Gemini's beside 30 of output and 5 for tools,
+// the others within 50 of output.
+test.each([
+  ['gemini', 'logs', 'fce05901-4ac8-403f-a584-c49e333657a3', { input: 45, output: 50, cacheRead: 60 }],
+  ['qwen', 'logs', '4bd8e312-265f-462f-877a-ba16b7666585', { input: 40, output: 50, cacheRead: 60 }],
+  ['copilot', 'traces', '832a8b7f-f5e1-40f7-88f7-b489df691a15', { input: 40, output: 50, cacheRead: 60 }],
+])('%s: each of its two requests counts once, without a token too many', async (agent, signal, worker, data) => {
+  know(worker);
+  expect((await ask(http.server.url, `/v1/${signal}`, { body: recorded(agent)[signal] as object })).json).toEqual({});
+  const report = { id: worker, type: 'usage.reported', data: { ...data, model: 'scripted' } };
+  expect(reports()).toEqual([report, report]);
 });
 
 test('a span of Copilot, by the GenAI conventions; spans of others say what their events have said', async () => {

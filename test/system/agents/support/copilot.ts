@@ -9,8 +9,12 @@ export function runCopilot(
   at: AgentHome,
   modelUrl: string,
   prompt = 'do the task',
+  more: Readonly<Record<string, string>> = {},
 ): Promise<AgentRun> {
-  return runAgent(program, ['-p', prompt, '--allow-all-tools', '--no-color'], { at, env: copilotEnv(modelUrl) });
+  return runAgent(program, ['-p', prompt, '--allow-all-tools', '--no-color'], {
+    at,
+    env: { ...copilotEnv(modelUrl), ...more },
+  });
 }
 
 export const copilotEnv = (modelUrl: string): Record<string, string> => ({
