@@ -143,7 +143,8 @@ function notConnected(cause: Error, servers: string, credentials: string | null,
   // It has expired, is for another host, or the server does not trust ours.
   if (/certificate|CERT_/i.test(text))
     return new AppError('service.unreachable', `no TLS with ${servers}: ${cause.message}`, { cause });
-  if (/\bEINVAL fe[89ab]/i.test(text)) {
+  // Node 20 refuses to dial it; newer ones try the interface that they find first, and hear nothing for minutes.
+  if (servers.split(', ').some(isLinkLocal) && (cause instanceof TimeoutError || /\bfe[89ab]/i.test(cause.message))) {
     const why = 'a link-local address needs an interface, which a NATS URL cannot name';
     const hint = "use the server's host name or another address of it";
     return new AppError('service.unreachable', `cannot connect to ${servers}: ${why}; ${hint}`, { cause });
@@ -162,6 +163,8 @@ function notConnected(cause: Error, servers: string, credentials: string | null,
       : 'start one with "stopgate dev", or name yours with --nats';
   return new AppError('service.unreachable', `no NATS server at ${servers}: ${describe(cause)}; ${hint}`, { cause });
 }
+
+const isLinkLocal = (server: string) => /^(?:\w+:\/\/)?\[fe[89ab][0-9a-f]:/i.test(server);
 
 function describe(cause: Error): string {
   if (cause instanceof TimeoutError) return `no answer within ${connectTimeoutMs} ms`;

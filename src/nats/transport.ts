@@ -3,7 +3,8 @@
  * for Node knows TCP only, and its one for WebSockets would change the transport of every connection of the process. So
  * both kinds use the transport for Node, on a socket or on a stream over a WebSocket.
  */
-import type { Socket } from 'node:net';
+import { once } from 'node:events';
+import { createConnection, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { ConnectionOptions, NatsConnection, ServerInfo } from '@nats-io/nats-core';
 import { NatsConnectionImpl, NodeTransport, nodeResolveHost, setTransportFactory } from './client-library.ts';
@@ -28,9 +29,27 @@ export function connectToNats(options: ConnectionOptions): Promise<NatsConnectio
 }
 
 class Transport extends NodeTransport {
+  /** Until it is connected. */
+  #dialled: Socket | null = null;
+
   override async dial(server: { hostname: string; port: number }): Promise<Socket> {
     const { openSocket } = this.options as Options;
-    return openSocket === undefined ? super.dial(server) : ((await openSocket(server as Server)) as Socket);
+    if (openSocket !== undefined) return (await openSocket(server as Server)) as Socket;
+    const socket = createConnection({ host: server.hostname, port: server.port, noDelay: true });
+    this.#dialled = socket;
+    try {
+      await once(socket, 'connect');
+    } finally {
+      this.#dialled = null;
+    }
+    socket.removeAllListeners();
+    return socket;
+  }
+
+  /** A server that did not answer in time is dialled no longer: the system itself would go on for minutes. */
+  override close(error?: Error): Promise<void> {
+    if (!this.connected) (this.#dialled ?? this.socket)?.destroy(error);
+    return super.close(error);
   }
 
   /** Without a certificate the server would take the handshake, close, and be dialled again until the time is up. */
