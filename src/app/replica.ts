@@ -110,7 +110,7 @@ export async function openReplica(link: Link, options: ReplicaOptions): Promise<
   });
   const inspection = createInspection(host, log, logger, link.source);
   const requests = link.requests.serve(
-    [...createEndpoints(service), snapshotEndpoint(fleet, host.takeSnapshot)],
+    [...createEndpoints(service, host), snapshotEndpoint(fleet, host.takeSnapshot)],
     metrics.answered,
   );
   // The members that are left answer from here on.

@@ -8,7 +8,7 @@ import { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { openConnection } from '../nats/connection.ts';
 import { newId } from '../nats/id.ts';
-import { openRequestServer, type Request } from '../nats/request-server.ts';
+import { openRequestServer, type Request, replyLater } from '../nats/request-server.ts';
 import { type Runner, type RunResult, runRequestSchema } from '../runner/index.ts';
 import { createReloadingRunner } from '../runner/reloading-runner.ts';
 import type { Io } from '../terminal/process-io.ts';
@@ -44,7 +44,7 @@ export async function serveRunner({ config, name, logger, io }: ServeRunnerOptio
     log: logger,
   });
   const subject = `stopgate.${fleet}.run.${name}`;
-  const serving = requests.serve([{ name: 'run', subject, exact: true, handle: answering.answer }]);
+  const serving = requests.serve([{ name: 'run', subject, exact: true, handle: replyLater(answering.answer) }]);
   try {
     await nc.flush();
     const [refused] = serving.refused();

@@ -15,6 +15,7 @@ import type { FoldStart } from '../nats/snapshots/find-start.ts';
 import type { SnapshotInfo } from '../nats/snapshots/snapshot-bucket.ts';
 import type { SnapshotStore } from '../nats/snapshots/snapshot-store.ts';
 import type { LogTrimmer } from '../nats/snapshots/snapshots.ts';
+import { createTimerQueue, type TimerQueue } from '../timer.ts';
 import type { RunCheck } from './effects/workspace-check.ts';
 import { createFoldProgress, type FoldProgress } from './fold/fold-progress.ts';
 import { createLogClock, type LogClock } from './fold/log-clock.ts';
@@ -86,6 +87,8 @@ export type HostContext = Omit<HostOptions, 'fleet' | 'rules'> & {
   /** Callers of `evaluate`: by message id until the entry is folded, then by task and attempt. */
   readonly evaluationWaiters: Waiters<HookResult>;
   readonly replyInboxes: ReplyInboxes;
+  /** Of half of `entryTimeoutMs`. */
+  readonly entryWaits: TimerQueue;
   readonly traces: AttemptTraces;
 };
 
@@ -113,6 +116,7 @@ export function createHostContext(options: HostOptions): HostContext {
     decisionWaiters: createWaiters(),
     evaluationWaiters: createWaiters(),
     replyInboxes: createReplyInboxes(),
+    entryWaits: createTimerQueue(options.entryTimeoutMs / 2),
     traces: createAttemptTraces({
       ...{ fleet: fleet.name, replica, clock: options.clock },
       agentOf: (worker) => fleet.workers.read(worker)?.snapshot.context.worker.agent ?? null,

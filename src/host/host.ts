@@ -3,7 +3,7 @@
  * reads; from then on it sends decisions, answers, checks and timers. Only an entry that came back from the log changes
  * state.
  */
-import { attemptIdFault, attemptMessageId, type Decision, type Fleet, type HookResult } from '../../machines/index.ts';
+import { attemptIdFault, type Decision, type Fleet, type HookResult } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import { createHostContext, type HostContext, type HostOptions } from './context.ts';
 import { type Checks, createChecks } from './effects/checks.ts';
@@ -15,17 +15,19 @@ import { createTimers } from './effects/timers.ts';
 import { createDeadLetters } from './fold/dead-letters.ts';
 import { createFoldLoop } from './fold/fold-loop.ts';
 import { createObservers, type Observe } from './fold/observers.ts';
-import { createOutbox } from './fold/outbox.ts';
+import { createOutbox, type Outbox } from './fold/outbox.ts';
 import type { Admitted } from './intake/admission.ts';
 import {
   type AttemptRequest,
   findCompletion,
   isKnown,
+  messageIdFor,
   repeatAttempt,
   submitAttempt,
   submitEvaluation,
 } from './intake/attempts.ts';
 import { catchUpInTime, faultOf, foldInTime, notConnected, throwUnlessStarted } from './intake/read-barrier.ts';
+import type { OnAnswer } from './intake/waiters.ts';
 import { createFoldNote, createLogWatch } from './keeping/log-health.ts';
 import { createMembership } from './keeping/membership.ts';
 import { createPolicyPublisher, type PolicyForm } from './keeping/policy-publisher.ts';
@@ -38,10 +40,10 @@ export type Host = {
   /** Folds the history and continues what it left open. */
   start(): Promise<void>;
   /**
-   * Appends an attempt, or finds the one of that id, and gives its decision.
-   * @throws AppError input.bad, log.unavailable, log.lost, service.busy
+   * Appends an attempt, or finds the one of that id. `onAnswer` gets its decision, or an AppError: input.bad,
+   * log.unavailable, log.lost, service.busy. It is called once, perhaps before this returns, and must not throw.
    */
-  attempt(worker: string, fields: AttemptRequest): Promise<Decision>;
+  attempt(worker: string, request: AttemptRequest, onAnswer: OnAnswer<Decision>): void;
   /**
    * The decision by which a task was completed.
    * @throws AppError actor.unknown: it was not, or retention has removed the decision; log.unavailable
@@ -86,28 +88,15 @@ export function createHost(options: HostOptions): Host {
   if (context.start !== null) restoreHostState(context, rooms, context.start);
   const loop = createFoldLoop(context, rooms);
   const lifecycle = createLifecycle(context, rooms, loop);
-  const write = createWrite(context);
+  const writes = createWrites(context);
   return {
     fleet,
     ...lifecycle,
-    attempt(worker, fields) {
-      const { attempt } = fields;
-      const key = attempt === undefined ? context.newId() : attemptMessageId(worker, attempt);
-      return write({ actor: worker, key }, async () => {
-        const fault = attemptIdFault(attempt);
-        // Another replica may have given it that id a moment ago.
-        if (fault !== null) await catchUpInTime(context);
-        if (attempt !== undefined && isKnown(fleet, worker, attempt))
-          return repeatAttempt(context, rooms.outbox, worker, attempt);
-        if (fault !== null) throw new AppError('input.bad', fault);
-        rooms.outbox.throwIfFull();
-        return submitAttempt(context, worker, fields);
-      });
-    },
+    attempt: (worker, request, onAnswer) => takeAttempt(context, rooms.outbox, writes, worker, request, onAnswer),
     completion: (task) => findCompletion(context, rooms.outbox, task),
     evaluate: (task, fields) =>
-      write({ actor: task, key: context.newId() }, () => submitEvaluation(context, task, fields)),
-    write: (actor, work) => write({ actor, key: context.newId() }, work),
+      writes.run({ actor: task, key: context.newId() }, () => submitEvaluation(context, task, fields)),
+    write: (actor, work) => writes.run({ actor, key: context.newId() }, work),
     read: (actor, work) => context.admission.reads.run({ actor, key: context.newId() }, work),
     caughtUp: () => catchUpInTime(context),
     foldedTo: (seq) => foldInTime(context, seq),
@@ -134,7 +123,7 @@ function createRooms(context: HostContext) {
   const deadLetters = createDeadLetters(context);
   const retention = createRetention(context, deadLetters);
   const pendingReplies = createPendingReplies(fleet, replica, bus, observers.pending);
-  const checks = createChecks({ ...context, pendingReplies, onRefused: decisionWaiters.fail });
+  const checks = createChecks({ ...context, pendingReplies, onRefused: decisionWaiters.settle });
   const timers = createTimers(context);
   const notices = createNotices(context);
   const performers = { check: checks.check, hook: checks.hook, notice: notices, timer: timers };
@@ -149,9 +138,60 @@ function createRooms(context: HostContext) {
   };
 }
 
-type Write = <Result>(request: Admitted, work: () => Promise<Result>) => Promise<Result>;
+/**
+ * Nearly always an attempt goes to the log in the turn of its request, and its answer comes in the turn of its decision:
+ * there is no promise between.
+ */
+function takeAttempt(
+  context: HostContext,
+  outbox: Outbox,
+  writes: Writes,
+  worker: string,
+  { attempt, payload }: AttemptRequest,
+  onAnswer: OnAnswer<Decision>,
+): void {
+  const { fleet, bus } = context;
+  const messageId = messageIdFor(context, worker, attempt);
+  const leave = writes.enter({ actor: worker, key: messageId });
+  const answer: OnAnswer<Decision> = (given) => {
+    leave();
+    onAnswer(given);
+  };
+  const fault = attemptIdFault(attempt);
+  const isRepeat = () => attempt !== undefined && isKnown(fleet, worker, attempt);
+  const submit = () => {
+    if (fault !== null) throw new AppError('input.bad', fault);
+    outbox.throwIfFull();
+    submitAttempt(context, worker, payload, messageId, answer);
+  };
+  const prepare = async () => {
+    if (!bus.isConnected()) await writes.reconnected();
+    // Another replica may have given it that id a moment ago.
+    if (fault !== null) await catchUpInTime(context);
+    if (isRepeat()) await repeatAttempt(context, outbox, worker, attempt as string, answer);
+    else submit();
+  };
+  if (!bus.isConnected() || fault !== null || isRepeat()) {
+    prepare().catch(answer);
+    return;
+  }
+  try {
+    submit();
+  } catch (error) {
+    answer(error as Error);
+  }
+}
 
-function createWrite(context: HostContext): Write {
+/** Requests that store something. */
+type Writes = {
+  /** Takes a place, which the function that it returns gives back. @throws AppError log.unavailable, log.lost, service.busy */
+  enter(request: Admitted): () => void;
+  /** The connection is back, and the log the one that is folded. @throws AppError */
+  reconnected(): Promise<void>;
+  run<Result>(request: Admitted, work: () => Promise<Result>): Promise<Result>;
+};
+
+function createWrites(context: HostContext): Writes {
   const { bus, admission, logHealth, entryTimeoutMs } = context;
   let reconnecting: Promise<void> | null = null;
   const reconnect = async () => {
@@ -168,14 +208,24 @@ function createWrite(context: HostContext): Write {
     });
     return reconnecting;
   };
-  return async (request, work) => {
+  const enter: Writes['enter'] = (request) => {
     throwUnlessStarted(context);
     // While the log stores nothing, nothing is sent; `log-health.ts` tries it every 2 s.
     const fault = logHealth.fault();
     if (fault !== null) throw fault;
-    return admission.writes.run(request, async () => {
-      if (!bus.isConnected()) await reconnected();
-      return work();
-    });
+    return admission.writes.enter(request);
+  };
+  return {
+    enter,
+    reconnected,
+    async run(request, work) {
+      const leave = enter(request);
+      try {
+        if (!bus.isConnected()) await reconnected();
+        return await work();
+      } finally {
+        leave();
+      }
+    },
   };
 }

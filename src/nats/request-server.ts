@@ -18,15 +18,25 @@ export type Request = {
   /** Tells whoever asks that the work on it has begun; the answer follows. */
   readonly started: () => void;
 };
+export type Reply = object | string | Uint8Array;
+/** Answers the request, once. An error is told as what it is, if it is an AppError. Never throws. */
+export type Respond = (reply: Reply | Error) => void;
 export type Endpoint = {
   readonly name: string;
   /** Listens on `<subject>.>`, so that a bad id gets an answer too; with `exact` on `subject` itself. */
   readonly subject: string;
   readonly exact?: boolean;
-  readonly handle: (request: Request) => Promise<object | string | Uint8Array>;
+  /** Calls `respond`, now or later, unless it throws. */
+  readonly handle: (request: Request, respond: Respond) => void;
   /** What `$SRV.STATS` says of it beside the counts. */
   readonly data?: () => object;
 };
+/** A handler that gives its reply as a promise. */
+export const replyLater =
+  (reply: (request: Request) => Promise<Reply>): Endpoint['handle'] =>
+  (request, respond) =>
+    void reply(request).then(respond, respond);
+
 /** As NATS micro shows it. `group`: the queue group that shares the requests. */
 export type MicroService = { readonly name: string; readonly description: string; readonly group: string };
 export type OnAnswer = (endpoint: string, status: number, tookMs: number) => void;
@@ -94,18 +104,13 @@ function createIntake(options: RequestServerOptions): (received: Received) => vo
   const { openMax = Number.POSITIVE_INFINITY, log } = options;
   const busy = new AppError('service.busy', `${openMax} requests are open, the most that this replica accepts`);
   let open = 0;
-  const queue = createFairQueue<Received>(({ served, message }) => {
-    answer(options, served, message)
-      // It throws if the connection was closed meanwhile, and then there is nobody to answer.
-      .catch((cause: unknown) => log.warn({ err: cause, endpoint: served.endpoint.name }, 'answer not sent'))
-      .finally(() => {
-        open -= 1;
-      });
-  });
+  const onAnswered = () => {
+    open -= 1;
+  };
+  const queue = createFairQueue<Received>((received) => answer(options, received, onAnswered));
   return (received) => {
     if (open >= openMax) {
-      const { served, message } = received;
-      fail(served, message, busy, performance.now());
+      fail(log, received, busy, performance.now());
       return;
     }
     open += 1;
@@ -135,48 +140,68 @@ function subscribe(
 
 const listensOn = ({ subject, exact = false }: Endpoint) => (exact ? subject : `${subject}.>`);
 
-async function answer({ nc, log }: RequestServerOptions, served: Served, message: Msg): Promise<void> {
-  const { endpoint } = served;
+function answer(options: RequestServerOptions, received: Received, onAnswered: () => void): void {
+  const { endpoint } = received.served;
+  const { message } = received;
   const startedMs = performance.now();
+  const respond: Respond = (reply) => {
+    onAnswered();
+    if (reply instanceof Error) fail(options.log, received, reply, startedMs);
+    else send(options, received, reply, startedMs);
+  };
+  const request = {
+    tail: message.subject.slice(endpoint.subject.length + 1),
+    text: message.string(),
+    bytes: message.data.length,
+    started: () => respondStarted(message),
+  };
   try {
-    const tail = message.subject.slice(endpoint.subject.length + 1);
-    const request = {
-      tail,
-      text: message.string(),
-      bytes: message.data.length,
-      started: () => respondStarted(message),
-    };
-    const reply = await inTraceOf(
+    inTraceOf(
       (name) => message.headers?.get(name) || undefined,
-      () => endpoint.handle(request),
+      () => endpoint.handle(request, respond),
     );
-    const bytes = toBytes(reply);
-    const bytesMax = nc.info?.max_payload ?? bytes.length;
-    if (bytes.length > bytesMax) {
-      const why = `the answer has ${bytes.length} bytes, and this NATS server accepts ${bytesMax}; ask for less, or over HTTP`;
-      throw new AppError('payload.large', why);
-    }
-    message.respond(bytes);
-    count(served, 200, startedMs);
-  } catch (cause) {
-    const error =
-      cause instanceof AppError
-        ? cause
-        : new AppError('log.unavailable', 'an internal error; see the log of the service', { cause });
-    if (error !== cause) log.error({ err: cause, endpoint: endpoint.name }, 'request failed');
-    fail(served, message, error, startedMs);
+  } catch (error) {
+    respond(error as Error);
   }
 }
 
-const toBytes = (reply: object | string | Uint8Array): Uint8Array =>
+function send({ nc, log }: RequestServerOptions, received: Received, reply: Reply, startedMs: number): void {
+  const bytes = toBytes(reply);
+  const bytesMax = nc.info?.max_payload ?? bytes.length;
+  if (bytes.length > bytesMax) {
+    const why = `the answer has ${bytes.length} bytes, and this NATS server accepts ${bytesMax}; ask for less, or over HTTP`;
+    fail(log, received, new AppError('payload.large', why), startedMs);
+    return;
+  }
+  respond(log, received, () => received.message.respond(bytes));
+  count(received.served, 200, startedMs);
+}
+
+const toBytes = (reply: Reply): Uint8Array =>
   reply instanceof Uint8Array ? reply : Buffer.from(typeof reply === 'string' ? reply : JSON.stringify(reply));
 
-function fail(served: Served, message: Msg, error: AppError, startedMs: number): void {
+function fail(log: Logger, received: Received, cause: Error, startedMs: number): void {
+  const { served, message } = received;
+  const { name } = served.endpoint;
+  const error =
+    cause instanceof AppError
+      ? cause
+      : new AppError('log.unavailable', 'an internal error; see the log of the service', { cause });
+  if (error !== cause) log.error({ err: cause, endpoint: name }, 'request failed');
   const { status } = errorCodes[error.code];
   served.stats.errors += 1;
   served.stats.lastError = `${status}:${error.message}`;
-  respondError(message, error, status);
+  respond(log, received, () => respondError(message, error, status));
   count(served, status, startedMs);
+}
+
+function respond(log: Logger, { served }: Received, publish: () => void): void {
+  try {
+    publish();
+  } catch (cause) {
+    // The connection was closed meanwhile, and then there is nobody to answer.
+    log.warn({ err: cause, endpoint: served.endpoint.name }, 'answer not sent');
+  }
 }
 
 function count({ endpoint, stats, onAnswer }: Served, status: number, startedMs: number): void {

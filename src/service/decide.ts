@@ -5,19 +5,23 @@ import {
   type CheckResult,
   type Decision,
   type HookResult,
+  jsonDepthMax,
   type PendingCheck,
   type ProbeScope,
   probe,
   quickRead,
   readFields,
+  readJson,
   type WorkerContext,
 } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
+import { encodeDecision } from '../host/fold/outbox.ts';
 import type { Host } from '../host/host.ts';
+import type { OnAnswer } from '../host/intake/waiters.ts';
 import type { SnapshotTaken } from '../host/keeping/snapshots.ts';
-import type { Endpoint } from '../nats/request-server.ts';
+import { type Endpoint, replyLater } from '../nats/request-server.ts';
 import { startTimer } from '../timer.ts';
-import { checkBody, checkId, parseInput } from './parse-input.ts';
+import { checkBody, checkBytes, checkId, parseInput } from './parse-input.ts';
 
 // The body of decide, probe and verify: the fields of an attempt (protocol.md §5).
 
@@ -27,12 +31,39 @@ export function readAttempt(worker: string, body: unknown): AttemptFields {
   checkBody(body);
   const given = body ?? {};
   const fields = quickRead('stop.attempted', given) ?? parseInput(attemptSchema, given);
-  // Unknown fields go into the log as they came.
   return { ...given, ...fields };
 }
 
-export const decide = async (host: Host, worker: string, body: unknown): Promise<Decision> =>
-  host.attempt(worker, readAttempt(worker, body));
+/** @throws AppError as `Service.decide` */
+export const decide = (host: Host, worker: string, body: unknown): Promise<Decision> =>
+  new Promise((resolve, reject) => {
+    checkId('worker', worker);
+    attempt(host, worker, body ?? {}, checkBody(body), (answer) =>
+      answer instanceof Error ? reject(answer) : resolve(answer),
+    );
+  });
+
+/** decide as a request over NATS: answered in the turn of its decision. */
+export const decideRequest =
+  (host: Host): Endpoint['handle'] =>
+  ({ tail: worker, text, bytes }, respond) => {
+    checkBytes('request', bytes);
+    const read = readJson(text, 'the payload', jsonDepthMax);
+    if (!read.ok) throw new AppError('input.bad', read.message);
+    checkId('worker', worker);
+    attempt(host, worker, read.value, text, (answer) =>
+      respond(answer instanceof Error ? answer : encodeDecision(answer)),
+    );
+  };
+
+/** @param text of `given`, as JSON. It is stored, unless the schema reads something else from it than it says. */
+function attempt(host: Host, worker: string, given: object, text: string, onAnswer: OnAnswer<Decision>): void {
+  const plain = quickRead('stop.attempted', given) as AttemptFields | null;
+  const fields = plain ?? parseInput(attemptSchema, given);
+  // Unknown fields go into the log as they came.
+  const payload = plain === null ? JSON.stringify({ ...given, ...fields }) : text || '{}';
+  host.attempt(worker, { attempt: fields.attempt, payload }, onAnswer);
+}
 
 /** probe: might this worker stop? Checks run as for a stop, and nothing is logged or counted (protocol.md §5). */
 export async function probeWorker(
@@ -81,5 +112,5 @@ export async function evaluate(host: Host, task: string, body: unknown): Promise
 export const snapshotEndpoint = (fleet: string, take: () => Promise<SnapshotTaken>): Endpoint => ({
   name: 'snapshot',
   subject: `stopgate.${fleet}.snapshot`,
-  handle: take,
+  handle: replyLater(take),
 });

@@ -1,25 +1,31 @@
 /** The requests of protocol.md §2 as endpoints on the bus: each reads its subject and body and calls the service. */
 import { readJson } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
-import { encodeDecision } from '../host/fold/outbox.ts';
-import type { Endpoint, Request } from '../nats/request-server.ts';
+import type { Host } from '../host/host.ts';
+import { type Endpoint, type Request, replyLater } from '../nats/request-server.ts';
+import { decideRequest } from './decide.ts';
 import { listNames } from './list.ts';
 import { checkBytes } from './parse-input.ts';
 import type { Service } from './service.ts';
 import { entities } from './views.ts';
 
-export function createEndpoints(service: Service): Endpoint[] {
-  const endpoint = (name: string, handle: (tail: string, body: object) => Promise<object | Uint8Array>): Endpoint => ({
+export function createEndpoints(service: Service, host: Host): Endpoint[] {
+  const handled = (name: string, handle: Endpoint['handle']): Endpoint => ({
     name,
     subject: `stopgate.${service.fleet}.${name}`,
-    handle: async (request) => handle(request.tail, readBody(request)),
+    handle,
     data() {
       const { ready, foldedSeq, lag } = service.status();
       return { ready, foldedSeq, lag };
     },
   });
+  const endpoint = (name: string, reply: (tail: string, body: object) => Promise<object>): Endpoint =>
+    handled(
+      name,
+      replyLater(async (request) => reply(request.tail, readBody(request))),
+    );
   return [
-    endpoint('decide', async (worker, body) => encodeDecision(await service.decide(worker, body))),
+    handled('decide', decideRequest(host)),
     endpoint('probe', (worker, body) => service.probe(worker, body)),
     endpoint('verify', (worker, body) => service.verify(worker, body)),
     endpoint('verify-task', (task, body) => service.verifyTask(task, body)),

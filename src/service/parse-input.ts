@@ -18,10 +18,12 @@ export function checkId(entity: string, id: string): void {
   throw new AppError('input.bad', `'${id.slice(0, 140)}' is not the id of a ${entity}: ${rule}`);
 }
 
-/** A request as the log could hold it. @throws AppError input.bad, entry.large */
-export function checkBody(body: unknown): void {
+/** A request as the log could hold it. @returns its text. @throws AppError input.bad, entry.large */
+export function checkBody(body: unknown): string {
   if (isTooDeep(body)) throw new AppError('input.bad', tooDeepMessage);
-  checkBytes('request', Buffer.byteLength(JSON.stringify(body ?? {})));
+  const text = JSON.stringify(body ?? {});
+  checkBytes('request', Buffer.byteLength(text));
+  return text;
 }
 
 /** @throws AppError entry.large */

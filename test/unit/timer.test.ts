@@ -1,7 +1,7 @@
 /** Timers of any length, and that nothing else in src gives a timer a duration from outside. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { startTimedSignal, startTimer, timerMsMax } from '../../src/timer.ts';
+import { createTimerQueue, startTimedSignal, startTimer, timerMsMax } from '../../src/timer.ts';
 
 const dayMs = 86_400_000;
 
@@ -49,6 +49,42 @@ describe('a timer', () => {
     expect(signal.aborted).toBe(false);
     vi.advanceTimersByTime(dayMs);
     expect(signal.aborted).toBe(true);
+  });
+});
+
+describe('a queue of timers of one length', () => {
+  test('calls each at its own time, and none that was cleared, with one timer of Node', () => {
+    const queue = createTimerQueue(100);
+    const due: string[] = [];
+    const start = (name: string) => queue.start(() => due.push(name));
+    start('first');
+    vi.advanceTimersByTime(40);
+    const cleared = start('cleared');
+    const second = start('second');
+    expect(vi.getTimerCount()).toBe(1);
+    cleared.clear();
+    vi.advanceTimersByTime(59);
+    expect(due).toEqual([]);
+    vi.advanceTimersByTime(1);
+    expect(due).toEqual(['first']);
+    vi.advanceTimersByTime(40);
+    expect(due).toEqual(['first', 'second']);
+    second.clear();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('can be used again while it calls, and after its last one', () => {
+    const queue = createTimerQueue(100);
+    const onDue = vi.fn(() => {
+      if (onDue.mock.calls.length < 3) queue.start(onDue);
+    });
+    queue.start(onDue);
+    vi.advanceTimersByTime(300);
+    expect(onDue).toHaveBeenCalledTimes(3);
+    expect(vi.getTimerCount()).toBe(0);
+    queue.start(onDue);
+    vi.advanceTimersByTime(100);
+    expect(onDue).toHaveBeenCalledTimes(4);
   });
 });
 

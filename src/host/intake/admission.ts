@@ -10,6 +10,8 @@ export type Admitted = { readonly actor: string | null; readonly key: string };
 export type Admission = {
   /** How many are open. */
   readonly open: () => number;
+  /** Takes a place, which the function that it returns gives back. @throws AppError service.busy */
+  enter(request: Admitted): () => void;
   /** @throws AppError service.busy, without a call of `work` */
   run<Result>(request: Admitted, work: () => Promise<Result>): Promise<Result>;
 };
@@ -39,18 +41,25 @@ export function createAdmission({ openMax, clock }: AdmissionOptions): Admission
     if (byKey.size >= openMax * crowdedShare && !rates.allows(actor))
       throw busy(`'${actor}' asks more than ${perSecondMax} times a second, while others wait`);
   };
+  const enter: Admission['enter'] = (request) => {
+    admit(request);
+    const { actor, key } = request;
+    const isFirst = increase(byKey, key) === 1;
+    if (isFirst && actor !== null) increase(byActor, actor);
+    return () => {
+      // Whichever of the same key ends last gives the place back.
+      if (decrease(byKey, key) === 0 && actor !== null) decrease(byActor, actor);
+    };
+  };
   return {
     open: () => byKey.size,
+    enter,
     async run(request, work) {
-      admit(request);
-      const { actor, key } = request;
-      const isFirst = increase(byKey, key) === 1;
-      if (isFirst && actor !== null) increase(byActor, actor);
+      const leave = enter(request);
       try {
         return await work();
       } finally {
-        // Whichever of the same key ends last gives the place back.
-        if (decrease(byKey, key) === 0 && actor !== null) decrease(byActor, actor);
+        leave();
       }
     },
   };

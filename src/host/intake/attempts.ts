@@ -24,9 +24,10 @@ import type { HostContext } from '../context.ts';
 import type { Outbox } from '../fold/outbox.ts';
 import { subject } from '../own-entries.ts';
 import { catchUp } from './read-barrier.ts';
-import { expectEntry } from './waiters.ts';
+import { expectEntry, type OnAnswer } from './waiters.ts';
 
-export type AttemptRequest = { readonly attempt?: string | undefined };
+/** `payload`: the fields as the log is to hold them. */
+export type AttemptRequest = { readonly attempt?: string | undefined; readonly payload: string };
 
 /** The fold has seen an attempt of that id, open or decided. */
 export const isKnown = (fleet: Fleet, worker: string, attempt: string): boolean =>
@@ -36,18 +37,28 @@ export const isKnown = (fleet: Fleet, worker: string, attempt: string): boolean 
 const isOpenAttempt = (fleet: Fleet, worker: string, attempt: string): boolean =>
   fleet.workers.get(worker)?.snapshot.context.worker.attempt?.attempt === attempt;
 
-/** Appends an attempt that the fold does not know and gives its decision. @throws AppError log.unavailable, log.lost */
-export function submitAttempt(context: HostContext, worker: string, fields: AttemptRequest): Promise<Decision> {
-  const { attempt } = fields;
-  const messageId =
-    attempt === undefined ? unnamedAttemptMessageId(worker, context.newId()) : attemptMessageId(worker, attempt);
-  const decision = context.decisionWaiters.wait(messageId, (onLate) => expectEntry(context, onLate));
-  const trace = context.traces.onSubmitted(worker, messageId);
-  submit(context, worker, fields, trace, messageId);
-  return decision.catch((error: Error) => {
-    context.traces.onFailed(messageId, error);
-    throw error;
+/** One that its caller did not name gets an id that nobody can foresee. */
+export const messageIdFor = ({ newId }: Pick<HostContext, 'newId'>, worker: string, attempt: string | undefined) =>
+  attempt === undefined ? unnamedAttemptMessageId(worker, newId()) : attemptMessageId(worker, attempt);
+
+/**
+ * Appends an attempt that the fold does not know. Its decision, or log.unavailable or log.lost, goes to `onAnswer`, in
+ * the turn that folds the entry if no check is needed.
+ */
+export function submitAttempt(
+  context: HostContext,
+  worker: string,
+  payload: string,
+  messageId: string,
+  onAnswer: OnAnswer<Decision>,
+): void {
+  const { decisionWaiters, traces } = context;
+  const expect = (onLate: () => void) => expectEntry(context, onLate);
+  decisionWaiters.wait(messageId, expect, (answer) => {
+    if (answer instanceof Error) traces.onFailed(messageId, answer);
+    onAnswer(answer);
   });
+  submit(context, worker, payload, traces.onSubmitted(worker, messageId), messageId);
 }
 
 /** The entry of an attempt was folded: its callers wait for the decision now. */
@@ -67,7 +78,7 @@ export function onAttemptStored(context: HostContext, message: LogMessage, worke
 export function onAttemptRefused(context: HostContext, message: LogMessage, worker: string, reason: string): void {
   const messageId = message.header('Nats-Msg-Id');
   if (messageId !== undefined && isAttemptMessageIdOf(worker, messageId))
-    context.decisionWaiters.fail(messageId, new AppError('service.busy', reason));
+    context.decisionWaiters.settle(messageId, new AppError('service.busy', reason));
 }
 
 /**
@@ -77,40 +88,44 @@ export function onAttemptRefused(context: HostContext, message: LogMessage, work
 function submit(
   context: HostContext,
   worker: string,
-  fields: AttemptRequest,
+  payload: string,
   trace: TraceHeaders,
   waiter: string,
   messageId = waiter,
 ): void {
   const { replica, decisionWaiters, life, progress } = context;
-  const onAnswer = async (answer: AppError | Stored) => {
-    if (answer instanceof AppError) {
-      if (answer.code === 'log.lost') life.lose(answer);
-      decisionWaiters.fail(waiter, answer);
-      return;
-    }
-    if (answer.duplicate) await progress.until(answer.seq);
-    if (answer.seq > progress.seq || !decisionWaiters.awaitsEntry(waiter)) return;
+  const onFolded = ({ seq, duplicate }: Stored) => {
+    if (seq > progress.seq || !decisionWaiters.awaitsEntry(waiter)) return;
     // Its place is folded, and it was not there: another entry has had its id, or this is another log.
-    if (answer.duplicate) submit(context, worker, fields, trace, waiter, retriedMessageId(waiter, context.newId()));
-    else await catchUp(context).catch(() => {});
+    if (duplicate) submit(context, worker, payload, trace, waiter, retriedMessageId(waiter, context.newId()));
+    else void catchUp(context).catch(() => {});
   };
   const target = subject(context, `worker.${worker}.stop.attempted`);
-  context.log.submit(target, JSON.stringify(fields), { messageId, replica, trace }, (answer) => void onAnswer(answer));
+  context.log.submit(target, payload, { messageId, replica, trace }, (answer) => {
+    if (answer instanceof AppError) {
+      if (answer.code === 'log.lost') life.lose(answer);
+      decisionWaiters.settle(waiter, answer);
+    } else if (answer.duplicate) void progress.until(answer.seq).then(() => onFolded(answer));
+    else onFolded(answer);
+  });
 }
 
-/** By a request. @throws AppError log.unavailable: its decision cannot be read now; entry.refused: it is gone */
+/** By a request. `onAnswer` may get log.unavailable: its decision cannot be read now; entry.refused: it is gone. */
 export async function repeatAttempt(
   context: HostContext,
   outbox: Outbox,
   worker: string,
   attempt: string,
-): Promise<Decision> {
-  if (isOpenAttempt(context.fleet, worker, attempt))
-    return context.decisionWaiters.wait(attemptMessageId(worker, attempt), null);
+  onAnswer: OnAnswer<Decision>,
+): Promise<void> {
+  if (isOpenAttempt(context.fleet, worker, attempt)) {
+    context.decisionWaiters.wait(attemptMessageId(worker, attempt), null, onAnswer);
+    return;
+  }
   const decision = await findDecision(context, outbox, worker, attempt);
-  if (decision !== null) return decision;
-  throw new AppError('log.unavailable', `the decision of attempt ${attempt} cannot be read from the log now`);
+  if (decision === null)
+    throw new AppError('log.unavailable', `the decision of attempt ${attempt} cannot be read from the log now`);
+  onAnswer(decision);
 }
 
 /**
@@ -149,7 +164,7 @@ export async function onAttemptRepeated(
   const unreadable = new AppError('log.unavailable', `the decision of attempt ${attempt} cannot be read now`);
   const decision = await findDecision(context, outbox, worker, attempt).catch((error: Error) => error);
   if (decision === null || decision instanceof Error) {
-    decisionWaiters.fail(key, decision instanceof AppError ? decision : unreadable);
+    decisionWaiters.settle(key, decision instanceof AppError ? decision : unreadable);
     return;
   }
   decisionWaiters.settle(key, decision);
@@ -212,12 +227,14 @@ const evaluationKey = (task: string, attempt: string) => `${task}:${attempt}`;
 export function submitEvaluation(context: HostContext, task: string, fields: object): Promise<HookResult> {
   const { replica, evaluationWaiters } = context;
   const messageId = evaluationMessageId(task, context.newId());
-  const answer = evaluationWaiters.wait(messageId, (onLate) => expectEntry(context, onLate));
+  const expect = (onLate: () => void) => expectEntry(context, onLate);
   const target = subject(context, `task.${task}.iteration.validated`);
-  context.log.submit(target, JSON.stringify(fields), { messageId, replica }, (stored) => {
-    if (stored instanceof AppError) evaluationWaiters.fail(messageId, stored);
+  return new Promise((resolve, reject) => {
+    evaluationWaiters.wait(messageId, expect, (answer) => (answer instanceof Error ? reject(answer) : resolve(answer)));
+    context.log.submit(target, JSON.stringify(fields), { messageId, replica }, (stored) => {
+      if (stored instanceof AppError) evaluationWaiters.settle(messageId, stored);
+    });
   });
-  return answer;
 }
 
 /** An `iteration.validated` was folded; its outcomes come after. `refusal`: why it makes no sense now, or null. */
@@ -231,7 +248,7 @@ export function onEvaluationStored(
   const messageId = message.header('Nats-Msg-Id');
   if (messageId === undefined || !isEvaluationMessageIdOf(task, messageId)) return;
   if (refusal === null) evaluationWaiters.onStored(messageId, evaluationKey(task, attempt));
-  else evaluationWaiters.fail(messageId, new AppError('entry.refused', refusal));
+  else evaluationWaiters.settle(messageId, new AppError('entry.refused', refusal));
 }
 
 export const onEvaluated = ({ evaluationWaiters }: HostContext, task: string, attempt: string, result: HookResult) =>

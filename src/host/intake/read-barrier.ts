@@ -82,8 +82,10 @@ export function throwUnlessStarted(context: HostContext): void {
 async function inTime(context: HostContext, wait: () => Promise<void>): Promise<void> {
   throwUnlessStarted(context);
   await new Promise<void>((resolve, reject) => {
-    const stop = expectEntry(context, () => reject(new AppError('log.unavailable', 'the log did not answer in time')));
-    wait().then(resolve, reject).finally(stop);
+    const { clear } = expectEntry(context, () =>
+      reject(new AppError('log.unavailable', 'the log did not answer in time')),
+    );
+    wait().then(resolve, reject).finally(clear);
   });
   // A loss ends the wait, too.
   context.life.lost.throwIfAborted();

@@ -1,27 +1,29 @@
 /** Callers that wait for what their entry brings (a decision, a hook result), from the request to the answer. */
 import { AppError } from '../../errors.ts';
 import type { Bus } from '../../nats/bus.ts';
+import { createTimerQueue, type Timer, type TimerQueue } from '../../timer.ts';
 import type { FoldProgress } from '../fold/fold-progress.ts';
 
-/** Calls `onLate` if the entry does not come in time. @returns a function that ends it */
-type ExpectEntry = (onLate: () => void) => () => void;
-type Waiter<Answer> = { readonly resolve: (answer: Answer) => void; readonly reject: (error: AppError) => void };
-/** `stop`: ends the wait for the entry, or for the answer; `isStored`: for which of them. */
-type Waiting<Answer> = { readonly waiters: Waiter<Answer>[]; stop: () => void; isStored: boolean };
+/** Calls `onLate` if the entry does not come in time, unless it is cleared before. */
+type ExpectEntry = (onLate: () => void) => Timer;
+/** Called once, in the turn that brings the answer; it must not throw. */
+export type OnAnswer<Answer> = (answer: Answer | Error) => void;
+/** `wait`: for the entry, or for the answer; `isStored`: for which of them. */
+type Waiting<Answer> = { readonly waiters: OnAnswer<Answer>[]; readonly wait: Timer; readonly isStored: boolean };
 
 export type Waiters<Answer> = {
   /**
    * Waits for the answer to `key`. Until `onStored` is called the entry itself is still to come; `expect` ends that, and
    * the caller gets log.unavailable. Null: the entry is folded already.
    */
-  wait(key: string, expect: ExpectEntry | null): Promise<Answer>;
+  wait(key: string, expect: ExpectEntry | null, onAnswer: OnAnswer<Answer>): void;
   /** The entry was folded: from now on it takes as long as its checks and its hold take. `as`: its key from now on. */
   onStored(key: string, as: string): void;
   /** Somebody waits, and the entry is still to come. */
   awaitsEntry(key: string): boolean;
   has(key: string): boolean;
-  settle(key: string, answer: Answer): void;
-  fail(key: string, error: AppError): void;
+  /** Answers all who wait for it, in this turn. */
+  settle(key: string, answer: Answer | Error): void;
   failAll(error: AppError): void;
 };
 
@@ -32,55 +34,46 @@ const answerTimeoutMs = 24 * 3_600_000;
 
 export function createWaiters<Answer>(): Waiters<Answer> {
   const waiting = new Map<string, Waiting<Answer>>();
-  const remove = (key: string): Waiter<Answer>[] => {
+  const answers = createTimerQueue(answerTimeoutMs);
+  const settle = (key: string, answer: Answer | Error) => {
     const found = waiting.get(key);
-    if (found === undefined) return [];
+    if (found === undefined) return;
     waiting.delete(key);
-    found.stop();
-    return found.waiters;
+    found.wait.clear();
+    for (const onAnswer of found.waiters) onAnswer(answer);
   };
-  const fail = (key: string, error: AppError) => {
-    for (const { reject } of remove(key)) reject(error);
-  };
-  const awaitAnswer = (key: string) => {
-    const timer = setTimeout(() => fail(key, stillOpen()), answerTimeoutMs);
-    return () => clearTimeout(timer);
-  };
+  const awaitAnswer = (key: string) => answers.start(() => settle(key, stillOpen()));
   return {
-    wait: (key, expect) =>
-      new Promise((resolve, reject) => {
-        const found = waiting.get(key);
-        if (found !== undefined) {
-          add(found, { resolve, reject });
-          return;
-        }
-        const stop = expect === null ? awaitAnswer(key) : expect(() => fail(key, notDelivered()));
-        waiting.set(key, { waiters: [{ resolve, reject }], stop, isStored: expect === null });
-      }),
+    wait(key, expect, onAnswer) {
+      const found = waiting.get(key);
+      if (found !== undefined) {
+        add(found, onAnswer);
+        return;
+      }
+      const wait = expect === null ? awaitAnswer(key) : expect(() => settle(key, notDelivered()));
+      waiting.set(key, { waiters: [onAnswer], wait, isStored: expect === null });
+    },
     onStored(key, as) {
       const found = waiting.get(key);
       if (found === undefined || (found.isStored && key === as)) return;
-      found.stop();
+      found.wait.clear();
       waiting.delete(key);
       const known = waiting.get(as);
-      if (known === undefined) waiting.set(as, { waiters: found.waiters, stop: awaitAnswer(as), isStored: true });
+      if (known === undefined) waiting.set(as, { waiters: found.waiters, wait: awaitAnswer(as), isStored: true });
       else for (const waiter of found.waiters) add(known, waiter);
     },
     has: (key) => waiting.has(key),
     awaitsEntry: (key) => waiting.get(key)?.isStored === false,
-    settle(key, answer) {
-      for (const { resolve } of remove(key)) resolve(answer);
-    },
-    fail,
+    settle,
     failAll(error) {
-      for (const key of [...waiting.keys()]) fail(key, error);
+      for (const key of [...waiting.keys()]) settle(key, error);
     },
   };
 }
 
-function add<Answer>({ waiters }: Waiting<Answer>, waiter: Waiter<Answer>): void {
-  waiters.push(waiter);
-  if (waiters.length > perKeyMax) waiters.shift()?.reject(askedAgain());
+function add<Answer>({ waiters }: Waiting<Answer>, onAnswer: OnAnswer<Answer>): void {
+  waiters.push(onAnswer);
+  if (waiters.length > perKeyMax) waiters.shift()?.(askedAgain());
 }
 
 const notDelivered = () => new AppError('log.unavailable', 'the log did not deliver the entry in time; ask again');
@@ -92,22 +85,20 @@ const askedAgain = () =>
 type ExpectOptions = {
   readonly bus: Pick<Bus, 'isHeard'>;
   readonly progress: Pick<FoldProgress, 'seq'>;
-  /** How long the log may take to deliver an entry that was sent to it. */
-  readonly entryTimeoutMs: number;
+  /** Of half the time that the log may take to deliver an entry that was sent to it. */
+  readonly entryWaits: TimerQueue;
 };
 
 /** The limit even if the log delivers other entries meanwhile. */
 const slowestMs = 10_000;
 
 /**
- * Calls `onLate` if the log delivers nothing within `entryTimeoutMs`. While it does deliver, an entry is only behind
- * others: a burst of thousands is served to its end, and not refused after it was stored.
- * @returns a function that ends it
+ * Calls `onLate` if the log delivers nothing in its time. While it does deliver, an entry is only behind others: a burst
+ * of thousands is served to its end, and not refused after it was stored.
  */
-export function expectEntry({ bus, progress, entryTimeoutMs }: ExpectOptions, onLate: () => void): () => void {
+export function expectEntry({ bus, progress, entryWaits }: ExpectOptions, onLate: () => void): Timer {
   const startedMs = performance.now();
-  const halfMs = entryTimeoutMs / 2;
-  let timer: NodeJS.Timeout;
+  let timer: Timer;
   let seq = progress.seq;
   let ended = false;
   const check = async (early: Promise<boolean>) => {
@@ -121,15 +112,18 @@ export function expectEntry({ bus, progress, entryTimeoutMs }: ExpectOptions, on
   };
   // The server is pinged at half time already, because a missing answer takes a second to notice.
   const listen = () => {
-    timer = setTimeout(check, halfMs, bus.isHeard());
+    const early = bus.isHeard();
+    timer = entryWaits.start(() => void check(early));
   };
   const wait = () => {
-    timer = setTimeout(listen, halfMs);
+    timer = entryWaits.start(listen);
   };
   wait();
-  return () => {
-    ended = true;
-    clearTimeout(timer);
+  return {
+    clear() {
+      ended = true;
+      timer.clear();
+    },
   };
 }
 

@@ -59,6 +59,25 @@ describe('decide', () => {
     });
   });
 
+  test('the text of a request goes into the log as it came, unless its schema reads it otherwise', async () => {
+    const manager = await jetstreamManager(nc);
+    const stored = async (body: string) => {
+      expect((await ask('decide.asis', body)).code).toBe('');
+      const entry = await manager.streams.getMessage('STOPGATE_main', {
+        last_by_subj: 'stopgate.main.worker.asis.stop.attempted',
+      });
+      return entry?.string();
+    };
+    const text = '{ "output": "done\\u0021",\n  "attempt": "as-is", "mine": [1.0, "é"] }';
+    expect(await stored(text)).toBe(text);
+    expect(await stored('')).toBe('{}');
+    expect(await stored('{"mine": 1, "draft": { "content": "c", "mine": 2 }}')).toBe(
+      '{"mine":1,"draft":{"content":"c"}}',
+    );
+    const deep = `{"mine": ${'['.repeat(100)}${']'.repeat(100)}}`;
+    expect((await ask('decide.asis', deep)).code).toBe('400');
+  });
+
   test('a plan that remains blocks, and the decision is published', async () => {
     const decisions = nc.subscribe('stopgate.main.decision.w1', { max: 1 });
     await publish('worker.w1.worker.registered', { policy: 'planned' });

@@ -1,6 +1,7 @@
 /** An entry is late when the log stands still, and not when it is busy. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { expectEntry } from '../../../src/host/intake/waiters.ts';
+import { createTimerQueue } from '../../../src/timer.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -8,8 +9,8 @@ afterEach(() => void vi.useRealTimers());
 function start(isHeard = true) {
   const progress = { seq: 1 };
   const state = { isLate: false };
-  const context = { progress, entryTimeoutMs: 1_500, bus: { isHeard: async () => isHeard } };
-  const stop = expectEntry(context as never, () => {
+  const context = { progress, entryWaits: createTimerQueue(750), bus: { isHeard: async () => isHeard } };
+  const { clear: stop } = expectEntry(context as never, () => {
     state.isLate = true;
   });
   return { progress, state, stop };
@@ -54,7 +55,8 @@ test('a server that is silent for the second that it gets is late by then, not a
   const onLate = () => {
     isLate = true;
   };
-  expectEntry({ progress: { seq: 1 }, entryTimeoutMs: 1_500, bus: { isHeard } } as never, onLate);
+  const entryWaits = createTimerQueue(750);
+  expectEntry({ progress: { seq: 1 }, entryWaits, bus: { isHeard } } as never, onLate);
   await vi.advanceTimersByTimeAsync(1_749);
   expect(isLate).toBe(false);
   await vi.advanceTimersByTimeAsync(1);

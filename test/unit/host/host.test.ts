@@ -1,7 +1,7 @@
 /** The host over a log in memory: from an attempt to its decision, and what callers get when the host ends. */
 import { pino } from 'pino';
 import { afterEach, expect, test, vi } from 'vitest';
-import { decisionMessageId } from '../../../machines/index.ts';
+import { type Decision, decisionMessageId } from '../../../machines/index.ts';
 import { AppError } from '../../../src/errors.ts';
 import { createHost, type Host } from '../../../src/host/host.ts';
 import { createMemoryLog, type MemoryLog } from './memory-log.ts';
@@ -66,32 +66,38 @@ async function start({
   return scene;
 }
 
+const attempt = (host: Host, worker: string, fields: { readonly attempt?: string }): Promise<Decision> =>
+  new Promise((resolve, reject) => {
+    const request = { ...fields, payload: JSON.stringify(fields) };
+    host.attempt(worker, request, (answer) => (answer instanceof Error ? reject(answer) : resolve(answer)));
+  });
+
 test('an attempt is decided when its entry comes back, and a repeat gets the same decision', async () => {
   const { host, log } = await start();
-  const decision = await host.attempt('w1', { attempt: 'a1' });
+  const decision = await attempt(host, 'w1', { attempt: 'a1' });
   expect(decision).toMatchObject({ worker: 'w1', attempt: 'a1', decision: 'allow', cause: 'no-policy' });
   await host.caughtUp();
-  expect(await host.attempt('w1', { attempt: 'a1' })).toEqual(decision);
+  expect(await attempt(host, 'w1', { attempt: 'a1' })).toEqual(decision);
   const subjects = log.entries.map(({ subject }) => subject);
   expect(subjects.filter((subject) => subject.endsWith('stop.attempted'))).toHaveLength(1);
 });
 
 test("an answer that is read back is that attempt's decision, never what stands in its place", async () => {
   const { host, log } = await start();
-  const decision = await host.attempt('w1', { attempt: 'a1' });
+  const decision = await attempt(host, 'w1', { attempt: 'a1' });
   await host.caughtUp();
   await expect.poll(() => log.entries.at(-1)?.subject).toBe('stopgate.main.decision.w1');
   await host.caughtUp();
   for (const other of [{ ...decision, attempt: 'a2' }, { ...decision, seq: 99 }, { ...decision, worker: 'w2' }, {}]) {
     log.replace(log.entries.length, JSON.stringify(other));
-    await expect(host.attempt('w1', { attempt: 'a1' })).rejects.toMatchObject({ code: 'log.unavailable' });
+    await expect(attempt(host, 'w1', { attempt: 'a1' })).rejects.toMatchObject({ code: 'log.unavailable' });
   }
 });
 
 test('a repeat whose decision retention has removed gets it from the fold, or hears that it is over', async () => {
   const { host, log } = await start();
-  const decide = async (attempt: string) => {
-    const decision = await host.attempt('w1', { attempt });
+  const decide = async (id: string) => {
+    const decision = await attempt(host, 'w1', { attempt: id });
     await expect.poll(() => log.entries.at(-1)?.subject).toBe('stopgate.main.decision.w1');
     await host.caughtUp();
     return decision;
@@ -99,18 +105,18 @@ test('a repeat whose decision retention has removed gets it from the fold, or he
   await decide('a1');
   const last = await decide('a2');
   log.cutBefore(log.entries.length + 1);
-  expect(await host.attempt('w1', { attempt: 'a2' })).toEqual({ ...last, tookMs: 0 });
+  expect(await attempt(host, 'w1', { attempt: 'a2' })).toEqual({ ...last, tookMs: 0 });
   const refusal = { code: 'entry.refused', message: expect.stringContaining('ask under a new id') };
-  await expect(host.attempt('w1', { attempt: 'a1' })).rejects.toMatchObject(refusal);
+  await expect(attempt(host, 'w1', { attempt: 'a1' })).rejects.toMatchObject(refusal);
 });
 
 test('a newest entry that is not the one folded there ends the host: the log is lost', async () => {
   const { host, log } = await start();
-  await host.attempt('w1', { attempt: 'a1' });
+  await attempt(host, 'w1', { attempt: 'a1' });
   await host.caughtUp();
   log.setHeadTime(1);
   await expect(host.caughtUp()).rejects.toMatchObject({ code: 'log.lost' });
-  await expect(host.attempt('w1', { attempt: 'a2' })).rejects.toMatchObject({ code: 'log.lost' });
+  await expect(attempt(host, 'w1', { attempt: 'a2' })).rejects.toMatchObject({ code: 'log.lost' });
   expect(host.fault()).toMatchObject({ code: 'log.lost' });
 });
 
@@ -123,7 +129,7 @@ test('a log that is lost while nobody reads is noticed', async () => {
   expect(host.fault()).toBeNull();
   vi.advanceTimersByTime(10_000);
   await expect.poll(() => host.fault()).toMatchObject({ code: 'log.lost' });
-  await expect(host.attempt('w1', { attempt: 'a1' })).rejects.toMatchObject({ code: 'log.lost' });
+  await expect(attempt(host, 'w1', { attempt: 'a1' })).rejects.toMatchObject({ code: 'log.lost' });
 });
 
 const decisionsIn = (log: MemoryLog) => log.entries.filter(({ subject }) => subject.includes('.decision.')).length;
@@ -132,7 +138,7 @@ test('a decision entry waits for others, and goes out with the last of a full ba
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const { host, log } = await start();
   const decideAll = async (from: number, to: number) => {
-    for (let index = from; index < to; index += 1) await host.attempt('w1', { attempt: `a${index}` });
+    for (let index = from; index < to; index += 1) await attempt(host, 'w1', { attempt: `a${index}` });
   };
   await decideAll(0, 63);
   expect(decisionsIn(log)).toBe(0);
@@ -152,7 +158,7 @@ test('a decision entry waits for others, and goes out with the last of a full ba
 test('a decision that waits to be sent does not go into another log', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const { host, log } = await start();
-  await host.attempt('w1', { attempt: 'a1' });
+  await attempt(host, 'w1', { attempt: 'a1' });
   log.setHeadTime(1);
   await expect(host.caughtUp()).rejects.toMatchObject({ code: 'log.lost' });
   vi.advanceTimersByTime(50);
@@ -176,29 +182,29 @@ test('after a pause nothing is done before what was stored meanwhile is folded',
 
 test('more open requests than the limit are refused', async () => {
   const { host } = await start();
-  const decisions = [host.attempt('w1', {}), host.attempt('w2', {})];
-  await expect(host.attempt('w3', {})).rejects.toMatchObject({ code: 'service.busy' });
+  const decisions = [attempt(host, 'w1', {}), attempt(host, 'w2', {})];
+  await expect(attempt(host, 'w3', {})).rejects.toMatchObject({ code: 'service.busy' });
   await Promise.all(decisions);
-  await expect(host.attempt('w3', {})).resolves.toMatchObject({ worker: 'w3' });
+  await expect(attempt(host, 'w3', {})).resolves.toMatchObject({ worker: 'w3' });
 });
 
 test('while too many decisions are still to come back from the log, no more are asked for', async () => {
   const { host, log } = await start({ unconfirmedDecisionsMax: 2 });
   const { send } = log;
   log.send = () => {};
-  for (const worker of ['w1', 'w2']) await host.attempt(worker, { attempt: 'a1' });
+  for (const worker of ['w1', 'w2']) await attempt(host, worker, { attempt: 'a1' });
   const stored = log.entries.length;
-  const refused = host.attempt('w3', { attempt: 'a1' });
+  const refused = attempt(host, 'w3', { attempt: 'a1' });
   await expect(refused).rejects.toMatchObject({
     code: 'service.busy',
     message: expect.stringContaining('2 decisions'),
   });
   expect(log.entries).toHaveLength(stored);
-  const known = await host.attempt('w1', { attempt: 'a1' });
+  const known = await attempt(host, 'w1', { attempt: 'a1' });
   expect(known).toMatchObject({ attempt: 'a1', decision: 'allow' });
   send('stopgate.main.decision.w1', JSON.stringify(known), { messageId: decisionMessageId('w1', 'a1'), replica: 'r1' });
   await host.caughtUp();
-  expect(await host.attempt('w3', { attempt: 'a1' })).toMatchObject({ worker: 'w3', decision: 'allow' });
+  expect(await attempt(host, 'w3', { attempt: 'a1' })).toMatchObject({ worker: 'w3', decision: 'allow' });
 });
 
 test('attempts that agents publish into the log take the places of requests, and are decided all the same', async () => {
@@ -209,15 +215,15 @@ test('attempts that agents publish into the log take the places of requests, and
     send(`stopgate.main.worker.${worker}.stop.attempted`, '{"attempt":"a1"}', { messageId: `${worker}:a1` });
   await expect.poll(() => host.foldedSeq()).toBe(log.entries.length);
   const refused = { code: 'service.busy', message: expect.stringContaining('3 decisions') };
-  await expect(host.attempt('w4', { attempt: 'a1' })).rejects.toMatchObject(refused);
+  await expect(attempt(host, 'w4', { attempt: 'a1' })).rejects.toMatchObject(refused);
   for (const worker of ['w1', 'w2', 'w3']) {
-    const decision = await host.attempt(worker, { attempt: 'a1' });
+    const decision = await attempt(host, worker, { attempt: 'a1' });
     expect(decision).toMatchObject({ worker, decision: 'allow' });
     const subject = `stopgate.main.decision.${worker}`;
     send(subject, JSON.stringify(decision), { messageId: decisionMessageId(worker, 'a1') });
   }
   await host.caughtUp();
-  expect(await host.attempt('w4', { attempt: 'a1' })).toMatchObject({ worker: 'w4', decision: 'allow' });
+  expect(await attempt(host, 'w4', { attempt: 'a1' })).toMatchObject({ worker: 'w4', decision: 'allow' });
 });
 
 test('a fold that throws ends the host: callers get an error, and nothing is folded any more', async () => {
@@ -228,8 +234,8 @@ test('a fold that throws ends the host: callers get an error, and nothing is fol
   });
   const { host, log } = scene;
   const error = { code: 'log.unavailable', message: expect.stringContaining('the fold failed at entry') };
-  await expect(host.attempt('w1', {})).rejects.toMatchObject(error);
-  await expect(host.attempt('w1', {})).rejects.toMatchObject(error);
+  await expect(attempt(host, 'w1', {})).rejects.toMatchObject(error);
+  await expect(attempt(host, 'w1', {})).rejects.toMatchObject(error);
   await expect(host.evaluate('t1', {})).rejects.toMatchObject(error);
   await expect(host.caughtUp()).rejects.toMatchObject(error);
   expect(host.fault()).toMatchObject(error);
@@ -239,7 +245,7 @@ test('a fold that throws ends the host: callers get an error, and nothing is fol
 test('a host that closes leaves the fleet, and fails who still waits for a check', async () => {
   const { host, log } = await start();
   host.setPolicies({ policies: { default: { checks: [{ command: 'slow' }] } } });
-  const waiting = host.attempt('w1', { attempt: 'a1' });
+  const waiting = attempt(host, 'w1', { attempt: 'a1' });
   await host.caughtUp();
   const closed = host.close();
   await expect(waiting).rejects.toMatchObject({
