@@ -1,5 +1,5 @@
 /**
- * `npm run demo`: ten seconds of stopgate at work, and a check that it works on this machine. `--fast`: without pauses.
+ * `npm run demo`: half a minute of stopgate at work, and a check that it works on this machine. `--fast`: without pauses.
  * Exit code 0: every answer was as expected; 1: one was not, which is printed; 2: bad usage; 130: ended by a signal.
  */
 import { AssertionError } from 'node:assert/strict';

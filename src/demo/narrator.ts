@@ -54,7 +54,8 @@ export function createNarrator(
     decision(decision, again) {
       const start = place('stopgate');
       const { retry } = decision;
-      const count = guardOf(decision) === 'checks' ? `, block ${retry.count} of ${retry.max}` : '';
+      const max = retry.max === null ? '' : ` of ${retry.max}`;
+      const count = guardOf(decision) === 'checks' ? `, block ${retry.count}${max}` : '';
       const by = colors.dim(`  by guard ${guardOf(decision)}${count}`);
       const answer = paintAnswer(decision, colors)(colors.bold(describeAnswer(decision))) + by;
       const reason = again === undefined ? under(start, decision.reason) : [];

@@ -1,5 +1,9 @@
-/** The demo's five scenes. Each shows what happens, and checks every answer. */
+/** The demo's eight scenes. Each shows what happens, and checks every answer. */
 import { equal, match } from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import type { Decision, TaskView, WorkerView } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Requester } from '../nats/requester.ts';
@@ -15,12 +19,13 @@ const taskArrivesAfterMs = 1_000;
 /** @throws AssertionError: an answer is not as expected; AppError: there is none */
 export async function playAll(stage: Stage, narrator: Narrator): Promise<void> {
   await narrator.plain(
-    'stopgate decides whether a coding agent may stop. Five agents try, over plain NATS.',
+    'stopgate decides whether a coding agent may stop. Eight agents try, over plain NATS.',
     'The service, its log and the NATS server are real, in a temporary folder. The policies:',
     '',
     ...rules.trimEnd().split('\n'),
   );
-  for (const play of [planFirst, worthWaiting, threeTimes, askPerson, cannotRun]) await play(stage, narrator);
+  const scenes = [planFirst, worthWaiting, threeTimes, askPerson, cannotRun, runaway, gamedTest, waitForCi];
+  for (const play of scenes) await play(stage, narrator);
   await narrator.plain(
     '',
     'Every answer was as expected, and nothing is left on your machine. Next:',
@@ -113,6 +118,98 @@ const cannotRun: Scene = async ({ agents, page, cli }, narrator) => {
   equal((await viewTask(agents, 'T-3')).state, 'working', 'T-3 is not held any more');
   await narrator.say('you', 'still have T-3 as open: only what was judged is complete');
 };
+
+const runaway: Scene = async ({ agents, operator, page, cli }, narrator) => {
+  await narrator.heading('6. A runaway is stopped at its budget, and a person is asked');
+  await agents.publish('worker.fay.worker.registered', { policy: 'thrifty', agent: 'claude' });
+  await agents.publish('worker.fay.plan.updated', { steps: [{ title: 'Find the leak', status: 'pending' }] });
+  await narrator.say('fay', 'plans: [ ] Find the leak, and spends 2 dollars a turn, all night');
+  const spendMore = () => agents.publish('worker.fay.usage.reported', { usd: 2, output: 40_000, model: 'large' });
+  for (const turn of [1, 2]) {
+    await spendMore();
+    const blocked = await decide(agents, 'fay', {}, 'block · continue · incomplete', 'checks');
+    await narrator.decision(blocked, turn > 1 ? 'again' : undefined);
+  }
+  await spendMore();
+  const tool = { session_id: 'fay', hook_event_name: 'PostToolBatch' };
+  const told = (await post(`${page}/hooks/claude`, tool)) as { continue?: boolean; stopReason?: string } | null;
+  equal(told?.continue, false, 'the hook does not tell fay to stop');
+  await narrator.say('hook', `at the end of her tool: ${told?.stopReason}`);
+  const { lastDecision } = await viewWorker(agents, 'fay');
+  if (lastDecision !== null) await narrator.decision(lastDecision);
+  equal(lastDecision && describeAnswer(lastDecision), 'allow · escalate · budget', 'fay is not stopped by her budget');
+  const { text } = await cli('spend', '--by', 'worker');
+  const [, usd, tokens] = /^fay +(\d+\.\d+) +([\d,]+) /m.exec(text) ?? [];
+  equal(usd, '6.00', 'stopgate spend does not know what fay has used');
+  await narrator.say('CLI', `stopgate spend --by worker: fay has used ${usd} dollars and ${tokens} tokens`);
+  await operator.publish('own.worker.fay.escalation.resolved', { by: 'you', verdict: 'resume' });
+  await decide(agents, 'fay', {}, 'block · continue · incomplete', 'checks');
+  await narrator.say('you', 'grant another five dollars: fay is judged by her plan again');
+};
+
+const gamedTest: Scene = async ({ agents, folder }, narrator) => {
+  await narrator.heading('7. A test that is edited until it passes is refused');
+  if (!(await hasGit())) return narrator.say('gil', 'is left out, because git is not installed here');
+  const repository = join(folder, 'repository');
+  const write = (file: string, text: string) => writeFile(join(repository, file), text);
+  const test = (sum: number) => `import { sum } from '../sum.mjs';\nprocess.exitCode = sum(1, 2) === ${sum} ? 0 : 1;\n`;
+  await mkdir(join(repository, 'test'), { recursive: true });
+  await write('sum.mjs', 'export const sum = (a, b) => a - b;\n');
+  await write('test/sum.mjs', test(3));
+  await commitAll(repository);
+  await agents.publish('worker.gil.worker.registered', { policy: 'honest', cwd: repository });
+  await narrator.say('gil', 'must make test/sum.mjs pass, in a git repository, and edits the test: 1 + 2 is -1');
+  await write('test/sum.mjs', test(-1));
+  await narrator.decision(await decide(agents, 'gil', {}, 'block · continue · incomplete', 'checks'));
+  await write('test/sum.mjs', test(3));
+  await narrator.say('gil', 'puts the test back');
+  await narrator.decision(await decide(agents, 'gil', {}, 'block · continue · incomplete', 'checks'));
+  await write('sum.mjs', 'export const sum = (a, b) => a + b;\n');
+  await narrator.say('gil', 'mends sum.mjs');
+  await narrator.decision(await decide(agents, 'gil', {}, 'allow · complete · complete', 'done'));
+};
+
+const waitForCi: Scene = async ({ agents, serveCheck }, narrator) => {
+  await narrator.heading('8. The stop waits until the pipeline is green');
+  const jobs = ['1 of 3 jobs has passed', '2 of 3 jobs have passed'];
+  const asked: number[] = [];
+  await serveCheck('ci', () => {
+    const reason = jobs[asked.length];
+    asked.push(performance.now());
+    return reason === undefined
+      ? { complete: true, reason: 'CI is green' }
+      : { pending: true, reason, retryAfterMs: 1_000 };
+  });
+  await agents.publish('worker.hal.worker.registered', { policy: 'shipped' });
+  await narrator.say('hal', 'has pushed, and wants to stop while CI is running');
+  const answer = decide(agents, 'hal', {}, 'allow · complete · complete', 'done');
+  answer.catch(() => undefined);
+  for (const reason of jobs) {
+    await becomes('what hal waits for', reason, async () => (await viewWorker(agents, 'hal')).attempt?.pending?.reason);
+    await narrator.say('ci', `cannot tell yet: ${reason}`);
+  }
+  const decision = await answer;
+  equal(asked.length, 3, `CI was asked ${asked.length} times, not 3`);
+  await narrator.say('ci', 'is green');
+  await narrator.decision(decision);
+};
+
+const hasGit = (): Promise<boolean> =>
+  promisify(execFile)('git', ['--version']).then(
+    () => true,
+    () => false,
+  );
+
+/** Commits all files of a folder as the first commit of a repository, by nobody's settings. */
+async function commitAll(folder: string): Promise<void> {
+  const own = ['-c', 'user.name=demo', '-c', 'user.email=demo@localhost', '-c', 'commit.gpgsign=false'];
+  for (const args of [
+    ['init', '--quiet'],
+    ['add', '.'],
+    [...own, 'commit', '--quiet', '-m', 'Begin'],
+  ])
+    await promisify(execFile)('git', args, { cwd: folder });
+}
 
 async function post(url: string, body: object): Promise<unknown> {
   const headers = { 'content-type': 'application/json' };

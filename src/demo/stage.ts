@@ -11,6 +11,7 @@ import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { runCommandLine } from '../app/command-line.ts';
 import { serveEmbedded } from '../app/dev.ts';
+import { type CheckFunction, connect } from '../client/index.ts';
 import { loadConfig } from '../config/config.ts';
 import { readEnvironment } from '../config/environment.ts';
 import { AppError } from '../errors.ts';
@@ -26,14 +27,24 @@ export const rules = `policies:
   helper:  { persistence: { hold: 1m } }               # idle: wait for a task
   careful: { checks: [{ plan: {} }], promises: true }  # may ask for a person
   tested:  { checks: [{ command: tests }] }            # the tests pass
+  thrifty: { checks: [{ plan: {} }], retries: null,    # as often as it takes,
+             budget: { usd: 5 }, onBudget: escalate }  #   for five dollars
+  honest:  { checks: [{ git: { unchanged: [test/**] } }, # who may not edit
+                      { command: sum }] }              #   the test that must pass
+  shipped: { checks: [{ remote: ci }] }                # the pipeline is green
 commands:
   tests: { run: [no-such-test-runner], cwd: . }        # which is not installed
+  sum:   { run: [node, test/sum.mjs], cwd: worker }
 `;
 
 export type Stage = {
   /** Without credentials, like a plain NATS client: it may publish as a worker and make requests. */
   readonly agents: Requester;
   readonly operator: Requester;
+  /** Of the service; workers' folders may lie in it. */
+  readonly folder: string;
+  /** Answers the check `remote: <name>` from a process of its own connection, until the stage is closed. */
+  serveCheck(name: string, answer: CheckFunction): Promise<void>;
   /** Where hooks, API and inspector are; '' without HTTP. */
   readonly page: string;
   /** Runs `stopgate` with these arguments in the service's folder. `text`: what it printed on stdout. */
@@ -63,7 +74,12 @@ export async function openStage({ config = rules, http = 'off' } = {}): Promise<
     const credsFile = credentialsFile(join(folder, '.stopgate'), 'operator');
     const operator = await openRequester({ ...client, credsFile, inboxPrefix: privateInbox });
     opened.push(operator);
-    return { agents, operator, page, cli: (...argv) => runIn(folder, argv), close };
+    const serveCheck: Stage['serveCheck'] = async (name, answer) => {
+      const checks = await connect({ nats: url, fleet: 'main', cwd: folder, role: 'check', name: 'stopgate demo' });
+      opened.push(checks);
+      await checks.serveCheck(name, answer);
+    };
+    return { agents, operator, folder, serveCheck, page, cli: (...argv) => runIn(folder, argv), close };
   } catch (error) {
     await close();
     throw error;

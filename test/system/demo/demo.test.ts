@@ -58,10 +58,21 @@ test('every answer is as it must be, and nothing is left', async () => {
     'stopgate  allow · escalate · escalated  by guard promise',
     'stopgate  allow · escalate · escalated  by guard escalated',
     'stopgate  allow · continue · unjudged  by guard done',
+    'stopgate  block · continue · incomplete  by guard checks, block 1',
+    'stopgate  block · continue · incomplete  by guard checks, block 2',
+    'stopgate  allow · escalate · budget  by guard bypass',
+    'stopgate  block · continue · incomplete  by guard checks, block 1 of 3',
+    'stopgate  block · continue · incomplete  by guard checks, block 2 of 3',
+    'stopgate  allow · complete · complete  by guard done',
+    'stopgate  allow · complete · complete  by guard done',
   ]);
   expect(printed).toMatch(/stopgate: this stop was not judged \(cause unjudged\)/);
   expect(printed).toMatch(/verify +no, Allowed, though a check could not be judged/);
   expect(printed).toContain('2 of 3 plan steps remain: Write tests, Fix lint');
+  expect(printed).toMatch(/hook +at the end of her tool: stopgate: The session's budget is used up \(usd 6 of/);
+  expect(printed).toContain('fay has used 6.00 dollars and 120,000 tokens');
+  expect(printed).toMatch(/Changed files that must stay: test\/sum\.mjs[\s\S]*Command sum failed \(exit 1\)/);
+  expect(printed).toMatch(/cannot tell yet: 1 of 3 jobs[\s\S]*cannot tell yet: 2 of 3 jobs[\s\S]*ci +is green/);
   expect(printed).toContain('npm start');
   expect(await readdir(folder)).toEqual([]);
 });
@@ -107,7 +118,9 @@ test('an answer that is not as it must be fails it', async () => {
   const out = createOutput({ ...io, interrupt: () => AbortSignal.abort() });
   const narrator = createNarrator(out, { fast: true, signal: new AbortController().signal });
   const cli = async () => ({ code: 0, text: '' });
-  const played = playAll({ agents, operator: agents, page: '', cli, close: async () => undefined }, narrator);
+  const nothing = async () => undefined;
+  const stage = { agents, operator: agents, folder, page: '', cli, serveCheck: nothing, close: nothing };
+  const played = playAll(stage, narrator);
   await expect(played).rejects.toThrow(
     'the stop of ana got "allow · complete · no-policy, guard done" (no rules), not "block · continue · incomplete, guard checks"',
   );
