@@ -10,6 +10,7 @@ import {
   policyInForce,
   presences,
   queueOfWorker,
+  type WorkerContext,
   type WorkerRecord,
   workerStates,
 } from '../../machines/index.ts';
@@ -134,7 +135,19 @@ function workerRow(fleet: Fleet, worker: string): WorkerRow | null {
     stateSinceMs: record.lastMove?.atMs ?? null,
     awaitsInput: it.awaitsInput ? 1 : 0,
     ...{ usd, tokens },
+    ...personWait(it, inForce.policy.askMs),
     isWaiting: value.presence === 'limited' || (value.state === 'idle' && it.background.length > 0) ? 1 : 0,
+  };
+}
+
+/** An agent that asked several things gives up on the first of them first. */
+function personWait({ escalation, inputs }: WorkerContext, askMs: number | null) {
+  const first = escalation ?? inputs[0];
+  const held = askMs === null ? undefined : inputs.find(({ request }) => request !== null);
+  const heldMs = held === undefined ? null : parseIsoTime(held.since);
+  return {
+    personSinceMs: first === undefined ? null : parseIsoTime(first.since),
+    askUntilMs: heldMs === null || askMs === null ? null : heldMs + askMs,
   };
 }
 

@@ -39,6 +39,10 @@ export type WorkerRow = {
   readonly tokens: number;
   /** It has stopped for something that will wake it: background work that goes on, or the end of its usage limit. */
   readonly isWaiting: 0 | 1;
+  /** Since when it waits for a person; null: it does not. */
+  readonly personSinceMs: number | null;
+  /** The time at which its agent gives up waiting for an operator's answer; null: none is held for one. */
+  readonly askUntilMs: number | null;
 };
 export type TaskRow = {
   readonly id: string;
@@ -102,6 +106,8 @@ export const workerFields = [
   'usd',
   'tokens',
   'isWaiting',
+  'personSinceMs',
+  'askUntilMs',
 ] as const satisfies readonly (keyof WorkerRow)[];
 export const taskFields = [
   'id',

@@ -4,11 +4,12 @@ import { workerStates } from '../../../machines/values/states.ts';
 import { TaskPanel } from './actor/task-panel.tsx';
 import { WorkerPanel } from './actor/worker-panel.tsx';
 import { fleet, locked } from './data/api.ts';
-import { connection, connectionProblem, liveFleet } from './data/connection.ts';
+import { connection, connectionProblem, liveFleet, tick } from './data/connection.ts';
 import type { FleetStore } from './data/fleet-store.ts';
 import { isPast, pastProblem, shownFleet } from './data/past.ts';
 import { Header } from './header.tsx';
 import { Inbox } from './inbox/inbox.tsx';
+import { describeUnsent, undo, unsent } from './inbox/unsent.ts';
 import { QueueList, TaskList } from './lists/task-list.tsx';
 import { WorkerList } from './lists/worker-list.tsx';
 import { Notice } from './notice.tsx';
@@ -63,6 +64,21 @@ function ActionNews() {
   );
 }
 
+/** Answers that are not sent yet. */
+function UndoBar() {
+  const last = unsent.value.at(-1);
+  if (last === undefined) return null;
+  void tick.value;
+  return (
+    <p class="news undo" role="status">
+      {describeUnsent(last)}{' '}
+      <button type="button" class="link" aria-keyshortcuts="u" onClick={undo}>
+        Undo ({Math.max(0, Math.ceil((last.sendsAtMs - Date.now()) / 1_000))} s)
+      </button>
+    </p>
+  );
+}
+
 /** The lab is loaded with its editor, which is larger than all the rest. */
 const History = createLazy(
   'the history',
@@ -84,6 +100,7 @@ export function App() {
       <Header />
       <TimeTravelBar />
       <div class="notices">
+        <UndoBar />
         <ActionNews />
         <Notice />
       </div>

@@ -141,7 +141,7 @@ describeInBrowser('the inbox, for many', () => {
     expect((await inbox.stage.get('get/task/G-1')).body.state).toBe('escalated');
     expect(await cards()).toEqual(['gus']);
     await press('s');
-    await page.getByLabel('Leave it escalated').waitFor();
+    await page.getByLabel('Leave it escalated').check();
     await press('Control+Enter');
     await page.locator('.card[data-id="G-1"]', { hasText: 'Escalated with gus, and still waits' }).waitFor();
     await page.locator('.card[data-id="G-1"] a').click();

@@ -55,7 +55,7 @@ test('a task is one item with the worker that it was escalated with, and with no
 
 test('it is an item of its own once the worker was resolved, also when that is escalated again', () => {
   expect(waitingIn([['ana', idle, 8]], [['T-1', 'ana']])).toEqual(['T-1']);
-  expect(waitingIn([['ana', escalated, 8]], [['T-1', 'ana']])).toEqual(['ana', 'T-1']);
+  expect(waitingIn([['ana', escalated, 8]], [['T-1', 'ana']])).toEqual(['T-1', 'ana']);
 });
 
 test('the answer to a worker asks about the tasks that are one item with it, and about no other', () => {

@@ -6,8 +6,10 @@ import { apiPath } from '../data/api.ts';
 import { connection, hello } from '../data/connection.ts';
 import { isPast, shownFleet, shownMs, shownView } from '../data/past.ts';
 
+import { AnswerBox } from '../operator/answer-box.tsx';
 import { EscalationNote, OperatorButtons } from '../operator/escalation-note.tsx';
 import { InputRequests } from '../operator/questions.tsx';
+import { suggestPrompts } from '../operator/suggestions.ts';
 import { route } from '../route.ts';
 import { createLazy } from '../ui/controls.tsx';
 import { duration } from '../ui/format.ts';
@@ -236,14 +238,14 @@ function KnownWorker({ id, view }: Props) {
             last seen <Ago thenMs={Date.parse(view.lastSeen)} />
           </span>
         </p>
-        {/* Of one that is escalated, the question stands below. */}
-        {escalation === null && (
-          <p class="sentence">
-            <Text value={sentence} />
-          </p>
-        )}
         <OperatorButtons {...{ entity: 'worker', id, escalation, ended: state === 'stopped' }} />
       </div>
+      {/* Of one that is escalated, the question stands below. */}
+      {escalation === null && (
+        <p class="sentence">
+          <Text value={sentence} />
+        </p>
+      )}
       <Tabs
         sections={{
           why: { title: 'Why', content: () => <WhySection {...{ id, view, held }} /> },
@@ -273,7 +275,13 @@ function WhySection({ id, view: { inputs: live, budgets }, held }: Props & HeldP
   return (
     <HeldArea held={held}>
       <InputRequests {...{ ...view, live, isUsed }} />
-      <EscalationNote escalation={view.escalation} resolution={view.resolution} />
+      <EscalationNote
+        escalation={view.escalation}
+        resolution={view.resolution}
+        answer={
+          connection.value !== 'file' && <AnswerBox item={{ entity: 'worker', id }} choices={suggestPrompts(view)} />
+        }
+      />
       {view.attempt !== null && <Timers view={view} />}
       <Why id={id} view={view} />
       {view.attempt === null && <Timers view={view} />}

@@ -128,6 +128,8 @@ const send = (
       ...headers,
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    // An answer that was given is sent, also while the page is left.
+    ...(path.includes('/operator/') ? { keepalive: true } : {}),
     ...(signal === undefined ? {} : { signal }),
   }).catch((cause: Error) => {
     if (cause.name === 'AbortError') throw cause;

@@ -1,21 +1,31 @@
-/** Finds the workers and tasks that wait for a person, the longest wait first. */
+/** Finds the workers and tasks that wait for a person, the longest wait first; what somebody has acknowledged is last. */
 import type { FleetStore } from '../data/fleet-store.ts';
-import { stateOf, type TaskRow, urgencyOf } from '../data/rows.ts';
+import { sinceMsOf, stateOf, type TaskRow, type WorkerRow } from '../data/rows.ts';
 
 export type Waiting = { readonly entity: 'worker' | 'task'; readonly id: string };
 export type TaskOfWorker = { readonly id: string; readonly worker: string };
 type Fleet = Pick<FleetStore, 'workers' | 'tasks' | 'waitingWorkers' | 'waitingTasks'>;
 
-export function findWaiting(fleet: Fleet): Waiting[] {
-  const workers = rowsOf(fleet.workers, fleet.waitingWorkers).sort((a, b) => urgencyOf(a) - urgencyOf(b));
+type Found = Waiting & { readonly sinceMs: number; readonly isAcknowledged: boolean };
+
+export function findWaiting(fleet: Fleet): Found[] {
+  const workers = rowsOf(fleet.workers, fleet.waitingWorkers).map(
+    (row): Found => ({
+      entity: 'worker',
+      id: row.id,
+      sinceMs: waitSinceOf(row),
+      isAcknowledged: row.acknowledged === 1,
+    }),
+  );
   const tasks = rowsOf(fleet.tasks, fleet.waitingTasks)
     .filter((row) => !isShownWithWorker(fleet, row))
-    .sort((a, b) => (a.stateSinceMs ?? 0) - (b.stateSinceMs ?? 0));
-  return [
-    ...workers.map((row) => ({ entity: 'worker', id: row.id }) as const),
-    ...tasks.map((row) => ({ entity: 'task', id: row.id }) as const),
-  ];
+    .map((row): Found => ({ entity: 'task', id: row.id, sinceMs: row.stateSinceMs ?? 0, isAcknowledged: false }));
+  return [...workers, ...tasks].sort(
+    (a, b) => Number(a.isAcknowledged) - Number(b.isAcknowledged) || a.sinceMs - b.sinceMs,
+  );
 }
+
+export const waitSinceOf = (row: WorkerRow): number => row.personSinceMs ?? sinceMsOf(row);
 
 function rowsOf<Row>(rows: ReadonlyMap<string, Row>, ids: ReadonlySet<string>): Row[] {
   return [...ids].map((id) => rows.get(id)).filter((row) => row !== undefined);

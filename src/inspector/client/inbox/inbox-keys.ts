@@ -10,11 +10,14 @@ import { isPast } from '../data/past.ts';
 import { rankOf } from '../data/rows.ts';
 import type { Shortcut } from '../keys.ts';
 import { actionNews, type OperatorAction, requestAction } from '../operator/operator-actions.ts';
+import { noteOurs } from '../operator/settle.ts';
 import { suggestForMany } from '../operator/suggestions.ts';
 import { route } from '../route.ts';
 import { plural } from '../ui/format.ts';
 import { keepPlace, placeOfKeys, sortList, startList, step } from './place.ts';
-import { chosenItems, toggleMark, type Waiting, waiting, waitingKey } from './waiting.ts';
+import { type SnoozeLength, snoozeLengths } from './snoozed.ts';
+import { startAnswers, undo, unsent } from './unsent.ts';
+import { chosenItems, snoozeAll, toggleMark, type Waiting, waiting, waitingKey } from './waiting.ts';
 
 /** Suggestions are made from at most so many views; loading more would delay the question. */
 const viewsMax = 20;
@@ -36,6 +39,7 @@ const isReady = computed(() => liveFleet.version.value > 0 && hello.value !== nu
 
 export function startInbox(): void {
   startList();
+  startAnswers();
   effect(() => {
     keepPlace();
     if (isReady.value) untracked(() => early.splice(0).map((run) => run()));
@@ -46,7 +50,8 @@ export function startInbox(): void {
 export function act(action: OperatorAction): void {
   const chosen = untracked(chosenItems);
   const current = placeNow();
-  const escalated = chosen.filter((it) => !asks(it));
+  // Whoever is retired needs no answer any more.
+  const escalated = chosen.filter((it) => (action === 'retire' ? it.entity === 'worker' : !asks(it)));
   const asking = chosen.length - escalated.length;
   const isOpen = chosen.length === 1 && chosen[0] !== undefined && waitingKey(chosen[0]) === current?.key;
   if (asking > 0 && !isOpen) say(`${plural(asking, 'asks', 'ask')} for an answer: answer one at a time.`);
@@ -78,6 +83,22 @@ function goToAnswer(): void {
   );
 }
 
+/** @param choice which of the suggestions to take, from 1 */
+function focusAnswer(choice?: number): void {
+  const box = document.querySelector<HTMLFormElement>('aside .answer-box');
+  const current = placeNow();
+  if (box === null && current !== undefined && asks(current)) goToAnswer();
+  if (choice !== undefined) box?.querySelectorAll<HTMLInputElement>('[name=choice]')[choice - 1]?.click();
+  box?.querySelector<HTMLElement>('textarea, button')?.focus();
+}
+
+/** The next one is opened: this one is out of sight. */
+export function snoozeOne(item: Waiting, length: SnoozeLength): void {
+  noteOurs([item]);
+  snoozeAll([item], length);
+  say(`${item.id} is snoozed ${snoozeLengths[length]}, in this browser.`);
+}
+
 function mark(): void {
   const target = placeNow();
   if (target !== undefined && !target.isGone) toggleMark(target.key);
@@ -101,4 +122,13 @@ export const inboxKeys: readonly Shortcut[] = [
   keyOf('a', 'Acknowledge', () => act('acknowledge')),
   keyOf('r', 'Resume with a prompt', () => act('resume')),
   keyOf('s', 'Stop', () => act('stop')),
+  keyOf('e', 'Answer in your own words', () => focusAnswer()),
+  ...[1, 2, 3].map((choice) =>
+    keyOf(String(choice), `Take answer ${choice}; Enter sends it`, () => focusAnswer(choice)),
+  ),
+  keyOf('z', 'Snooze for an hour', () => {
+    const current = placeNow();
+    if (current !== undefined && !current.isGone) snoozeOne(current, 'hour');
+  }),
+  { key: 'u', title: 'Undo the last answer', where: 'Inbox', when: () => unsent.peek().length > 0, run: undo },
 ];

@@ -1,26 +1,44 @@
 /** The inbox: who waits for a person, one after the other, by keyboard or thumb. When one is done the next comes. */
 import { useEffect, useRef } from 'preact/hooks';
+import { workerStates } from '../../../../machines/values/states.ts';
 import { visible } from '../../visible-text.ts';
-import { liveFleet } from '../data/connection.ts';
+import { liveFleet, nowMs } from '../data/connection.ts';
 import { isPast } from '../data/past.ts';
-import { rankOf, sinceMsOf } from '../data/rows.ts';
+import { rankOf } from '../data/rows.ts';
 import { selected, selection } from '../route.ts';
 import { Link } from '../ui/controls.tsx';
-import { plural } from '../ui/format.ts';
+import { duration, plural } from '../ui/format.ts';
 import { For } from '../ui/text.tsx';
+import { waitSinceOf } from './find-waiting.ts';
 import { act } from './inbox-keys.ts';
 import { holdList, isOutdated, type Listed, listed, noteSeen, sortList } from './place.ts';
-import { chosenItems, inboxSize, marked, toggleMark, type Waiting, waitingKey } from './waiting.ts';
+import { wake } from './snoozed.ts';
+import {
+  chosenItems,
+  inboxSize,
+  markAll,
+  marked,
+  questionOf,
+  snoozedCount,
+  toggleMark,
+  type Waiting,
+  waitingKey,
+} from './waiting.ts';
 
 /** One item of the inbox: who, why, and for how long. */
-function Card({ item, isCurrent }: { item: Listed; isCurrent: boolean }) {
+/** `alike`: how many that are not shown ask the same. */
+type CardProps = { readonly item: Listed; readonly isCurrent: boolean; readonly alike: number };
+
+function Card({ item, isCurrent, alike }: CardProps) {
   const { key, isGone } = item;
   const found = describe(item);
   // The row has no more to say of one that is gone.
   const lastText = useRef('');
   if (!isGone) lastText.current = found.text;
   const { id: title } = item;
-  const { sinceMs, note, text } = isGone ? { sinceMs: null, note: 'waits no more', text: lastText.current } : found;
+  const { sinceMs, note, text, untilMs } = isGone
+    ? { sinceMs: null, note: 'waits no more', text: lastText.current, untilMs: null }
+    : found;
   const card = useRef<HTMLLIElement>(null);
   useEffect(() => {
     if (isCurrent) card.current?.scrollIntoView({ block: 'nearest' });
@@ -49,7 +67,9 @@ function Card({ item, isCurrent }: { item: Listed; isCurrent: boolean }) {
           <span class="tag" data-note={note}>
             {note}
           </span>
+          {alike > 0 && <span class="tag alike">and {plural(alike, 'more that asks', 'more that ask')} the same</span>}
           <span class="muted">{sinceMs !== null && <For sinceMs={sinceMs} />}</span>
+          {untilMs !== null && <span class="age left">{duration(Math.max(0, untilMs - nowMs.value))} left</span>}
         </span>
         <span class="card-text">
           <bdi>{visible(text)}</bdi>
@@ -67,16 +87,18 @@ function describe({ entity, id }: Waiting) {
     const worker = task?.escalatedWith ?? null;
     const left = worker === null ? null : `Escalated with ${worker}, and still waits; ${worker} no longer does`;
     const text = [left, task?.sentence, task?.title].filter(Boolean).join(' · ');
-    return { text, sinceMs: task?.stateSinceMs ?? null, note: 'task' };
+    return { text, sinceMs: task?.stateSinceMs ?? null, note: 'task', untilMs: null };
   }
   const note = { asks: 'asks', acknowledged: 'acknowledged' }[rankOf(row) as string] ?? 'escalated';
-  return { text: row.sentence, sinceMs: sinceMsOf(row), note };
+  return { text: row.sentence, sinceMs: waitSinceOf(row), note, untilMs: row.askUntilMs };
 }
 
 export function Inbox() {
-  const items = isPast.value ? [] : listed.value;
+  const all = isPast.value ? [] : listed.value;
   const topic = selected.value;
   const open = topic === null ? null : waitingKey(topic);
+  const groups = groupAlike(all, open);
+  const items = groups.map(({ item }) => item);
   // Run once it is drawn.
   useEffect(() => noteSeen(items, open), [items, open]);
   useEffect(() => () => noteSeen([], null), []);
@@ -93,6 +115,12 @@ export function Inbox() {
         <b>
           {inboxSize.value === 0 ? 'Nobody waits for you' : `${plural(inboxSize.value, 'waits', 'wait')} for a person`}
         </b>
+        {inboxSize.value > 1 && (
+          <button type="button" class="link" onClick={chosenItems().length === inboxSize.value ? unmark : markAll}>
+            {chosenItems().length === inboxSize.value ? 'Select none' : 'Select all'}
+          </button>
+        )}
+        <SnoozedNote />
         {isOutdated.value && (
           <button type="button" class="link" onClick={sortList}>
             Sort again
@@ -100,8 +128,8 @@ export function Inbox() {
         )}
       </p>
       <ol class="cards">
-        {items.map((item) => (
-          <Card key={item.key} item={item} isCurrent={item.key === open} />
+        {groups.map(({ item, alike }) => (
+          <Card key={item.key} {...{ item, alike }} isCurrent={item.key === open} />
         ))}
       </ol>
       <MarkedActions />
@@ -109,12 +137,65 @@ export function Inbox() {
   );
 }
 
-const NobodyWaits = () => (
-  <div class="empty">
-    <h2>Nobody waits for you</h2>
-    <p>Escalations and questions of agents come here by themselves, those that wait longest first.</p>
-  </div>
-);
+/** Nothing to do: how it goes meanwhile, and what will come here. */
+function NobodyWaits() {
+  void liveFleet.version.value;
+  const atWork = workerStates.reduce(
+    (sum, state, index) =>
+      sum + (['working', 'validating', 'blocked'].includes(state) ? (liveFleet.workerCounts[index] ?? 0) : 0),
+    0,
+  );
+  return (
+    <div class="empty done">
+      <svg viewBox="0 0 48 48" width="48" height="48" aria-hidden="true">
+        <path d="M11 25l9 9 18-20" />
+      </svg>
+      <h2>Nobody waits for you</h2>
+      <p>
+        {atWork === 0 ? 'No agent is at work. ' : `${plural(atWork, 'agent is', 'agents are')} at work. `}
+        Escalations and questions come here by themselves, those that wait longest first; the tab says how many.
+      </p>
+      <p>
+        <SnoozedNote />
+      </p>
+    </div>
+  );
+}
+
+const unmark = () => {
+  marked.value = new Set();
+};
+
+const SnoozedNote = () =>
+  snoozedCount.value === 0 ? null : (
+    <span class="muted">
+      {plural(snoozedCount.value, 'item is', 'items are')} snoozed.{' '}
+      <button
+        type="button"
+        class="link"
+        onClick={() => {
+          wake();
+          sortList();
+        }}
+      >
+        Show them
+      </button>
+    </span>
+  );
+
+/** Of those that ask the same, the first is shown, with how many there are; and the one that is open. */
+function groupAlike(items: readonly Listed[], open: string | null) {
+  const groups = new Map<string, { item: Listed; alike: number }[]>();
+  for (const item of items) {
+    const asks = liveFleet.workers.get(item.id)?.awaitsInput === 1;
+    const name = item.isGone ? item.key : `${item.entity}${asks}${questionOf(item)}`;
+    const [first, ...others] = groups.get(name) ?? [];
+    if (first === undefined) groups.set(name, [{ item, alike: 0 }]);
+    else if (item.key === open) groups.set(name, [first, ...others, { item, alike: 0 }]);
+    else first.alike += 1;
+  }
+  return [...groups.values()].flat();
+}
 
 /** The buttons for all that are marked. They lie over the end of the list, so that marking moves nothing. */
 function MarkedActions() {
@@ -132,13 +213,10 @@ function MarkedActions() {
       <button type="button" onClick={() => act('stop')}>
         Stop all…
       </button>
-      <button
-        type="button"
-        class="link"
-        onClick={() => {
-          marked.value = new Set();
-        }}
-      >
+      <button type="button" onClick={() => act('retire')}>
+        Retire all…
+      </button>
+      <button type="button" class="link" onClick={unmark}>
         Unmark
       </button>
     </p>

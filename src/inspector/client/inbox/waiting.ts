@@ -1,7 +1,9 @@
 /** Who waits for a person, live, and which of them are marked to act on many at once. */
 import { computed, signal } from '@preact/signals';
-import { liveFleet } from '../data/connection.ts';
-import { findWaiting, type Waiting } from './find-waiting.ts';
+import { liveFleet, tick } from '../data/connection.ts';
+import { findWaiting, type Waiting, waitSinceOf } from './find-waiting.ts';
+import { isSnoozed, type SnoozeLength, snooze, snoozed } from './snoozed.ts';
+import { answeredKeys } from './unsent.ts';
 
 export type { Waiting };
 
@@ -11,11 +13,18 @@ export const itemOf = (key: string): Waiting => {
   return { entity: entity as Waiting['entity'], id: id.join('/') };
 };
 
-/** As one text, so that what reads it is rendered only when it differs. */
-const waitingKeys = computed(() => {
+/** All that wait, but those that are answered, and those that are snoozed. */
+const split = computed(() => {
   void liveFleet.version.value;
-  return findWaiting(liveFleet).map(waitingKey).join('\n');
+  if (snoozed.value.size > 0) void tick.value;
+  const open = findWaiting(liveFleet).map((it) => ({ key: waitingKey(it), sinceMs: it.sinceMs }));
+  const left = open.filter(({ key }) => !answeredKeys.value.has(key));
+  const shown = left.filter(({ key, sinceMs }) => !isSnoozed(key, sinceMs)).map(({ key }) => key);
+  return { keys: shown.join('\n'), snoozed: left.length - shown.length };
 });
+/** As one text, so that what reads it is rendered only when it differs. */
+const waitingKeys = computed(() => split.value.keys);
+export const snoozedCount = computed(() => split.value.snoozed);
 
 export const waiting = computed((): readonly Waiting[] =>
   waitingKeys.value === '' ? [] : waitingKeys.value.split('\n').map(itemOf),
@@ -26,6 +35,36 @@ export const inboxSize = computed(() => waiting.value.length);
 export const marked = signal<ReadonlySet<string>>(new Set());
 
 export const chosenItems = (): readonly Waiting[] => waiting.value.filter((it) => marked.value.has(waitingKey(it)));
+
+/** What is asked, as the card shows it; equal texts are one question. */
+export function questionOf({ entity, id }: Waiting): string {
+  void liveFleet.version.value;
+  return (entity === 'worker' ? liveFleet.workers.get(id)?.sentence : liveFleet.tasks.get(id)?.sentence) ?? '';
+}
+
+/** Those that ask the same as this one, itself included, in the inbox's order. */
+export function alikeOf(item: Waiting): readonly Waiting[] {
+  const text = questionOf(item);
+  const isAsked = (it: Waiting) => liveFleet.workers.get(it.id)?.awaitsInput === 1;
+  return waiting.value.filter(
+    (it) => it.entity === item.entity && questionOf(it) === text && isAsked(it) === isAsked(item),
+  );
+}
+
+export function snoozeAll(items: readonly Waiting[], length: SnoozeLength): void {
+  const sinceOf = ({ entity, id }: Waiting): number => {
+    const worker = entity === 'worker' ? liveFleet.workers.get(id) : undefined;
+    return worker === undefined ? (liveFleet.tasks.get(id)?.stateSinceMs ?? 0) : waitSinceOf(worker);
+  };
+  snooze(
+    items.map((it) => ({ key: waitingKey(it), sinceMs: sinceOf(it) })),
+    length,
+  );
+}
+
+export const markAll = (): void => {
+  marked.value = new Set(waiting.peek().map(waitingKey));
+};
 
 export function toggleMark(key: string): void {
   const next = new Set(marked.peek());

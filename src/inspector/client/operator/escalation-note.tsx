@@ -1,20 +1,26 @@
 /** An actor's escalation, and how the last one was resolved. */
+import type { ComponentChildren } from 'preact';
 import type { WorkerView } from '../../../../machines/index.ts';
 import { questionIn } from '../../../../machines/values/questions.ts';
 import { isPast } from '../data/past.ts';
 import { Ago, Text } from '../ui/text.tsx';
 import { actionTexts, type OperatorAction, requestAction } from './operator-actions.ts';
 
-type NoteProps = Pick<WorkerView, 'escalation' | 'resolution'>;
+type NoteProps = Pick<WorkerView, 'escalation' | 'resolution'> & { readonly answer?: ComponentChildren };
 
-export const EscalationNote = ({ escalation, resolution }: NoteProps) => (
+export const EscalationNote = ({ escalation, resolution, answer }: NoteProps) => (
   <>
-    {escalation !== null && <Escalation escalation={escalation} />}
+    {escalation !== null && <Escalation escalation={escalation} answer={answer} />}
     {resolution !== null && <Resolution resolution={resolution} />}
   </>
 );
 
-const Escalation = ({ escalation }: { escalation: NonNullable<NoteProps['escalation']> }) => (
+type EscalationProps = {
+  readonly escalation: NonNullable<NoteProps['escalation']>;
+  readonly answer: ComponentChildren;
+};
+
+const Escalation = ({ escalation, answer }: EscalationProps) => (
   <section class="escalation" aria-label="Escalation">
     <h3>Needs a person</h3>
     <p class="question">
@@ -31,6 +37,7 @@ const Escalation = ({ escalation }: { escalation: NonNullable<NoteProps['escalat
       )}
       {escalation.notified > 0 && ` · notified ${escalation.notified}×`}
     </p>
+    {!isPast.value && answer}
   </section>
 );
 

@@ -53,7 +53,7 @@ function TasksChoice({ tasks: [first, ...others], isOfMany }: Props) {
       </legend>
       {choices.map(([value, one, many]) => (
         <label key={value}>
-          <input type="radio" name="tasks" value={value} defaultChecked={value === ''} />{' '}
+          <input type="radio" name="tasks" value={value} defaultChecked={value === 'resume'} />{' '}
           {others.length === 0 ? one : many}
         </label>
       ))}

@@ -83,7 +83,7 @@ export type OperatorAction = 'acknowledge' | 'resume' | 'stop' | 'retire' | 'all
 
 type Effect = readonly [one: string, many: string];
 
-/** On what an agent asks, and on retiring, a person decides one at a time. */
+/** On what an agent asks, a person decides one at a time. */
 const ofWorkers: Readonly<Record<OperatorAction, Effect | readonly [one: string]>> = {
   acknowledge: [
     'You take charge of it. It stays escalated until it is resolved.',
@@ -97,7 +97,10 @@ const ofWorkers: Readonly<Record<OperatorAction, Effect | readonly [one: string]
     'It stops for good: its next attempt to stop is allowed.',
     'They stop for good: the next attempt of each to stop is allowed.',
   ],
-  retire: ['It is done for good: its tasks go back to the queue, and every stop is allowed.'],
+  retire: [
+    'It is done for good: its tasks go back to the queue, and every stop is allowed.',
+    'They are done for good: their tasks go back to the queue, and every stop is allowed.',
+  ],
   allow: ['The agent may do what it asks for, this once.'],
   deny: ['The agent may not do it. It gets your text as the reason.'],
 };

@@ -1,0 +1,146 @@
+/**
+ * The answer to an escalation, beside what it is about: a suggestion or one's own words, for one or for all that ask the
+ * same, and what becomes of the task. It can be taken back for ten seconds (inbox/unsent.ts).
+ */
+import { useRef } from 'preact/hooks';
+import { operatorNameLengthMax } from '../../../../machines/values/limits.ts';
+import { hello, liveFleet } from '../data/connection.ts';
+import { tasksShownWith } from '../inbox/find-waiting.ts';
+import { snoozeOne } from '../inbox/inbox-keys.ts';
+import { type SnoozeLength, snoozeLengths } from '../inbox/snoozed.ts';
+import { answerLater } from '../inbox/unsent.ts';
+import { alikeOf, type Waiting } from '../inbox/waiting.ts';
+import { Text } from '../ui/text.tsx';
+import { operatorName, rememberName } from './operator-actions.ts';
+import type { TasksVerdict } from './settle.ts';
+import { requestSignIn } from './sign-in.tsx';
+import { namesOf } from './suggestions.ts';
+
+/** A choice for each of the first digits; more would push the field off the screen. */
+const choicesMax = 3;
+
+type Props = { readonly item: Waiting; readonly choices: readonly string[] };
+
+export function AnswerBox({ item, choices }: Props) {
+  const form = useRef<HTMLFormElement>(null);
+  const field = useRef<HTMLTextAreaElement>(null);
+  const alike = alikeOf(item);
+  const tasks = tasksShownWith(liveFleet, new Set([item.id]));
+  const answer = (action: 'resume' | 'stop') => {
+    if (form.current === null || !form.current.reportValidity()) return;
+    const given = new FormData(form.current);
+    const send = () => {
+      if (given.has('by')) rememberName(String(given.get('by')));
+      const targets = given.has('all') ? alike : [item];
+      const verdict = given.get('tasks');
+      const workers = new Set(targets.map(({ id }) => id));
+      const also: TasksVerdict | undefined =
+        verdict === 'resume' || verdict === 'stop' ? { verdict, tasks: tasksShownWith(liveFleet, workers) } : undefined;
+      answerLater({ request: { action, targets }, prompt: String(given.get('answer') ?? ''), also });
+    };
+    if (hello.value?.operator === true) send();
+    else requestSignIn(send);
+  };
+  const take = (text: string) => {
+    if (field.current === null) return;
+    field.current.value = text;
+    field.current.focus();
+  };
+  return (
+    <form
+      ref={form}
+      class="answer-box"
+      aria-label={`Answer ${item.id}`}
+      onSubmit={(event) => {
+        event.preventDefault();
+        answer('resume');
+      }}
+    >
+      <Choices choices={choices.slice(0, choicesMax)} take={take} />
+      <textarea
+        ref={field}
+        name="answer"
+        rows={2}
+        maxLength={20_000}
+        aria-label={`Answer to ${item.id}: its next prompt`}
+        placeholder="Your answer: the agent’s next prompt"
+        onKeyDown={(event) => {
+          if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
+          event.preventDefault();
+          answer('resume');
+        }}
+      />
+      {alike.length > 1 && (
+        <label>
+          <input type="checkbox" name="all" defaultChecked /> The same answer to all {alike.length} that ask this
+        </label>
+      )}
+      <TasksField tasks={tasks.map(({ id }) => id)} />
+      {operatorName() === '' && (
+        <input
+          name="by"
+          required
+          maxLength={operatorNameLengthMax}
+          autoComplete="name"
+          aria-label="Who answers"
+          placeholder="Your name, which is stored with the answer"
+        />
+      )}
+      <p class="buttons">
+        <button type="submit" class="primary" title="Enter">
+          Send
+        </button>
+        <button type="button" onClick={() => answer('stop')}>
+          Let {alike.length > 1 ? 'them' : 'it'} stop
+        </button>
+        <SnoozeField item={item} />
+        <span class="muted">You can undo it for 10 s.</span>
+      </p>
+    </form>
+  );
+}
+
+type ChoicesProps = { readonly choices: readonly string[]; readonly take: (text: string) => void };
+
+const Choices = ({ choices, take }: ChoicesProps) => (
+  <>
+    {choices.map((text, index) => (
+      <label key={text} class="choice">
+        <input type="radio" name="choice" onClick={() => take(text)} />
+        <kbd>{index + 1}</kbd>
+        <Text value={text} max={200} />
+      </label>
+    ))}
+  </>
+);
+
+/** By default what was escalated goes on: left as it is, it would come back as an item of its own. */
+const TasksField = ({ tasks }: { tasks: readonly string[] }) =>
+  tasks.length === 0 ? null : (
+    <span class="tasks-field">
+      {tasks.length === 1 ? 'Its task' : 'Its tasks'} {namesOf(tasks)}:{' '}
+      <select name="tasks" aria-label={`What becomes of ${namesOf(tasks)}`}>
+        <option value="resume">goes back to its queue</option>
+        <option value="stop">is cancelled</option>
+        <option value="">stays escalated, as an item of its own</option>
+      </select>
+    </span>
+  );
+
+const SnoozeField = ({ item }: { item: Waiting }) => (
+  <select
+    aria-label="Snooze"
+    value=""
+    onChange={(event) => {
+      const { value } = event.currentTarget;
+      if (value !== '') snoozeOne(item, value as SnoozeLength);
+    }}
+  >
+    <option value="">Snooze…</option>
+    {Object.entries(snoozeLengths).map(([length, text]) => (
+      <option key={length} value={length}>
+        {text}
+      </option>
+    ))}
+  </select>
+);

@@ -1,0 +1,114 @@
+/** Answers beside the question: in three keys, for all that ask the same, with the task, and taken back in time. */
+import { expect, test } from 'vitest';
+import { describeInBrowser } from '../../support/browser.ts';
+import { useInbox } from '../../support/inbox.ts';
+
+describeInBrowser('an answer in the inbox', () => {
+  const inbox = useInbox();
+  const { open, press, cards, current, stored } = inbox;
+  const ask = async (question: string, ...workers: string[]) => {
+    for (const worker of workers)
+      await inbox.stage.client.ask(`decide.${worker}`, { output: `${question} <promise>ESCALATE</promise>` });
+  };
+  const undo = () => inbox.browser.page.getByRole('button', { name: /^Undo \(\d+ s\)/ });
+  const decided = { by: 'Ann', verdict: 'resume', prompt: expect.stringContaining('Decide it yourself') };
+
+  test('takes three keys, opens the next one, and is sent after ten seconds', async () => {
+    const { page } = inbox.browser;
+    await ask('Which key?', 'ana');
+    await ask('Which port?', 'bob');
+    await open('/', { as: 'Ann' });
+    await page.locator('.grid tr[data-id="bob"]').waitFor();
+    await press('i');
+    await inbox.question('Which key?');
+    await press('1', 'Enter');
+    await expect.poll(current).toBe('bob');
+    expect(await cards()).toEqual(['bob']);
+    await undo().waitFor();
+    expect(await stored('ana.escalation.resolved')).toEqual([]);
+    await expect.poll(() => stored('ana.escalation.resolved'), { timeout: 20_000 }).toEqual([decided]);
+    await undo().waitFor({ state: 'detached' });
+    expect(await cards()).toEqual(['bob']);
+  }, 60_000);
+
+  test('is taken back by a key until then', async () => {
+    await ask('Which key?', 'cleo');
+    await open('/?view=inbox', { as: 'Ann' });
+    await inbox.question('Which key?');
+    await press('e');
+    await inbox.browser.page.keyboard.type('The new one.');
+    await press('Enter');
+    await inbox.browser.page.getByText('Nobody waits for you').waitFor();
+    await press('u');
+    await expect.poll(cards).toEqual(['cleo']);
+    await inbox.question('Which key?');
+    expect(await undo().count()).toBe(0);
+    expect(await stored('cleo.escalation.resolved')).toEqual([]);
+  }, 60_000);
+
+  test('is sent at once when the page is left', async () => {
+    await ask('Which key?', 'dan');
+    await open('/?view=inbox', { as: 'Ann' });
+    await inbox.question('Which key?');
+    await press('1', 'Enter');
+    await undo().waitFor();
+    await inbox.browser.page.goto('about:blank');
+    await expect.poll(() => stored('dan.escalation.resolved')).toEqual([decided]);
+    await open('/', { as: 'Ann' });
+  }, 60_000);
+
+  test('goes to all that ask the same, which are one card, and their tasks go back to the queue', async () => {
+    const { page } = inbox.browser;
+    await inbox.stage.client.publish('worker.eve.task.claimed', { task: 'E-1' });
+    await ask('Which database?', 'eve', 'fay', 'gus');
+    await ask('Which port?', 'hal');
+    await open('/?view=inbox', { as: 'Ann' });
+    await inbox.question('Which database?');
+    expect(await cards()).toEqual(['eve', 'hal']);
+    await page.locator('.card[data-id="eve"]', { hasText: 'and 2 more that ask the same' }).waitFor();
+    expect(await inbox.browser.axe()).toEqual([]);
+    await press('1', 'Enter');
+    await expect.poll(cards).toEqual(['hal']);
+    await page.reload();
+    for (const worker of ['eve', 'fay', 'gus'])
+      await expect.poll(() => stored(`${worker}.escalation.resolved`)).toEqual([decided]);
+    await expect.poll(async () => (await inbox.stage.get('get/task/E-1')).body.state).toBe('idle');
+    await expect.poll(cards).toEqual(['hal']);
+  }, 60_000);
+
+  test('can wait: what is snoozed is out of sight in this browser, also after a reload', async () => {
+    const { page } = inbox.browser;
+    await ask('Which key?', 'ida');
+    await ask('Which port?', 'jan');
+    await open('/?view=inbox', { as: 'Ann' });
+    await inbox.question('Which key?');
+    await press('z');
+    await expect.poll(current).toBe('jan');
+    await page.reload();
+    await page.getByText('1 item is snoozed.').waitFor();
+    expect(await cards()).toEqual(['jan']);
+    await page.getByRole('button', { name: 'Show them' }).click();
+    await expect.poll(cards).toEqual(['ida', 'jan']);
+  }, 60_000);
+
+  test('is no answer at all for those that are retired, all at once', async () => {
+    const { page } = inbox.browser;
+    await ask('Which key?', 'kim', 'lee');
+    await open('/?view=inbox', { as: 'Ann' });
+    await page.getByRole('button', { name: 'Select all' }).click();
+    await page.getByText('2 marked:').waitFor();
+    await page.getByRole('button', { name: 'Retire all…' }).click();
+    await page.locator('dialog', { hasText: 'Retire 2 workers' }).waitFor();
+    await press('Control+Enter');
+    await page.getByText('Nobody waits for you').waitFor();
+    expect(await inbox.browser.axe()).toEqual([]);
+    for (const worker of ['kim', 'lee']) expect(await stored(`${worker}.worker.retired`)).toEqual([{ by: 'Ann' }]);
+  }, 60_000);
+
+  test('says how long the agent still waits for it', async () => {
+    const { page } = inbox.browser;
+    await inbox.stage.client.publish('worker.mia.input.requested', { kind: 'permission', request: 'p1', tool: 'Bash' });
+    await open('/?view=inbox', { as: 'Ann' });
+    await page.locator('.card[data-id="mia"] .left', { hasText: /^9m \d+s left$/ }).waitFor();
+  });
+});
