@@ -79,9 +79,23 @@ export type { Guard, GuardResult, GuardScope } from './guards/guard.ts';
 export { guards } from './guards/index.ts';
 export type { HookRun } from './guards/task-hooks/hook.ts';
 export { type BudgetLine, describeLine, usedUp } from './policy/budget.ts';
-export { type Check, checkTimeoutMs, type EffectfulCheck, type GitAspects } from './policy/checks/check.ts';
+export {
+  type Check,
+  checkTimeoutMs,
+  type EffectfulCheck,
+  type GitAspects,
+  type JudgeApi,
+  type JudgeFields,
+} from './policy/checks/check.ts';
 export { type CheckResult, type Feedback, feedbackSchema } from './policy/checks/check-result.ts';
-export { gitRefSchema, missingFilesMessage, noneHoldsMessage } from './policy/checks/kinds.ts';
+export { gitRefSchema } from './policy/checks/git-ref.ts';
+export {
+  judgeApis,
+  judgeEndpointSchema,
+  keyEnvSchema,
+  vendors as judgeVendors,
+} from './policy/checks/judge.ts';
+export { missingFilesMessage, noneHoldsMessage } from './policy/checks/kinds.ts';
 export type { Validation } from './policy/checks/validation.ts';
 export { globSchema, matchGlobs } from './policy/glob.ts';
 export { idleLimitOf } from './policy/persistence.ts';

@@ -82,7 +82,7 @@ export function createPolicyForm(object: ObjectMaker) {
       .describe('in order; all must pass; the first that fails decides'),
     runner: idSchema
       .optional()
-      .describe('the "stopgate runner" for command, files and git checks; default: the service'),
+      .describe('the "stopgate runner" for command, files, git and judge checks; default: the service'),
     runners: z
       .array(idSchema)
       .optional()

@@ -17,6 +17,7 @@ export function createSessionPlaces(filePath: string, current: () => ConfigFile)
     const looks = (check: Check) =>
       check.kind === 'files' ||
       check.kind === 'git' ||
+      check.kind === 'judge' ||
       (check.kind === 'command' && (commands[check.command]?.cwd ?? 'worker') === 'worker');
     return {
       ...{ fleet: service.fleet, replica: service.replica, user: userInfo().username, file: filePath },

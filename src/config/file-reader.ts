@@ -11,6 +11,8 @@ import {
   type ConfigFile,
   concurrencyDefault,
   type EscalationConfig,
+  type JudgePlace,
+  judgesIn,
   type PolicyForm,
 } from './file.ts';
 import { blockOnErrors, findImpossible, findUnknownNames } from './file-references.ts';
@@ -95,6 +97,7 @@ function toConfigFile(form: FileForm, raw: RawForm, folder: string): ConfigFile 
     roots: (form.roots ?? ['.']).map((root) => resolve(folder, root)),
     concurrency: form.concurrency ?? concurrencyDefault,
     commands: Object.assign(Object.create(null), Object.fromEntries(commands)),
+    judges: toJudges(form),
     escalation: escalation ? toEscalation(escalation) : null,
     retention: {
       ...{ forMs: form.retain?.for ?? null, bytesMax: form.retain?.bytes ?? null },
@@ -117,6 +120,11 @@ function toCommand(
     ...(env === undefined ? {} : { env }),
     ...(reuse === undefined ? {} : { reuse }),
   };
+}
+
+function toJudges({ judges = [], policies = new Map() }: FileForm): JudgePlace[] {
+  const named = judges.map(({ endpoint, keyEnv = null }) => ({ endpoint, keyEnv }));
+  return [...named, ...[...policies.values()].flatMap(({ checks }) => judgesIn(checks))];
 }
 
 function toEscalation({ remind, webhook }: NonNullable<FileForm['escalation']>): EscalationConfig {

@@ -1,6 +1,8 @@
 /** The schema of stopgate.yaml (docs/protocol.md §8). It is strict: an unknown key is a problem. */
 import { z } from 'zod';
 import {
+  judgeEndpointSchema,
+  keyEnvSchema,
   operatorNameLengthMax,
   strictAssignSchema,
   strictDayBudgetSchema,
@@ -52,6 +54,18 @@ const commandSchema = z.strictObject({
     .optional()
     .describe('tree: not run again while the git state of its folder is the one in which it passed'),
 });
+
+/** Each is compared with the endpoint of every call of a judge. */
+const judgesMax = 100;
+
+const judgesSchema = z
+  .array(
+    z.strictObject({
+      endpoint: judgeEndpointSchema.describe('an API of models; its host and port count'),
+      keyEnv: keyEnvSchema.optional().describe('the variable whose key may be sent there; default: none'),
+    }),
+  )
+  .max(judgesMax);
 
 const bytesPattern = /^(\d{1,15})(KiB|MiB|GiB|TiB)?$/;
 const bytesUnits: Readonly<Record<string, number>> = { KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40 };
@@ -174,8 +188,13 @@ export const fileForm = z.strictObject({
     .min(1)
     .max(concurrencyMax)
     .optional()
-    .describe('how many commands and git checks run at the same time; default 8'),
+    .describe('how many command, git and judge checks run at the same time; default 8'),
   commands: z.record(idSchema, commandSchema).optional().describe('the commands of command checks, by name'),
+  judges: judgesSchema
+    .optional()
+    .describe(
+      'where judges of policies that are not in this file may send work and keys, as those of a runner are; default: the usual keys to their makers',
+    ),
   escalation: escalationSchema.nullable().optional(),
   releaseAfter: durationSchema
     .nullable()

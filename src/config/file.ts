@@ -1,6 +1,6 @@
 /** The contents of stopgate.yaml, and the defaults without one. `file-reader.ts` reads it. */
 import { dirname, resolve } from 'node:path';
-import type { PolicySet } from '../../machines/index.ts';
+import type { Check, PolicySet } from '../../machines/index.ts';
 import { forgetMsDefault } from '../../machines/values/limits.ts';
 import type { TokenConfig } from './access-tokens.ts';
 
@@ -15,6 +15,16 @@ export type CommandConfig = {
   readonly env?: Readonly<Record<string, string>>;
   readonly reuse?: 'tree';
 };
+
+/** An API of models, and the variable whose key may be sent there. Null: work alone. */
+export type JudgePlace = { readonly endpoint: string; readonly keyEnv: string | null };
+
+/** The judges of these checks. */
+export const judgesIn = (checks: readonly Check[]): JudgePlace[] =>
+  checks.flatMap((check) => {
+    if (check.kind === 'all' || check.kind === 'any') return judgesIn(check.of);
+    return check.kind === 'judge' ? [{ endpoint: check.endpoint, keyEnv: check.keyEnv }] : [];
+  });
 
 /** The payload of a `policy.set` entry: the configuration's own form, exactly as written. */
 export type PolicyForm = {
@@ -65,6 +75,8 @@ export type ConfigFile = {
   readonly concurrency: number;
   /** The commands by name. The object has no prototype, so that every unknown name is undefined. */
   readonly commands: Readonly<Record<string, CommandConfig>>;
+  /** Where judges may send work and keys: those of the file's policies are among them. */
+  readonly judges: readonly JudgePlace[];
   readonly escalation: EscalationConfig | null;
   /** The limits of the log. Null: no limit; `archive`: an absolute path, null: none. */
   readonly retention: {
@@ -95,6 +107,7 @@ export const emptyConfigFile = (path: string): ConfigFile =>
     roots: [dirname(resolve(path))],
     concurrency: concurrencyDefault,
     commands: Object.create(null) as ConfigFile['commands'],
+    judges: [],
     escalation: null,
     retention: { forMs: null, bytesMax: null, archive: null },
     replyPrefixes: [],

@@ -1,4 +1,4 @@
-/** Runs checks that need processes side by side, up to a limit, and leaves no process behind. */
+/** Runs checks that need processes or models side by side, up to a limit, and leaves no process behind. */
 import { resolve } from 'node:path';
 import type { Logger } from '../log.ts';
 import { type Admission, createFairSemaphore, type Party } from '../semaphore.ts';
@@ -6,6 +6,7 @@ import { type CommandConfig, type CommandRequest, runCommand, unknownCommand } f
 import type { Environment } from './environment.ts';
 import { checkGit, type GitRequest, gitTimeoutMs } from './git/check.ts';
 import { createInterruption } from './interruption.ts';
+import { checkJudge, type JudgePlace, type JudgeRequest } from './judge/judge.ts';
 import { createKeptPasses } from './kept-passes.ts';
 import { type Group, signalGroup } from './process-group.ts';
 import { cancelled, type Finding, type RunResult, timed } from './request.ts';
@@ -15,6 +16,7 @@ export type PoolSettings = {
   readonly roots: readonly string[];
   readonly baseDir: string;
   readonly commands: Readonly<Record<string, CommandConfig>>;
+  readonly judges: readonly JudgePlace[];
   readonly env: Environment;
   readonly processesMax: number;
 };
@@ -26,7 +28,7 @@ type CommandPoolOptions = PoolSettings & { readonly log: Logger; readonly waitin
  */
 const waitingPerWorkerMax = 128;
 
-type PoolRequest = CommandRequest | GitRequest;
+type PoolRequest = CommandRequest | GitRequest | JudgeRequest;
 export type CommandPool = {
   /** `onStarted`: the check has a place, and its time runs. */
   run(request: PoolRequest, signal: AbortSignal, onStarted: () => void): Promise<RunResult>;
@@ -66,9 +68,11 @@ export function createCommandPool({ log, waitingMax, ...first }: CommandPoolOpti
     const timeoutMs = request.timeoutMs ?? config?.timeoutMs ?? gitTimeoutMs;
     const stop = createInterruption(timeoutMs, signal);
     const tracked: Promise<void>[] = [];
-    const onStart = (group: Group) => void tracked.push(track(group, request.kind === 'git' ? 'git' : request.name));
+    const program = request.kind === 'command' ? request.name : 'git';
+    const onStart = (group: Group) => void tracked.push(track(group, program));
     try {
       if (request.kind === 'git') return await checkGit(request, { ...place, onStart }, { stop, timeoutMs });
+      if (request.kind === 'judge') return await checkJudge(request, { ...place, onStart, log }, { stop, timeoutMs });
       return await runCommand(request, config as CommandConfig, { ...place, passes, onStart }, { stop, timeoutMs });
     } finally {
       stop.clear();
@@ -81,7 +85,7 @@ export function createCommandPool({ log, waitingMax, ...first }: CommandPoolOpti
     waiting: slots.waiting,
     async run(request, signal, onStarted) {
       const place = settings;
-      const config = request.kind === 'git' ? null : findCommand(place, request.name);
+      const config = request.kind === 'command' ? findCommand(place, request.name) : null;
       if (config === undefined) return { ...unknownCommand((request as CommandRequest).name), tookMs: 0 };
       const admission = await slots.acquire(partyOf(request, config), signal);
       if (admission !== 'admitted') return { ...notAdmitted(admission, waitingMax), tookMs: 0 };
@@ -105,7 +109,7 @@ const findCommand = ({ commands }: PoolSettings, name: string) =>
 
 /** A command with a folder of its own does not look at the worker's, whatever that is said to be. */
 function partyOf(request: PoolRequest, config: CommandConfig | null): Party {
-  const worker = (request.kind === 'git' ? request.worker : request.env.worker) ?? null;
+  const worker = (request.kind === 'command' ? request.env.worker : request.worker) ?? null;
   const isThere = config === null || config.cwd === 'worker';
   return { worker, folder: isThere && request.cwd !== null ? resolve(request.cwd) : null };
 }

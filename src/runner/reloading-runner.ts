@@ -14,8 +14,8 @@ export function createReloadingRunner(
   env: Io['env'],
   logger: Logger,
 ): ReloadingRunner {
-  const settingsOf = ({ roots, commands, concurrency }: ConfigFile): RunnerSettings => ({
-    ...{ roots, commands, baseDir: dirname(config.filePath), env, processesMax: concurrency },
+  const settingsOf = ({ roots, commands, judges, concurrency }: ConfigFile): RunnerSettings => ({
+    ...{ roots, commands, judges, baseDir: dirname(config.filePath), env, processesMax: concurrency },
   });
   const runner = createRunner({ ...settingsOf(config.file), log: logger });
   return { ...runner, configure: (file) => runner.configure(settingsOf(file)) };

@@ -1,6 +1,15 @@
 /** The request to a runner and its result. Plain JSON both ways, since it may go over the wire. */
 import { z } from 'zod';
-import { gitRefSchema, globSchema, idSchema } from '../../machines/index.ts';
+import {
+  gitRefSchema,
+  globSchema,
+  idSchema,
+  type JudgeApi,
+  judgeApis,
+  judgeEndpointSchema,
+  keyEnvSchema,
+  type UsageReport,
+} from '../../machines/index.ts';
 
 /** For the command's environment: STOPGATE_WORKER, STOPGATE_TASK, STOPGATE_ATTEMPT and STOPGATE_FLEET. */
 export type RunIds = {
@@ -24,7 +33,33 @@ export type RunRequest =
       readonly since?: string | null | undefined;
       /** The worker whose place the check takes; null: nobody knows. */
       readonly worker?: string | null | undefined;
+    })
+  | (Shared & {
+      readonly kind: 'judge';
+      readonly prompt: string;
+      readonly model: string;
+      readonly api: JudgeApi;
+      /** The whole URL of the request. */
+      readonly endpoint: string;
+      /** The variable that holds the key; null: none is sent. */
+      readonly keyEnv?: string | null | undefined;
+      readonly since?: string | null | undefined;
+      readonly worker?: string | null | undefined;
+      readonly work: JudgedWork;
     });
+
+/** What is known of the work beside the folder. Lists and texts may have been cut (`truncated`). */
+const workSchema = z.object({
+  tasks: z.array(z.object({ task: idSchema, title: z.string().nullish() })).default([]),
+  plan: z.array(z.object({ title: z.string(), status: z.string() })).default([]),
+  filesModified: z.array(z.string()).default([]),
+  validation: z.array(z.object({ rule: z.string(), passed: z.boolean(), message: z.string().optional() })).default([]),
+  stopReason: z.string().nullish(),
+  lastWords: z.string().nullish(),
+  draft: z.string().nullish(),
+  truncated: z.boolean().optional(),
+});
+export type JudgedWork = z.infer<typeof workSchema>;
 
 const shared = {
   cwd: z
@@ -56,19 +91,32 @@ export const runRequestSchema = z.discriminatedUnion('kind', [
     worker: idSchema.nullish(),
     ...shared,
   }),
+  z.object({
+    kind: z.literal('judge'),
+    prompt: z.string().min(1),
+    model: z.string().min(1),
+    api: z.enum(judgeApis),
+    endpoint: judgeEndpointSchema,
+    keyEnv: keyEnvSchema.nullish(),
+    since: gitRefSchema.nullish(),
+    worker: idSchema.nullish(),
+    work: workSchema,
+    ...shared,
+  }),
 ]) satisfies z.ZodType<RunRequest>;
 
 /**
- * `fail`: the check says no; `error`: it could not tell. `reason` is missing on a pass only. `feedback`: text, or the
- * JSON of a command, 32 KiB at most. `tookMs`: to 0.1 ms, without the wait for a free place.
+ * `fail`: the check says no; `error`: it could not tell. `reason` is missing on a pass only, and a judge's pass has one. `feedback`: text, or the
+ * JSON of a command, 32 KiB at most. `usage`: what a judge used. `tookMs`: to 0.1 ms, without the wait for a free place.
  */
 export type RunResult = Finding & { readonly tookMs: number };
 export type Finding = {
   readonly outcome: 'pass' | 'fail' | 'error' | 'timeout';
   readonly reason?: string;
   readonly feedback?: unknown;
-  /** `reused`: when the run was that this pass is taken over from. */
-  readonly metadata?: { readonly reused: string };
+  /** `reused`: when the run was that this pass is taken over from; `model`: which one judged. */
+  readonly metadata?: { readonly reused?: string; readonly model?: string };
+  readonly usage?: UsageReport;
 };
 
 export const cancelled: Finding = { outcome: 'error', reason: 'cancelled' };

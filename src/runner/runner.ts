@@ -1,10 +1,11 @@
-/** Runs `command`, `files` and `git` checks next to a workspace. Only this room starts processes, and it leaves none behind. */
+/** Runs `command`, `files`, `git` and `judge` checks next to a workspace. Only this room starts processes, and it leaves none behind. */
 import { resolve } from 'node:path';
 import type { Logger } from '../log.ts';
 import type { CommandConfig } from './command.ts';
 import { createCommandPool, type PoolSettings } from './command-pool.ts';
 import type { Environment } from './environment.ts';
 import { checkFiles } from './files.ts';
+import type { JudgePlace } from './judge/judge.ts';
 import { cancelled, type RunRequest, type RunResult, timed } from './request.ts';
 
 /** The settings from the configuration, which may change while checks run. */
@@ -14,6 +15,8 @@ export type RunnerSettings = {
   /** The folder of the configuration, absolute. */
   readonly baseDir: string;
   readonly commands: Readonly<Record<string, CommandConfig>>;
+  /** Where judges may send work and keys, beside their makers' own APIs. Default: nowhere. */
+  readonly judges?: readonly JudgePlace[] | undefined;
   /** The environment of this process, of which a command gets a part (environment.ts). */
   readonly env: Environment;
   /** Default 8. More of them wait, and their clocks start later. */
@@ -48,8 +51,8 @@ export type Runner = {
  */
 const waitingMaxDefault = 20_000;
 
-const toPoolSettings = ({ processesMax = 8, roots, ...settings }: RunnerSettings): PoolSettings => ({
-  ...{ ...settings, processesMax },
+const toPoolSettings = ({ processesMax = 8, judges = [], roots, ...settings }: RunnerSettings): PoolSettings => ({
+  ...{ ...settings, processesMax, judges },
   roots: roots.map((root) => resolve(settings.baseDir, root)),
 });
 

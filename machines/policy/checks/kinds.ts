@@ -1,6 +1,6 @@
 /** The kinds of checks (protocol.md §8): how each is written in a policy, read and evaluated. */
 import { z } from 'zod';
-import { idSchema, textSchema } from '../../values/schemas.ts';
+import { idSchema } from '../../values/schemas.ts';
 import { globSchema } from '../glob.ts';
 import { remainingStepsMessage } from '../plan.ts';
 import {
@@ -13,6 +13,8 @@ import {
   type Kind,
 } from './check.ts';
 import type { Feedback } from './check-result.ts';
+import { gitRefSchema } from './git-ref.ts';
+import { judgeCheck } from './judge.ts';
 import { passedRules, rulesSchema, type Validation } from './validation.ts';
 
 /** `all: [...]`: every member passes. A policy's own list of checks is evaluated in the same way. */
@@ -89,19 +91,13 @@ const filesCheck: CheckKind<'files'> = {
 /** The fixed text of protocol.md §5, for the runner. */
 export const missingFilesMessage = (files: readonly string[]): string => `Missing required files: ${files.join(', ')}`;
 
+/** Each is matched against each name in the repository. */
+const unchangedMax = 64;
+
 /**
  * `git: { clean, pushed, unchanged, since }`: the worker's repository has nothing uncommitted, nothing unpushed, and some
  * files are as they were. A runner checks.
  */
-/** Each is matched against each name in the repository. */
-const unchangedMax = 64;
-const refLengthMax = 256;
-/** What git reads as a commit. One that begins with `-` would be an option. */
-export const gitRefSchema = textSchema(refLengthMax)
-  .min(1)
-  .regex(/^[^-]/, 'a ref does not begin with -')
-  .regex(/^[^\s\p{Cc}]+$/u, 'a ref has no spaces');
-
 const gitCheck: CheckKind<'git'> = {
   form: (object) =>
     object({
@@ -178,6 +174,7 @@ export const checkKinds: { readonly [K in Kind]: CheckKind<K> } = {
   git: gitCheck,
   command: commandCheck,
   remote: remoteCheck,
+  judge: judgeCheck,
   all: allCheck,
   any: anyCheck,
 };

@@ -31,7 +31,7 @@ export const runner = defineCommand({
     'log-level': serveArgs['log-level'],
   },
   details: [
-    'Runs the "command", "files" and "git" checks of the policies that name it, next to the workspace: on another machine than the service, or as another user. Its commands and roots come only from its own configuration, which it reloads when it changes. Runners with the same name share the checks.',
+    'Runs the "command", "files", "git" and "judge" checks of the policies that name it, next to the workspace: on another machine than the service, or as another user. Its commands and roots come only from its own configuration, which it reloads when it changes. Runners with the same name share the checks.',
     'Once ready it prints one line of JSON. Its log goes to stderr. Ctrl-C or SIGTERM ends it and everything it runs; a check that was running then ends in an error.',
   ],
   examples: ['stopgate runner --name box', 'stopgate runner --name gpu --nats nats://host:4222 --creds gpu.creds'],

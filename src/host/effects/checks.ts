@@ -13,8 +13,10 @@ import {
   isTooDeep,
   nextPromptLengthMax,
   type PendingCheck,
+  retriedMessageId,
   titleLengthMax,
   tooDeepMessage,
+  type UsageReport,
   type WorkerContext,
 } from '../../../machines/index.ts';
 import type { AppError } from '../../errors.ts';
@@ -22,9 +24,10 @@ import type { AttemptTraces } from '../intake/attempt-traces.ts';
 import type { OwnEntries } from '../own-entries.ts';
 import type { Performer } from './effects.ts';
 import type { PendingReplies } from './pending-replies.ts';
-import { askRemote, questionOf, questionOfIteration, type RemoteOptions } from './remote-check.ts';
+import { askRemote, questionOf, questionOfIteration, type RemoteOptions, toPayload, workOf } from './remote-check.ts';
 import {
   type CheckTimes,
+  type JudgedWork,
   type RemoteBus,
   type RunCheck,
   type RunRequest,
@@ -40,11 +43,15 @@ export type Checks = {
 };
 
 type Progress = Pick<CheckTimes, 'signal' | 'onStarted'>;
+type OnUsage = (usage: UsageReport) => Promise<void>;
+/** A probe stores nothing. */
+const notCounted: OnUsage = async () => {};
 
 export type ChecksOptions = RemoteOptions & {
   readonly bus: RemoteBus;
   readonly runCheck: RunCheck;
   readonly entries: OwnEntries;
+  readonly newId: () => string;
   readonly traces: Pick<AttemptTraces, 'callCheck'>;
   /** What a check that cannot tell yet has replied. */
   readonly pendingReplies: Pick<PendingReplies, 'note'>;
@@ -53,14 +60,31 @@ export type ChecksOptions = RemoteOptions & {
 };
 
 export function createChecks(options: ChecksOptions): Checks {
-  const { fleet, logClock, entries, traces, onRefused } = options;
-  const call: Checks['call'] = (pending, worker, attempt, how) =>
-    toCheckResult(attempt, pending.name, runOf(options, pending, worker, attempt, how));
+  const { fleet, life, logClock, entries, traces, newId, onRefused } = options;
+  /** `onUsage` gets what a judge used. */
+  const run = async (
+    pending: PendingCheck,
+    worker: WorkerContext,
+    attempt: string,
+    how: Progress,
+    onUsage: OnUsage,
+  ) => {
+    const { usage, ...result } = await runOf(options, pending, worker, attempt, how).catch(asError);
+    if (usage !== undefined) await onUsage(usage);
+    return toCheckResult(attempt, pending.name, result);
+  };
+  const call: Checks['call'] = (pending, worker, attempt, how) => run(pending, worker, attempt, how, notCounted);
+  /** Each call of a model is counted once, under an id of its own: a replica that takes over makes another call. */
+  const storeUsage = async (worker: string, key: string, usage: UsageReport) =>
+    void (await entries.untilStored({
+      ...{ tail: `worker.${worker}.usage.reported`, data: usage },
+      ...{ messageId: retriedMessageId(key, newId()), isNeeded: life.isRunning },
+    }));
   return {
     call,
     check: {
       standsBy: false,
-      async perform({ data: { worker, attempt, check } }, { signal, isNeeded }) {
+      async perform({ key, data: { worker, attempt, check } }, { signal, isNeeded }) {
         const id = worker.worker;
         const hasStarted = () => fleet.workers.get(id)?.snapshot.context.worker.attempt?.pending?.startedMs !== null;
         const onStarted = () =>
@@ -71,7 +95,7 @@ export function createChecks(options: ChecksOptions): Checks {
             isNeeded: () => isNeeded() && !hasStarted(),
           });
         const result = await traces.callCheck(id, attempt, check.name, () =>
-          call(check, worker, attempt, { signal, onStarted }),
+          run(check, worker, attempt, { signal, onStarted }, (usage) => storeUsage(id, `${key}:usage`, usage)),
         );
         return {
           tail: `own.worker.${id}.check.finished`,
@@ -88,8 +112,8 @@ export function createChecks(options: ChecksOptions): Checks {
         const { name, deadlineMs } = pending;
         const timeoutMs = Math.max(1, deadlineMs - logClock.now());
         const question = questionOfIteration(fleet, task, evaluation);
-        const asking = askRemote(options, name, question, { timeoutMs, deadlineMs, signal });
-        const result = await toCheckResult(attempt, name, asking);
+        const answer = await askRemote(options, name, question, { timeoutMs, deadlineMs, signal }).catch(asError);
+        const result = toCheckResult(attempt, name, answer);
         return { tail: `own.task.${task}.check.finished`, data: shorten(result) };
       },
     },
@@ -113,12 +137,20 @@ async function runOf(
   if (pending.by === 'hooks') return remote(pending.remote);
   if (pending.check.kind === 'remote') return remote(pending.check.remote);
   const times = { ...how, startTimeoutMs: pending.deadlineMs - pending.sinceMs, timeoutMs };
-  return runWorkspaceCheck(options, runRequestOf(pending.check, worker, attempt), worker, times);
+  return runWorkspaceCheck(options, runRequestOf(options, pending.check, worker, attempt), worker, times);
 }
 
 type WorkspaceCheck = Exclude<EffectfulCheck, { kind: 'remote' }>;
 
-function runRequestOf(check: WorkspaceCheck, worker: WorkerContext, attempt: string): RunRequest {
+/** A message of NATS holds 1 MiB by default, and a model reads no more with profit. */
+const workBytesMax = 131_072;
+
+function runRequestOf(
+  { fleet, bus }: Pick<ChecksOptions, 'fleet' | 'bus'>,
+  check: WorkspaceCheck,
+  worker: WorkerContext,
+  attempt: string,
+): RunRequest {
   const place = { cwd: worker.cwd, timeoutMs: check.timeoutMs };
   if (check.kind === 'files') return { ...place, kind: 'files', files: check.files };
   if (check.kind === 'git')
@@ -126,13 +158,22 @@ function runRequestOf(check: WorkspaceCheck, worker: WorkerContext, attempt: str
       ...{ ...place, kind: 'git', worker: worker.worker, clean: check.clean, pushed: check.pushed },
       ...{ unchanged: check.unchanged, since: check.since },
     };
+  if (check.kind === 'judge') {
+    const { prompt, model, api, endpoint, keyEnv, since } = check;
+    const work = toPayload(workOf(fleet, worker), Math.min(workBytesMax, bus.payloadBytesMax() / 2));
+    return {
+      ...{ ...place, kind: 'judge', worker: worker.worker, prompt, model, api, endpoint, keyEnv, since },
+      work: JSON.parse(work) as JudgedWork,
+    };
+  }
   const env = { fleet: worker.fleet, worker: worker.worker, task: worker.tasks.at(-1) ?? null, attempt };
   return { ...place, kind: 'command', name: check.command, env };
 }
 
+const asError = (error: Error): RunResult => ({ outcome: 'error', reason: error.message });
+
 /** The log refuses a result that nests too deep, and the attempt would wait in vain. */
-async function toCheckResult(attempt: string, check: string, run: Promise<RunResult>): Promise<CheckResult> {
-  const result = await run.catch((error: Error): RunResult => ({ outcome: 'error', reason: error.message }));
+function toCheckResult(attempt: string, check: string, result: Omit<RunResult, 'usage'>): CheckResult {
   if (isTooDeep(result)) return { attempt, check, outcome: 'error', reason: `Its answer: ${tooDeepMessage}` };
   return { attempt, check, ...result };
 }

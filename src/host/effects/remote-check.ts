@@ -18,7 +18,7 @@ import type { Bus } from '../../nats/bus.ts';
 import type { LogClock } from '../fold/log-clock.ts';
 import type { Life } from '../life.ts';
 import { subject } from '../own-entries.ts';
-import { marginMs, type RunResult } from './workspace-check.ts';
+import { type JudgedWork, marginMs, type RunResult } from './workspace-check.ts';
 
 /** Any form of reply (protocol.md §8). `retryAfterMs`: when to ask again. */
 const replySchema = z.union([
@@ -153,6 +153,20 @@ function question({ tasks }: Fleet, { worker, task, attempt, fields }: Subject):
     agentOutput: fields.output ?? null,
     ...{ draftContent: fields.draft?.content ?? null, draftType: fields.draft?.type ?? null },
     ...{ cwd: worker?.cwd ?? null, plan: worker?.plan ?? held?.plan ?? [] },
+  };
+}
+
+/** The work of a worker, as a judge is shown it beside the changes in its folder. */
+export function workOf({ tasks }: Fleet, worker: WorkerContext): JudgedWork {
+  const fields = worker.attempt?.fields ?? {};
+  return {
+    tasks: worker.tasks.map((task) => ({ task, title: tasks.get(task)?.snapshot.context.title ?? null })),
+    plan: worker.plan.map(({ title, status }) => ({ title, status })),
+    filesModified: [...new Set([...worker.files, ...(fields.files ?? [])])],
+    validation: fields.validation ?? [],
+    stopReason: fields.stopReason ?? null,
+    lastWords: fields.output ?? null,
+    draft: fields.draft?.content ?? null,
   };
 }
 

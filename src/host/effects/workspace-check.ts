@@ -1,9 +1,18 @@
 /**
- * `command`, `files` and `git` checks: run by the runner inside this service, or by the one that the policy names. The
+ * `command`, `files`, `git` and `judge` checks: run by the runner inside this service, or by the one that the policy names. The
  * room that starts processes implements `RunCheck`.
  */
 import { z } from 'zod';
-import type { CheckResult, Fleet, GitAspects, WorkerContext } from '../../../machines/index.ts';
+import {
+  type CheckResult,
+  entrySchemas,
+  type Fleet,
+  type GitAspects,
+  type JudgeFields,
+  type UsageReport,
+  type Validation,
+  type WorkerContext,
+} from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import type { Bus } from '../../nats/bus.ts';
 import { subject } from '../own-entries.ts';
@@ -20,10 +29,23 @@ export type RunRequest = { readonly cwd: string | null; readonly timeoutMs: numb
   | { readonly kind: 'command'; readonly name: string; readonly env: RunIds }
   | { readonly kind: 'files'; readonly files: readonly string[] }
   | ({ readonly kind: 'git'; readonly worker: string } & GitAspects)
+  | ({ readonly kind: 'judge'; readonly worker: string; readonly work: JudgedWork } & JudgeFields)
 );
 
-/** What a check found. */
-export type RunResult = Omit<CheckResult, 'attempt' | 'check'>;
+/** What is known of the work beside the folder. `truncated`: lists and texts were cut. */
+export type JudgedWork = {
+  readonly tasks: { readonly task: string; readonly title: string | null }[];
+  readonly plan: { readonly title: string; readonly status: string }[];
+  readonly filesModified: string[];
+  readonly validation: Validation;
+  readonly stopReason: string | null;
+  readonly lastWords: string | null;
+  readonly draft: string | null;
+  readonly truncated?: boolean;
+};
+
+/** What a check found. `usage`: what a judge used for it. */
+export type RunResult = Omit<CheckResult, 'attempt' | 'check'> & { readonly usage?: UsageReport };
 
 /** The runner inside the service. `onStarted`: the check has its place, and its time runs. */
 export type RunCheck = (request: RunRequest, signal: AbortSignal, onStarted: () => void) => Promise<RunResult>;
@@ -77,6 +99,7 @@ const resultSchema = z.object({
   feedback: z.unknown().optional(),
   metadata: z.record(z.string(), z.unknown()).optional(),
   tookMs: z.number().nonnegative().optional(),
+  usage: entrySchemas.worker['usage.reported'].optional(),
 });
 /** The reply of a runner to a request that it does not understand, as of every endpoint (protocol.md §9). */
 const refusalSchema = z.object({ error: z.object({ message: z.string() }) });
@@ -115,12 +138,13 @@ function readResult(runner: string, text: string): RunResult {
   if (refusal.success) return wrong(`refused the request: ${refusal.data.error.message.slice(0, 1_000)}`);
   const { data } = resultSchema.safeParse(reply);
   if (data === undefined) return wrong('replied in an unknown form');
-  const { outcome, reason, feedback, metadata, tookMs } = data;
+  const { outcome, reason, feedback, metadata, tookMs, usage } = data;
   return {
     outcome,
     ...(reason !== undefined && { reason }),
     ...(feedback !== undefined && { feedback }),
     ...(metadata !== undefined && { metadata }),
     ...(tookMs !== undefined && { tookMs }),
+    ...(usage !== undefined && { usage }),
   };
 }

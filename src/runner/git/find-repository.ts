@@ -19,7 +19,8 @@ export type Repository = {
   /** Folders that its parts may lie in. */
   readonly places: readonly string[];
 };
-type Problem = { readonly reason: string };
+/** `isNone`: the folder is in no repository. */
+type Problem = { readonly reason: string; readonly isNone?: true };
 
 /** The size of the small files in a git directory that name a path or a branch. */
 const pointerBytesMax = 8_192;
@@ -30,7 +31,10 @@ export async function findRepository(folder: string, roots: readonly string[]): 
     if (await exists(join(at, '.git'))) return openRepository(at, roots);
     if (await isGitDir(at)) return { reason: `git: ${quote(at)} is a bare repository and has no work tree` };
     if (at === dirname(at))
-      return { reason: `git: ${quote(folder)} is not a git repository, and neither is a folder above it` };
+      return {
+        reason: `git: ${quote(folder)} is not a git repository, and neither is a folder above it`,
+        isNone: true,
+      };
   }
 }
 

@@ -28,7 +28,8 @@ const comparisons =
 /** How the repository is stored. `worktreeConfig` and `partialClone` only say what else to read or to fetch. */
 const formats = /^(?:core\.repositoryformatversion|extensions\.(?!worktreeconfig$|partialclone$).+)$/;
 
-export async function sealRepository(repository: Repository, run: RunGit): Promise<Sealed> {
+/** @param index false: without the repository's own index, for whoever makes one */
+export async function sealRepository(repository: Repository, run: RunGit, index = true): Promise<Sealed> {
   const { workTree } = repository;
   const folder = await mkdtemp(join(tmpdir(), 'stopgate-git-'));
   const close = () => rm(folder, { recursive: true, force: true });
@@ -49,7 +50,7 @@ export async function sealRepository(repository: Repository, run: RunGit): Promi
         reason: `git: core.worktree leads to ${quote(elsewhere)}, away from ${quote(workTree)}`,
         exitCode: null,
       };
-    await share(repository, folder);
+    await share(repository, folder, index);
     const format = settings.filter(([key]) => formats.test(key));
     await writeFile(join(folder, 'config'), format.map(formatLine).join(''));
     const env = { ...noSettings, GIT_DIR: folder, GIT_WORK_TREE: workTree };
@@ -68,8 +69,9 @@ const noSettings = { GIT_CONFIG_NOSYSTEM: '1', GIT_CONFIG_GLOBAL: '/dev/null' };
  * Shares the repository by symlinks. One that leads out of the repository's places is left out, as if the file did not
  * exist.
  */
-async function share({ gitDir, commonDir, places }: Repository, folder: string): Promise<void> {
-  const ownNames = (await readdir(gitDir)).filter((name) => name === 'index' || name.startsWith('sharedindex.'));
+async function share({ gitDir, commonDir, places }: Repository, folder: string, index: boolean): Promise<void> {
+  const isIndex = (name: string) => index && (name === 'index' || name.startsWith('sharedindex.'));
+  const ownNames = (await readdir(gitDir)).filter(isIndex);
   const shared = sharedNames.map((name) => [commonDir, name] as const);
   for (const [from, name] of [...shared, ...ownNames.map((own) => [gitDir, own] as const)]) {
     const real = await realpath(join(from, name)).catch(() => null);

@@ -51,7 +51,7 @@ export async function findChangedFiles(
 // --- what it is compared with ---------------------------------------------------------------------------------
 
 /** A commit; '' where there is none yet. */
-async function findBase(since: string | null, { git, branch }: Sealed): Promise<string | GitNoAnswer> {
+export async function findBase(since: string | null, { git, branch }: Sealed): Promise<string | GitNoAnswer> {
   if (since !== null) {
     const named = await git(['rev-parse', '--verify', '--quiet', `${since}^{commit}`]);
     if ('reason' in named && named.exitCode !== null)

@@ -1,4 +1,4 @@
-/** The recipe of docs/policies.md for an independent judge, as it stands there, with a scripted model. */
+/** The judge of one's own of docs/judge.md, as it stands there, with a scripted model. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';

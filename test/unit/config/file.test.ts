@@ -46,6 +46,7 @@ describe('a right file', () => {
         tokens: [],
         replica: null,
         policySet: { policies: new Map(), assign: [], budget: null, releaseAfterMs: null, forgetMs: 604_800_000 },
+        judges: [],
         policyForm: null,
         roots: ['/srv/app'],
         concurrency: 8,
