@@ -88,7 +88,6 @@ export {
   type JudgeFields,
 } from './policy/checks/check.ts';
 export { type CheckResult, type Feedback, feedbackSchema } from './policy/checks/check-result.ts';
-export { gitRefSchema } from './policy/checks/git-ref.ts';
 export {
   judgeApis,
   judgeEndpointSchema,
@@ -128,7 +127,7 @@ export { type EscalatedEntity, type Escalation, nextDelivery, type TaskEscalatio
 export { attemptIdFault, idPattern, isId } from './values/id.ts';
 export * from './values/limits.ts';
 export type { InputAnswer, InputRequest } from './values/questions.ts';
-export { durationSchema, idSchema, isoTimeSchema } from './values/schemas.ts';
+export { durationSchema, gitRefSchema, idSchema, isoTimeSchema } from './values/schemas.ts';
 export * from './values/states.ts';
 export { type Cause, causes } from './values/states.ts';
 export { cutMiddle } from './values/text.ts';

@@ -33,3 +33,10 @@ export const isoTimeSchema = z.string().transform((text, context) => {
   context.addIssue({ code: 'custom', message: 'is not a time: write ISO 8601 in UTC, e.g. 2026-03-02T12:00:00.000Z' });
   return z.NEVER;
 });
+
+const gitRefLengthMax = 256;
+/** What git reads as a commit. One that begins with `-` would be an option. */
+export const gitRefSchema = textSchema(gitRefLengthMax)
+  .min(1)
+  .regex(/^[^-]/, 'a ref does not begin with -')
+  .regex(/^[^\s\p{Cc}]+$/u, 'a ref has no spaces');

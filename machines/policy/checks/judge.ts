@@ -3,10 +3,9 @@
  * how a policy writes it, and whom that means.
  */
 import { z } from 'zod';
-import { textSchema } from '../../values/schemas.ts';
+import { gitRefSchema, textSchema } from '../../values/schemas.ts';
 import type { ObjectMaker } from '../object-maker.ts';
 import type { CheckForm, CheckKind, JudgeApi, JudgeFields } from './check.ts';
-import { gitRefSchema } from './git-ref.ts';
 
 export const judgeApis = ['openai', 'anthropic'] as const satisfies readonly JudgeApi[];
 

@@ -1,6 +1,6 @@
 /** The kinds of checks (protocol.md §8): how each is written in a policy, read and evaluated. */
 import { z } from 'zod';
-import { idSchema } from '../../values/schemas.ts';
+import { gitRefSchema, idSchema } from '../../values/schemas.ts';
 import { globSchema } from '../glob.ts';
 import { remainingStepsMessage } from '../plan.ts';
 import {
@@ -13,7 +13,6 @@ import {
   type Kind,
 } from './check.ts';
 import type { Feedback } from './check-result.ts';
-import { gitRefSchema } from './git-ref.ts';
 import { judgeCheck } from './judge.ts';
 import { passedRules, rulesSchema, type Validation } from './validation.ts';
 
