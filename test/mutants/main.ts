@@ -8,12 +8,12 @@ import { readEnvironment } from '../../src/config/environment.ts';
 import { createRandom } from '../simulation/random.ts';
 import { describeChange, findMutations, type Mutation, placeOf } from './mutations.ts';
 
-const usage = `npm run test:mutants [-- --count N] [--seed S] [--in DIR,…] [--at FILE:LINE:COLUMN] [--max N] [--json]
+const usage = `npm run test:mutants [-- --count N] [--seed S] [--in DIR,…] [--at PLACE,…] [--max N] [--json]
 
   --count N   so many mutations, drawn at random; default 30
   --seed S    draws the same again; default: the clock
   --in DIR    from these folders or files, with commas between; default machines,src/host
-  --at PLACE  every mutation of this place, such as machines/guards/idle.ts:40:12, instead of a draw
+  --at PLACE,…  every mutation of these places, such as machines/guards/idle.ts:40:12, instead of a draw
   --without GLOB  not with these tests, such as a recorded log that notices any difference
   --max N     exit with 1 if more than N survive; default: any number may
   --patience SECONDS  ends the tests of one mutation; default 300
@@ -58,7 +58,9 @@ export async function main(args: readonly string[]): Promise<number> {
   const all = findAll(values.in.split(','));
   const { at } = values;
   const chosen =
-    at === undefined ? draw(all, Number(values.count), Number(values.seed)) : all.filter((it) => placeOf(it) === at);
+    at === undefined
+      ? draw(all, Number(values.count), Number(values.seed))
+      : all.filter((it) => at.split(',').includes(placeOf(it)));
   if (values.help || chosen.length === 0) {
     process.stdout.write(values.help ? usage : `no mutation is there: ${at ?? values.in}\n\n${usage}`);
     return values.help ? 0 : 2;

@@ -16,9 +16,10 @@ const value = fc.oneof(
 );
 const keys = ['tool', 'ok', 'files', 'call', 'step', 'title', 'status', 'attempt', 'stopReason', 'output', 'toolCount'];
 const fields = fc.dictionary(fc.constantFrom(...keys, 'validation', 'promises', 'draft', 'holdMs', 'more'), value);
-const types = ['tool.used', 'heartbeat.sent', 'step.updated', 'stop.attempted'] as const;
+const types = ['tool.started', 'tool.used', 'heartbeat.sent', 'step.updated', 'stop.attempted'] as const;
 
 const plain: Record<(typeof types)[number], object> = {
+  'tool.started': { tool: 'Bash', call: 'c1' },
   'tool.used': { tool: 'Edit', ok: true, files: ['src/a.ts'], call: 'c1' },
   'heartbeat.sent': {},
   'step.updated': { step: '1', title: 'Write tests', status: 'completed' },

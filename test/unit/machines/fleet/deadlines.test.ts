@@ -16,3 +16,11 @@ test('deadlines come in order of time, then kind, then id', () => {
   expect(order).toEqual(['1 limit z', '3 stale c', '5 attempt a', '5 attempt b', '5 stale a']);
   expect(deadlines.size).toBe(0);
 });
+
+test('those of one time and kind come in the order of their ids, in whatever order they were set', () => {
+  for (const ids of ['abcd', 'dcba', 'bdac', 'cadb', 'dbca']) {
+    const deadlines = createDeadlines();
+    for (const id of ids) deadlines.push({ atMs: 5, kind: 'stale', id, attempt: '' });
+    expect([...ids].map(() => deadlines.pop()?.id).join('')).toBe('abcd');
+  }
+});

@@ -162,6 +162,11 @@ describe('a task', () => {
       { kind: 'task', whom: 'task T-0' },
     ],
     [
+      'after three',
+      [created('T-1', { queue: 'q', after: ['A', 'B', 'C'] })],
+      { kind: 'task', whom: 'task A, task B, task C' },
+    ],
+    [
       'after many',
       [created('T-1', { queue: 'q', after: ['A', 'B', 'C', 'D'] })],
       { kind: 'task', whom: 'task A, task B, task C, …' },

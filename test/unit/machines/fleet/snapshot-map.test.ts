@@ -1,0 +1,35 @@
+/** What a snapshot's map still has to decode, while values come and go. */
+import { expect, test } from 'vitest';
+import { SnapshotMap } from '../../../../machines/fleet/snapshot-map.ts';
+
+type Value = { readonly name: string };
+
+function mapOf() {
+  const map = new SnapshotMap<Value>((value) => ({ ...value }));
+  const decoded: string[] = [];
+  const put = (name: string) =>
+    map.setEncoded(name, () => {
+      decoded.push(name);
+      return { name };
+    });
+  return { map, decoded, put };
+}
+
+test('what another value leaves is still decoded, once', () => {
+  const { map, decoded, put } = mapOf();
+  put('a');
+  map.set('b', { name: 'b' });
+  map.delete('b');
+  expect([...map.decodeAll()]).toHaveLength(1);
+  expect(map.get('a')).toEqual({ name: 'a' });
+  expect(decoded).toEqual(['a']);
+});
+
+test('what is deleted is never decoded, and nothing is left to look at', () => {
+  const { map, decoded, put } = mapOf();
+  for (const name of ['a', 'b']) put(name);
+  map.delete('a');
+  expect(map.get('b')).toEqual({ name: 'b' });
+  expect([...map.decodeAll()]).toEqual([]);
+  expect(decoded).toEqual(['b']);
+});
