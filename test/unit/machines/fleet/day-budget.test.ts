@@ -1,0 +1,50 @@
+/** The budget of a fleet's day, and whose grant renews it. */
+import { expect, test } from 'vitest';
+import { createFleet, type Decision, foldEntry, readEntry } from '../../../../machines/index.ts';
+
+/** A fleet whose workers ask a person when the day's 100 dollars are spent, or their own 50. */
+function openFleet() {
+  const fleet = createFleet('main');
+  const decisions: Decision[] = [];
+  const fold = (tail: string, data: object = {}) => {
+    const text = JSON.stringify(data);
+    const entry = readEntry(`stopgate.main.${tail}`, text, text.length);
+    if (entry === null || !('data' in entry)) throw new Error(`no entry: ${tail}`);
+    const { outcomes } = foldEntry(fleet, { seq: fleet.seq + 1, atMs: 1_000 * fleet.seq, entry });
+    decisions.push(...outcomes.flatMap((it) => (it.kind === 'decided' ? [it.decision] : [])));
+  };
+  const own = { budget: { usd: 50 }, onBudget: 'escalate' };
+  fold('own.fleet.main.policy.set', { policies: { default: own }, budget: { usd: 100, per: 'day' } });
+  return {
+    fold,
+    spend: (worker: string, usd: number) => fold(`worker.${worker}.usage.reported`, { usd }),
+    resume: (worker: string) => fold(`own.worker.${worker}.escalation.resolved`, { by: 'ann', verdict: 'resume' }),
+    stop(worker: string) {
+      fold(`worker.${worker}.stop.attempted`);
+      return decisions.at(-1)?.cause;
+    },
+  };
+}
+
+test('whoever resumes a worker that the day has stopped grants the day once more, to all', () => {
+  const { spend, stop, resume } = openFleet();
+  for (const worker of ['w1', 'w2', 'w3']) spend(worker, 40);
+  expect([stop('w1'), stop('w2')]).toEqual(['budget', 'budget']);
+  resume('w1');
+  expect([stop('w1'), stop('w3')]).toEqual(['no-policy', 'no-policy']);
+  spend('w4', 49);
+  spend('w5', 49);
+  expect(stop('w4')).toBe('no-policy');
+  spend('w5', 2);
+  expect(stop('w4')).toBe('budget');
+});
+
+test('whoever resumes a worker that its own budget has stopped grants nothing of the day', () => {
+  const { spend, stop, resume } = openFleet();
+  spend('w1', 50);
+  expect(stop('w1')).toBe('budget');
+  resume('w1');
+  expect(stop('w1')).toBe('no-policy');
+  for (const worker of ['w2', 'w3']) spend(worker, 25);
+  expect(stop('w2')).toBe('budget');
+});
