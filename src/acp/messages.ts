@@ -90,14 +90,20 @@ const modes = z.object({ currentModeId: text }).optional().catch(undefined);
 export const sessionStarted = z.object({ sessionId: session.optional().catch(undefined), modes });
 
 const count = z.number().nonnegative().optional().catch(undefined);
+const tokenUsage = z.object({
+  ...{ inputTokens: count, outputTokens: count, cachedReadTokens: count, cachedWriteTokens: count },
+  totalTokens: count,
+});
+export type TokenUsage = z.infer<typeof tokenUsage>;
+/** What Gemini CLI has used in the whole turn. Seen with 0.61.0. */
+const quota = z.object({ quota: z.object({ token_count: z.object({ input_tokens: count, output_tokens: count }) }) });
 export const turnEnded = z.object({
   stopReason: z.string(),
-  usage: z
-    .object({ inputTokens: count, outputTokens: count, cachedReadTokens: count, cachedWriteTokens: count })
-    .optional()
-    .catch(undefined),
+  usage: tokenUsage.optional().catch(undefined),
+  _meta: quota.optional().catch(undefined),
 });
-export type TokenUsage = NonNullable<z.infer<typeof turnEnded>['usage']>;
+/** What Qwen Code has used for one request to its model. Seen with 0.24.4. */
+export const chunkUsage = z.object({ _meta: z.object({ usage: tokenUsage }) });
 
 const paths = z
   .array(z.object({ type: text, path: text }))
@@ -160,5 +166,8 @@ export const promptRequest = (id: string, sessionId: string, words: string): obj
 });
 
 export const resultOf = (id: RpcId, result: object): object => ({ jsonrpc: '2.0', id, result });
+
+/** Ends the agent's turn, as an editor would. */
+export const cancelSession = (sessionId: string): object => notification(methods.cancel, { sessionId });
 
 export const cancelOf = (requestId: RpcId): object => notification(methods.cancelRequest, { requestId });

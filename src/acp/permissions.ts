@@ -51,6 +51,8 @@ export type Permissions = {
   answered(id: Request['id']): boolean;
   /** The agent's turn is over: it waits no more for what is still open. */
   endOf(sessionId: string): void;
+  /** We end the agent's turn: it gets no answer to what is still open, and its editor need not give one. */
+  cancel(sessionId: string): void;
   close(): void;
 };
 type Writers = { readonly toAgent: (message: object) => void; readonly toEditor: (message: object) => void };
@@ -70,13 +72,17 @@ export function createPermissions(writers: Writers): Permissions {
     else if (![...open.values()].some((it) => it.asker.sessionId === asker.sessionId && it.request === null))
       asker.record({ type: 'input.received', data: {} });
   };
-  const settle = (it: Open, given: InputAnswer): void => {
-    end(it);
+  const leave = (it: Open): void => {
     settled.add(keyOf(it.id));
     if (settled.size > openMax) settled.delete(settled.keys().next().value as string);
+  };
+  const settle = (it: Open, given: InputAnswer): void => {
+    end(it);
+    leave(it);
     tell(it, given, writers);
   };
 
+  const openOf = (sessionId: string) => [...open.values()].filter(({ asker }) => asker.sessionId === sessionId);
   return {
     open({ id, method, params }, askerOf) {
       const read = readInput(method, params);
@@ -101,9 +107,18 @@ export function createPermissions(writers: Writers): Permissions {
       return false;
     },
     endOf(sessionId) {
-      for (const it of [...open.values()].filter(({ asker }) => asker.sessionId === sessionId)) {
+      for (const it of openOf(sessionId)) {
         end(it);
         recordEnd(it);
+      }
+    },
+    cancel(sessionId) {
+      for (const it of openOf(sessionId)) {
+        end(it);
+        recordEnd(it);
+        leave(it);
+        writers.toAgent(resultOf(it.id, { outcome: { outcome: 'cancelled' } }));
+        writers.toEditor(cancelOf(it.id));
       }
     },
     close() {

@@ -5,6 +5,7 @@
 import type { LineWriter } from './lines.ts';
 import {
   initialized,
+  inSession,
   keyOf,
   methods,
   protocolVersion,
@@ -52,6 +53,11 @@ export function createRelay({ editor, agent, sessions, note }: RelayOptions): Re
     }
   };
 
+  const atTool = (params: unknown) => {
+    const session = inSession.safeParse(params).data?.sessionId;
+    if (session !== undefined) turns.atTool(session);
+  };
+
   return {
     async fromEditor(line) {
       const message = readMessage(line);
@@ -75,15 +81,22 @@ export function createRelay({ editor, agent, sessions, note }: RelayOptions): Re
         if (ended !== undefined) return;
         safely(() => requests.answered(message), undefined);
       } else if (message?.kind === 'request') {
-        safely(() => permissions.open(message, askerOf), false);
+        if (safely(() => permissions.open(message, askerOf), false)) atTool(message.params);
       } else if (message?.method === methods.update) {
         safely(() => observe(message.params, sessions), undefined);
+        if (isTool(message.params)) atTool(message.params);
       }
       return editor.write(line);
     },
-    close: permissions.close,
+    close() {
+      permissions.close();
+      turns.close();
+    },
   };
 }
+
+const isTool = (params: unknown): boolean =>
+  sessionUpdate.safeParse(params).data?.update.sessionUpdate.startsWith('tool_call') === true;
 
 function observe(params: unknown, sessions: Sessions): void {
   const read = sessionUpdate.safeParse(params);

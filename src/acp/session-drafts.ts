@@ -14,7 +14,16 @@ import {
 import { readPlan, wholePlan } from '../agents/shared/plan-entry.ts';
 import { unknownWorker } from '../agents/shared/prior-worker.ts';
 import { firstChars, lastBytes } from '../agents/shared/text.ts';
-import { messageChunk, modeUpdate, planUpdate, type ToolCall, toolCall, usageUpdate } from './messages.ts';
+import {
+  chunkUsage,
+  messageChunk,
+  modeUpdate,
+  planUpdate,
+  type TokenUsage,
+  type ToolCall,
+  toolCall,
+  usageUpdate,
+} from './messages.ts';
 
 /** As many as the log keeps open for a worker (protocol.md §2), and then some that have not begun. */
 const callsMax = 256;
@@ -49,6 +58,7 @@ export function createSessionDrafts(worker: string) {
   };
   const drafters: Readonly<Record<string, (update: Update) => readonly EntryDraft[]>> = {
     ...{ tool_call: calls.draft, tool_call_update: calls.draft, plan: draftPlan, usage_update: draftCost },
+    agent_message_chunk: (update) => draftTokens(chunkUsage.safeParse(update).data?._meta.usage),
     current_mode_update: (update) => {
       const read = modeUpdate.safeParse(update);
       return read.success ? [draftMode(read.data.currentModeId)] : [];
@@ -194,4 +204,15 @@ export const draftMode = (mode: string): EntryDraft => ({
   data: { mode: firstChars(mode, nameCharsMax) },
 });
 
-export const draftUsage = (data: { readonly usd: number } | object): EntryDraft => ({ type: 'usage.reported', data });
+const draftUsage = (data: object): EntryDraft => ({ type: 'usage.reported', data });
+
+/** In the entry's words; what the agent does not tell is left out. Empty: it tells nothing. */
+export function draftTokens(usage: TokenUsage | undefined): readonly EntryDraft[] {
+  const { inputTokens = 0, outputTokens = 0, cachedReadTokens = 0, cachedWriteTokens = 0, totalTokens } = usage ?? {};
+  // Some count what they read from a cache within the input, which the total tells.
+  const isWithin = cachedReadTokens > 0 && totalTokens === inputTokens + outputTokens;
+  const input = isWithin ? Math.max(0, inputTokens - cachedReadTokens) : inputTokens;
+  const told = { input, output: outputTokens, cacheRead: cachedReadTokens, cacheWrite: cachedWriteTokens };
+  const data = Object.fromEntries(Object.entries(told).filter(([, tokens]) => tokens > 0));
+  return Object.keys(data).length === 0 ? [] : [draftUsage(data)];
+}

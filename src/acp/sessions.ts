@@ -1,11 +1,12 @@
 /** The sessions of one agent. Each is a worker, by the agent's own id of it. */
 import { basename } from 'node:path';
-import type { WorkerView } from '../../machines/index.ts';
+import { usedUp, type WorkerView } from '../../machines/index.ts';
+import { describeLine } from '../../machines/policy/budget.ts';
 import { agents, toId } from '../agents/index.ts';
 import { type EntryDraft, nameCharsMax } from '../agents/shared/entry-drafts.ts';
 import { firstChars } from '../agents/shared/text.ts';
 import { isLimitError, type TokenUsage } from './messages.ts';
-import { createSessionDrafts, draftMode, draftUsage, type Update } from './session-drafts.ts';
+import { createSessionDrafts, draftMode, draftTokens, type Update } from './session-drafts.ts';
 import type { Judgement, WorkerLink } from './worker-link.ts';
 
 export type Session = {
@@ -27,6 +28,8 @@ export type Session = {
   failed(error: unknown): void;
   /** Has the model said something since the last prompt? */
   hasSpoken(): boolean;
+  /** The limit of a budget that is used up, for a person. Null: none is, or nobody can tell. */
+  usedUp(): Promise<string | null>;
   /** @throws AppError: nobody judged it */
   decide(stopReason: string): Promise<Judgement>;
 };
@@ -113,12 +116,16 @@ function openSession(id: string, link: WorkerLink, { cwd, policy, note, agent }:
   const drafts = createSessionDrafts(link.worker);
   let [isRegistered, isReplayed, isEscalated, isLimited] = [false, false, false, false];
   let askMs: number | null = null;
+  /** Until it is known, there may be one. */
+  let hasBudget = true;
   const record = (given: readonly EntryDraft[]) => given.forEach(link.record);
 
   /** A service that is away says nothing of it now. */
   const look = async (): Promise<WorkerView | null> => {
     const view = await link.view().catch(() => null);
-    if (view !== null) askMs = view.rules.askMs;
+    if (view === null) return null;
+    askMs = view.rules.askMs;
+    hasBudget = (view.budgets ?? []).length > 0;
     return view;
   };
   const checkPolicy = async (): Promise<void> => {
@@ -152,8 +159,7 @@ function openSession(id: string, link: WorkerLink, { cwd, policy, note, agent }:
     update: (update) => record(isReplayed ? drafts.replayed(update) : drafts.update(update)),
     mode: (mode) => record([draftMode(mode)]),
     answered(usage) {
-      const told = usage === undefined ? {} : toUsage(usage);
-      if (Object.keys(told).length > 0) record([draftUsage(told)]);
+      record(draftTokens(usage));
       if (isLimited) record([{ type: 'limit.cleared', data: {} }]);
       isLimited = false;
     },
@@ -163,6 +169,11 @@ function openSession(id: string, link: WorkerLink, { cwd, policy, note, agent }:
       record([{ type: 'limit.reached', data: {} }]);
     },
     hasSpoken: drafts.hasSpoken,
+    async usedUp() {
+      const view = hasBudget ? await look() : null;
+      const line = usedUp(view?.budgets ?? []);
+      return line === null ? null : describeLine(line);
+    },
     async decide(stopReason) {
       const decision = await link.decide(drafts.attempt(stopReason));
       isEscalated = decision.action === 'escalate';
@@ -174,12 +185,6 @@ function openSession(id: string, link: WorkerLink, { cwd, policy, note, agent }:
       await link.close();
     },
   };
-}
-
-/** In the entry's words; what the agent does not tell is left out. */
-function toUsage({ inputTokens, outputTokens, cachedReadTokens, cachedWriteTokens }: TokenUsage): object {
-  const told = { input: inputTokens, output: outputTokens, cacheRead: cachedReadTokens, cacheWrite: cachedWriteTokens };
-  return Object.fromEntries(Object.entries(told).filter(([, tokens]) => tokens !== undefined && tokens > 0));
 }
 
 /**

@@ -6,16 +6,21 @@
  * 3. A block: the agent gets the next prompt, under an id of ours, and we are at 2.
  * 4. Otherwise the editor gets the last answer under its own id.
  *
- * A turn that is cancelled, in whatever step, is never prompted again.
+ * A turn that is cancelled, in whatever step, is never prompted again. One whose budget is used up is cancelled by us at the
+ * agent's next tool, and judged then.
  */
 import { randomUUID } from 'node:crypto';
+import { formatDuration } from '../../machines/index.ts';
 import { allowNote, blockText } from '../agents/shared/block-text.ts';
 import { plainText } from '../agents/shared/text.ts';
 import type { AppError } from '../errors.ts';
+import { sleep } from '../timer.ts';
+import { createTurnPauses, type TurnPauses } from '../turn-pauses.ts';
 import type { LineWriter } from './lines.ts';
 import {
   agentText,
   cancelledRequest,
+  cancelSession,
   inSession,
   keyOf,
   methods,
@@ -26,6 +31,7 @@ import {
   type Response,
   type RpcId,
   resultOf,
+  type TokenUsage,
   turnEnded,
 } from './messages.ts';
 import type { Permissions } from './permissions.ts';
@@ -39,6 +45,12 @@ type Turn = {
   /** Under which the agent has the current prompt. Null: it has answered, and the stop is being decided. */
   agentId: RpcId | null;
   readonly cancelled: AbortController;
+  /** When the agent got the current prompt. */
+  promptedMs: number;
+  /** Before it is prompted again: a block that repeats at once costs money. */
+  readonly pauses: TurnPauses;
+  /** Its budget: somebody is looking, or it was told to stop. */
+  budget: 'looking' | 'used up' | null;
 };
 /** The agent's answer to a prompt: as it came, and read. */
 type Answer = { readonly line: Buffer; readonly message: Response };
@@ -55,6 +67,10 @@ export type Turns = {
   end(answer: Answer): Promise<void> | undefined;
   /** What the agent gets of it; null: nothing, since what it is about is over for the agent. */
   cancel(notification: Notification): object | 'as it came' | null;
+  /** The agent is at a tool of this session: it is stopped there if a budget is used up. */
+  atTool(sessionId: string): void;
+  /** Nobody is prompted again. */
+  close(): void;
 };
 
 export function createTurns(options: TurnsOptions): Turns {
@@ -65,7 +81,10 @@ export function createTurns(options: TurnsOptions): Turns {
       if (!read.success) return;
       const session = options.sessions.get(read.data.sessionId);
       session.prompt(read.data.prompt.flatMap(({ type, text = '' }) => (type === 'text' ? [text] : [])).join('\n'));
-      turns.add({ session, id, agentId: id, cancelled: new AbortController() });
+      turns.add({
+        ...{ session, id, agentId: id, cancelled: new AbortController(), budget: null },
+        ...{ promptedMs: performance.now(), pauses: createTurnPauses() },
+      });
     },
     end(answer) {
       const key = keyOf(answer.message.id);
@@ -96,13 +115,35 @@ export function createTurns(options: TurnsOptions): Turns {
       if (request === undefined || turn.agentId === turn.id) return 'as it came';
       return { jsonrpc: '2.0', method, params: { ...(params as object), requestId: turn.agentId } };
     },
+    atTool(sessionId) {
+      for (const turn of turns) if (turn.session.id === sessionId) void stopIfUsedUp(turn, options);
+    },
+    close() {
+      for (const { cancelled } of turns) cancelled.abort();
+    },
   };
+}
+
+/** A service that is away says nothing of it now, and the next tool looks again. */
+async function stopIfUsedUp(turn: Turn, { editor, agent, permissions }: TurnsOptions): Promise<void> {
+  const { session, cancelled } = turn;
+  if (turn.budget !== null || turn.agentId === null) return;
+  turn.budget = 'looking';
+  const limit = await session.usedUp();
+  turn.budget = null;
+  // It may have ended meanwhile, and is judged as always.
+  if (limit === null || turn.agentId === null || cancelled.signal.aborted) return;
+  turn.budget = 'used up';
+  say(editor, session, `stopgate: the budget is used up (${limit}), so the agent is told to stop.`);
+  permissions.cancel(session.id);
+  await agent.write(cancelSession(session.id));
 }
 
 /** The agent has answered: what the editor gets for it, or the agent next. `turn.agentId` is null if the turn is over. */
 async function endModelTurn(turn: Turn, { line, message }: Answer, { editor, agent }: TurnsOptions): Promise<void> {
   const { session, id, cancelled } = turn;
   const isOwn = turn.agentId !== id;
+  const tookMs = performance.now() - turn.promptedMs;
   turn.agentId = null;
   const passOn = () => editor.write(isOwn ? { ...message.whole, id } : line);
   const ended = turnEnded.safeParse(message.result);
@@ -110,9 +151,9 @@ async function endModelTurn(turn: Turn, { line, message }: Answer, { editor, age
     session.failed(message.error);
     return passOn();
   }
-  const { stopReason, usage } = ended.data;
-  session.answered(usage);
-  if (stopReason === 'cancelled' || cancelled.signal.aborted) {
+  const { stopReason } = ended.data;
+  session.answered(usageIn(ended.data));
+  if ((stopReason === 'cancelled' && turn.budget !== 'used up') || cancelled.signal.aborted) {
     // Nobody waits for this decision, and nobody would obey it: it stands in the log as a stop like others.
     void session.decide('cancelled').catch(() => {});
     return passOn();
@@ -129,10 +170,21 @@ async function endModelTurn(turn: Turn, { line, message }: Answer, { editor, age
     if (told !== null) say(editor, session, told.note);
     return passOn();
   }
-  say(editor, session, describeBlock(decision));
+  const waitMs = turn.pauses.after(tookMs);
+  say(editor, session, describeBlock(decision, waitMs));
+  await sleep(waitMs, cancelled.signal);
+  if (cancelled.signal.aborted) return editor.write(resultOf(id, { stopReason: 'cancelled' }));
   session.reprompt();
+  [turn.promptedMs, turn.budget] = [performance.now(), null];
   turn.agentId = `stopgate-${randomUUID()}`;
   return agent.write(promptRequest(turn.agentId, session.id, blockText(decision)));
+}
+
+type Ended = ReturnType<typeof turnEnded.parse>;
+
+function usageIn({ usage, _meta }: Ended): TokenUsage | undefined {
+  const tokens = _meta?.quota.token_count;
+  return usage ?? (tokens && { inputTokens: tokens.input_tokens, outputTokens: tokens.output_tokens });
 }
 
 /** At once where the turn is cancelled meanwhile: a stop may be held for minutes. */
@@ -155,12 +207,13 @@ export function say(editor: LineWriter, session: Session, words: string): void {
 }
 
 /** For the person; the agent gets the next prompt alone. */
-function describeBlock(decision: Judgement): string {
+function describeBlock(decision: Judgement, waitMs: number): string {
   const { retry, reason } = decision;
   const next = blockText(decision);
   const why = plainText(reason) || next;
   const count = retry.max === null || retry.count === 0 ? '' : ` (${retry.count} of ${retry.max})`;
   // Mostly it is the reason in other words.
   const told = next.includes(why) ? '' : `\n\nThe agent is told: ${next}`;
-  return `stopgate: this stop was blocked${count}: ${why}${told}`;
+  const pause = waitMs === 0 ? '' : `\n\nIt stopped at once, so it is told in ${formatDuration(waitMs)}.`;
+  return `stopgate: this stop was blocked${count}: ${why}${told}${pause}`;
 }

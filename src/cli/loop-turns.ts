@@ -6,7 +6,8 @@ import { firstChars } from '../agents/shared/text.ts';
 import type { Requester } from '../nats/requester.ts';
 import { cannotRun, type GroupEnd } from '../runner/process-group.ts';
 import { describeAnswer } from '../terminal/text.ts';
-import { createTurnPauses, environmentOf, pause, runTurn, type Turn, untilBack } from './agent-turn.ts';
+import { createTurnPauses } from '../turn-pauses.ts';
+import { environmentOf, pause, runTurn, type Turn, untilBack } from './agent-turn.ts';
 import type { Context } from './command.ts';
 
 /** Checks may be slow, and a decision may be held. */

@@ -6,7 +6,8 @@ import { randomBytes } from 'node:crypto';
 import type { Decision, TaskView } from '../../machines/index.ts';
 import type { Requester } from '../nats/requester.ts';
 import { describeAnswer } from '../terminal/text.ts';
-import { createTurnPauses, pause, untilBack } from './agent-turn.ts';
+import { createTurnPauses } from '../turn-pauses.ts';
+import { pause, untilBack } from './agent-turn.ts';
 import { ask, isComplete, type Run, takeTurns } from './loop-turns.ts';
 
 /** How long one question without a task is held: as long as a proxy lets it stand. */

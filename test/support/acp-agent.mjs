@@ -89,7 +89,7 @@ async function takeTurn({ sessionId, prompt }, client, signal) {
     if (step.fail !== undefined) throw new RequestError(step.fail.code, step.fail.message, step.fail.data);
     if (step.exit !== undefined) process.exit(step.exit);
     if (step.endless) for (;;) await new Promise((done) => process.stdout.write('x'.repeat(1_000_000), done));
-    if (step.stop !== undefined) return { stopReason: step.stop, usage: step.usage };
+    if (step.stop !== undefined) return { stopReason: step.stop, usage: step.usage, _meta: step.meta };
   }
   return { stopReason: 'end_turn' };
 }

@@ -1,5 +1,7 @@
 /** init: changes an agent's settings, so that it asks before it stops. */
+import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
+import { join } from 'node:path';
 import { describePlans, findPolicies, isUnknownPolicy } from '../../agents/doctor/worker-checks.ts';
 import { type Agent, agents } from '../../agents/index.ts';
 import {
@@ -12,9 +14,10 @@ import {
   posters,
 } from '../../agents/setup/line.ts';
 import { findProgram, type Places, type Scope } from '../../agents/setup/places.ts';
-import { type Change, diffTexts, writeSettings } from '../../agents/setup/settings-file.ts';
+import { type Change, diffTexts, openSettings, writeSettings } from '../../agents/setup/settings-file.ts';
 import type { LineSetup, SettingsSetup, Setup } from '../../agents/setup/setup.ts';
 import { shellWord } from '../../agents/shared/text.ts';
+import { casesFile, firstCases } from '../../config/case-schema.ts';
 import { type Config, loadConfig } from '../../config/config.ts';
 import { tokenForHttp } from '../../config/own-address.ts';
 import { isLoopback } from '../../config/values.ts';
@@ -125,7 +128,9 @@ async function connect(connecting: Connecting): Promise<number> {
   const planTools = !remove && (await choosePlanTools(connecting, line.http));
   const planned = setup.plan({ scope, places, line, blockCap, planTools, usage: flags.usage, remove });
   const [change] = planned;
-  const changes = planned.filter(({ file, after }) => after !== file.text);
+  const settings = planned.filter(({ file, after }) => after !== file.text);
+  const cases = settings.length === 0 ? null : planCases(places.cwd, scope, remove);
+  const changes = cases === null ? settings : [...settings, cases];
   if (changes.length > 0 && !(await confirm(connecting, { scope, line }, changes))) return 2;
   if (!dryRun) for (const { file, after } of changes) writeSettings(file, after);
   const granted = remove || dryRun ? null : ((await setup.trust?.grant(change, places)) ?? null);
@@ -140,8 +145,24 @@ async function connect(connecting: Connecting): Promise<number> {
     const about = { agent: agent.name, scope, file: path, form: line.form, http: line.http, environment };
     await context.out.json({ ...about, changed, removed: remove, dryRun, trusted, changes: shown, findings });
   } else if (!changed) note(remove ? `${path} has nothing from stopgate` : `already there: ${path}`);
-  else if (!dryRun) note(remove ? `removed from ${path}` : nextSteps(agent.name, path, programName(context.io.env)));
+  else if (!dryRun) {
+    const program = programName(context.io.env);
+    note(remove ? `removed from ${path}` : nextSteps(agent.name, path, program));
+    if (cases !== null && !remove)
+      note(`${casesFile} has two first cases, for your policies before they bite: "${program} test" runs them.`);
+  }
   return reportFindings(findings, flags.json ? () => {} : note);
+}
+
+/**
+ * A first case file for `stopgate test`, where policies are or are to come, and never over another. It is taken out again
+ * as long as nobody has written in it. Null: it stays as it is.
+ */
+function planCases(cwd: string, scope: Scope, remove: boolean): Change | null {
+  const file = openSettings(join(cwd, casesFile), cwd);
+  if (remove) return file.text === firstCases ? { file, after: null } : null;
+  const isWanted = scope === 'project' || existsSync(join(cwd, 'stopgate.yaml'));
+  return isWanted && file.text === null ? { file, after: firstCases } : null;
 }
 
 /** Is the agent to get the tools by which it keeps a plan? Asked where a policy looks at the plan, and it has none. */

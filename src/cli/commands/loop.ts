@@ -9,6 +9,7 @@ import { AppError } from '../../errors.ts';
 import type { Requester } from '../../nats/requester.ts';
 import { cannotRun } from '../../runner/process-group.ts';
 import { throwIfRefused } from '../../service/refusal.ts';
+import { firstPauseMs } from '../../turn-pauses.ts';
 import { clientArgs } from '../client-args.ts';
 import { type Context, defineCommand, type Flags } from '../command.ts';
 import { withRequester } from '../connection.ts';
@@ -21,7 +22,6 @@ import { workThroughQueue } from '../queue-loop.ts';
 const turnsDefault = 50;
 const turnsMax = 1_000_000;
 const viewTimeoutMs = 5_000;
-const pauseDefaultMs = 500;
 
 const args = {
   worker: { type: 'string', valueHint: 'W', description: 'the id of the worker (default: a new one)' },
@@ -77,7 +77,7 @@ export const loop = defineCommand({
     if (flags.prompt !== undefined && flags['prompt-file'] !== undefined)
       throw new AppError('input.bad', 'use either --prompt or --prompt-file');
     const turns = flags.turns === undefined ? turnsDefault : readCount('--turns', flags.turns, 1, turnsMax);
-    const pauseMs = flags.pause === undefined ? pauseDefaultMs : readDuration('--pause', flags.pause);
+    const pauseMs = flags.pause === undefined ? firstPauseMs : readDuration('--pause', flags.pause);
     const worker = flags.worker === undefined ? freshId(io.cwd) : readId('worker', flags.worker);
     refuseUnknownProgram(words[0] as string, io);
     const readTask = openTask(context);

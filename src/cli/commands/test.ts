@@ -3,7 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { z } from 'zod';
-import { caseFile, type PolicyCase } from '../../config/case-schema.ts';
+import { caseFile, casesFile, firstCases, type PolicyCase } from '../../config/case-schema.ts';
 import type { PolicyForm } from '../../config/file.ts';
 import { readConfigFile } from '../../config/file-reader.ts';
 import { describeFaults, describePosition } from '../../config/problems.ts';
@@ -27,7 +27,6 @@ const args = {
 } as const;
 type TestContext = Context<Flags<typeof args>>;
 
-const defaultFile = 'stopgate.test.yaml';
 const watchMs = 300;
 
 export const test = defineCommand({
@@ -40,7 +39,7 @@ export const test = defineCommand({
   examples: ['stopgate test --init', 'stopgate test', 'stopgate test cases/*.yaml --watch'],
   run: async (context) => {
     const { flags, io, note } = context;
-    const files = context.words.length === 0 ? [defaultFile] : context.words;
+    const files = context.words.length === 0 ? [casesFile] : context.words;
     if (flags.init) return writeFirst(files, context);
     if (!flags.watch) return runFiles(files, context, new Set());
     const signal = io.interrupt();
@@ -165,7 +164,7 @@ function formatCase(
 }
 
 async function writeFirst(files: readonly string[], { io, out }: TestContext): Promise<number> {
-  const [file = defaultFile, ...others] = files;
+  const [file = casesFile, ...others] = files;
   if (others.length > 0) throw new AppError('input.bad', '--init writes one file');
   const path = resolve(io.cwd, file);
   if (existsSync(path)) throw new AppError('input.bad', `'${file}' exists already: it is left as it is`);
@@ -173,21 +172,3 @@ async function writeFirst(files: readonly string[], { io, out }: TestContext): P
   await out.print(`${file} has two cases; run them with: stopgate test ${file}`);
   return 0;
 }
-
-const firstCases = `# yaml-language-server: $schema=./node_modules/stopgate/dist/schema/cases.schema.json
-topic: my policy
-policy: { default: { checks: [{ command: tests }] } }   # or the path of a file: stopgate.yaml
-cases:
-  - name: failing tests keep the agent at work
-    entries:
-      - { at: "12:00", subject: worker.w1.stop.attempted, data: { attempt: a1 } }
-      - { at: "12:01", subject: own.worker.w1.check.finished, data: { attempt: a1, check: tests, outcome: fail, reason: 2 tests failed } }
-    expect:
-      - { decision: block, cause: incomplete, guard: checks, reason: 2 tests failed }
-  - name: passing tests let it stop
-    entries:
-      - { at: "12:00", subject: worker.w1.stop.attempted, data: { attempt: a1 } }
-      - { at: "12:01", subject: own.worker.w1.check.finished, data: { attempt: a1, check: tests, outcome: pass } }
-    expect:
-      - { decision: allow, cause: complete }
-`;

@@ -6,6 +6,10 @@ import { type Deployment, type DeploymentOptions, deploy } from '../../support/d
 
 const config = `policies:
   default: { checks: [{ plan: {} }] }
+  thrice: { retries: 3, checks: [{ plan: {} }] }
+  endless: { retries: null, checks: [{ plan: {} }] }
+  frugal: { checks: [{ plan: {} }], budget: { tokens: 50 } }
+  asking: { checks: [{ plan: {} }], budget: { tokens: 50 }, onBudget: escalate }
   once: { retries: 1, checks: [{ plan: {} }] }
   people: { promises: true }
   held: { persistence: { idle: 10m, hold: 5m } }

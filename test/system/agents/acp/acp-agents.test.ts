@@ -16,6 +16,7 @@ const config = `
 policies:
   default: { checks: [{ files: [report.md] }] }
   plan: { checks: [{ plan: {} }] }
+  brief: { checks: [{ files: [report.md] }], budget: { time: 2s } }
 roots: [${tmpdir()}]
 `;
 /** Some ask the model beside what it does what the person may want next. */
@@ -101,6 +102,21 @@ describe.each(acpAgents)('$agent', (row) => {
     expect(model.requests).toHaveLength(2);
     const stops = async () => (await payloadsOf(at, session, 'stop.attempted')).map(({ stopReason }) => stopReason);
     await expect.poll(stops, patience).toEqual(['end_turn', 'cancelled']);
+  });
+
+  test('a budget that is used up ends it at its next tool', async () => {
+    const { model, home, editor, session } = await open(
+      [row.shell('sleep 4'), row.shell('echo 3 > report.md'), { text: 'never said' }],
+      { policy: 'brief' },
+    );
+    expect(await editor.prompt(session)).toMatchObject({ stopReason: 'cancelled' });
+    expect(editor.saidIn(session).join('')).toContain('stopgate: the budget is used up (time ');
+    // It may have asked its model before it heard of it, but has done no more.
+    expect(model.requests.length).toBeLessThanOrEqual(2);
+    expect(existsSync(`${home.project}/report.md`)).toBe(false);
+    await expectCauses(at, session, ['bypassed']);
+    const { tokens } = (await viewOf(at, session)).usage.session;
+    if (row.reportsUsage) expect(tokens).toBeGreaterThan(0);
   });
 
   test('`stopgate doctor acp` shows that its block holds', async () => {

@@ -25,6 +25,8 @@ export type AcpAgent = {
   readonly shell: (command: string) => Turn;
   /** Does it ask before it runs such a command? */
   readonly asks: boolean;
+  /** Does it tell what a turn has used, also one that was cancelled? */
+  readonly reportsUsage: boolean;
   /** Turns that give its plan the one step "Write the tests", and mark it as done. Null: it shows no plan in ACP. */
   readonly plan: { readonly open: Turn; readonly close: Turn } | null;
 };
@@ -41,6 +43,7 @@ const openCode: AcpAgent = {
   env: (at) => opencodeEnv(at),
   shell: (command) => ({ tool: 'bash', input: { command, description } }),
   asks: true,
+  reportsUsage: false,
   plan: planOf((status) => ({
     tool: 'todowrite',
     input: { todos: [{ content: 'Write the tests', status, priority: 'high' }] },
@@ -56,6 +59,7 @@ const gemini: AcpAgent = {
   env: (_, modelUrl) => geminiEnv(modelUrl),
   shell: (command) => ({ tool: 'run_shell_command', input: { command, description } }),
   asks: true,
+  reportsUsage: false,
   plan: null,
 };
 
@@ -68,6 +72,7 @@ const copilot: AcpAgent = {
   env: (_, modelUrl) => copilotEnv(modelUrl),
   shell: (command) => ({ tool: 'bash', input: { command, description } }),
   asks: true,
+  reportsUsage: true,
   plan: null,
 };
 
@@ -82,6 +87,7 @@ const qwen: AcpAgent = {
   env: (_, modelUrl) => qwenEnv(modelUrl),
   shell: (command) => ({ tool: 'run_shell_command', input: { command, description, is_background: false } }),
   asks: true,
+  reportsUsage: true,
   plan: planOf((status) => ({
     tool: 'todo_write',
     input: { todos: [{ id: '1', content: 'Write the tests', status }] },
@@ -98,6 +104,7 @@ const claude: AcpAgent = {
   env: (at, modelUrl) => ({ ...claudeEnv(at, modelUrl), ...planTools }),
   shell: (command) => ({ tool: 'Bash', input: { command, description } }),
   asks: true,
+  reportsUsage: true,
   plan: {
     open: { tool: 'TaskCreate', input: { subject: 'Write the tests', description: 'of the parser' } },
     close: { tool: 'TaskUpdate', input: { taskId: '1', status: 'completed' } },
@@ -115,6 +122,7 @@ const codex: AcpAgent = {
   shell: (cmd) => ({ tool: 'exec_command', input: { cmd } }),
   // Not within its sandbox.
   asks: false,
+  reportsUsage: true,
   plan: null,
 };
 

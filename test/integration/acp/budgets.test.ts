@@ -1,0 +1,87 @@
+/** `stopgate acp` and what an agent uses: it is stopped at its next tool when its budget is used up, and never spins. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type AcpScene, openAcpScene, open as openPlan, wordsIn } from './scene.ts';
+
+let scene: AcpScene;
+beforeAll(async () => {
+  scene = await openAcpScene();
+});
+afterAll(() => scene.at.close());
+
+/** As Qwen Code tells it, in the middle of a turn: 90 tokens count towards a budget. */
+const uses = {
+  update: {
+    ...{ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: '' } },
+    _meta: { usage: { inputTokens: 100, outputTokens: 20, cachedReadTokens: 30, totalTokens: 120 } },
+  },
+};
+const edits = { edit: 'src/a.js' };
+const goesOn = { untilCancelled: true };
+const limit = 'tokens 90 of 50';
+
+test('an agent whose budget is used up is stopped at its next tool, and not prompted again', async () => {
+  const editor = await scene.open({ turns: [[openPlan, uses, edits, goesOn]] }, { args: ['--policy', 'frugal'] });
+  const session = await editor.newSession();
+  expect(await editor.prompt(session)).toEqual({ stopReason: 'cancelled' });
+  expect(wordsIn(editor, session)).toContain(
+    `stopgate: the budget is used up (${limit}), so the agent is told to stop.`,
+  );
+  expect(await editor.promptsOf(session)).toHaveLength(1);
+  await scene.causesOf(session).toEqual(['bypassed']);
+  expect(await scene.stored(session, 'usage.reported')).toEqual([{ input: 70, output: 20, cacheRead: 30 }]);
+});
+
+test('a permission that it asks for then is not granted, and a person can grant the budget once more', async () => {
+  const script = {
+    turns: [
+      [openPlan, uses, { ask: 'rm -rf build' }, goesOn],
+      [{ say: 'Again.' }, edits, goesOn],
+    ],
+  };
+  // The person at the editor never answers.
+  const editor = await scene.open(script, { args: ['--policy', 'asking'], onPermission: () => new Promise(() => {}) });
+  const session = await editor.newSession();
+  expect(await editor.prompt(session)).toEqual({ stopReason: 'cancelled' });
+  expect(wordsIn(editor, session)).toContain('answered: cancelled');
+  expect(wordsIn(editor, session).at(-1)).toMatch(/^stopgate: this session waits for a person: .*budget is used up/);
+  await scene.causesOf(session).toEqual(['budget']);
+  expect(await scene.viewOf(session)).toMatchObject({ state: 'escalated', awaitsInput: false });
+  const resume = { by: 'Ann', verdict: 'resume' };
+  await scene.at.client.publish(`own.worker.${session}.escalation.resolved`, resume);
+  // The same budget once more: a tool does not stop it.
+  const turn = editor.prompt(session, 'Go on.');
+  await expect.poll(() => scene.stored(session, 'tool.used')).toHaveLength(1);
+  await editor.agent.notify('session/cancel', { sessionId: session });
+  expect(await turn).toEqual({ stopReason: 'cancelled' });
+  expect(wordsIn(editor, session).filter((words) => words.includes('is told to stop'))).toHaveLength(1);
+});
+
+test('what an agent tells at the end of its turn counts, in its own words too', async () => {
+  const quota = { token_count: { input_tokens: 60, output_tokens: 7 } };
+  const editor = await scene.open({ turns: [[{ say: 'Done.' }, { stop: 'end_turn', meta: { quota } }]] });
+  const session = await editor.newSession();
+  await editor.prompt(session);
+  expect(await scene.stored(session, 'usage.reported')).toEqual([{ input: 60, output: 7 }]);
+});
+
+test('a block that repeats at once is told after a pause, which doubles', async () => {
+  const editor = await scene.open({ turns: [[openPlan]] }, { args: ['--policy', 'thrice'] });
+  const session = await editor.newSession();
+  expect(await editor.prompt(session)).toEqual({ stopReason: 'end_turn' });
+  expect(await editor.promptsOf(session)).toHaveLength(4);
+  const told = wordsIn(editor, session).flatMap(
+    (words) => /It stopped at once, so it is told in (.*)\./.exec(words)?.[1] ?? [],
+  );
+  expect(told).toEqual(['500ms', '1s', '2s']);
+});
+
+test('a cancellation ends such a pause at once', async () => {
+  const editor = await scene.open({ turns: [[openPlan]] }, { args: ['--policy', 'endless'] });
+  const session = await editor.newSession();
+  const turn = editor.prompt(session);
+  await expect.poll(() => wordsIn(editor, session).some((words) => words.includes('told in 4s'))).toBe(true);
+  const prompts = (await editor.promptsOf(session)).length;
+  await editor.agent.notify('session/cancel', { sessionId: session });
+  expect(await turn).toEqual({ stopReason: 'cancelled' });
+  expect(await editor.promptsOf(session)).toHaveLength(prompts);
+});
