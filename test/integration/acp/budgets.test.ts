@@ -75,7 +75,7 @@ test('a block that repeats at once is told after a pause, which doubles', async 
   expect(told).toEqual(['500ms', '1s', '2s']);
 });
 
-test('a cancellation ends such a pause at once', async () => {
+test('a turn that is cancelled in such a pause is not prompted again', async () => {
   const editor = await scene.open({ turns: [[openPlan]] }, { args: ['--policy', 'endless'] });
   const session = await editor.newSession();
   const turn = editor.prompt(session);

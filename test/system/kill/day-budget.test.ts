@@ -1,0 +1,124 @@
+/**
+ * The budget of a fleet's day, with `kill -9`: two replicas answer eight workers that report what they use, and one after
+ * the other is killed and started again. Whoever decides, it is by the sum of all that the log holds before the attempt.
+ */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { WorkerView } from '../../../machines/index.ts';
+import { type Client, openClient } from '../../support/client.ts';
+import type { NatsServer } from '../../support/nats-server.ts';
+import { createRandom } from '../../support/random.ts';
+import { type Service, serveShipped } from '../../support/service.ts';
+import { openNats } from '../../support/shared-server.ts';
+
+const limit = 300;
+const workers = Array.from({ length: 8 }, (_, index) => `w${index}`);
+const attemptsOfEach = 40;
+const killsMin = 3;
+const config = `
+policies:
+  default: { retries: null, checks: [{ plan: {} }] }
+budget: { tokens: ${limit}, per: day }
+`;
+
+let server: NatsServer;
+let client: Client;
+let folder: string;
+const replicas = new Map<string, Service>();
+
+const start = async (name: string) => {
+  const args = ['serve', '--nats', server.url, '--http', 'off', '--replica', name, '--log-level', 'warn'];
+  replicas.set(name, await serveShipped(args, folder));
+};
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'stopgate-day-'));
+  await writeFile(join(folder, 'stopgate.yaml'), config);
+  server = await openNats();
+  client = await openClient(server.url);
+  await start('ra');
+  await start('rb');
+});
+afterAll(async () => {
+  for (const replica of replicas.values()) await replica.kill('SIGKILL');
+  await client.close();
+  await server.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Asks until it is answered, with the same id, as a client that was cut off does. */
+async function decide(worker: string, attempt: string): Promise<void> {
+  for (;;) {
+    const answer = await client.ask(`decide.${worker}`, { attempt }, 3_000).catch(() => null);
+    if (answer !== null && answer.code === '') return;
+  }
+}
+
+/** The whole log in order, with the day of each entry. */
+async function readLog() {
+  const { state } = await client.manager.streams.info('STOPGATE_main');
+  const entries: { subject: string; day: string; data: Record<string, unknown> }[] = [];
+  for (let seq = state.first_seq; seq <= state.last_seq; seq += 1) {
+    const message = await client.manager.streams.getMessage('STOPGATE_main', { seq });
+    if (message === null) continue;
+    const text = new TextDecoder().decode(message.data);
+    const data = text.startsWith('{') ? (JSON.parse(text) as Record<string, unknown>) : {};
+    entries.push({ subject: message.subject, day: message.timestamp.slice(0, 10), data });
+  }
+  return entries;
+}
+
+test('each attempt is decided by what all have used before it, whoever was killed', { timeout: 180_000 }, async () => {
+  const random = createRandom('day budget');
+  let attempts = 0;
+  let isDone = false;
+  const work = async (worker: string) => {
+    await client.publish(`worker.${worker}.plan.updated`, { steps: [{ title: 'Fix lint', status: 'pending' }] });
+    for (let number = 1; number <= attemptsOfEach; number += 1) {
+      const report = { input: 1 + Math.floor(random() * 4) };
+      const id = `${worker}-used-${number}`;
+      await client.publish(`worker.${worker}.usage.reported`, report, id);
+      // Exporters send again what they got no answer for: it counts once.
+      if (random() < 0.3) await client.publish(`worker.${worker}.usage.reported`, report, id);
+      await decide(worker, `${worker}-${number}`);
+      attempts += 1;
+    }
+  };
+  const killer = async () => {
+    let kills = 0;
+    for (; !isDone; kills += 1) {
+      const until = attempts + 15;
+      await expect.poll(() => isDone || attempts >= until, { timeout: 60_000, interval: 20 }).toBe(true);
+      const name = kills % 2 === 0 ? 'ra' : 'rb';
+      await replicas.get(name)?.kill('SIGKILL');
+      await start(name);
+    }
+    return kills;
+  };
+  const killing = killer();
+  await Promise.all(workers.map(work));
+  isDone = true;
+  expect(await killing).toBeGreaterThanOrEqual(killsMin);
+
+  const used = new Map<string, number>();
+  const expected = new Map<string, string>();
+  const decided = new Map<string, unknown>();
+  let today = '';
+  for (const { subject, day, data } of await readLog()) {
+    if (subject.endsWith('.usage.reported')) used.set(day, (used.get(day) ?? 0) + Number(data.input));
+    const attempt = String(data.attempt);
+    if (subject.endsWith('.stop.attempted') && !expected.has(attempt))
+      expected.set(attempt, (used.get(day) ?? 0) >= limit ? 'bypassed' : 'incomplete');
+    if (subject.includes('.decision.')) decided.set(attempt, data.cause);
+    today = day;
+  }
+  expect(expected.size).toBe(workers.length * attemptsOfEach);
+  expect(Object.fromEntries(decided)).toEqual(Object.fromEntries(expected));
+  // Both sides of the limit were seen.
+  expect(new Set(decided.values())).toEqual(new Set(['incomplete', 'bypassed']));
+  // And whoever answers now counts the same.
+  const { budgets } = (await client.ask('get.worker.w0')).body as unknown as WorkerView;
+  expect(budgets).toEqual([{ per: 'day', kind: 'tokens', used: used.get(today), limit }]);
+});
