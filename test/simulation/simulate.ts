@@ -142,6 +142,7 @@ function drawSettings(random: Random): Settings {
 
 const drawSchedule = (random: Random): SnapshotSchedule => ({
   everyEntries: random.int(6, 40),
+  ...{ cheapEntries: 6, cheapBytes: 4_000, pauseFactor: 100 },
   quietEntries: random.int(2, 8),
   quietMs: random.int(1_000, 5_000),
   checkEveryMs: 1_000,

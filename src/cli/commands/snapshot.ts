@@ -14,7 +14,7 @@ export const snapshot = defineCommand({
     ...clientArgs,
   },
   details: [
-    'A snapshot is the folded state, kept in the object store STOPGATE-SNAPSHOTS_<fleet> of the NATS server. A start continues from the newest one. The service takes snapshots by itself: every 50,000 entries, after ten minutes with 1,000 new ones, and when it stops. The newest three are kept, and some older ones, for time travel, in STOPGATE-PAST_<fleet>.',
+    'A snapshot is the folded state, kept in the object store STOPGATE-SNAPSHOTS_<fleet> of the NATS server. A start continues from the newest one. The service takes snapshots by itself: every 10,000 entries (50,000 if they are slow), after five minutes with 1,000 new ones, and when it stops. The newest three are kept, and some older ones, for time travel, in STOPGATE-PAST_<fleet>.',
     'It needs operator credentials. Those of "stopgate dev" are found automatically.',
   ],
   examples: ['stopgate snapshot', 'stopgate snapshot --fleet main --json'],

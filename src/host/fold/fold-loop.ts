@@ -51,7 +51,7 @@ export function createFoldLoop(context: HostContext, rooms: FoldRooms): FoldLoop
       onDecisionPublished(context, rooms.outbox, message.subject.slice(decisionPrefix.length), message);
     if (life.isAtHead()) logClock.observe(message.atMs);
     progress.advance(message);
-    rooms.snapshots.onFolded(message.seq);
+    rooms.snapshots.onFolded(message.seq, message.data.length);
     rooms.observers.folded(message);
   };
   return {

@@ -38,16 +38,23 @@ export type Snapshots = {
   take(): Promise<SnapshotTaken>;
   /** The log's head is reached. */
   open(): void;
-  /** To be called after each entry. */
-  onFolded(seq: number): void;
+  /** To be called after each entry, with the size of its payload. */
+  onFolded(seq: number, bytes: number): void;
   /** Takes a last one, if anything is new and NATS takes it soon enough. */
   close(): Promise<void>;
 };
 
+/**
+ * A start after a kill folds what came after the last one, by code that V8 has not compiled yet: 10,000 entries take it some 0.4 s.
+ * A snapshot of 100,000 workers costs as much, so it waits until a hundred times its own time has passed.
+ */
 const usualSchedule: SnapshotSchedule = {
   everyEntries: 50_000,
+  cheapEntries: 10_000,
+  cheapBytes: 16 * 1_048_576,
+  pauseFactor: 100,
   quietEntries: 1_000,
-  quietMs: 600_000,
+  quietMs: 300_000,
   checkEveryMs: 30_000,
   standbyMs: 60_000,
 };
@@ -103,9 +110,15 @@ export function restoreHostState(
 
 type Place = Pick<LogPosition, 'seq' | 'atMs'>;
 
-/** When a snapshot is taken: it is due after `everyEntries`, or after `quietMs` if `quietEntries` are new. */
+/**
+ * When a snapshot is taken: it is due after `everyEntries`; after `cheapEntries` or `cheapBytes`, once the last one is
+ * `pauseFactor` times as long ago as it took; and after `quietMs` if `quietEntries` are new.
+ */
 export type SnapshotSchedule = {
   readonly everyEntries: number;
+  readonly cheapEntries: number;
+  readonly cheapBytes: number;
+  readonly pauseFactor: number;
   readonly quietEntries: number;
   readonly quietMs: number;
   readonly checkEveryMs: number;
@@ -130,27 +143,20 @@ export type SnapshotsOptions = {
 };
 
 export function createSnapshots(options: SnapshotsOptions, rooms: SnapshotRooms): Snapshots {
-  const { fleet, progress, logClock, logger, bus, snapshotStore: store } = options;
-  const { everyEntries, quietEntries, quietMs, checkEveryMs, standbyMs } = options.snapshotSchedule ?? usualSchedule;
-  /** The newest that is known of. */
-  let newest: Place = { seq: 0, atMs: 0 };
+  const { fleet, progress, logger, bus, snapshotStore: store } = options;
+  const schedule = options.snapshotSchedule ?? usualSchedule;
+  const coverage = createCoverage(options, schedule);
   let dueSinceMs: number | null = null;
   let timer: NodeJS.Timeout | null = null;
   let taking: Promise<unknown> = Promise.resolve();
   let checking = false;
+  let checkedSeq = 0;
 
-  const isDue = () => {
-    const added = progress.seq - newest.seq;
-    return added >= everyEntries || (added >= quietEntries && logClock.now() - newest.atMs >= quietMs);
-  };
-  const findNewest = async () => {
-    const places = (await (store?.list() ?? [])).map(({ position }) => position);
-    newest = places.find(({ seq }) => seq <= progress.seq) ?? newest;
-  };
   const take = (): Promise<SnapshotTaken> => {
     const next = taking.then(async () => {
+      coverage.begin();
       const taken = await write(options, rooms);
-      newest = { seq: taken.seq, atMs: logClock.now() };
+      coverage.end(taken);
       dueSinceMs = null;
       void rooms.retention.run();
       return taken;
@@ -159,12 +165,12 @@ export function createSnapshots(options: SnapshotsOptions, rooms: SnapshotRooms)
     return next;
   };
   const takeIfDue = async () => {
-    if (!isDue()) return;
+    if (!coverage.isDue()) return;
     dueSinceMs ??= options.clock();
     const isOurs = ownerFor(fleet, 'snapshots', null) === options.replica;
-    if (!isOurs && options.clock() - dueSinceMs < standbyMs) return;
-    await findNewest();
-    if (isDue()) await take();
+    if (!isOurs && options.clock() - dueSinceMs < schedule.standbyMs) return;
+    await coverage.find();
+    if (coverage.isDue()) await take();
   };
   const check = async () => {
     if (checking || options.life.phase !== 'head' || !bus.isConnected()) return;
@@ -175,21 +181,23 @@ export function createSnapshots(options: SnapshotsOptions, rooms: SnapshotRooms)
   const takeLast = async () => {
     await taking;
     if (progress.seq === 0 || !bus.isConnected()) return;
-    await findNewest();
-    if (progress.seq > newest.seq) await take();
+    await coverage.find();
+    if (coverage.entriesAfter() > 0) await take();
   };
   return {
     take,
     open() {
       if (store === null) return;
-      // Until its time is known: as if it were taken now.
-      newest = { seq: newest.seq, atMs: logClock.now() };
-      void findNewest().catch(() => {});
-      timer ??= setInterval(() => void check(), checkEveryMs).unref();
+      coverage.open();
+      timer ??= setInterval(() => void check(), schedule.checkEveryMs).unref();
       void decodeInTurns(options);
     },
-    onFolded(seq) {
-      if (timer !== null && seq % quietEntries === 0) void check();
+    onFolded(seq, bytes) {
+      coverage.add(bytes);
+      // After a time behind the head, in which none is taken, the first entry at the head asks.
+      if (timer === null || seq - checkedSeq < schedule.quietEntries || options.life.phase !== 'head') return;
+      checkedSeq = seq;
+      void check();
     },
     async close() {
       if (timer === null) return;
@@ -197,6 +205,50 @@ export function createSnapshots(options: SnapshotsOptions, rooms: SnapshotRooms)
       timer = null;
       const last = takeLast().catch((error: unknown) => logger.warn({ err: error }, 'no last snapshot was taken'));
       await within(lastTimeoutMs, last);
+    },
+  };
+}
+
+/** What the newest snapshot covers, and what a start would have to fold after it. */
+function createCoverage(
+  { progress, logClock, snapshotStore: store }: Pick<SnapshotsOptions, 'progress' | 'logClock' | 'snapshotStore'>,
+  { everyEntries, cheapEntries, cheapBytes, pauseFactor, quietEntries, quietMs }: SnapshotSchedule,
+) {
+  let newest: Place = { seq: 0, atMs: 0 };
+  let bytesAfter = 0;
+  /** How long the last one took that this replica has taken; 0: none yet. */
+  let tookMs = 0;
+  const entriesAfter = () => progress.seq - newest.seq;
+  const find = async () => {
+    const places = (await (store?.list() ?? [])).map(({ position }) => position);
+    const found = places.find(({ seq }) => seq <= progress.seq) ?? newest;
+    if (found.seq !== newest.seq) bytesAfter = 0;
+    newest = found;
+  };
+  return {
+    entriesAfter,
+    find,
+    isDue() {
+      const entries = entriesAfter();
+      if (entries >= everyEntries) return true;
+      const sinceMs = logClock.now() - newest.atMs;
+      const isMuch = entries >= cheapEntries || bytesAfter >= cheapBytes;
+      return (isMuch && sinceMs >= tookMs * pauseFactor) || (entries >= quietEntries && sinceMs >= quietMs);
+    },
+    open() {
+      // Until its time is known: as if it were taken now.
+      newest = { seq: newest.seq, atMs: logClock.now() };
+      void find().catch(() => {});
+    },
+    add(bytes: number) {
+      bytesAfter += bytes;
+    },
+    begin() {
+      bytesAfter = 0;
+    },
+    end(taken: SnapshotTaken) {
+      newest = { seq: taken.seq, atMs: logClock.now() };
+      tookMs = taken.tookMs;
     },
   };
 }

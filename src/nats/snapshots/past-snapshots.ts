@@ -21,7 +21,7 @@ export type PastSnapshots = {
 
 type Limits = { readonly countMax: number; readonly bytesMax: number; readonly spacingMin: number };
 /**
- * A log of 1.6 million entries keeps all that are taken, one each 50,000, and a longer one has gaps of a sixteenth of it at
+ * A log of a million entries keeps one each 30,000, and a longer one has gaps of a sixteenth of it at
  * most. Of 100,000 workers one takes 3 MB, so that all of them are within the bytes; a larger fleet keeps fewer. What stands
  * closer than 25,000 entries, about a quarter of a second of folding, is not worth its place.
  */

@@ -1,0 +1,93 @@
+/** When a snapshot is due. */
+import { beforeEach, expect, test, vi } from 'vitest';
+import { createFleet, type Entry, foldEntry, readEntry } from '../../../machines/index.ts';
+import { createSnapshots, type SnapshotRooms, type SnapshotsOptions } from '../../../src/host/keeping/snapshots.ts';
+
+let seq: number;
+let nowMs: number;
+let writeMs: number;
+let taken: number[];
+let fold: (entries: number, bytesEach?: number) => Promise<void>;
+
+beforeEach(async () => {
+  [seq, nowMs, writeMs, taken] = [0, 0, 0, []];
+  const fleet = createFleet('main');
+  const joined = JSON.stringify({ replica: 'r1' });
+  const entry = readEntry('stopgate.main.own.fleet.main.replica.joined', joined, joined.length) as Entry;
+  foldEntry(fleet, { seq: 1, atMs: 0, entry, owner: null });
+  const position = () => ({ seq, atMs: nowMs, digest: '' });
+  const places: { position: ReturnType<typeof position> }[] = [];
+  const stopwatch = vi.spyOn(performance, 'now').mockImplementation(() => nowMs);
+  const snapshotStore = {
+    list: async () => places,
+    async write() {
+      taken.push(seq);
+      places.unshift({ position: position() });
+      nowMs += writeMs;
+      return { bytes: 1 };
+    },
+  };
+  const captured = { capture: () => [], owedFrom: () => null, run: async () => undefined };
+  const options = {
+    ...{ fleet, replica: 'r1', life: { phase: 'head' }, snapshotStore, replyInboxes: captured },
+    ...{
+      progress: {
+        position,
+        get seq() {
+          return seq;
+        },
+      },
+      logClock: { now: () => nowMs },
+      clock: () => nowMs,
+    },
+    ...{ bus: { isConnected: () => true }, logger: { info: vi.fn(), warn: vi.fn() } },
+  };
+  const rooms = { outbox: captured, policies: captured, deadLetters: captured, retention: captured };
+  const snapshots = createSnapshots(options as unknown as SnapshotsOptions, rooms as unknown as SnapshotRooms);
+  snapshots.open();
+  fold = async (entries, bytesEach = 100) => {
+    for (let count = 0; count < entries; count += 1) {
+      seq += 1;
+      snapshots.onFolded(seq, bytesEach);
+      if (seq % 1_000 === 0) await new Promise((done) => setImmediate(done));
+    }
+  };
+  return async () => {
+    stopwatch.mockRestore();
+    await snapshots.close();
+  };
+});
+
+test('every 10,000 entries, as long as they take a hundredth of the time', async () => {
+  await fold(30_000);
+  expect(taken).toEqual([10_000, 20_000, 30_000]);
+});
+
+test('of entries that are large sooner: a start reads them all', async () => {
+  await fold(2_000, 10_000);
+  expect(taken).toEqual([2_000]);
+});
+
+test('one that takes long is followed by a pause of a hundred times as long, or 50,000 entries', async () => {
+  writeMs = 500;
+  await fold(59_000);
+  expect(taken).toEqual([10_000]);
+  await fold(1_000);
+  expect(taken).toEqual([10_000, 60_000]);
+  nowMs += 49_000;
+  await fold(20_000);
+  expect(taken).toEqual([10_000, 60_000]);
+  nowMs += 1_000;
+  await fold(1_000);
+  expect(taken).toEqual([10_000, 60_000, 81_000]);
+});
+
+test('a thousand new entries are kept after five minutes', async () => {
+  await fold(10_000);
+  nowMs += 299_000;
+  await fold(1_000);
+  expect(taken).toEqual([10_000]);
+  nowMs += 1_000;
+  await fold(1_000);
+  expect(taken).toEqual([10_000, 12_000]);
+});
