@@ -42,6 +42,8 @@ export {
   type HookEffect,
   isAskedFor,
   type NoticeEffect,
+  type NoticeSubject,
+  ownerOfNotice,
   type TimerEffect,
 } from './fleet/effects.ts';
 export {
@@ -117,13 +119,20 @@ export {
   type Standing,
   type Wait,
 } from './replay/standing.ts';
-export { type PersonWait, personWaitsOfTask, personWaitsOfWorker } from './replay/urgency.ts';
+export { type PersonWait, personWaitsOfQueue, personWaitsOfTask, personWaitsOfWorker } from './replay/urgency.ts';
 export * from './replay/views.ts';
 export { createWhatIf, type Difference, decidingGuard, type WhatIf, type WhatIfCounts } from './replay/what-if.ts';
 export { describeUnknownRules, type Rules, releasedRules, rulesRange } from './rules/rules.ts';
 export type { Evaluation } from './task/records.ts';
 export { taskMachine } from './task/task.ts';
-export { type EscalatedEntity, type Escalation, nextDelivery, type TaskEscalation } from './values/escalation.ts';
+export {
+  type EscalatedEntity,
+  type Escalation,
+  nextDelivery,
+  nextWaitingDelivery,
+  type TaskEscalation,
+  type Unattended,
+} from './values/escalation.ts';
 export { attemptIdFault, idPattern, isId } from './values/id.ts';
 export * from './values/limits.ts';
 export type { InputAnswer, InputRequest } from './values/questions.ts';

@@ -146,7 +146,7 @@ IMPLEMENTATION = '''
         """Stores an entry, and returns when the stream has acknowledged it.
 
         `data` has the fields of the entry, under their names on the wire. Entries with the same `message_id` within 2
-        minutes are stored once. `own.worker` and `own.task` need an operator's credentials.
+        minutes are stored once. `own.worker`, `own.task` and `own.queue` need an operator's credentials.
 
         Raises `InputError` if it is not a valid entry, `UnavailableError` if it may not have been stored.
         """
@@ -187,7 +187,7 @@ def published(definitions: dict[str, Any]) -> list[tuple[str, str, dict[str, Any
     return [
         (entity, kind, schema)
         for entity, kind, schema in entries
-        if entity in {"worker", "task", "queue"} or (entity in {"own.worker", "own.task"} and kind in OPERATORS)
+        if entity in {"worker", "task", "queue"} or (entity in {"own.worker", "own.task", "own.queue"} and kind in OPERATORS)
     ]
 
 

@@ -31,10 +31,14 @@ function isSigned(headers, body) {
 }
 
 const oneLine = (value) => String(value ?? '').replace(/\s+/g, ' ');
-const titleOf = ({ kind, entity, id, fleet }) =>
-  oneLine(`${kind === 'reminder' ? 'Still waiting' : 'Waiting for you'}: ${entity} ${id} (${fleet})`);
-const textOf = ({ reason, id, link, fleet }) =>
-  `${oneLine(reason)}\n${link ? `Answer: ${link}` : `Answer: stopgate resolve ${id} --resume --fleet ${fleet}`}`;
+const titleOf = ({ kind, entity, id, fleet, reminder = 0 }) =>
+  oneLine(`${kind === 'reminder' || reminder > 0 ? 'Still waiting' : 'Waiting for you'}: ${entity} ${id} (${fleet})`);
+const textOf = (notice) => `${oneLine(notice.reason)}\n${whatToDo(notice)}`;
+function whatToDo({ kind, id, link, fleet, missing }) {
+  if (link) return `Answer: ${link}`;
+  if (kind === 'waiting' || kind === 'unattended') return `To do: ${oneLine(missing[0])}`;
+  return `Answer: stopgate resolve ${id} --resume --fleet ${fleet}`;
+}
 
 async function toSlack(notice) {
   // What an agent wrote is shown and not interpreted.

@@ -120,6 +120,11 @@ export const entrySchemas = {
     'escalation.resolved': escalationResolved,
     'escalation.notified': escalationNotified,
   },
+  ownQueue: {
+    'timer.fired': timerFired,
+    'escalation.acknowledged': escalationAcknowledged,
+    'escalation.notified': escalationNotified,
+  },
   ownFleet: {
     'replica.joined': replicaJoined,
     'replica.left': replicaLeft,
@@ -144,8 +149,16 @@ export type TaskEntry = EntryOf<'task'>;
 export type QueueEntry = EntryOf<'queue'>;
 export type OwnWorkerEntry = EntryOf<'ownWorker'>;
 export type OwnTaskEntry = EntryOf<'ownTask'>;
+export type OwnQueueEntry = EntryOf<'ownQueue'>;
 export type OwnFleetEntry = EntryOf<'ownFleet'>;
-export type Entry = WorkerEntry | TaskEntry | QueueEntry | OwnWorkerEntry | OwnTaskEntry | OwnFleetEntry;
+export type Entry =
+  | WorkerEntry
+  | TaskEntry
+  | QueueEntry
+  | OwnWorkerEntry
+  | OwnTaskEntry
+  | OwnQueueEntry
+  | OwnFleetEntry;
 
 /** An entry as an event of a machine, with its place in the log. */
 export type EventOf<Entry, Place> = Entry extends { type: infer T; data: infer D }

@@ -11,6 +11,7 @@ const entities: Readonly<Record<Area, string>> = {
   queue: 'queue',
   ownWorker: 'worker',
   ownTask: 'task',
+  ownQueue: 'queue',
   ownFleet: 'fleet',
 };
 

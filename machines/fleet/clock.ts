@@ -8,6 +8,7 @@ import { armStaleDeadlines, nextDeadline } from './due-time.ts';
 import { type Fleet, pendingIn, placeOf, type WorkerRecord } from './fleet.ts';
 import { forget, nextToForget } from './forgetting.ts';
 import { refreshPresence } from './presence-change.ts';
+import { beginUnattended } from './queues.ts';
 import { stepTask, taskSurroundings } from './tasks.ts';
 import { stepWorker } from './workers.ts';
 
@@ -41,8 +42,17 @@ function handle(fleet: Fleet, { kind, id, attempt }: Deadline): void {
     for (const worker of fleet.scopes.get(attempt)?.workers ?? []) refreshPresenceOf(fleet, worker);
     return;
   }
+  if (kind === 'unattended') {
+    beginUnattended(fleet, id);
+    return;
+  }
   const record = fleet.workers.get(id);
   if (record === undefined) return;
+  if (kind === 'waiting') {
+    const sinceMs = fleet.nowMs - (fleet.policies.waitingMs ?? 0);
+    stepWorker(fleet, record, { type: 'input.overdue', sinceMs, ...placeOf(fleet) });
+    return;
+  }
   if (kind === 'attempt') {
     resumeAttempt(fleet, record);
     return;

@@ -5,12 +5,12 @@
 
 /**
  * `attempt` and `evaluation` wait for it; `escalate` and `release` take a stale worker's tasks away; `forget…` drop
- * what is stopped; the others only change what is shown.
+ * what is stopped; `waiting` and `unattended` tell people; the others only change what is shown.
  */
 export type Deadline = {
   readonly atMs: number;
-  readonly kind: 'attempt' | 'evaluation' | 'limit' | 'stale' | 'escalate' | 'release' | 'forgetWorker' | 'forgetTask';
-  /** Id of the worker or task. */
+  readonly kind: keyof typeof ranks;
+  /** Id of the worker, task or queue. */
   readonly id: string;
   readonly attempt: string;
 };
@@ -24,6 +24,8 @@ const ranks = {
   release: 5,
   forgetWorker: 6,
   forgetTask: 7,
+  waiting: 8,
+  unattended: 9,
 } as const;
 
 /** The kinds in the order of their ranks. */

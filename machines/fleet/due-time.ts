@@ -4,10 +4,12 @@
  */
 
 import { parseIsoTime } from '../values/time.ts';
+import type { WorkerContext } from '../worker/context.ts';
 import type { Deadline } from './deadlines.ts';
 import type { Fleet, WorkerRecord } from './fleet.ts';
 import { policyInForce } from './policies.ts';
 import { staleAfterMs, staleFromMs } from './presence.ts';
+import { unattendedDueMs } from './queues.ts';
 
 /** Null: it no longer means anything. */
 function dueMsOf(fleet: Fleet, deadline: Deadline): number | null {
@@ -16,6 +18,7 @@ function dueMsOf(fleet: Fleet, deadline: Deadline): number | null {
     const open = fleet.tasks.read(id)?.snapshot.context.evaluations.find((it) => it.attempt === attempt);
     return open?.pending.deadlineMs === atMs ? atMs : null;
   }
+  if (kind === 'unattended') return unattendedDueMs(fleet, id);
   // `attempt`: its scope.
   if (kind === 'limit' && attempt !== '') return fleet.scopes.get(attempt)?.limit?.untilMs === atMs ? atMs : null;
   // Most workers with such a deadline have been answered.
@@ -32,6 +35,8 @@ function dueMsOf(fleet: Fleet, deadline: Deadline): number | null {
       return escalationDueMs(fleet, record);
     case 'release':
       return handBackDueMs(fleet, record);
+    case 'waiting':
+      return waitingDueMs(fleet, worker);
     default:
       return worker.attempt?.attempt === attempt && record.wakeMs === atMs ? atMs : null;
   }
@@ -119,6 +124,28 @@ function handBackDueMs(fleet: Fleet, record: WorkerRecord): number | null {
   const staleMs = staleFromMs(record);
   const sinceMs = Math.max(limitEndedMs ?? staleMs - 1, answeredMs);
   return Math.max(sinceMs + releaseAfterMs, staleMs);
+}
+
+/** When a request of the worker has waited for a person for too long; null: none will have, as things stand. */
+function waitingDueMs({ policies: { waitingMs } }: Fleet, { inputs }: Pick<WorkerContext, 'inputs'>): number | null {
+  if (waitingMs === null) return null;
+  let dueMs: number | null = null;
+  for (const { since, overdue } of inputs) {
+    if (overdue !== undefined) continue;
+    const atMs = (parseIsoTime(since) ?? 0) + waitingMs;
+    if (dueMs === null || atMs < dueMs) dueMs = atMs;
+  }
+  return dueMs;
+}
+
+/**
+ * Sets the deadline of the requests of a worker that wait for a person.
+ * @param before the worker before the step; null: the deadline itself may have changed
+ */
+export function armWaiting(fleet: Fleet, before: WorkerContext | null, after: WorkerContext): void {
+  const atMs = waitingDueMs(fleet, after);
+  if (atMs === null || (before !== null && waitingDueMs(fleet, before) === atMs)) return;
+  fleet.deadlines.push({ atMs, kind: 'waiting', id: after.worker, attempt: '' });
 }
 
 /**

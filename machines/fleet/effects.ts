@@ -1,12 +1,20 @@
 /**
  * Effects: what the state asks of the replicas, read from the state alone. An effect is asked for until an entry answers
  * it, and `key` is the message id of that entry, so that it is stored once, whoever performs it. A new kind of effect is
- * a function here that reads it from a worker, a task or the fleet, and a performer in the host.
+ * a function here that reads it from a worker, a task, a queue or the fleet, and a performer in the host.
  */
 import { checkMessageId, hookMessageId, notifiedMessageId, timerMessageId } from '../entries/message-ids.ts';
 import type { PendingCheck } from '../guards/attempt.ts';
 import type { Evaluation } from '../task/records.ts';
-import { type EscalatedEntity, type Escalation, nextDelivery, type TaskEscalation } from '../values/escalation.ts';
+import {
+  type Escalation,
+  type Noticed,
+  nextDelivery,
+  nextWaitingDelivery,
+  type TaskEscalation,
+  type Unattended,
+} from '../values/escalation.ts';
+import type { InputRequest } from '../values/questions.ts';
 import { parseIsoTime } from '../values/time.ts';
 import type { WorkerContext } from '../worker/context.ts';
 import type { Deadline } from './deadlines.ts';
@@ -34,16 +42,24 @@ export type CheckEffect = EffectOf<
 >;
 /** A remote hook that an `iteration.validated` waits for. */
 export type HookEffect = EffectOf<'hook', { readonly task: string; readonly evaluation: Evaluation }>;
-/** People are to be told of an escalation: that it began, or, where `notified` is above 0, that it still stands. */
+/**
+ * People are to be told of something that needs one: that it began, or, where `notified` is above 0, that it still
+ * stands. `began`: from which entry and time on it is new to people.
+ */
 export type NoticeEffect = EffectOf<
   'notice',
   {
-    readonly entity: EscalatedEntity;
     readonly id: string;
-    readonly escalation: Escalation;
     readonly delivery: string;
-  }
+    readonly notified: number;
+    readonly began: { readonly seq: number; readonly since: string };
+  } & NoticeSubject
 >;
+/** A request that is overdue, an escalation, or a queue that nobody attends. */
+export type NoticeSubject =
+  | { readonly kind: 'escalation'; readonly entity: 'worker' | 'task'; readonly escalation: Escalation }
+  | { readonly kind: 'waiting'; readonly entity: 'worker'; readonly request: InputRequest }
+  | { readonly kind: 'unattended'; readonly entity: 'queue'; readonly unattended: Unattended };
 /** The first deadline of all: if no other entry moves the log's clock to it, a replica appends `timer.fired`. */
 export type TimerEffect = EffectOf<'timer', Deadline>;
 
@@ -55,6 +71,7 @@ export function effectsOf(fleet: Fleet, actors: Iterable<string>): Effect[] {
   for (const actor of actors) {
     if (actor === fleetKey) effects.push(...timerOf(fleet));
     else if (actor.startsWith('worker/')) addWorkerEffects(effects, fleet, actor, actor.slice('worker/'.length));
+    else if (actor.startsWith('queue/')) effects.push(...noticeOfQueue(fleet, actor, actor.slice('queue/'.length)));
     else addTaskEffects(effects, fleet, actor, actor.slice('task/'.length));
   }
   return effects;
@@ -70,17 +87,21 @@ export function* actorsWithEffects(fleet: Fleet): Generator<string> {
   for (const task of fleet.evaluating) yield actorKey('task', task);
   for (const [actor, { entity, id }] of fleet.escalated)
     if (!(entity === 'worker' ? fleet.open : fleet.evaluating).has(id)) yield actor;
+  for (const [actor, { entity, id }] of fleet.neglected)
+    if (!(entity === 'worker' && (fleet.open.has(id) || fleet.escalated.has(actor)))) yield actor;
   yield fleetKey;
 }
 
 function addWorkerEffects(effects: Effect[], fleet: Fleet, actor: string, id: string): void {
   const isEscalated = fleet.escalated.has(actor);
   // Most that were touched are answered by now, and need not be unpacked for that.
-  if (!isEscalated && !fleet.open.has(id)) return;
+  const isNeglected = fleet.neglected.has(actor);
+  if (!isEscalated && !isNeglected && !fleet.open.has(id)) return;
   const record = fleet.workers.get(id);
   if (record === undefined) return;
   effects.push(...checkOf(actor, record));
   if (isEscalated) effects.push(...noticeOf(fleet, actor, record.snapshot.context.worker.escalation));
+  if (isNeglected) effects.push(...noticesOfRequests(fleet, actor, record));
 }
 
 function addTaskEffects(effects: Effect[], fleet: Fleet, actor: string, id: string): void {
@@ -112,13 +133,62 @@ const hooksOf = (actor: string, { snapshot: { context } }: TaskRecord): HookEffe
 
 function noticeOf(fleet: Fleet, actor: string, escalation: Escalation | TaskEscalation | null): NoticeEffect[] {
   const escalated = fleet.escalated.get(actor);
-  if (escalated === undefined || escalation === null || escalation.acknowledgedBy !== null) return [];
+  if (escalated === undefined || escalation === null) return [];
   const { entity, id } = escalated;
   const delivery = nextDelivery(fleet.name, entity, id, escalation);
-  const owner = ownerFor(fleet, actor, escalated.owner);
-  const dueMs = parseIsoTime(escalation.notifiedAt ?? escalation.since) ?? 0;
-  const data = { entity, id, escalation, delivery };
+  return notice(fleet, actor, id, delivery, escalation, escalation, { kind: 'escalation', entity, escalation });
+}
+
+/** What a stopped worker asks waits for nobody. */
+function noticesOfRequests(fleet: Fleet, actor: string, { snapshot }: WorkerRecord): NoticeEffect[] {
+  const { worker, inputs } = snapshot.context.worker;
+  if (fleet.policies.waitingMs === null || snapshot.value.state === 'stopped') return [];
+  return inputs.flatMap((request) => {
+    const { overdue, seq, since } = request;
+    if (overdue === undefined) return [];
+    const delivery = nextWaitingDelivery(fleet.name, worker, { ...overdue, seq, since });
+    const began = { seq, since: overdue.since };
+    return notice(fleet, actor, worker, delivery, overdue, began, { kind: 'waiting', entity: 'worker', request });
+  });
+}
+
+function noticeOfQueue(fleet: Fleet, actor: string, id: string): NoticeEffect[] {
+  const unattended = fleet.queues.read(id)?.unattended ?? null;
+  if (unattended === null || fleet.policies.unattendedMs === null) return [];
+  const delivery = nextDelivery(fleet.name, 'queue', id, unattended);
+  const subject = { kind: 'unattended', entity: 'queue', unattended } as const;
+  const began = { seq: unattended.seq, since: unattended.at };
+  return notice(fleet, actor, id, delivery, unattended, began, subject);
+}
+
+/** None, if somebody has said that they look at it. */
+function notice(
+  fleet: Fleet,
+  actor: string,
+  id: string,
+  delivery: string,
+  { acknowledgedBy, notified, notifiedAt }: Noticed,
+  { seq, since }: NoticeEffect['data']['began'],
+  subject: NoticeSubject,
+): NoticeEffect[] {
+  if (acknowledgedBy !== null) return [];
+  const owner = ownerOfNotice(fleet, { actor, data: subject });
+  const dueMs = parseIsoTime(notifiedAt ?? since) ?? 0;
+  const data = { id, delivery, notified, began: { seq, since }, ...subject };
   return [{ key: notifiedMessageId(delivery), kind: 'notice', actor, owner, dueMs, data }];
+}
+
+/**
+ * Returns the replica whose turn it is to tell people: the one that was named when it began, as long as it lives.
+ * @param gone members that are known to be dead
+ */
+export function ownerOfNotice(
+  fleet: Fleet,
+  { actor, data }: { readonly actor: string; readonly data: Pick<NoticeSubject, 'kind'> },
+  gone?: ReadonlySet<string>,
+): string | null {
+  const { owner = null } = (data.kind === 'escalation' ? fleet.escalated : fleet.neglected).get(actor) ?? {};
+  return ownerFor(fleet, actor, owner, gone);
 }
 
 function timerOf(fleet: Fleet): TimerEffect[] {
@@ -133,8 +203,10 @@ function timerOf(fleet: Fleet): TimerEffect[] {
   return [{ key, kind: 'timer', actor: fleetKey, owner, dueMs: dueMsOfTimer(deadline), data: deadline }];
 }
 
-/** Deadlines that only change what is shown share one entry a second. */
+/** Deadlines that only change what is shown, or whom people are told of, share one entry a second. */
 const coarseMs = 1_000;
 
+const coarse: ReadonlySet<Deadline['kind']> = new Set(['stale', 'limit', 'waiting', 'unattended']);
+
 const dueMsOfTimer = ({ kind, atMs }: Deadline): number =>
-  kind === 'stale' || kind === 'limit' ? Math.ceil(atMs / coarseMs) * coarseMs : atMs;
+  coarse.has(kind) ? Math.ceil(atMs / coarseMs) * coarseMs : atMs;

@@ -1,11 +1,11 @@
 /** Fleet: what has been folded of one log. `fold.ts` changes it, with the files beside it, and nothing else does. */
 
-import type { PolicySet } from '../policy/policy-set.ts';
+import { noPolicies, type PolicySet } from '../policy/policy-set.ts';
 import { type Rules, releasedRules } from '../rules/rules.ts';
 import { createStepper, type Stepper } from '../step.ts';
 import type { taskMachine } from '../task/task.ts';
-import type { EscalatedEntity } from '../values/escalation.ts';
-import { forgetMsDefault, stateSizeMax } from '../values/limits.ts';
+import type { EscalatedEntity, Unattended } from '../values/escalation.ts';
+import { stateSizeMax } from '../values/limits.ts';
 import type { State } from '../values/states.ts';
 import { type Period, unusedPeriod } from '../values/usage.ts';
 import type { workerMachine } from '../worker/worker.ts';
@@ -21,6 +21,20 @@ export type { Forgettable, StateMove, TaskRecord, WorkerRecord } from './records
 /** `owner`: the replica that notifies people of it, as long as it lives. */
 export type Escalated = { readonly entity: EscalatedEntity; readonly id: string; readonly owner: string | null };
 
+/** A worker with requests that wait for too long, or a queue that nobody attends. `owner`: as of an escalation. */
+export type Neglected = { readonly entity: 'worker' | 'queue'; readonly id: string; readonly owner: string | null };
+
+export type QueueRecord = {
+  readonly ready: ReadyTasks;
+  /** How many known tasks name it, in whatever state. */
+  tasks: number;
+  reported: number;
+  /** From when on its ready tasks wait and nobody alive could take them; null: none waits, or somebody could. */
+  aloneMs: number | null;
+  /** That is so for longer than it may be without anybody being told. */
+  unattended: Unattended | null;
+};
+
 export type Fleet = {
   readonly name: string;
   /** The log's time, and the last entry that was folded. */
@@ -28,8 +42,9 @@ export type Fleet = {
   seq: number;
   readonly workers: SnapshotMap<WorkerRecord>;
   readonly tasks: SnapshotMap<TaskRecord>;
-  /** `tasks`: how many known tasks name it, in whatever state. */
-  readonly queues: SnapshotMap<{ readonly ready: ReadyTasks; tasks: number; reported: number }>;
+  readonly queues: SnapshotMap<QueueRecord>;
+  /** How many workers that are alive could take tasks of a queue; a queue without any has no entry. */
+  readonly attendants: Map<string, number>;
   /** Queues with a reported depth, the one that was reported last at the end. */
   readonly reports: Set<string>;
   /** Tasks that are not stopped and come after a task. */
@@ -43,6 +58,8 @@ export type Fleet = {
   readonly evaluating: Set<string>;
   /** The escalated workers and tasks, by `<entity>/<id>`. */
   readonly escalated: Map<string, Escalated>;
+  /** The workers and queues of which people are to be told though nothing is escalated, by `<entity>/<id>`. */
+  readonly neglected: Map<string, Neglected>;
   readonly scopes: SnapshotMap<{ limit: { readonly untilMs: number | null } | null; readonly workers: Set<string> }>;
   readonly replicas: Map<string, number>;
   /** The last version of the rules that each member knows, if it announced one. */
@@ -93,18 +110,10 @@ export type FleetOptions = {
   readonly stateSizeMax?: number | undefined;
 };
 
-/** The key of a worker or task, as in `Fleet.escalated`. */
-export const actorKey = (entity: EscalatedEntity, id: string): string => `${entity}/${id}`;
+/** The key of a worker, task or queue, as in `Fleet.escalated`. */
+export const actorKey = (entity: EscalatedEntity | 'queue', id: string): string => `${entity}/${id}`;
 /** The key of the fleet itself, whose effect is the next timer. */
 export const fleetKey = 'fleet';
-
-const noPolicies: PolicySet = {
-  policies: new Map(),
-  assign: [],
-  budget: null,
-  releaseAfterMs: null,
-  forgetMs: forgetMsDefault,
-};
 
 type Steppers = Pick<Fleet, 'workerStepper' | 'taskStepper'>;
 // One of each serves every fleet of this process: they hold no state.
@@ -147,6 +156,8 @@ export function createFleet(name: string, options: FleetOptions = {}): Fleet {
       held: new Set(),
       evaluating: new Set(),
       escalated: new Map(),
+      neglected: new Map(),
+      attendants: new Map(),
       replicas: new Map(),
       rulesOfReplicas: new Map(),
       deadlines: createDeadlines(),
@@ -177,7 +188,8 @@ export function copyFleet(fleet: Fleet): Fleet {
     reports: new Set(fleet.reports),
     ...{ arrivals: new Set(fleet.arrivals), open: new Set(fleet.open), held: new Set(fleet.held) },
     ...{ evaluating: new Set(fleet.evaluating) },
-    ...{ escalated: new Map(fleet.escalated), replicas: new Map(fleet.replicas) },
+    ...{ escalated: new Map(fleet.escalated), neglected: new Map(fleet.neglected) },
+    ...{ attendants: new Map(fleet.attendants), replicas: new Map(fleet.replicas) },
     rulesOfReplicas: new Map(fleet.rulesOfReplicas),
     deadlines: fleet.deadlines.copy(),
     forgetting: fleet.forgetting.copy(),
@@ -200,7 +212,7 @@ export const moveOf = ({ nowMs: atMs }: Fleet, from: State, to: State, event: st
 export function queueOf(fleet: Fleet, name: string) {
   const known = fleet.queues.get(name);
   if (known !== undefined) return known;
-  const queue = { ready: new ReadyTasks(), tasks: 0, reported: 0 };
+  const queue: QueueRecord = { ready: new ReadyTasks(), tasks: 0, reported: 0, aloneMs: null, unattended: null };
   fleet.queues.set(name, queue);
   return queue;
 }

@@ -2,19 +2,22 @@
  * Folds own entries: answers of checks and hooks, takeovers, what operators decide, and the fleet's replicas, rules and
  * policies (protocol.md §3).
  */
-import type { OwnFleetEntry, OwnTaskEntry, OwnWorkerEntry } from '../entries/index.ts';
+
+import type { OwnFleetEntry, OwnQueueEntry, OwnTaskEntry, OwnWorkerEntry } from '../entries/index.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import type { TaskEvent } from '../task/context.ts';
-import { nextDelivery } from '../values/escalation.ts';
+import { acknowledge, nextDelivery, nextWaitingDelivery, noteNotice } from '../values/escalation.ts';
+import { formatIsoTime } from '../values/time.ts';
 import { refuseAnswer } from '../worker/changes.ts';
 import type { WorkerEvent } from '../worker/events.ts';
 import { closeSession, handOverAttempts } from './attempts.ts';
-import { armStaleDeadlines, armStaleness } from './due-time.ts';
+import { armStaleDeadlines, armStaleness, armWaiting } from './due-time.ts';
 import { surroundingsOf } from './facts.ts';
 import { actorKey, type Fleet, placeOf, setRules, type WorkerRecord } from './fleet.ts';
 import { rearmForgetting } from './forgetting.ts';
 import { staleFromMs } from './presence.ts';
 import { absentWorkerOf, refreshPresence } from './presence-change.ts';
+import { armUnattended, setUnattended, trackAllAttendance } from './queues.ts';
 import { refuseTask, stepTask, taskSurroundings } from './tasks.ts';
 import { grantBudget } from './usage.ts';
 import { eventOf, refuseWorker, stepWorker } from './workers.ts';
@@ -49,6 +52,11 @@ export function foldOwnWorker(fleet: Fleet, entry: OwnWorkerEntry): void {
     case 'escalation.acknowledged':
     case 'escalation.resolved': {
       const record = absentWorkerOf(fleet, entry.id);
+      const looksAtRequests =
+        entry.type === 'escalation.acknowledged' && fleet.neglected.has(actorKey('worker', entry.id));
+      if (looksAtRequests)
+        stepWorker(fleet, record, { type: 'input.acknowledged', data: entry.data, ...placeOf(fleet) });
+      if (record.snapshot.value.state !== 'escalated' && looksAtRequests) return;
       if (record.snapshot.value.state !== 'escalated')
         refuseWorker(fleet, record, entry.type, `worker ${entry.id} is not escalated`);
       else {
@@ -61,14 +69,28 @@ export function foldOwnWorker(fleet: Fleet, entry: OwnWorkerEntry): void {
       answer(fleet, absentWorkerOf(fleet, entry.id), entry);
       return;
     case 'escalation.notified': {
-      // One that comes late is about what is over.
-      const escalation = known?.snapshot.context.worker.escalation ?? null;
-      if (known === undefined || escalation === null) return;
-      if (entry.data.delivery === nextDelivery(fleet.name, 'worker', entry.id, escalation))
-        stepWorker(fleet, known, eventOf(fleet, entry));
+      if (known !== undefined) noteNoticeOfWorker(fleet, known, entry);
       return;
     }
   }
+}
+
+/** People were told of its escalation or of an overdue request. One that comes late is about what is over. */
+function noteNoticeOfWorker(
+  fleet: Fleet,
+  record: WorkerRecord,
+  entry: Extract<OwnWorkerEntry, { type: 'escalation.notified' }>,
+): void {
+  const { escalation, inputs } = record.snapshot.context.worker;
+  const { delivery } = entry.data;
+  if (escalation !== null && delivery === nextDelivery(fleet.name, 'worker', entry.id, escalation))
+    stepWorker(fleet, record, eventOf(fleet, entry));
+  const request = inputs.find(
+    ({ overdue, seq, since }) =>
+      overdue !== undefined && delivery === nextWaitingDelivery(fleet.name, entry.id, { ...overdue, seq, since }),
+  );
+  if (request !== undefined)
+    stepWorker(fleet, record, { type: 'input.noticed', data: { request: request.seq }, ...placeOf(fleet) });
 }
 
 /** The first answer counts; later ones are refused. */
@@ -120,6 +142,28 @@ export function foldOwnTask(fleet: Fleet, entry: OwnTaskEntry): void {
   }
 }
 
+/** Folds an own entry about a queue: people were told that nobody attends it, or somebody looks at that. */
+export function foldOwnQueue(fleet: Fleet, entry: OwnQueueEntry): void {
+  const { id, type } = entry;
+  const unattended = fleet.queues.read(id)?.unattended ?? null;
+  const at = formatIsoTime(fleet.nowMs);
+  switch (type) {
+    case 'timer.fired':
+      return;
+    case 'escalation.acknowledged':
+      if (unattended !== null) setUnattended(fleet, id, acknowledge(unattended, entry.data.by, at));
+      else {
+        const reason = `queue ${id} is not unattended`;
+        fleet.outcomes.push({ kind: 'refused', entity: 'queue', id, type, reason });
+      }
+      return;
+    case 'escalation.notified':
+      if (unattended !== null && entry.data.delivery === nextDelivery(fleet.name, 'queue', id, unattended))
+        setUnattended(fleet, id, noteNotice(unattended, at));
+      return;
+  }
+}
+
 /** Folds an own entry about the fleet: a replica came or left, or its rules or policies were set. */
 export function foldOwnFleet(fleet: Fleet, entry: OwnFleetEntry, seq: number): void {
   switch (entry.type) {
@@ -145,10 +189,17 @@ export function foldOwnFleet(fleet: Fleet, entry: OwnFleetEntry, seq: number): v
 
 /** Goes over all actors only if one of their deadlines may have changed. */
 function setPolicies(fleet: Fleet, policies: PolicySet, seq: number): void {
-  const { forgetMs } = fleet.policies;
+  const before = fleet.policies;
   fleet.policies = policies;
   fleet.policySeq = seq;
+  trackAllAttendance(fleet, before);
   if (policies.releaseAfterMs !== null || [...policies.policies.values()].some((it) => it.onStale === 'escalate'))
     for (const worker of fleet.workers.keys()) armStaleDeadlines(fleet, worker);
-  if (policies.forgetMs !== forgetMs) rearmForgetting(fleet);
+  if (policies.forgetMs !== before.forgetMs) rearmForgetting(fleet);
+  if (policies.waitingMs !== before.waitingMs)
+    for (const [, { snapshot }] of fleet.workers) armWaiting(fleet, null, snapshot.context.worker);
+  if (policies.unattendedMs !== before.unattendedMs)
+    for (const queue of fleet.queues.keys()) armUnattended(fleet, queue);
+  // Where people are no longer to be told, nobody is.
+  for (const actor of fleet.neglected.keys()) fleet.touched.add(actor);
 }

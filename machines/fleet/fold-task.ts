@@ -1,6 +1,7 @@
 /**
  * Folds entries about tasks: entries that are not valid in the current state are refused (protocol.md §3, §4 and §7).
  */
+
 import type { TaskEntry } from '../entries/index.ts';
 import type { TaskEvent, TaskSurroundings } from '../task/context.ts';
 import { dependentsMax } from '../values/limits.ts';
@@ -8,6 +9,7 @@ import { clearFilesOf, loseTask, planFault, planTask } from './claims.ts';
 import { armStaleDeadlines } from './due-time.ts';
 import { type Fleet, placeOf, type TaskRecord } from './fleet.ts';
 import { ownerFor } from './owner.ts';
+import { trackAttendance } from './queues.ts';
 import { describeFull, isStateFull } from './state-size.ts';
 import { createTask, refuseTask, stepTaskWithin, taskSurroundings } from './tasks.ts';
 
@@ -46,6 +48,9 @@ export function foldTask(fleet: Fleet, entry: TaskEntry, owner: string | null): 
   if (!stepTaskWithin(fleet, id, record, event) || worker === null) return;
   if (type === 'task.created') {
     if (entry.data.plan !== undefined) planTask(fleet, worker, id, entry.data.plan);
+    // Its policy may have changed, and with that its worker's queue.
+    const holder = fleet.workers.get(worker);
+    if (holder !== undefined) trackAttendance(fleet, holder);
     armStaleDeadlines(fleet, worker);
   }
   if (type === 'task.cancelled') loseTask(fleet, worker, id);

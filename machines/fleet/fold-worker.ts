@@ -2,6 +2,7 @@
  * Folds entries about workers: entries that are not valid in the current state are refused, all others go to the
  * worker's machine (protocol.md §3 and §4).
  */
+
 import type { WorkerEntry } from '../entries/index.ts';
 import { planStepsMax } from '../policy/plan.ts';
 import { backgroundMax, scopesMax } from '../values/limits.ts';
@@ -15,6 +16,7 @@ import type { Fleet, WorkerRecord } from './fleet.ts';
 import { policyInForce } from './policies.ts';
 import { staleFromMs } from './presence.ts';
 import { absentWorkerOf, changeLimit, refreshPresence } from './presence-change.ts';
+import { trackAttendance } from './queues.ts';
 import { describeFull, isStateFull } from './state-size.ts';
 import { addUsage } from './usage.ts';
 import { eventOf, refuseWorker, stepWithin, workerOf } from './workers.ts';
@@ -40,6 +42,8 @@ export function foldWorker(fleet: Fleet, entry: WorkerEntry, seq: number, owner:
   apply(fleet, record, entry, seq, owner);
   armStaleness(fleet, record, beforeMs);
   if (record.snapshot.value.presence !== 'active') refreshPresence(fleet, record);
+  // An entry that was refused has changed nothing but that the worker was heard of.
+  if (record.attends === null) trackAttendance(fleet, record);
 }
 
 function apply(fleet: Fleet, record: WorkerRecord, entry: WorkerEntry, seq: number, owner: string | null): void {

@@ -7,7 +7,7 @@ import type { Decision } from '../guards/decision.ts';
 import { advance, settle } from './clock.ts';
 import { sweepDeadlines } from './due-time.ts';
 import { type Fleet, fleetKey } from './fleet.ts';
-import { foldOwnFleet, foldOwnTask, foldOwnWorker } from './fold-own.ts';
+import { foldOwnFleet, foldOwnQueue, foldOwnTask, foldOwnWorker } from './fold-own.ts';
 import { foldTask } from './fold-task.ts';
 import { foldWorker } from './fold-worker.ts';
 import type { FoldStep } from './outcome.ts';
@@ -51,6 +51,9 @@ export function foldEntry(fleet: Fleet, { seq, atMs, entry, owner }: StoredEntry
       break;
     case 'ownTask':
       foldOwnTask(fleet, entry);
+      break;
+    case 'ownQueue':
+      foldOwnQueue(fleet, entry);
       break;
     case 'ownFleet':
       foldOwnFleet(fleet, entry, seq);

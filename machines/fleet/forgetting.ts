@@ -102,6 +102,7 @@ function forgetTask(fleet: Fleet, id: string): void {
   fleet.tasks.delete(id);
 }
 
-function forgetEscalation({ escalated, touched }: Fleet, actor: string): void {
-  if (escalated.delete(actor)) touched.add(actor);
+function forgetEscalation({ escalated, neglected, touched }: Fleet, actor: string): void {
+  const wasNeglected = neglected.delete(actor);
+  if (escalated.delete(actor) || wasNeglected) touched.add(actor);
 }

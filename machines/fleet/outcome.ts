@@ -22,7 +22,7 @@ export type Outcome =
   | { readonly kind: 'used'; readonly worker: string; readonly report: UsageReport }
   | {
       readonly kind: 'refused';
-      readonly entity: 'worker' | 'task';
+      readonly entity: 'worker' | 'task' | 'queue';
       readonly id: string;
       readonly type: string;
       readonly reason: string;
@@ -32,6 +32,6 @@ export type Outcome =
 export type FoldStep = {
   /** What happened, in order. */
   readonly outcomes: readonly Outcome[];
-  /** The workers and tasks whose effects or requests to people may have changed, and the fleet (`actorKey`, `fleetKey`). */
+  /** The workers, tasks and queues whose effects or requests to people may have changed, and the fleet (`actorKey`, `fleetKey`). */
   readonly touched: ReadonlySet<string>;
 };

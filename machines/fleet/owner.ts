@@ -1,7 +1,7 @@
 /** Which replica acts: it follows from the log, so that all replicas name the same one (protocol.md §9). */
 import { hashOf } from '../values/digest.ts';
 import type { EscalatedEntity } from '../values/escalation.ts';
-import { actorKey, type Fleet } from './fleet.ts';
+import { actorKey, type Fleet, type Neglected } from './fleet.ts';
 
 const none: ReadonlySet<string> = new Set();
 
@@ -30,6 +30,13 @@ const membersOf = (fleet: Fleet): string[] => [...fleet.replicas.keys()].sort();
 export function rulesOfMembers(fleet: Fleet): number {
   const known = membersOf(fleet).map((name) => fleet.rulesOfReplicas.get(name) ?? 1);
   return known.length === 0 ? fleet.rules.version : Math.min(...known);
+}
+
+/** Keeps the index of what is neglected; to be called at each change. */
+export function trackNeglect(fleet: Fleet, entity: Neglected['entity'], id: string, isNeglected: boolean): void {
+  const key = actorKey(entity, id);
+  if (!isNeglected) fleet.neglected.delete(key);
+  else if (!fleet.neglected.has(key)) fleet.neglected.set(key, { entity, id, owner: ownerFor(fleet, key, null) });
 }
 
 /**

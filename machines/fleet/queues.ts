@@ -1,9 +1,18 @@
 /**
  * Queues: a queue is known while a known task names it, or its depth was among the last to be reported. Otherwise every
  * name would be kept for ever.
+ *
+ * A worker attends its own queue while it is active and neither stopped nor escalated. People are told of a queue whose
+ * ready tasks nobody could take for too long (`escalation.unattended`, protocol.md §8).
  */
+import type { PolicySet } from '../policy/policy-set.ts';
+import { type Unattended, unnoticed } from '../values/escalation.ts';
 import { reportedQueuesMax } from '../values/limits.ts';
-import { type Fleet, queueOf } from './fleet.ts';
+import { formatIsoTime } from '../values/time.ts';
+import type { WorkerContext } from '../worker/context.ts';
+import { actorKey, type Fleet, type QueueRecord, queueOf, type WorkerRecord } from './fleet.ts';
+import { trackNeglect } from './owner.ts';
+import { policyInForce, queueOfWorker } from './policies.ts';
 
 /** Moves a task to its queue, or to another one: `from` until now, `to` from now on. */
 export function changeQueue(fleet: Fleet, task: string, from: string | null, to: string | null): void {
@@ -12,6 +21,7 @@ export function changeQueue(fleet: Fleet, task: string, from: string | null, to:
   const left = queueOf(fleet, from);
   left.tasks -= 1;
   left.ready.delete(task);
+  trackQueue(fleet, from);
   dropIfUnused(fleet, from);
   fleet.watcher?.queue(from);
 }
@@ -35,4 +45,106 @@ export function reportDepth(fleet: Fleet, queue: string, pending: number): void 
 
 function dropIfUnused(fleet: Fleet, queue: string): void {
   if (queueOf(fleet, queue).tasks === 0 && !fleet.reports.has(queue)) fleet.queues.delete(queue);
+}
+
+// Who attends them.
+
+/**
+ * Counts the worker for the queue that it could take tasks from now. Call it when its state, its presence or its queue
+ * may have changed.
+ * @param before its context before the step, where nothing else has changed since
+ */
+export function trackAttendance(fleet: Fleet, record: WorkerRecord, before?: WorkerContext): void {
+  const { worker } = record.snapshot.context;
+  const queue = !isAlive(record)
+    ? null
+    : record.attends !== null && before !== undefined && hasSameQueue(before, worker)
+      ? record.attends
+      : queueNow(fleet, worker);
+  const left = record.attends;
+  if (queue === left) return;
+  record.attends = queue;
+  if (queue !== null) count(fleet, queue, 1);
+  if (left !== null) count(fleet, left, -1);
+}
+
+/** Counts all workers again, if these policies or those before them name queues. */
+export function trackAllAttendance(fleet: Fleet, before: PolicySet): void {
+  if (!namesQueues(before) && !namesQueues(fleet.policies)) return;
+  for (const worker of fleet.workers.keys())
+    if (fleet.workers.read(worker)?.attends != null) trackAttendance(fleet, fleet.workers.get(worker) as WorkerRecord);
+}
+
+const isAlive = ({ snapshot: { value } }: WorkerRecord): boolean =>
+  value.presence === 'active' && value.state !== 'stopped' && value.state !== 'escalated';
+
+/** Tells whether nothing has changed that says which queue is a worker's. */
+const hasSameQueue = (a: WorkerContext, b: WorkerContext): boolean =>
+  a.queue === b.queue &&
+  a.tasks === b.tasks &&
+  a.policy === b.policy &&
+  a.agent === b.agent &&
+  a.labels === b.labels &&
+  a.profile === b.profile;
+
+/** Only policies that name queues must be looked for. */
+const queueNow = (fleet: Fleet, worker: WorkerContext): string =>
+  worker.queue ?? (namesQueues(fleet.policies) ? queueOfWorker(worker, policyInForce(fleet, worker)) : 'main');
+
+const naming = new WeakMap<PolicySet, boolean>();
+
+function namesQueues(set: PolicySet): boolean {
+  const known = naming.get(set) ?? [...set.policies.values()].some((it) => it.persistence?.queue != null);
+  naming.set(set, known);
+  return known;
+}
+
+function count(fleet: Fleet, queue: string, change: 1 | -1): void {
+  const attendants = (fleet.attendants.get(queue) ?? 0) + change;
+  if (attendants === 0) fleet.attendants.delete(queue);
+  else fleet.attendants.set(queue, attendants);
+  trackQueue(fleet, queue);
+  if (fleet.queues.has(queue)) fleet.watcher?.queue(queue);
+}
+
+/** Notes since when nobody could take its tasks. Call it when a task, or a worker, has come or gone. */
+export function trackQueue(fleet: Fleet, name: string): void {
+  const known = fleet.queues.read(name);
+  if (known === undefined) return;
+  const isAlone = known.ready.size > 0 && !fleet.attendants.has(name);
+  if (isAlone === (known.aloneMs !== null)) return;
+  const queue = fleet.queues.get(name) as QueueRecord;
+  queue.aloneMs = isAlone ? fleet.nowMs : null;
+  if (isAlone) armUnattended(fleet, name);
+  else if (queue.unattended !== null) setUnattended(fleet, name, null);
+}
+
+/** Sets the deadline at which people are told of the queue, as things stand. */
+export function armUnattended(fleet: Fleet, name: string): void {
+  const atMs = unattendedDueMs(fleet, name);
+  if (atMs !== null) fleet.deadlines.push({ atMs, kind: 'unattended', id: name, attempt: '' });
+}
+
+/** When people are told of the queue; null: not as things stand. */
+export function unattendedDueMs({ queues, policies: { unattendedMs } }: Fleet, name: string): number | null {
+  const queue = queues.read(name);
+  if (unattendedMs === null || queue === undefined || queue.aloneMs === null || queue.unattended !== null) return null;
+  return queue.aloneMs + unattendedMs;
+}
+
+/** The deadline is due. */
+export function beginUnattended(fleet: Fleet, name: string): void {
+  const aloneMs = fleet.queues.read(name)?.aloneMs ?? fleet.nowMs;
+  const at = formatIsoTime(fleet.nowMs);
+  setUnattended(fleet, name, { seq: fleet.seq, since: formatIsoTime(aloneMs), at, ...unnoticed });
+}
+
+/** @param unattended null: somebody could take its tasks, or none waits */
+export function setUnattended(fleet: Fleet, name: string, unattended: Unattended | null): void {
+  const queue = fleet.queues.get(name);
+  if (queue === undefined) return;
+  queue.unattended = unattended;
+  trackNeglect(fleet, 'queue', name, unattended !== null);
+  fleet.touched.add(actorKey('queue', name));
+  fleet.watcher?.queue(name);
 }

@@ -26,6 +26,8 @@ export type WorkerRecord = Forgettable & {
   wakeMs: number | null;
   owner: string | null;
   accepted: boolean;
+  /** The queue that it counts for while it is alive (`queues.ts`); null: it is not. */
+  attends: string | null;
   known: KnownAttempts | null;
   /** The last transition that changed its state; null: none yet. */
   lastMove: StateMove | null;
@@ -43,6 +45,7 @@ export const createRecord = (snapshot: WorkerSnapshot, nowMs: number): WorkerRec
   wakeMs: null,
   owner: null,
   accepted: false,
+  attends: null,
   known: null,
   lastMove: null,
   presenceFrom: null,

@@ -7,7 +7,7 @@ import { formatIsoTime } from '../values/time.ts';
 import { actorKey, type Fleet, moveOf, placeOf, queueOf, type TaskRecord } from './fleet.ts';
 import { armForget, newlyNamed, noteStop } from './forgetting.ts';
 import { trackEscalation } from './owner.ts';
-import { changeQueue } from './queues.ts';
+import { changeQueue, trackQueue } from './queues.ts';
 import { describeFull, exceedsState, growthOfTask, newActorSize } from './state-size.ts';
 
 /** `queue` null: in none until `task.created` gives one. */
@@ -168,6 +168,7 @@ function reindexTask(fleet: Fleet, task: string): void {
   if (isReady) ready.add({ task, priority, createdSeq: record.createdSeq });
   else ready.delete(task);
   if (isReady && !wasReady) fleet.arrivals.add(queue);
+  if (isReady !== wasReady) trackQueue(fleet, queue);
 }
 
 /** It is kept with the task, unless the fleet is full. */

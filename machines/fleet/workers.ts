@@ -1,4 +1,5 @@
 /** Workers: steps their machines, and carries what follows to tasks, deadlines and outcomes. */
+
 import type { OwnWorkerEntry, WorkerEntry } from '../entries/index.ts';
 import { checkpointOfHooks } from '../guards/task-hooks/evaluate.ts';
 import { stepsOf } from '../policy/plan.ts';
@@ -6,10 +7,11 @@ import { formatIsoTime } from '../values/time.ts';
 import type { WorkerContext } from '../worker/context.ts';
 import { escalationOf } from '../worker/decide.ts';
 import type { WorkerEvent } from '../worker/events.ts';
-import { armStaleDeadlines } from './due-time.ts';
+import { armStaleDeadlines, armWaiting } from './due-time.ts';
 import { actorKey, type Fleet, moveOf, placeOf, type WorkerRecord } from './fleet.ts';
 import { armForget, noteStop } from './forgetting.ts';
-import { trackEscalation } from './owner.ts';
+import { trackEscalation, trackNeglect } from './owner.ts';
+import { trackAttendance } from './queues.ts';
 import { createRecord } from './records.ts';
 import { describeFull, exceedsState, growthOfWorker, newActorSize } from './state-size.ts';
 import { recordHookRuns, stepTask } from './tasks.ts';
@@ -65,11 +67,27 @@ export function moveWorker(
   if (after.escalation !== before.escalation)
     trackEscalation(fleet, 'worker', after.worker, after.escalation !== null, record.owner);
   if (after.attempt !== null || before.attempt !== null) trackAttempt(fleet, record, before, after);
-  if (after.inputs !== before.inputs) fleet.touched.add(actorKey('worker', after.worker));
+  if (after.inputs !== before.inputs) trackInputs(fleet, before, after);
+  // What a stopped worker asks waits for nobody.
+  else if (record.snapshot.value.state !== value.state && fleet.neglected.has(actorKey('worker', after.worker)))
+    fleet.touched.add(actorKey('worker', after.worker));
+  trackAttendance(fleet, record, before);
   if (after.tasks === before.tasks) return;
   returnPlans(fleet, before, after);
   // The held tasks say which policy holds.
   armStaleDeadlines(fleet, after.worker);
+}
+
+/** Keeps the deadline of the requests that wait for a person, and whether one has waited for too long. */
+function trackInputs(fleet: Fleet, before: WorkerContext, after: WorkerContext): void {
+  fleet.touched.add(actorKey('worker', after.worker));
+  trackNeglect(
+    fleet,
+    'worker',
+    after.worker,
+    after.inputs.some((it) => it.overdue !== undefined),
+  );
+  armWaiting(fleet, before, after);
 }
 
 /** Returns the steps of tasks that the worker let go of to these tasks, for the next worker. */

@@ -18,10 +18,12 @@ export const pending: Guard = (scope) => {
 /** The first tasks by id and title; the fixed text of protocol.md §5. */
 function describePending({ queue, pendingTasks, nextTasks }: Facts): string {
   const count = pendingTasks === 1 ? '1 task waits' : `${pendingTasks} tasks wait`;
-  const names = nextTasks.map(nameOf);
-  if (names.length > 0 && names.length < pendingTasks) names.push('…');
-  return `${count} in queue ${queue}${names.length === 0 ? '' : `: ${names.join(', ')}`}`;
+  return `${count} in queue ${queue}${nextTasks.length === 0 ? '' : `: ${nameTasks(nextTasks, pendingTasks)}`}`;
 }
+
+/** Names the first of so many tasks by id and title. */
+export const nameTasks = (first: readonly NextTask[], all: number): string =>
+  [...first.map(nameOf), ...(first.length < all ? ['…'] : [])].join(', ');
 
 const nameOf = ({ task, title }: NextTask): string => (title === null ? task : `${task} ${shortTitle(title)}`);
 

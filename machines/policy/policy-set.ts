@@ -4,7 +4,14 @@
  */
 
 import { z } from 'zod';
-import { forgetMsDefault, policiesMax, policyChecksMax, policyValuesMax } from '../values/limits.ts';
+import {
+  forgetMsDefault,
+  policiesMax,
+  policyChecksMax,
+  policyValuesMax,
+  unattendedMsDefault,
+  waitingMsDefault,
+} from '../values/limits.ts';
 import { durationSchema, idSchema } from '../values/schemas.ts';
 import { createDayBudgetForm, type DayBudget, normalizeDayBudget } from './budget.ts';
 import { looseObject, type ObjectMaker, strictObject } from './object-maker.ts';
@@ -67,6 +74,35 @@ export type PolicySet = {
   readonly releaseAfterMs: number | null;
   /** How long a stopped worker or task is remembered; null: for ever. */
   readonly forgetMs: number | null;
+  /** How long a request may wait for a person before others are told; null: nobody is. */
+  readonly waitingMs: number | null;
+  /** How long ready tasks may wait while nobody alive could take them; null: nobody is told. */
+  readonly unattendedMs: number | null;
+};
+
+/** What holds before the first `policy.set`. */
+export const noPolicies: PolicySet = Object.freeze({
+  policies: new Map(),
+  assign: [],
+  budget: null,
+  releaseAfterMs: null,
+  forgetMs: forgetMsDefault,
+  waitingMs: waitingMsDefault,
+  unattendedMs: unattendedMsDefault,
+});
+
+/** The part of `escalation:` that the fold reads; the rest of it is no rule, and stays in the configuration. */
+export const noticeTimes = {
+  waiting: durationSchema
+    .nullable()
+    .optional()
+    .describe('tell people of a request that waits for a person for this long; default 30m, null: never'),
+  unattended: durationSchema
+    .nullable()
+    .optional()
+    .describe(
+      'tell people of a queue whose ready tasks nobody alive could take for this long; default 10m, null: never',
+    ),
 };
 
 const schemas = { loose: createSchemas(looseObject), strict: createSchemas(strictObject) };
@@ -108,14 +144,17 @@ function createSchemas(object: ObjectMaker) {
       budget: dayBudget.nullable().optional(),
       releaseAfter: durationSchema.nullable().optional(),
       forget: durationSchema.nullable().optional(),
+      escalation: z.object(noticeTimes).optional(),
     })
     .transform(
-      ({ policies: found, assign: rows, budget, releaseAfter, forget }): PolicySet => ({
+      ({ policies: found, assign: rows, budget, releaseAfter, forget, escalation = {} }): PolicySet => ({
         policies: found,
         assign: rows ?? [],
         budget: normalizeDayBudget(budget),
         releaseAfterMs: releaseAfter ?? null,
         forgetMs: forget === undefined ? forgetMsDefault : forget,
+        waitingMs: escalation.waiting === undefined ? waitingMsDefault : escalation.waiting,
+        unattendedMs: escalation.unattended === undefined ? unattendedMsDefault : escalation.unattended,
       }),
     );
   return { policyForm, policy, policies, assign, dayBudget, policySet };

@@ -9,8 +9,11 @@ import { describeRequest, type InputRequest, questionIn } from '../values/questi
 import type { Presence, State } from '../values/states.ts';
 import { cutMiddle } from '../values/text.ts';
 
-/** For a person: `escalation`, and what an agent asks, `permission`, `question` or else `input`. */
-export const personKinds = ['escalation', 'permission', 'question', 'input'] as const;
+/**
+ * For a person: `escalation`, what an agent asks, `permission`, `question` or else `input`, and a queue that nobody
+ * attends, `unattended`.
+ */
+export const personKinds = ['escalation', 'permission', 'question', 'input', 'unattended'] as const;
 export type PersonKind = (typeof personKinds)[number];
 
 export type Wait = {
@@ -199,7 +202,7 @@ const waitOfBlock = (decision: Decision): Wait => ({
 });
 
 /** Returns the kind of a request, for filters; all but permissions and questions are `input`. */
-export const kindOf = ({ kind }: InputRequest): Exclude<PersonKind, 'escalation'> =>
+export const kindOf = ({ kind }: InputRequest): Exclude<PersonKind, 'escalation' | 'unattended'> =>
   kind === 'permission' || kind === 'question' ? kind : 'input';
 
 /** Returns what an agent asks, in one line that is not too long. */

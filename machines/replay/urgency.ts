@@ -1,10 +1,11 @@
 /** Ranks what a person looks at first: who waits for one, then what may come to that. Lists and the terminal use it. */
 
-import type { EscalatedEntity, Escalation } from '../values/escalation.ts';
+import { nameTasks } from '../guards/pending.ts';
+import type { EscalatedEntity, Escalation, Unattended } from '../values/escalation.ts';
 import type { InputRequest } from '../values/questions.ts';
 import type { Presence, State } from '../values/states.ts';
 import { isForPerson, kindOf, type PersonKind, requestText } from './standing.ts';
-import type { TaskView, WorkerView } from './views.ts';
+import type { QueueView, TaskView, WorkerView } from './views.ts';
 
 /** First to last. */
 export const urgencies = [
@@ -49,11 +50,11 @@ export function urgencyOf(worker: Seen): Urgency {
 export const needsPerson = (urgency: Urgency): boolean =>
   urgencies.indexOf(urgency) <= urgencies.indexOf('acknowledged');
 
-// What waits for a person: escalated workers and tasks, and what agents ask. Lists, the page and notices show the same.
+// What waits for a person: escalated workers and tasks, what agents ask, and queues that nobody attends. Lists, the page and notices show the same.
 
 /** `reason`: why, or what is asked, in one line. `note`: what has come of it since; null: nothing. */
 export type PersonWait = {
-  readonly entity: EscalatedEntity;
+  readonly entity: EscalatedEntity | 'queue';
   readonly id: string;
   readonly kind: PersonKind;
   readonly since: string;
@@ -61,14 +62,21 @@ export type PersonWait = {
   /** How it stands, as its view says it. */
   readonly sentence: string;
   readonly note: string | null;
-  readonly state: State;
-  /** Null: of a task. */
+  /** Null: of a queue. */
+  readonly state: State | null;
+  /** Null: of a task or a queue. */
   readonly presence: Presence | null;
   readonly agent: string | null;
   readonly queue: string | null;
-} & (({ readonly kind: 'escalation' } & Omit<Escalation, 'since' | 'reason'>) | ({ readonly kind: AskedKind } & Asked));
+} & (
+  | ({ readonly kind: 'escalation' } & Omit<Escalation, 'since' | 'reason'>)
+  | ({ readonly kind: AskedKind } & Asked)
+  | ({ readonly kind: 'unattended' } & Neglect)
+);
 
-type AskedKind = Exclude<PersonKind, 'escalation'>;
+type AskedKind = Exclude<PersonKind, 'escalation' | 'unattended'>;
+/** `pending`: the ready tasks. */
+type Neglect = Omit<Unattended, 'since'> & { readonly pending: number };
 /** `isHeld`: an operator can answer it here (policy `ask`); else it is answered where the agent runs. */
 type Asked = Omit<InputRequest, 'kind' | 'since'> & { readonly isHeld: boolean };
 
@@ -90,3 +98,19 @@ export function personWaitsOfTask({ task, state, queue, escalation, standing, se
   const place = { entity: 'task', id: task, sentence, state, presence: null, agent: null, queue } as const;
   return [{ ...escalation, ...place, kind: 'escalation', note: standing.note }];
 }
+
+export function personWaitsOfQueue({ queue, pending, reported, next, unattended }: QueueView): PersonWait[] {
+  if (unattended === null) return [];
+  const ready = pending - reported;
+  const reason = describeUnattended(queue, ready, next);
+  const place = { entity: 'queue', id: queue, reason, note: null, state: null, presence: null, agent: null } as const;
+  return [
+    { ...unattended, ...place, kind: 'unattended', sentence: `No worker: ${countOf(ready)}`, queue, pending: ready },
+  ];
+}
+
+/** `2 tasks wait in queue build, and no worker of it is there: T-1 Fix login, T-2 Write docs`. */
+const describeUnattended = (queue: string, ready: number, next: QueueView['next']): string =>
+  `${countOf(ready)} in queue ${queue}, and no worker of it is there: ${nameTasks(next, ready)}`;
+
+const countOf = (ready: number): string => (ready === 1 ? '1 task waits' : `${ready} tasks wait`);

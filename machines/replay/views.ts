@@ -19,7 +19,7 @@ import { idleLimitOf } from '../policy/persistence.ts';
 import type { Plan } from '../policy/plan.ts';
 import type { Policy } from '../policy/policy.ts';
 import { type HookStats, phaseOf, type SavedCheckpoint } from '../task/records.ts';
-import type { Escalation, Resolution, TaskEscalation } from '../values/escalation.ts';
+import type { Escalation, Resolution, TaskEscalation, Unattended } from '../values/escalation.ts';
 import type { InputAnswer, InputRequest } from '../values/questions.ts';
 import type { Presence, State } from '../values/states.ts';
 import { fromJsonText } from '../values/text.ts';
@@ -145,7 +145,16 @@ export type TaskDetail = TaskView & { checkpoint: Checkpoint | null };
  * `pending` counts the unclaimed tasks known here and those `reported` from elsewhere. `next`: the first three known here,
  * in the order in which they should be claimed.
  */
-export type QueueView = { queue: string; pending: number; reported: number; next: readonly NextTask[] };
+export type QueueView = {
+  queue: string;
+  pending: number;
+  reported: number;
+  next: readonly NextTask[];
+  /** How many workers are alive that could take its tasks: active ones that are neither stopped nor escalated. */
+  workers: number;
+  /** People are to be told that nobody could take its tasks; `since`: from when on. Null: they are not. */
+  unattended: Unattended | null;
+};
 
 /** @param nowMs not before the fleet's own clock. @param pending what its check has replied, if that cannot tell yet */
 export function viewWorker(
@@ -286,7 +295,10 @@ export function checkpointOf(fleet: Fleet, task: string, checkpoint: string | nu
 export function viewQueue(fleet: Fleet, queue: string): QueueView | null {
   const known = fleet.queues.get(queue);
   if (known === undefined && queue !== 'main') return null;
-  return { queue, pending: pendingIn(fleet, queue), reported: known?.reported ?? 0, next: nextIn(fleet, queue) };
+  return {
+    ...{ queue, pending: pendingIn(fleet, queue), reported: known?.reported ?? 0, next: nextIn(fleet, queue) },
+    ...{ workers: fleet.attendants.get(queue) ?? 0, unattended: known?.unattended ?? null },
+  };
 }
 
 export type FleetView = {

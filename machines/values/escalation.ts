@@ -1,7 +1,16 @@
 /** An escalation: what needs a person, since when and why, and who has acknowledged it (protocol.md §4). */
 import type { Cause } from './states.ts';
 
-export type Escalation = {
+/** What people have heard of something that needs one, and who has said that they look at it. */
+export type Noticed = {
+  readonly acknowledgedBy: string | null;
+  readonly acknowledgedAt: string | null;
+  /** How often people were notified of it, and when they last were. */
+  readonly notified: number;
+  readonly notifiedAt: string | null;
+};
+
+export type Escalation = Noticed & {
   /** The entry that caused it: the attempt's, `task.failed`, or the last one before a worker became stale. */
   readonly seq: number;
   readonly since: string;
@@ -13,11 +22,6 @@ export type Escalation = {
   readonly attempt: string | null;
   /** The worker whose attempt or task it was. */
   readonly worker: string;
-  readonly acknowledgedBy: string | null;
-  readonly acknowledgedAt: string | null;
-  /** How often people were notified of it, and when they last were. */
-  readonly notified: number;
-  readonly notifiedAt: string | null;
 };
 
 /** `withWorker`: the worker was escalated too, so one notice serves both. */
@@ -33,19 +37,40 @@ export type Resolution = {
 
 export type EscalatedEntity = 'worker' | 'task';
 
+/** A request waits for a person for longer than `escalation.waiting`; `since`: from when on that is so. */
+export type Overdue = Noticed & { readonly since: string };
+
+/**
+ * Tasks of a queue are ready, and nobody alive could take them for longer than `escalation.unattended`. `since`: from
+ * when on nobody could. `at`: from when on people are to be told, and `seq`: the last entry before that.
+ */
+export type Unattended = Noticed & { readonly seq: number; readonly since: string; readonly at: string };
+
 type Origin = Pick<Escalation, 'seq' | 'since' | 'reason' | 'cause' | 'attempt' | 'worker'>;
 
-const newFields = { acknowledgedBy: null, acknowledgedAt: null, notified: 0, notifiedAt: null } as const;
+/** Nobody has heard of it. */
+export const unnoticed: Noticed = Object.freeze({
+  acknowledgedBy: null,
+  acknowledgedAt: null,
+  notified: 0,
+  notifiedAt: null,
+});
 
-export const escalate = (origin: Origin): Escalation => ({ ...origin, ...newFields });
+export const escalate = (origin: Origin): Escalation => ({ ...origin, ...unnoticed });
 
-/** The newest acknowledgement stands: a second person may take over. */
-export const acknowledge = <It extends Escalation>(it: It | null, by: string, at: string): It | null =>
-  it === null ? null : { ...it, acknowledgedBy: by, acknowledgedAt: at };
+/** The newest acknowledgement stands: a second person may take over. Null stays null. */
+export const acknowledge = <It extends Noticed | null>(it: It, by: string, at: string): It =>
+  it === null ? it : { ...it, acknowledgedBy: by, acknowledgedAt: at };
 
-export const noteNotice = <It extends Escalation>(it: It | null, at: string): It | null =>
-  it === null ? null : { ...it, notified: it.notified + 1, notifiedAt: at };
+export const noteNotice = <It extends Noticed | null>(it: It, at: string): It =>
+  it === null ? it : { ...it, notified: it.notified + 1, notifiedAt: at };
 
 /** The name of the next notice: the same on every replica, at every try, and no other notice's. */
-export const nextDelivery = (fleet: string, entity: EscalatedEntity, id: string, it: Escalation): string =>
+export const nextDelivery = (fleet: string, entity: EscalatedEntity | 'queue', id: string, it: Begun): string =>
   [fleet, entity, id, it.seq, it.since, it.notified + 1].join('/');
+
+/** The name of the next notice of a request that is overdue. `seq` and `since` are the request's. */
+export const nextWaitingDelivery = (fleet: string, worker: string, { seq, since, notified }: Begun): string =>
+  [fleet, 'worker', worker, 'waiting', seq, since, notified + 1].join('/');
+
+type Begun = { readonly seq: number; readonly since: string; readonly notified: number };

@@ -65,6 +65,10 @@ export const decisionBytesMax = 65_536;
 /** How long stopped workers and tasks are remembered, unless a policy set says otherwise: seven days (protocol.md §15). */
 export const forgetMsDefault = 604_800_000;
 
+/** After how long people are told of a request that waits for a person, and of a queue that nobody attends (protocol.md §8). */
+export const waitingMsDefault = 1_800_000;
+export const unattendedMsDefault = 600_000;
+
 /**
  * The size of everything that a fleet keeps of its workers and tasks (`machines/fleet/state-size.ts`): 500,000 small
  * workers, or 8,600 with plans of 62 KB. That is 0.6 GB of heap, twice as much if texts are not Latin, and Node's own

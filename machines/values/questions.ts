@@ -1,4 +1,5 @@
 // Input requests of workers, and operators' answers.
+import type { Overdue } from './escalation.ts';
 
 /** An open question. `request` null: it has no id, so only the agent's own terminal can answer it. */
 export type InputRequest = {
@@ -10,6 +11,8 @@ export type InputRequest = {
   readonly since: string;
   /** Time of the `input.requested` entry. */
   readonly seq: number;
+  /** It waits for longer than it may without anybody being told. */
+  readonly overdue?: Overdue;
 };
 /** An operator's answer. */
 export type InputAnswer = {

@@ -4,6 +4,7 @@ import type { Attempt } from '../guards/attempt.ts';
 import type { Check, Findings } from '../policy/checks/check.ts';
 import { joinChecks } from '../policy/checks/form.ts';
 import { addSteps, removeSteps, replaceSteps } from '../policy/plan.ts';
+import { acknowledge, noteNotice, unnoticed } from '../values/escalation.ts';
 import {
   callsMax,
   filesBytesMax,
@@ -15,7 +16,7 @@ import {
 } from '../values/limits.ts';
 import { type InputAnswer, type InputRequest, type Inputs, noInputs } from '../values/questions.ts';
 import { cutMiddle, utf8Length } from '../values/text.ts';
-import { formatIsoTime } from '../values/time.ts';
+import { formatIsoTime, parseIsoTime } from '../values/time.ts';
 import { beginPeriod, beginUsage, grantPeriod, type WorkerUsage } from '../values/usage.ts';
 import { empty, noFiles, type ToolCall, type WorkerContext } from './context.ts';
 import type { On, Surroundings } from './events.ts';
@@ -212,6 +213,31 @@ export function answerInput({ inputs }: WorkerContext, { data, atMs }: On<'input
   };
   return { ...withInputs(without(inputs, request)), lastAnswer: answer };
 }
+
+// Requests that wait for longer than `escalation.waiting` (protocol.md §8).
+
+export const noteOverdue = ({ inputs }: WorkerContext, { sinceMs, atMs }: On<'input.overdue'>): Change =>
+  changeInputs(inputs, (it) =>
+    it.overdue === undefined && (parseIsoTime(it.since) ?? 0) <= sinceMs
+      ? { ...it, overdue: { since: formatIsoTime(atMs), ...unnoticed } }
+      : it,
+  );
+
+export const noticeInput = ({ inputs }: WorkerContext, { data, atMs }: On<'input.noticed'>): Change =>
+  changeInputs(inputs, (it) =>
+    it.overdue !== undefined && it.seq === data.request
+      ? { ...it, overdue: noteNotice(it.overdue, formatIsoTime(atMs)) }
+      : it,
+  );
+
+export const acknowledgeInputs = ({ inputs }: WorkerContext, { data, atMs }: On<'input.acknowledged'>): Change =>
+  changeInputs(inputs, (it) =>
+    it.overdue === undefined ? it : { ...it, overdue: acknowledge(it.overdue, data.by, formatIsoTime(atMs)) },
+  );
+
+const changeInputs = (inputs: readonly InputRequest[], act: (it: InputRequest) => InputRequest): Change => ({
+  inputs: inputs.map(act),
+});
 
 /** Why an answer is not valid in the current state; null: it is. */
 export function refuseRequest({ inputs }: WorkerContext, request: string | undefined): string | null {

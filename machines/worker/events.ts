@@ -55,6 +55,11 @@ export type WorkerEvent =
   | ({ readonly type: 'attempt.superseded' } & Place)
   /** The worker is stale and holds a task, and its policy escalates that. */
   | ({ readonly type: 'stale.escalated'; readonly escalation: Escalation } & Place)
+  /** Requests that were made at `sinceMs` or before have waited for a person for too long. */
+  | ({ readonly type: 'input.overdue'; readonly sinceMs: number } & Place)
+  /** People were told of the overdue request of this entry; or somebody has said that they look at all of them. */
+  | ({ readonly type: 'input.noticed'; readonly data: { readonly request: number } } & Place)
+  | ({ readonly type: 'input.acknowledged'; readonly data: { readonly by: string } } & Place)
   | { readonly type: 'presence.changed'; readonly presence: Presence }
   | { readonly type: 'files.cleared' }
   | { readonly type: 'entry.refused'; readonly refused: RefusedEntry };

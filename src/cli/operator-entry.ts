@@ -1,9 +1,16 @@
 /** An operator's entry about a worker or task: shown, confirmed, published, and read back to see what it changed. */
 import { userInfo } from 'node:os';
-import type { Escalation, TaskView, WorkerView } from '../../machines/index.ts';
+import {
+  type Escalation,
+  personWaitsOfQueue,
+  type QueueView,
+  type TaskView,
+  type WorkerView,
+} from '../../machines/index.ts';
+import { requestText } from '../../machines/replay/standing.ts';
 import { AppError } from '../errors.ts';
 import type { Requester } from '../nats/requester.ts';
-import { throwIfRefused } from '../service/refusal.ts';
+import { acknowledgementFault, throwIfRefused } from '../service/refusal.ts';
 import type { Io } from '../terminal/process-io.ts';
 import { clean } from '../terminal/text.ts';
 import { clientArgs, timeoutArg } from './client-args.ts';
@@ -21,19 +28,22 @@ export const operatorArgs = {
   ...clientArgs,
   ...timeoutArg,
 } as const satisfies Arguments;
+export const queueArg = {
+  queue: { type: 'boolean', description: 'the id is that of a queue that nobody attends' },
+} as const satisfies Arguments;
 export const taskArg = {
   task: { type: 'boolean', description: 'the id is that of a task, not of a worker' },
 } as const satisfies Arguments;
 
 export type View = (WorkerView | TaskView) & { readonly escalation: Escalation | null };
 type OperatorEntry = {
-  readonly entity: 'worker' | 'task';
+  readonly entity: 'worker' | 'task' | 'queue';
   readonly id: string;
   readonly type: string;
   /** The fields, or a function that makes them for the view as it is. @throws AppError entry.refused */
   readonly data: object | ((view: View) => object);
-  /** It is only for a worker or task that is escalated. */
-  readonly needsEscalation: boolean;
+  /** It is only for a worker or task that is escalated, or for all of which people are told. Null: for any. */
+  readonly needs: 'escalation' | 'notice' | null;
   readonly question: string | ((view: View) => string);
   /** Describes what the action changed, in lines for a person. */
   readonly describe: (view: View, requester: Requester) => Promise<string[]>;
@@ -52,7 +62,7 @@ export async function publishOperatorEntry(
   return withRequester(flags, io, async (requester, fleet) => {
     const view = async () => (await requester.request('get', `${entity}.${id}`, {}, timeoutMs)) as View;
     const isTask = async () => {
-      if (entity === 'task' || !entry.needsEscalation) return '';
+      if (entity !== 'worker' || entry.needs === null) return '';
       const task = await requester.request('get', `task.${id}`, {}, timeoutMs).catch(() => null);
       return (task as View | null)?.state === 'escalated' ? `; the task ${id} is escalated: add --task` : '';
     };
@@ -60,8 +70,8 @@ export async function publishOperatorEntry(
       const hint = error.code === 'actor.unknown' ? await isTask() : '';
       throw hint === '' ? error : new AppError('actor.unknown', `there is no worker ${id}${hint}`);
     });
-    if (entry.needsEscalation && before.state !== 'escalated')
-      throw new AppError('entry.refused', `${entity} ${id} is not escalated: it is ${before.state}${await isTask()}`);
+    const fault = entry.needs === null ? null : faultOf(before, entry.needs);
+    if (fault !== null) throw new AppError('entry.refused', `${fault}${await isTask()}`);
     const data = typeof entry.data === 'function' ? entry.data(before) : entry.data;
     const question = typeof entry.question === 'function' ? entry.question(before) : entry.question;
     if (!(await confirm(`${spellState(entity, id, before)}. ${question}`))) {
@@ -80,7 +90,22 @@ export async function publishOperatorEntry(
   });
 }
 
-function spellState(entity: string, id: string, { state, escalation }: View): string {
+const isQueue = (view: object): view is QueueView => 'pending' in view;
+
+function faultOf(view: View, needs: 'escalation' | 'notice'): string | null {
+  const fault = needs === 'notice' ? acknowledgementFault(view) : null;
+  if (isQueue(view)) return fault;
+  if (view.state === 'escalated' || (needs === 'notice' && fault === null)) return null;
+  return `${'task' in view ? `task ${view.task}` : `worker ${view.worker}`} is not escalated: it is ${view.state}`;
+}
+
+function spellState(entity: string, id: string, view: View): string {
+  const [wait] = isQueue(view) ? personWaitsOfQueue(view) : [];
+  if (wait !== undefined) return `${wait.reason} (since ${formatAgo(wait.since)})`;
+  const { state, escalation } = view;
+  const overdue = 'inputs' in view ? view.inputs.find((it) => it.overdue !== undefined) : undefined;
+  if (escalation === null && overdue !== undefined)
+    return `${entity} ${id} asked ${formatAgo(overdue.since)}: ${requestText(overdue)}`;
   if (escalation === null) return `${entity} ${id} is ${state}`;
   return `${entity} ${id} was escalated ${formatAgo(escalation.since)}: ${escalation.reason}`;
 }

@@ -1,10 +1,10 @@
-/** A worker or task that nobody knows: where it was looked for, and how to find the one that was meant. */
+/** A worker, task or queue that nobody knows: where it was looked for, and how to find the one that was meant. */
 import { AppError } from '../errors.ts';
 
 /** @throws AppError actor.unknown, and those of `answer` */
 export async function orNamed<Answer>(
   answer: Promise<Answer>,
-  entity: 'worker' | 'task',
+  entity: 'worker' | 'task' | 'queue',
   fleet: string,
 ): Promise<Answer> {
   try {

@@ -10,6 +10,7 @@ type Areas = {
   readonly queue: 'queue';
   readonly 'own.worker': 'ownWorker';
   readonly 'own.task': 'ownTask';
+  readonly 'own.queue': 'ownQueue';
 };
 /** The entity that an entry is about; `own.…` requires an operator's credentials. */
 export type EntryEntity = keyof Areas;

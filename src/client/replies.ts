@@ -38,7 +38,7 @@ export const viewSchemas: Readonly<Record<keyof Views, z.ZodType>> = {
   queue: z.looseObject({ queue: z.string(), pending: z.number(), reported: z.number() }),
 };
 export const personWaitSchema = z.looseObject({
-  ...{ entity: z.enum(['worker', 'task']), id: z.string(), kind: z.enum(personKinds), since: z.string() },
+  ...{ entity: z.enum(['worker', 'task', 'queue']), id: z.string(), kind: z.enum(personKinds), since: z.string() },
   ...{ reason: z.string(), note: z.string().nullable() },
 });
 export const detailSchema = z

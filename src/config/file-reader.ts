@@ -5,7 +5,7 @@
 import { dirname, resolve } from 'node:path';
 import { payloadBytesMax } from '../../machines/index.ts';
 import { normalizeDayBudget } from '../../machines/policy/budget.ts';
-import { forgetMsDefault } from '../../machines/values/limits.ts';
+import { noPolicies } from '../../machines/policy/policy-set.ts';
 import {
   type CommandConfig,
   type ConfigFile,
@@ -91,7 +91,9 @@ function toConfigFile(form: FileForm, raw: RawForm, folder: string): ConfigFile 
       assign: form.assign ?? [],
       budget: normalizeDayBudget(form.budget),
       releaseAfterMs: form.releaseAfter ?? null,
-      forgetMs: form.forget === undefined ? forgetMsDefault : form.forget,
+      forgetMs: form.forget === undefined ? noPolicies.forgetMs : form.forget,
+      waitingMs: escalation?.waiting === undefined ? noPolicies.waitingMs : escalation.waiting,
+      unattendedMs: escalation?.unattended === undefined ? noPolicies.unattendedMs : escalation.unattended,
     },
     policyForm: policyFormOf(raw),
     roots: (form.roots ?? ['.']).map((root) => resolve(folder, root)),
@@ -142,14 +144,18 @@ function toEscalation({ remind, webhook }: NonNullable<FileForm['escalation']>):
 const toLinks = (links: { readonly url: string; readonly by?: string | undefined } | null) =>
   links === null ? null : { url: links.url, by: links.by ?? 'webhook link' };
 
-function policyFormOf({ policies, assign, budget, releaseAfter, forget }: RawForm): PolicyForm | null {
-  if ([policies, assign, budget, releaseAfter, forget].every((it) => it === undefined)) return null;
+function policyFormOf({ policies, assign, budget, releaseAfter, forget, escalation }: RawForm): PolicyForm | null {
+  const { waiting, unattended } = escalation ?? {};
+  const times = { ...(waiting === undefined ? {} : { waiting }), ...(unattended === undefined ? {} : { unattended }) };
+  const hasTimes = Object.keys(times).length > 0;
+  if (!hasTimes && [policies, assign, budget, releaseAfter, forget].every((it) => it === undefined)) return null;
   return {
     policies: policies ?? {},
     ...(assign === undefined ? {} : { assign }),
     ...(budget === undefined ? {} : { budget }),
     ...(releaseAfter === undefined ? {} : { releaseAfter }),
     ...(forget === undefined ? {} : { forget }),
+    ...(hasTimes ? { escalation: times } : {}),
   };
 }
 

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import {
   judgeEndpointSchema,
   keyEnvSchema,
+  noticeTimes,
   operatorNameLengthMax,
   strictAssignSchema,
   strictDayBudgetSchema,
@@ -91,6 +92,7 @@ const escalationSchema = z.strictObject({
     .nullable()
     .optional()
     .describe('repeat the notification after this long; null (default): never'),
+  ...noticeTimes,
   webhook: z
     .strictObject({
       url: postUrl,
@@ -227,7 +229,11 @@ export type RawForm = {
   readonly assign?: { policy: string }[];
   readonly commands?: Record<string, { inherit?: string[] }>;
   readonly tokens?: Record<string, { env?: string }>;
-  readonly escalation?: { webhook?: { secretEnv?: string } | null } | null;
+  readonly escalation?: {
+    waiting?: string | number | null;
+    unattended?: string | number | null;
+    webhook?: { secretEnv?: string } | null;
+  } | null;
   readonly budget?: unknown;
   readonly releaseAfter?: unknown;
   readonly forget?: unknown;

@@ -1,7 +1,7 @@
 /** The contents of stopgate.yaml, and the defaults without one. `file-reader.ts` reads it. */
 import { dirname, resolve } from 'node:path';
 import type { Check, PolicySet } from '../../machines/index.ts';
-import { forgetMsDefault } from '../../machines/values/limits.ts';
+import { forgetMsDefault, unattendedMsDefault, waitingMsDefault } from '../../machines/values/limits.ts';
 import type { TokenConfig } from './access-tokens.ts';
 
 /** `cwd`: `worker` is the folder of the worker that stops; otherwise an absolute path. `run` starts with the program. */
@@ -33,6 +33,8 @@ export type PolicyForm = {
   readonly budget?: unknown;
   readonly releaseAfter?: unknown;
   readonly forget?: unknown;
+  /** Of `escalation:` what the fold reads. */
+  readonly escalation?: { readonly waiting?: unknown; readonly unattended?: unknown };
 };
 
 /** `remindMs` null: never again. */
@@ -67,7 +69,10 @@ export type ConfigFile = {
   readonly tokens: readonly TokenConfig[];
   readonly replica: string | null;
   readonly policySet: PolicySet;
-  /** Null: the file has none of `policies`, `assign`, `budget`, `releaseAfter` and `forget`, so it does not change them. */
+  /**
+   * Null: the file has none of `policies`, `assign`, `budget`, `releaseAfter`, `forget`, `escalation.waiting` and
+   * `escalation.unattended`, so it does not change them.
+   */
   readonly policyForm: PolicyForm | null;
   /** At least one: by default the folder of the file. */
   readonly roots: readonly string[];
@@ -102,7 +107,10 @@ export const emptyConfigFile = (path: string): ConfigFile =>
       tokens: [],
       replica: null,
     },
-    policySet: { policies: new Map(), assign: [], budget: null, releaseAfterMs: null, forgetMs: forgetMsDefault },
+    policySet: {
+      ...{ policies: new Map(), assign: [], budget: null, releaseAfterMs: null, forgetMs: forgetMsDefault },
+      ...{ waitingMs: waitingMsDefault, unattendedMs: unattendedMsDefault },
+    },
     policyForm: null,
     roots: [dirname(resolve(path))],
     concurrency: concurrencyDefault,

@@ -124,9 +124,13 @@ function operator(fleet: string, fleets: string): Permissions {
     publish: {
       allow: [
         ...inFleet(fleets, [...entryNouns, ...serviceVerbs, ...workspaceVerbs, 'snapshot']),
-        ...['worker.*.escalation.*', 'worker.*.input.answered', 'task.*.escalation.*', 'worker.*.worker.retired'].map(
-          (tail) => `stopgate.${fleets}.own.${tail}`,
-        ),
+        ...[
+          'worker.*.escalation.*',
+          'worker.*.input.answered',
+          'task.*.escalation.*',
+          'queue.*.escalation.*',
+          'worker.*.worker.retired',
+        ].map((tail) => `stopgate.${fleets}.own.${tail}`),
         ...['INFO', 'STREAM.LIST', 'STREAM.NAMES', ...reading].map((call) => `$JS.API.${call}`),
         ...['$JS.ACK.>', '$JS.FC.>', '$SRV.>'],
       ],

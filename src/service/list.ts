@@ -9,9 +9,11 @@ import {
   idSchema,
   type PersonWait,
   personKinds,
+  personWaitsOfQueue,
   personWaitsOfTask,
   personWaitsOfWorker,
   presences,
+  viewQueue,
   viewTask,
   viewWorker,
   workerStates,
@@ -42,7 +44,7 @@ export const filterSchema = z.object({
   ...filters,
   sort: z.enum(['usd', 'tokens', 'turns']).optional(),
   limit: z.int().min(1).max(pageMax).default(100),
-  after: idSchema.or(z.string().regex(/^(worker|task)\.[\w-]+$/)).optional(),
+  after: idSchema.or(z.string().regex(/^(worker|task|queue)\.[\w-]+$/)).optional(),
 });
 type FilterName = keyof typeof filters;
 type Filter = z.infer<typeof filterSchema>;
@@ -137,6 +139,10 @@ function personWaitsOf({ fleet, logNow }: Host, key: string): PersonWait[] {
     const view = viewTask(fleet, id);
     return view === null ? [] : personWaitsOfTask(view);
   }
+  if (entity === 'queue') {
+    const view = viewQueue(fleet, id);
+    return view === null ? [] : personWaitsOfQueue(view);
+  }
   const context = fleet.workers.read(id)?.snapshot.context.worker;
   if (context === undefined || (context.escalation === null && context.inputs.length === 0)) return [];
   const view = viewWorker(fleet, id, logNow());
@@ -175,7 +181,7 @@ async function sortIds(ids: Iterable<string>, after = '') {
 const sizeOf = (view: object): number => Buffer.byteLength(JSON.stringify(view));
 
 /** Returns the ids as they are now; some may come and go between two turns. */
-function idsOf({ workers, tasks, queues, escalated }: Fleet, name: ListName): Iterable<string> {
+function idsOf({ workers, tasks, queues, escalated, neglected }: Fleet, name: ListName): Iterable<string> {
   switch (name) {
     case 'workers':
       return [...workers.keys()];
@@ -185,7 +191,12 @@ function idsOf({ workers, tasks, queues, escalated }: Fleet, name: ListName): It
       return new Set(['main', ...queues.keys()]);
     case 'escalations': {
       const ofTasks = [...escalated.values()].filter(({ entity }) => entity === 'task');
-      return [...ofTasks.map(({ id }) => `task.${id}`), ...[...workers.keys()].map((id) => `worker.${id}`)];
+      const ofQueues = [...neglected.values()].filter(({ entity }) => entity === 'queue');
+      return [
+        ...ofTasks.map(({ id }) => `task.${id}`),
+        ...[...workers.keys()].map((id) => `worker.${id}`),
+        ...ofQueues.map(({ id }) => `queue.${id}`),
+      ];
     }
   }
 }

@@ -4,6 +4,7 @@ import {
   idSchema,
   inputMessageLengthMax,
   operatorNameLengthMax,
+  type QueueView,
   requestLengthMax,
   type TaskView,
   type WorkerView,
@@ -13,13 +14,13 @@ import type { Host } from '../host/host.ts';
 import type { EventLog } from '../nats/event-log.ts';
 import { createAnswer, type Reply } from './open-request.ts';
 import { parseInput } from './parse-input.ts';
-import { throwIfRefused, throwIfRetired } from './refusal.ts';
-import { findActor } from './views.ts';
+import { acknowledgementFault, throwIfRefused, throwIfRetired } from './refusal.ts';
+import { type Entity, findActor } from './views.ts';
 
 const by = z.string().trim().min(1).max(operatorNameLengthMax);
 const actor = { entity: z.enum(['worker', 'task']).default('worker'), id: idSchema, by };
 export const operatorActions = {
-  acknowledge: z.strictObject(actor),
+  acknowledge: z.strictObject({ ...actor, entity: z.enum(['worker', 'task', 'queue']).default('worker') }),
   resolve: z.strictObject({
     ...actor,
     verdict: z.enum(['resume', 'stop']),
@@ -45,20 +46,23 @@ const types = {
 
 /** The body of an action, with the fields of an answer if it is one. */
 type Given = z.infer<(typeof operatorActions)['acknowledge']> & Reply;
-type Operated = { seq: number; view: WorkerView | TaskView };
+type Operated = { seq: number; view: WorkerView | TaskView | QueueView };
 export type Operate = (action: OperatorAction, body: unknown) => Promise<Operated>;
 
 export function createOperate(host: Host, log: EventLog): Operate {
-  const view = async (entity: 'worker' | 'task', id: string) => {
+  const view = async (entity: Entity, id: string) => {
     await host.caughtUp();
-    return findActor(host, entity, id) as WorkerView | TaskView;
+    return findActor(host, entity, id);
   };
   return async (action, body) => {
     const given = parseInput(operatorActions[action], body ?? {});
     const { id, entity = 'worker', seq: readSeq, ...data } = given as Given;
     const before = await view(entity, id);
-    if ((action === 'acknowledge' || action === 'resolve') && before.state !== 'escalated')
-      throw new AppError('entry.refused', `${entity} ${id} is not escalated, it is ${before.state}`);
+    const fault = action === 'acknowledge' ? acknowledgementFault(before) : null;
+    if (fault !== null) throw new AppError('entry.refused', fault);
+    const { state } = before as WorkerView | TaskView;
+    if (action === 'resolve' && state !== 'escalated')
+      throw new AppError('entry.refused', `${entity} ${id} is not escalated, it is ${state}`);
     if (action === 'retire') throwIfRetired(id, before as WorkerView);
     const fields =
       action === 'answer' ? { by: data.by, ...createAnswer(before as WorkerView, { ...data, seq: readSeq }) } : data;
@@ -66,7 +70,7 @@ export function createOperate(host: Host, log: EventLog): Operate {
     const { seq } = await log.append(subject, JSON.stringify(fields), {});
     const after = await view(entity, id);
     // Somebody else may have been quicker.
-    throwIfRefused(after, seq);
+    throwIfRefused(after as WorkerView, seq);
     return { seq, view: after };
   };
 }

@@ -7,6 +7,7 @@ import type {
   HookResult,
   InputAnswer,
   ProbeScope,
+  QueueView,
   TaskDetail,
   TaskView,
   WorkerView,
@@ -49,7 +50,7 @@ export type Service = {
   /** `escalations`: all that waits for a person. @throws AppError input.bad */
   list(name: ListName, body: unknown): Promise<Page>;
   /** For an operator, which the edge has checked. @throws AppError input.bad, actor.unknown, entry.refused */
-  operate(action: OperatorAction, body: unknown): Promise<{ seq: number; view: WorkerView | TaskView }>;
+  operate(action: OperatorAction, body: unknown): Promise<{ seq: number; view: WorkerView | TaskView | QueueView }>;
   /** The worker as soon as it is not escalated (any more), or as it is when `signal` fires. @throws AppError actor.unknown */
   untilResolved(worker: string, signal: AbortSignal): Promise<WorkerView>;
   /** An operator's answer to the agent's request. Null: it is over without one, or `signal` fired. */

@@ -86,7 +86,6 @@ src/nats/snapshots/spread.ts
 src/newest.ts
 src/runner/environment.ts
 src/runner/reloading-runner.ts
-src/service/refusal.ts
 src/version.ts
 `;
 

@@ -3,10 +3,11 @@ import { z } from 'zod';
 import type { Policy } from '../../policy/policy.ts';
 import type { PolicySet } from '../../policy/policy-set.ts';
 import type { Rules } from '../../rules/rules.ts';
+import type { Unattended } from '../../values/escalation.ts';
 import type { Period } from '../../values/usage.ts';
 import { type Deadlines, deadlineKinds } from '../deadlines.ts';
 import { type Fleet, setRules } from '../fleet.ts';
-import { ReadyTasks } from '../ready-tasks.ts';
+import { type ReadyTask, ReadyTasks } from '../ready-tasks.ts';
 import { Packed, type SnapshotMap } from '../snapshot-map.ts';
 import { decodePacked, decodeTask, decodeWorker, encodeTask, encodeWorker, joinLine } from './actors.ts';
 import { type DecisionTemplate, textOfTemplate } from './decision-text.ts';
@@ -262,6 +263,13 @@ const day: Part<Period> = {
   },
 };
 
+type ReadyTuple = readonly [task: string, priority: number, createdSeq: number];
+type QueueTuple = readonly [
+  ...[reported: number, tasks: number, aloneMs: number | null, unattended: Unattended | null],
+  ...ready: ReadyTuple[],
+];
+const tupleOf = ({ task, priority, createdSeq }: ReadyTask): ReadyTuple => [task, priority, createdSeq];
+
 /** Comes before the parts that the machines of these rules decode. */
 const rules: Part<Rules> = {
   capture: ({ version }) => ({ texts: () => [[none, String(version)]], release: nothing }),
@@ -279,7 +287,14 @@ const unknownRules: Part<number | null> = {
   restore: (value) => value,
 };
 
-const queueShape = z.tuple([z.number(), z.number()], z.tuple([z.string(), z.number(), z.number()]));
+const unattendedShape = z.looseObject({
+  ...{ seq: z.number(), since: z.string(), at: z.string(), notified: z.number(), notifiedAt: z.string().nullable() },
+  ...{ acknowledgedBy: z.string().nullable(), acknowledgedAt: z.string().nullable() },
+});
+const queueShape = z.tuple(
+  [z.number(), z.number(), z.number().nullable(), unattendedShape.nullable()],
+  z.tuple([z.string(), z.number(), z.number()]),
+);
 
 export const parts: Parts = {
   ...{ rules, unknownRules },
@@ -289,18 +304,21 @@ export const parts: Parts = {
   escalated: plainMap(
     z.looseObject({ entity: z.enum(['worker', 'task']), id: z.string(), owner: z.string().nullable() }),
   ),
-  ...{ replicas: plainMap(z.number()), rulesOfReplicas: plainMap(z.number()) },
+  neglected: plainMap(
+    z.looseObject({ entity: z.enum(['worker', 'queue']), id: z.string(), owner: z.string().nullable() }),
+  ),
+  ...{ attendants: plainMap(z.number()), replicas: plainMap(z.number()), rulesOfReplicas: plainMap(z.number()) },
   ...{ deadlines, forgetting: deadlines },
   scopes,
   queues: map({
-    encode: (_fleet, _key, { ready, tasks, reported }) =>
-      JSON.stringify([reported, tasks, ...[...ready].map((it) => [it.task, it.priority, it.createdSeq])]),
+    encode: (_fleet, _key, { ready, tasks, reported, aloneMs, unattended }) =>
+      JSON.stringify([reported, tasks, aloneMs, unattended, ...[...ready].map(tupleOf)]),
     decode(_fleet, _key, text) {
-      const read = JSON.parse(text) as [number, number, ...[string, number, number][]];
+      const read = JSON.parse(text) as QueueTuple;
       judge(queueShape, read);
-      const [reported, tasks, ...ready] = read;
+      const [reported, tasks, aloneMs, unattended, ...ready] = read;
       const waiting = ready.map(([task, priority, createdSeq]) => ({ task, priority, createdSeq }));
-      return { ready: new ReadyTasks(waiting), tasks, reported };
+      return { ready: new ReadyTasks(waiting), tasks, reported, aloneMs, unattended };
     },
   }),
   dependents: map({

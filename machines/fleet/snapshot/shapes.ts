@@ -79,6 +79,7 @@ function createPolicyShapes() {
     ),
     budget: object({ tokens: number.nullish(), usd: number.nullish() }).nullable(),
     ...{ releaseAfterMs: number.nullable(), forgetMs: number.nullable() },
+    ...{ waitingMs: number.nullable(), unattendedMs: number.nullable() },
   } satisfies Shape<PolicySet>);
   return { check, policy, policySet };
 }
@@ -86,10 +87,14 @@ function createPolicyShapes() {
 /** What workers and tasks both keep. */
 function createCommonShapes() {
   const period = object({ ...used, sinceMs: time, granted: object({ ...used, atMs: time }).nullable() });
+  const noticed = {
+    ...{ acknowledgedBy: text.nullable(), acknowledgedAt: text.nullable() },
+    ...{ notified: count, notifiedAt: text.nullable() },
+  };
+  const overdue = object({ since: text, ...noticed });
   const escalation = object({
     ...{ seq: count, since: text, reason: text, cause: text, budget: text.optional(), attempt: text.nullable() },
-    ...{ worker: text, acknowledgedBy: text.nullable(), acknowledgedAt: text.nullable() },
-    ...{ notified: count, notifiedAt: text.nullable() },
+    ...{ worker: text, ...noticed },
   });
   const refused = z.array(object({ at: text, seq: count, type: text, reason: text }));
   const hookRun = object({ hook: text, type: text, action: text, reason: text, failed: flag, tookMs: number });
@@ -121,7 +126,7 @@ function createCommonShapes() {
     ...{ promises: z.array(object({ type: text, detected: flag, content: text })).optional(), holdMs: time.optional() },
     ...{ validation: validation.optional(), draft: object({}).optional() },
   });
-  return { period, escalation, refused, hookRun, judgedTasks, iteration, hooks, attemptFields, hookResults };
+  return { period, escalation, overdue, refused, hookRun, judgedTasks, iteration, hooks, attemptFields, hookResults };
 }
 
 type Common = ReturnType<typeof createCommonShapes>;
@@ -174,7 +179,7 @@ const record = {
 };
 
 function createWorkerShape(common: Common, policies: Policies) {
-  const { period, escalation, refused, judgedTasks } = common;
+  const { period, escalation, overdue, refused, judgedTasks } = common;
   const attempt = createAttemptShape(common, policies);
   const workerContext = object({
     ...{ worker: text, fleet: text, labels, ended: z.enum(['ended', 'retired']).nullable() },
@@ -192,7 +197,7 @@ function createWorkerShape(common: Common, policies: Policies) {
     inputs: z.array(
       object({
         ...{ request: text.nullable(), kind: text.nullable(), message: text.nullable(), tool: text.nullable() },
-        ...{ detail: text.nullable(), since: text, seq: count },
+        ...{ detail: text.nullable(), since: text, seq: count, overdue: overdue.optional() },
       }),
     ),
     lastAnswer: object({
@@ -206,6 +211,7 @@ function createWorkerShape(common: Common, policies: Policies) {
     ...record,
     snapshot: object({ value: object({ state, presence }), context: object({ worker: workerContext }) }),
     ...{ lastSeenMs: time, staleArmed: flag, wakeMs: time.nullable(), owner: text.nullable(), accepted: flag },
+    attends: text.nullable(),
     ...{ known: z.array(count).nullable(), presenceFrom: presence.nullable(), limitEndedMs: time.nullable() },
   } satisfies Shape<WorkerRecord>);
   return worker;

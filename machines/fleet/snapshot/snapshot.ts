@@ -13,7 +13,7 @@ import { type CapturedPart, type Line, parts } from './parts.ts';
 import { workerLegend } from './worker-text.ts';
 
 /** The format of the lines. Another format is not read. */
-export const snapshotFormat = 5;
+export const snapshotFormat = 6;
 
 export type FleetSnapshot = {
   /** Each line ends with a line feed. Iterate them once, at any pace. */

@@ -28,9 +28,15 @@ const decision = tuple(
 );
 const period = String.raw`\[${sum},${sum},${sum},${time}(?:,${sum},${sum},${sum},${time})?\]`;
 
-/** As `WorkerTuple` has them, up to the mask. Without the flag whose time would stand behind the fields. */
+/** Below 32, or those and 64. */
+const flags = `(${anyOf('[12]?\\d', '3[01]', '6[4-9]', '[78]\\d', '9[0-5]')})`;
+
+/**
+ * As `WorkerTuple` has them, up to the mask. Of the flags with a value behind the fields it has that of the queue that a
+ * worker attends, 64: most that are not stopped have it.
+ */
 const head = [
-  ...[indexBelow(workerStates.length * presences.length), count, time, orNull(time), time, anyOf('[12]?\\d', '3[01]')],
+  ...[indexBelow(workerStates.length * presences.length), count, time, orNull(time), time, flags],
   ...[orNull(time), orNull(text), orNull(String.raw`"[\w-]*"`), orNull(move), orNull(decision)],
   String.raw`\[${period}(?:,${period})?\]`,
 ].join(',');
@@ -46,13 +52,15 @@ const usualFields: Readonly<Record<string, string>> = {
 };
 
 const headPattern = new RegExp(String.raw`\[${head},\d{1,15}(?=[,\]])`, 'y');
-/** What stands behind the mask, by mask. Null: it has a field that is not usual. */
+/** What stands behind the mask, by mask and that flag. Null: it has a field that is not usual. */
 const patterns = new Map<string, RegExp | null>();
 /** A fleet has some dozens. */
 const patternsMax = 1_000;
 
-function patternOf(mask: string): RegExp | null {
-  const known = patterns.get(mask);
+/** @param attends whether the queue that it attends stands behind its fields */
+function patternOf(mask: string, attends: boolean): RegExp | null {
+  const key = attends ? `${mask} attends` : mask;
+  const known = patterns.get(key);
   if (known !== undefined) return known;
   const fields: (string | undefined)[] = [];
   let rest = Number(mask);
@@ -61,18 +69,21 @@ function patternOf(mask: string): RegExp | null {
     rest = Math.floor(rest / 2);
   }
   const isUsual = !fields.includes(undefined);
-  const pattern = isUsual ? new RegExp(String.raw`${fields.map((it) => `,${it}`).join('')}\]`, 'y') : null;
+  const behind = attends ? [...fields, text] : fields;
+  const pattern = isUsual ? new RegExp(String.raw`${behind.map((it) => `,${it}`).join('')}\]`, 'y') : null;
   if (patterns.size >= patternsMax) patterns.clear();
-  patterns.set(mask, pattern);
+  patterns.set(key, pattern);
   return pattern;
 }
 
 /** Returns where a usual tuple that begins at `from` ends; -1: there is none. */
 export function endOfUsualTuple(line: string, from: number): number {
   headPattern.lastIndex = from;
-  if (!headPattern.test(line)) return -1;
+  const found = headPattern.exec(line);
+  if (found === null) return -1;
   const maskEnd = headPattern.lastIndex;
-  const pattern = patternOf(line.slice(line.lastIndexOf(',', maskEnd - 1) + 1, maskEnd));
+  const mask = line.slice(line.lastIndexOf(',', maskEnd - 1) + 1, maskEnd);
+  const pattern = patternOf(mask, Number(found[1]) >= 64);
   if (pattern === null) return -1;
   pattern.lastIndex = maskEnd;
   return pattern.test(line) ? pattern.lastIndex : -1;

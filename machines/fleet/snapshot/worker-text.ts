@@ -30,7 +30,7 @@ export const workerLegend: Legend = {
 
 /**
  * Times are in milliseconds since `seenMs`. `changed`: the values of the fields whose bits `mask` has, lowest first, and
- * then `limitEndedMs`, if `flags` has its bit.
+ * then `limitEndedMs` and `attends`, if `flags` has their bits.
  */
 export type WorkerTuple = readonly [
   ...[place: number, seenMs: number, namedMs: number, stoppedMs: number | null, activeMs: number, flags: number],
@@ -55,6 +55,7 @@ export function toTuple({ snapshot, ...record }: WorkerRecord): WorkerTuple {
     changed.push(field === 'plan' ? worker.plan.map(fromStep) : value);
   }
   if (limitEndedMs !== null) changed.push(limitEndedMs - seenMs);
+  if (record.attends !== null) changed.push(record.attends);
   return [
     presences.indexOf(presence) * workerStates.length + workerStates.indexOf(state),
     ...([seenMs, namedMs - seenMs, stoppedMs === null ? null : stoppedMs - seenMs] as const),
@@ -110,12 +111,17 @@ export function fromTuple(
   record.stoppedMs = stoppedMs === null ? null : stoppedMs + seenMs;
   record.isForgetArmed = (flags & 4) > 0;
   record.presenceFrom = (legend.presences[((flags >> 3) & 3) - 1] as Presence | undefined) ?? null;
-  record.limitEndedMs = (flags & limitEnded) > 0 ? (changed[next] as number) + seenMs : null;
+  if ((flags & limitEnded) > 0) {
+    record.limitEndedMs = (changed[next] as number) + seenMs;
+    next += 1;
+  }
+  if ((flags & attending) > 0) record.attends = changed[next] as string;
   return record;
 }
 
 /** The flag behind the two bits of `presenceFrom`. */
 const limitEnded = 32;
+const attending = 64;
 
 /** Bits 3 and 4: the presence before, from 1; 0: none. */
 const flagsOf = (record: Omit<WorkerRecord, 'snapshot'>): number =>
@@ -123,7 +129,8 @@ const flagsOf = (record: Omit<WorkerRecord, 'snapshot'>): number =>
   (record.accepted ? 2 : 0) +
   (record.isForgetArmed ? 4 : 0) +
   (record.presenceFrom === null ? 0 : (presences.indexOf(record.presenceFrom) + 1) * 8) +
-  (record.limitEndedMs === null ? 0 : limitEnded);
+  (record.limitEndedMs === null ? 0 : limitEnded) +
+  (record.attends === null ? 0 : attending);
 
 function fromMove({ from, to, event, atMs }: StateMove, seenMs: number): NonNullable<WorkerTuple[9]> {
   const known = workerLegend.events.indexOf(event);

@@ -43,7 +43,7 @@ export const answer = defineCommand({
         id: worker,
         type: 'input.answered',
         data: (view) => createAnswer(view as WorkerView, { request, verdict, message }),
-        needsEscalation: false,
+        needs: null,
         question: (view) => `It asks: ${describe(view as WorkerView, request)}. ${allow ? 'Allow' : 'Deny'} it?`,
         describe: async (view) => {
           const { lastAnswer } = view as WorkerView;

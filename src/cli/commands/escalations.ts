@@ -1,6 +1,7 @@
 /** escalations: what waits for a person, longest first. */
 import type { PersonWait } from '../../../machines/index.ts';
 import { personKinds } from '../../../machines/replay/standing.ts';
+import type { Colors } from '../../terminal/colors.ts';
 import { defineCommand } from '../command.ts';
 import { agentArg, list, listArgs, presenceArgs, queueArg, readPresence, stateArg } from '../list.ts';
 import type { Listing } from '../listing.ts';
@@ -18,15 +19,8 @@ const listing: Listing<PersonWait> = {
       { text: `${entity} ${id}`, paint: colors.bold, isWhole: true },
       { text: formatAgo(since, nowMs) },
       { text: kind },
-      ...(item.kind === 'escalation'
-        ? [
-            { text: item.cause },
-            item.acknowledgedBy === null
-              ? { text: 'nobody', paint: colors.yellow }
-              : { text: `by ${item.acknowledgedBy}` },
-            { text: item.notified === 0 ? '-' : `${item.notified}x` },
-          ]
-        : [{ text: item.isHeld ? 'held' : 'at its terminal' }, { text: '-' }, { text: '-' }]),
+      { text: causeOf(item) },
+      ...noticeCells(item, colors),
       { text },
     ];
   },
@@ -35,6 +29,23 @@ const listing: Listing<PersonWait> = {
   order: (a, b) => compare(a.since, b.since) || compare(b.entity, a.entity),
   empty: (fleet) => [`Nothing waits for a person in fleet '${fleet}'`],
 };
+
+function causeOf(item: PersonWait): string {
+  if (item.kind === 'escalation') return item.cause;
+  if (item.kind === 'unattended') return 'no worker';
+  return item.isHeld ? 'held' : 'at its terminal';
+}
+
+/** Who looks at it, and how often people were told. A request is new to nobody until it has waited for too long. */
+function noticeCells(item: PersonWait, colors: Colors) {
+  const noticed = item.kind === 'escalation' || item.kind === 'unattended' ? item : item.overdue;
+  if (noticed === undefined) return [{ text: '-' }, { text: '-' }];
+  const { acknowledgedBy, notified } = noticed;
+  return [
+    acknowledgedBy === null ? { text: 'nobody', paint: colors.yellow } : { text: `by ${acknowledgedBy}` },
+    { text: notified === 0 ? '-' : `${notified}x` },
+  ];
+}
 
 /** Compares ids. If a worker and its task were escalated together, the worker comes first. */
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
@@ -49,9 +60,9 @@ export const escalations = defineCommand({
     ...listArgs,
   },
   details: [
-    'Escalated workers and tasks, and what agents ask: permission, a question, or other input. Filters are about the worker or ' +
-      'task; one by presence or agent leaves tasks out.',
-    'NOTIFIED counts delivered webhooks. "stopgate ack" ends the reminders, "stopgate resolve" the escalation, "stopgate answer" ' +
+    'Escalated workers and tasks, what agents ask (permission, a question, or other input), and queues whose tasks nobody could take. ' +
+      'Filters are about the worker, task or queue; one by presence or agent leaves tasks and queues out.',
+    'NOTIFIED counts delivered webhooks; of a request they begin when it has waited for escalation.waiting. "stopgate ack" ends the reminders, "stopgate resolve" the escalation, "stopgate answer" ' +
       'answers what CAUSE shows as "held"; the rest is answered at the agent\'s own terminal.',
     '--json prints one array; with --watch, one line per change.',
   ],

@@ -41,7 +41,7 @@ export const resolve = defineCommand({
         id,
         type: 'escalation.resolved',
         data: { verdict, ...(prompt === undefined ? {} : { prompt }) },
-        needsEscalation: true,
+        needs: 'escalation',
         question: resume ? 'Let it go on?' : 'Stop it?',
         describe: async (view, requester) => [
           `${id}: resolved; it is ${view.state} now`,

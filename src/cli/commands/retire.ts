@@ -22,7 +22,7 @@ export const retire = defineCommand({
           throwIfRetired(worker, view as WorkerView);
           return {};
         },
-        needsEscalation: false,
+        needs: null,
         question: 'Retire it?',
         describe: async ({ state }) => [`${worker}: retired; it is ${state} now`],
       },

@@ -106,7 +106,7 @@ function append(
   tries: string,
   onStored: (isDuplicate: boolean) => void,
 ): void {
-  const entity = kind === 'evaluation' ? 'task' : 'worker';
+  const entity = kind === 'evaluation' ? 'task' : kind === 'unattended' ? 'queue' : 'worker';
   const data = kind === 'attempt' || kind === 'evaluation' ? { timer: kind, attempt } : { timer: kind };
   const headers = { messageId: retriedMessageId(key, tries), replica: options.replica };
   const target = subject(options, `own.${entity}.${id}.timer.fired`);

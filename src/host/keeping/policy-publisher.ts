@@ -17,6 +17,7 @@ export type PolicyForm = {
   readonly budget?: unknown;
   readonly releaseAfter?: unknown;
   readonly forget?: unknown;
+  readonly escalation?: unknown;
 };
 
 export type PolicyPublisher = {
@@ -117,9 +118,9 @@ export function createPolicyPublisher(options: PolicyPublisherOptions): PolicyPu
 }
 
 /** Equal forms give equal digests, whatever the order of their keys. */
-function canonical({ policies, assign, budget, releaseAfter, forget }: PolicyForm): string {
+function canonical({ policies, assign, budget, releaseAfter, forget, escalation }: PolicyForm): string {
   const text = JSON.stringify(
-    { policies, assign: assign ?? [], budget: budget ?? null, releaseAfter: releaseAfter ?? null, forget },
+    { policies, assign: assign ?? [], budget: budget ?? null, releaseAfter: releaseAfter ?? null, forget, escalation },
     (_key, value: unknown) =>
       typeof value === 'object' && value !== null && !Array.isArray(value)
         ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))

@@ -1,6 +1,6 @@
 /** Escalations as they are shipped: a person is told by a signed webhook, and has the last word on the command line. */
 import { createHmac } from 'node:crypto';
-import { afterEach, expect, onTestFinished, test } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { TaskView, WorkerView } from '../../../machines/index.ts';
 import { runCommand, startCommand } from '../../support/command.ts';
 import { type Deployment, type DeploymentOptions, deploy, makeFolder } from '../../support/deployment.ts';
@@ -257,4 +257,80 @@ test('on the command line: who is escalated, and what an operator’s entries le
     stderr: 'stopgate: worker w1 is not escalated: it is idle\n',
   });
   expect(await cli('ack', 'nobody', '--yes')).toMatchObject({ code: 1 });
+});
+
+describe('what people are told of though nothing is escalated', () => {
+  const neglected = (url: string, remind: string) =>
+    `escalation: { waiting: 1s, unattended: 1s, remind: ${remind}, webhook: { url: "${url}", secretEnv: HOOK_SECRET } }\n`;
+  const told = ({ received }: Receiver) =>
+    received.map(({ body }) => `${body.kind} ${body.id} ${body.reminder}`).sort();
+  const neglect = async ({ client }: Deployment) => {
+    await client.publish('worker.w1.input.requested', { tool: 'Bash', detail: 'make deploy', request: 'r1' });
+    await client.publish('task.T-1.task.created', { title: 'Fix login', queue: 'build' });
+  };
+
+  test('a request that waits, and a queue that nobody attends: once, by one of two services', async () => {
+    const receiver = await receive();
+    const at = await deployWith(receiver, 'null', { config: neglected(receiver.url, 'null') });
+    await startSecond(at);
+    await neglect(at);
+    await eventually(() => told(receiver)).toEqual(['unattended build 0', 'waiting w1 0']);
+    const bodies = receiver.received.map(({ body }) => body);
+    const { since } = bodies.find(({ kind }) => kind === 'waiting') as { since: string };
+    expect(bodies).toContainEqual({
+      ...{ v: 1, kind: 'waiting', fleet: 'main', entity: 'worker', id: 'w1', since, reminder: 0 },
+      sentence: 'Asks: Bash: make deploy',
+      ...{ request: 'r1', tool: 'Bash', message: null, detail: 'make deploy', delivery: expect.any(String) },
+      reason: `Worker w1 waits for a person since ${since}: Bash: make deploy`,
+      missing: [expect.stringContaining('stopgate answer w1 --request r1')],
+    });
+    expect(bodies).toContainEqual(
+      expect.objectContaining({
+        ...{
+          kind: 'unattended',
+          entity: 'queue',
+          id: 'build',
+          pending: 1,
+          next: [{ task: 'T-1', title: 'Fix login' }],
+        },
+        reason: expect.stringMatching(
+          /^1 task waits in queue build, and no worker of it is there: T-1 Fix login\. Nobody/,
+        ),
+        missing: [expect.stringContaining('worker of queue build')],
+      }),
+    );
+    // A stored notice is not sent again, by nobody.
+    await eventually(() => notices(at, 'w1')).toHaveLength(1);
+    const ofQueue = () => at.client.stored('STOPGATE_main', 'stopgate.main.own.queue.build.escalation.notified');
+    await eventually(ofQueue).toHaveLength(1);
+    await startSecond(at);
+    await giveUp(at, 'w2');
+    expect(told(receiver)).toEqual(['unattended build 0', 'waiting w1 0']);
+  });
+
+  test('reminders come until somebody acknowledges it, and it is listed until it is over', async () => {
+    const receiver = await receive();
+    const at = await deployWith(receiver, 'null', { config: neglected(receiver.url, '300ms') });
+    await neglect(at);
+    const count = (id: string) => receiver.received.filter(({ body }) => body.id === id).length;
+    for (const id of ['w1', 'build']) await eventually(() => count(id)).toBeGreaterThanOrEqual(3);
+    const cli = (...line: readonly string[]) => runCommand([...line, '--nats', at.server.url], { cwd: at.folder.path });
+    const listed = async () => JSON.parse((await cli('escalations', '--json')).stdout) as Record<string, unknown>[];
+    expect(await listed()).toMatchObject([
+      { entity: 'worker', id: 'w1', kind: 'input', overdue: { acknowledgedBy: null } },
+      { entity: 'queue', id: 'build', kind: 'unattended', pending: 1, acknowledgedBy: null, state: null },
+    ]);
+    expect((await cli('escalations', '--kind', 'unattended')).stdout).toMatch(/^queue build .* 1 task waits/m);
+    expect((await cli('queues')).stdout).toMatch(/^build +1 +0 +0 +T-1$/m);
+    expect(await cli('ack', 'build', '--queue', '--yes', '--by', 'ann')).toMatchObject({ code: 0, stderr: '' });
+    const others = count('w1');
+    const quiet = count('build');
+    await eventually(() => count('w1')).toBeGreaterThan(others + 3);
+    expect(count('build')).toBeLessThanOrEqual(quiet + 1);
+    expect(await cli('ack', 'w1', '--yes', '--by', 'ann')).toMatchObject({ code: 0, stderr: '' });
+    expect(await cli('ack', 'other', '--queue', '--yes')).toMatchObject({ code: 1 });
+    expect(await cli('answer', 'w1', '--allow', '--yes', '--by', 'ann')).toMatchObject({ code: 0 });
+    await at.client.publish('worker.w2.worker.registered', { queue: 'build' });
+    await eventually(listed).toEqual([]);
+  });
 });

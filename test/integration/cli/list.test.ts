@@ -167,7 +167,9 @@ test('queues: a table', async () => {
     'list.queues',
     page([{ queue: 'main', pending: 3, reported: 2, next: [{ task: 'T-1', title: null }] }]),
   );
-  expect((await run(['queues'])).stdout).toBe('QUEUE  PENDING  REPORTED  NEXT\nmain   3        2         T-1\n');
+  expect((await run(['queues'])).stdout).toBe(
+    'QUEUE  PENDING  REPORTED  WORKERS  NEXT\nmain   3        2         0        T-1\n',
+  );
 });
 
 describe('escalations', () => {
@@ -347,7 +349,8 @@ describe('--watch', () => {
     await terminal.printed('q1     2');
     terminal.pressCtrlC();
     expect(await ended).toBe(0);
-    const table = (pending: number) => `QUEUE  PENDING  REPORTED  NEXT\nq1     ${pending}        0         -\n`;
+    const table = (pending: number) =>
+      `QUEUE  PENDING  REPORTED  WORKERS  NEXT\nq1     ${pending}        0         0        -\n`;
     expect(terminal.stdout()).toBe(`${table(1)}\n${table(2)}`);
   });
 

@@ -45,7 +45,10 @@ describe('a right file', () => {
         tls: null,
         tokens: [],
         replica: null,
-        policySet: { policies: new Map(), assign: [], budget: null, releaseAfterMs: null, forgetMs: 604_800_000 },
+        policySet: {
+          ...{ policies: new Map(), assign: [], budget: null, releaseAfterMs: null, forgetMs: 604_800_000 },
+          ...{ waitingMs: 1_800_000, unattendedMs: 600_000 },
+        },
         judges: [],
         policyForm: null,
         roots: ['/srv/app'],

@@ -175,6 +175,11 @@ const arbitraries: {
     'escalation.resolved': fc.record({ by: id('ann'), verdict: id('resume', 'stop') }),
     'escalation.notified': fc.record({ count: fc.constant(1), delivery: text(100) }),
   },
+  ownQueue: {
+    'timer.fired': fc.record({ timer: text(100) }),
+    'escalation.acknowledged': by,
+    'escalation.notified': fc.record({ count: fc.constant(1), delivery: text(100) }),
+  },
   ownFleet: {
     'replica.joined': fc.record({ replica: id('r1', 'r2') }),
     'replica.left': fc.record({ replica: id('r1', 'r2') }),
@@ -184,7 +189,7 @@ const arbitraries: {
 };
 const prefixes = {
   ...{ worker: 'worker.w', task: 'task.T', queue: 'queue.main' },
-  ...{ ownWorker: 'own.worker.w', ownTask: 'own.task.T', ownFleet: 'own.fleet.main' },
+  ...{ ownWorker: 'own.worker.w', ownTask: 'own.task.T', ownQueue: 'own.queue.main', ownFleet: 'own.fleet.main' },
 } as const;
 /** Each type as often as any other, but those that judge more often. */
 const judging = new Set(['stop.attempted', 'iteration.validated', 'check.finished', 'task.claimed', 'hook.registered']);

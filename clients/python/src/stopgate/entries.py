@@ -428,6 +428,8 @@ class EntryPublisher(ABC):
     async def publish(self, entity: Literal["own.task"], entity_id: str, kind: Literal["escalation.acknowledged"], data: OperatorEscalationAcknowledged, *, message_id: str | None = None) -> Stored: ...
     @overload
     async def publish(self, entity: Literal["own.task"], entity_id: str, kind: Literal["escalation.resolved"], data: OperatorEscalationResolved, *, message_id: str | None = None) -> Stored: ...
+    @overload
+    async def publish(self, entity: Literal["own.queue"], entity_id: str, kind: Literal["escalation.acknowledged"], data: OperatorEscalationAcknowledged, *, message_id: str | None = None) -> Stored: ...
     # fmt: on
 
     async def publish(
@@ -436,7 +438,7 @@ class EntryPublisher(ABC):
         """Stores an entry, and returns when the stream has acknowledged it.
 
         `data` has the fields of the entry, under their names on the wire. Entries with the same `message_id` within 2
-        minutes are stored once. `own.worker` and `own.task` need an operator's credentials.
+        minutes are stored once. `own.worker`, `own.task` and `own.queue` need an operator's credentials.
 
         Raises `InputError` if it is not a valid entry, `UnavailableError` if it may not have been stored.
         """

@@ -425,4 +425,9 @@ ENTRIES: Mapping[tuple[str, str], Mapping[str, Any]] = {
         },
         "required": ["by", "verdict"],
     },
+    ("own.queue", "escalation.acknowledged"): {
+        "type": "object",
+        "properties": {"by": {"type": "string", "minLength": 1}},
+        "required": ["by"],
+    },
 }

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 View = TypeVar("View")
 Presence = Literal["active", "stale", "limited"]
-PersonKind = Literal["escalation", "permission", "question", "input"]
+PersonKind = Literal["escalation", "permission", "question", "input", "unattended"]
 
 
 class ListFilter(TypedDict, total=False):
@@ -85,11 +85,17 @@ class TaskView:
 
 @dataclass(frozen=True)
 class QueueView:
-    """`pending` counts the unclaimed tasks known here and those `reported` from elsewhere."""
+    """`pending` counts the unclaimed tasks known here and those `reported` from elsewhere.
+
+    `workers`: how many are alive that could take its tasks. `unattended_since`: since when nobody could, if people are
+    told of it.
+    """
 
     queue: str
     pending: int
     reported: int
+    workers: int = 0
+    unattended_since: str | None = None
 
 
 @dataclass(frozen=True)
@@ -102,9 +108,12 @@ class Page(Generic[View]):
 
 @dataclass(frozen=True)
 class PersonWait:
-    """One thing that waits for a person: an escalated worker or task, or what an agent asks. `raw` has all fields."""
+    """One thing that waits for a person: an escalated worker or task, what an agent asks, or an unattended queue.
 
-    entity: Literal["worker", "task"]
+    `raw` has all fields.
+    """
+
+    entity: Literal["worker", "task", "queue"]
     id: str
     kind: PersonKind
     since: str
@@ -156,14 +165,20 @@ def read_task(reply: object) -> TaskView:
 def read_queue(reply: object) -> QueueView:
     """Raises `UnreachableError`: this is not the view of a queue."""
     it = Fields("view of a queue", reply)
-    return QueueView(queue=it.take("queue", str), pending=it.take("pending", int), reported=it.take("reported", int))
+    return QueueView(
+        queue=it.take("queue", str),
+        pending=it.take("pending", int),
+        reported=it.take("reported", int),
+        workers=it.maybe("workers", int) or 0,
+        unattended_since=(it.maybe("unattended", dict) or {}).get("since"),
+    )
 
 
 def read_person_wait(reply: object) -> PersonWait:
     """Raises `UnreachableError`: this is nothing that waits for a person."""
     it = Fields("escalation", reply)
     return PersonWait(
-        entity=cast('Literal["worker", "task"]', it.take("entity", str)),
+        entity=cast('Literal["worker", "task", "queue"]', it.take("entity", str)),
         id=it.take("id", str),
         kind=cast("PersonKind", it.take("kind", str)),
         since=it.take("since", str),

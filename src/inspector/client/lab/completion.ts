@@ -94,7 +94,15 @@ const keyPlace = /(?:^\s*(?:- +)*|[{,] *)([\w-]*)$/;
 const valuePlace = /([\w-]+): +([\w-]*)$/;
 
 /** Other parts of stopgate.yaml have no say in a comparison. */
-const topLevel: ReadonlySet<string> = new Set(['policies', 'strict', 'assign', 'budget', 'releaseAfter', 'forget']);
+const topLevel: ReadonlySet<string> = new Set([
+  'policies',
+  'strict',
+  'assign',
+  'budget',
+  'releaseAfter',
+  'forget',
+  'escalation',
+]);
 
 export const completeFrom =
   (root: Schema) =>

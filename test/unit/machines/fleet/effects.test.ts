@@ -112,7 +112,20 @@ function expectedOf(fleet: Fleet): string[] {
     if (it == null || it.acknowledgedBy !== null || task?.withWorker === true) return [];
     return [`notice main/${key}/${it.seq}/${it.since}/${it.notified + 1}/notified`];
   });
-  return [...checks, ...hooks, ...notices].sort();
+  const { waitingMs, unattendedMs } = fleet.policies;
+  const requests = [...fleet.workers].flatMap(([id, { snapshot }]) =>
+    snapshot.context.worker.inputs.flatMap(({ overdue, seq, since }) =>
+      overdue?.acknowledgedBy === null && waitingMs !== null && snapshot.value.state !== 'stopped'
+        ? [`notice main/worker/${id}/waiting/${seq}/${since}/${overdue.notified + 1}/notified`]
+        : [],
+    ),
+  );
+  const queues = [...fleet.queues].flatMap(([id, { unattended: it }]) =>
+    it?.acknowledgedBy === null && unattendedMs !== null
+      ? [`notice main/queue/${id}/${it.seq}/${it.since}/${it.notified + 1}/notified`]
+      : [],
+  );
+  return [...checks, ...hooks, ...notices, ...requests, ...queues].sort();
 }
 
 /** Whose turn a notice is, each replica asks when it is due. */

@@ -129,6 +129,7 @@ function withReversedLegend(text: string): string {
     ];
     const flags = tuple[5] as number;
     const presenceFrom = (flags >> 3) & 3;
+    const attends = (flags & 64) > 0 ? [changed.pop()] : [];
     const limitEnded = (flags & 32) > 0 ? [changed.pop()] : [];
     const [presence, state] = [Math.floor(place / states.length), place % states.length];
     const bits = fields.map((_, bit) => Math.floor(mask / 2 ** bit) % 2);
@@ -142,6 +143,7 @@ function withReversedLegend(text: string): string {
       bits.reduce((sum, bit, index) => sum + bit * 2 ** (fields.length - 1 - index), 0),
       ...changed.toReversed(),
       ...limitEnded,
+      ...attends,
     ];
   };
   return text
