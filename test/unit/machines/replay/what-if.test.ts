@@ -243,3 +243,16 @@ test('a bad line is reported, and the others are folded', () => {
   expect(compared.foldMessage(message)).toBeNull();
   expect(compared.take()).toMatchObject([{ attempt: 'seq-7', after: { cause: 'complete' } }]);
 });
+
+test('of one worker alone: what the others decided is neither counted nor reported', () => {
+  const compared = createWhatIf({ policies: policySet({ default: { checks: [{ plan: {} }] } }), worker: 'w2' });
+  const publish = (clock: string, tail: string, data: object) =>
+    expect(compared.fold(JSON.stringify({ at: at(clock), subject: `stopgate.main.${tail}`, data }))).toBeNull();
+  for (const worker of ['w1', 'w2', 'w3']) {
+    publish('12:00', `worker.${worker}.plan.updated`, { steps: [{ title: 'Write tests', status: 'pending' }] });
+    publish('12:01', `worker.${worker}.stop.attempted`, { attempt: `a-${worker}` });
+  }
+  compared.end();
+  expect(compared.take().map(({ worker }) => worker)).toEqual(['w2']);
+  expect(compared.counts).toEqual({ attempts: 1, differ: 1, unknown: 0 });
+});
