@@ -70,7 +70,7 @@ process.exitCode = sum(1, 2) === expected ? 0 : 1;`,
 });
 
 test('a lint warning keeps nobody, and is told; a test that fails blocks', async () => {
-  const stage = await openRecipe('onFail: warn');
+  const stage = await openRecipe('failures: all  ');
   const { write } = await startWorker(stage, {
     'test.mjs': 'process.exitCode = 1;',
     'lint.mjs': 'process.exitCode = 1;',
