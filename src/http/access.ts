@@ -63,6 +63,8 @@ const rows = {
   'GET /api/:fleet/at/:seq': ['read', 'none', 'own'],
   'GET /api/:fleet/outline': ['read', 'none', 'own'],
   'GET /api/:fleet/entry/:seq': ['read', 'none', 'own'],
+  'GET /api/:fleet/entries': ['read', 'none', 'own'],
+  'GET /api/:fleet/moment': ['read', 'none', 'own'],
   'GET /api/:fleet/policy': ['read', 'none', 'own'],
   'GET /api/:fleet/statistics': ['read', 'none', 'own'],
   'POST /api/:fleet/what-if': ['read', 'none', 'own'],

@@ -22,6 +22,8 @@ export const inspectorEndpoints = [
   'GET  /api/<fleet>/timeline/<entity>/<id>',
   'GET  /api/<fleet>/attempts/<worker>',
   'GET  /api/<fleet>/entry/<seq>',
+  'GET  /api/<fleet>/entries',
+  'GET  /api/<fleet>/moment',
   'GET  /api/<fleet>/history/<worker>.jsonl',
   'GET  /api/<fleet>/incident/<worker>.html',
   'GET  /api/<fleet>/policy',
@@ -56,6 +58,17 @@ export const pageSchema = z.object({
   before: seqSchema.optional(),
   limit: z.coerce.number().int().min(1).max(1_000).default(100),
 });
+const msSchema = z
+  .string()
+  .regex(/^\d{1,15}$/, 'must be milliseconds since 1970')
+  .transform(Number);
+const wordSchema = z.string().min(1).max(200).optional();
+/** `text` is searched for in subjects and payloads; `from` and `to`: when they were stored, in milliseconds since 1970. */
+export const entriesSchema = pageSchema.extend({
+  ...{ type: wordSchema, worker: idSchema.optional(), task: idSchema.optional(), check: wordSchema, text: wordSchema },
+  ...{ from: msSchema.optional(), to: msSchema.optional() },
+});
+export const momentSchema = z.object({ ms: msSchema });
 export const attemptsSchema = pageSchema.extend({ limit: z.coerce.number().int().min(1).max(20).default(6) });
 export const whatIfSchema = z.object({
   policy: z.string().max(1_000_000),
@@ -181,6 +194,16 @@ function addTimelines(api: FastifyInstance): void {
     const entry = await fleetInPath(request).inspection.entry(seq);
     if (entry === null) throw new AppError('actor.unknown', `there is no entry ${seq} about a worker or task`);
     return entry;
+  });
+  api.get('/entries', async (request, reply) => {
+    const { before = null, limit, from = null, to = null, ...filter } = parseInput(entriesSchema, request.query);
+    const { type = null, worker = null, task = null, check = null, text = null } = filter;
+    const wanted = { type, worker, task, check, text, fromMs: from, toMs: to };
+    return sendTruncated(reply, await fleetInPath(request).inspection.entries(wanted, { before, limit }));
+  });
+  api.get('/moment', async (request) => {
+    const { ms } = parseInput(momentSchema, request.query);
+    return { seq: await fleetInPath(request).inspection.seqAt(ms) };
   });
   api.get<{ Params: { file: string } }>('/incident/:file', async (request, reply) => {
     const caller = callerOf(request);

@@ -5,11 +5,12 @@ import type { EventLog, LogBounds } from '../nats/event-log.ts';
 import { viewWorkerOf } from '../service/views.ts';
 import { readAttempts } from './attempts.ts';
 import { type CurrentPolicies, readCurrentPolicies } from './current-policies.ts';
+import { type EntriesFilter, readEntries } from './entries.ts';
 import { createHistory, type History } from './history/history.ts';
 import type { HistorySource } from './history/work.ts';
 import { type IncidentFile, readIncident, readReplayLines } from './incident.ts';
 import { createLive, type Live } from './live/live.ts';
-import type { AttemptRecord, TimelineEntry, TimelinePage, Topic } from './messages.ts';
+import type { AttemptRecord, EntriesPage, TimelineEntry, TimelinePage, Topic } from './messages.ts';
 import { createFeed, type Feed } from './stately/feed.ts';
 import { readEntryAt, readTimeline } from './timeline.ts';
 
@@ -26,6 +27,10 @@ export type Inspection = {
   attempts(worker: string, page: { before: number | null; limit: number }): Promise<AttemptRecord[]>;
   /** One entry, not truncated. Null: there is none at `seq`, or it is about no actor. */
   entry(seq: number): Promise<TimelineEntry | null>;
+  /** A page of the whole log, by filters. */
+  entries(filter: EntriesFilter, page: { before: number | null; limit: number }): Promise<EntriesPage>;
+  /** The last entry of this time: what the fleet was then is as of it. */
+  seqAt(ms: number): Promise<number>;
   policies(): Promise<CurrentPolicies>;
   /** A worker's history, as lines for `stopgate replay`. */
   replayLines(worker: string): Promise<string[]>;
@@ -63,6 +68,11 @@ export function createInspection(
     timeline: (topic, page) => readTimeline(log, fleet.name, topic, page),
     attempts: (worker, page) => readAttempts(log, fleet.name, worker, page),
     entry: (seq) => readEntryAt(log, seq),
+    entries: (filter, page) => readEntries(log, filter, page),
+    async seqAt(ms) {
+      const { firstSeq } = await log.range();
+      return Math.max(firstSeq, (await log.seqAt(ms + 1)) - 1);
+    },
     policies: () => readCurrentPolicies(log, fleet.name),
     replayLines: (worker) => readReplayLines(log, fleet.name, worker),
     incident: (worker, isShown) => readIncident(log, fleet, worker, isShown, logNow()),

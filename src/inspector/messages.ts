@@ -214,6 +214,9 @@ export type TimelineEntry = {
 /** Oldest first. `before`: where the next page ends; null: there is none. */
 export type TimelinePage = { readonly entries: readonly TimelineEntry[]; readonly before: number | null };
 
+/** As a `TimelinePage`, of the whole log. `readTo`: all from there on was read, and has no other that fits. */
+export type EntriesPage = TimelinePage & { readonly readTo: number };
+
 /** One attempt: what the agent said, what its checks found, and the answer; `decision` null: it is open. */
 export type AttemptRecord = {
   readonly attempt: string;

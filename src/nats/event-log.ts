@@ -38,6 +38,8 @@ export type EventLog = {
   newest(subject: string, count: number, before: number | null): Promise<LogMessage[]>;
   /** The payload at `seq`; null: there is none, or it has another subject. */
   fetch(seq: number, subject: string): Promise<string | null>;
+  /** The first entry stored at this time or later; one beyond the last where there is none. @throws as `range` */
+  seqAt(ms: number): Promise<number>;
   /** The subject of the entry at `seq`; null: there is none, or it cannot be read now. */
   subjectAt(seq: number): Promise<string | null>;
   /** The last sequence number that a delivery has told of, without a request; 0: none yet. */
@@ -119,6 +121,10 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
       const message = await manager.streams.getMessage(stream, { seq }).catch(() => null);
       return message?.subject === subject ? message.string() : null;
     },
+    async seqAt(ms) {
+      const { state } = orThrow(await inspect());
+      return findSeqAt(manager, stream, state, ms);
+    },
     async subjectAt(seq) {
       return (await manager.streams.getMessage(stream, { seq }).catch(() => null))?.subject ?? null;
     },
@@ -132,6 +138,25 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
     lastSeq: () => Math.max(headSeq, reader?.lastSeq() ?? 0),
     note: (position) => noteFolded(manager, fleet, position),
   };
+}
+
+/** Halves the log about twenty times; the server tells the next entry where one is missing. */
+async function findSeqAt(
+  { streams }: JetStreamManager,
+  stream: string,
+  { first_seq, last_seq }: StreamInfo['state'],
+  ms: number,
+): Promise<number> {
+  let [low, high] = [first_seq, last_seq + 1];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    // The library's type lacks an option that servers have since 2.9.
+    const request = { seq: middle, next_by_subj: '>' } as { seq: number };
+    const found = await streams.getMessage(stream, request);
+    if (found !== null && found.time.getTime() < ms) low = found.seq + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 function openReader(

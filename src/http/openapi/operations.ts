@@ -8,6 +8,8 @@ import { detailSchema, entities } from '../../service/views.ts';
 import type { Endpoint } from '../access.ts';
 import {
   attemptsSchema,
+  entriesSchema,
+  momentSchema,
   outlineSchema,
   pageSchema,
   selectionSchema,
@@ -138,6 +140,12 @@ export const operations: Readonly<Record<Exclude<Endpoint, PageFile>, Operation>
     summary: 'The attempts of a worker with their decisions',
   },
   'GET /api/:fleet/entry/:seq': { tag: 'reads', path: seq, returns: 'Object', errors: [404], summary: 'One entry' },
+  'GET /api/:fleet/entries': {
+    ...{ tag: 'reads', query: entriesSchema, returns: 'Object', summary: 'Entries of the whole log, by filters' },
+  },
+  'GET /api/:fleet/moment': {
+    ...{ tag: 'reads', query: momentSchema, returns: 'Object', summary: 'The entry that was the last at a time' },
+  },
   'GET /api/:fleet/history/:file': {
     ...{ tag: 'reads', path: { file: text('<worker>.jsonl') }, types: ['application/jsonl'], errors: [404] },
     summary: 'The log of a worker, for stopgate replay',

@@ -84,6 +84,7 @@ const History = createLazy(
   'the history',
   async () => (await import('./statistics/statistics-view.tsx')).StatisticsView,
 );
+const Entries = createLazy('the entries', async () => (await import('./entries/entries-view.tsx')).EntriesView);
 const Lab = createLazy('the policy lab', async () => (await import('./lab/lab.tsx')).Lab);
 
 export function App() {
@@ -131,9 +132,14 @@ export function App() {
 }
 
 const List = ({ view }: { view: Exclude<View, 'what-if'> }) =>
-  ({ workers: <WorkerList />, inbox: <Inbox />, tasks: <TaskList />, queues: <QueueList />, history: <History /> })[
-    view
-  ];
+  ({
+    workers: <WorkerList />,
+    inbox: <Inbox />,
+    tasks: <TaskList />,
+    queues: <QueueList />,
+    entries: <Entries />,
+    history: <History />,
+  })[view];
 
 /** Shown until the fleet is known. A notice, if there is one, says why that takes so long. */
 const Loading = () => (

@@ -44,6 +44,7 @@ const titles: Readonly<Record<View, string>> = {
   inbox: 'Inbox',
   tasks: 'Tasks',
   queues: 'Queues',
+  entries: 'Entries',
   history: 'History',
   'what-if': 'What if',
 };

@@ -2,11 +2,12 @@
 import { signal } from '@preact/signals';
 import { useState } from 'preact/hooks';
 import { visible } from '../visible-text.ts';
-import { liveFleet } from './data/connection.ts';
-import { enterPast, isPast, leavePast } from './data/past.ts';
+import { liveFleet, nowMs } from './data/connection.ts';
+import { enterPast, goTo, isPast, leavePast } from './data/past.ts';
 import { stateOf } from './data/rows.ts';
 import { allShortcuts, isUseful } from './keys.ts';
 import { navigate, noSelection, selection } from './route.ts';
+import { parsePlace } from './time-travel/place.ts';
 import { Dialog } from './ui/controls.tsx';
 
 type Command = {
@@ -22,6 +23,7 @@ const everything = { q: '', state: '', presence: '', agent: '', queue: '', sort:
 /** Finds commands, the best first: those that begin with the text, contain it, or have its letters in order. */
 function findCommands(text: string): Command[] {
   const wanted = text.trim().toLowerCase();
+  const place = parsePlace(text, nowMs.peek());
   const scored: { readonly command: Command; readonly score: number }[] = [];
   for (const command of allCommands()) {
     const score = scoreOf(command.title.toLowerCase(), command.note.toLowerCase(), wanted);
@@ -29,10 +31,12 @@ function findCommands(text: string): Command[] {
     // A large fleet: enough is enough.
     if (wanted === '' && scored.length >= foundMax) break;
   }
-  return scored
+  const found = scored
     .sort((a, b) => a.score - b.score)
     .slice(0, foundMax)
     .map(({ command }) => command);
+  if (place === null) return found;
+  return [{ kind: 'command', title: place.title, note: 'time travel', run: () => void goTo(place) }, ...found];
 }
 
 function scoreOf(title: string, note: string, wanted: string): number | null {
@@ -93,6 +97,7 @@ function* ownCommands(): Generator<Command> {
   yield go('Go to the history of the fleet', { view: 'history' });
   yield go('Go to tasks', { view: 'tasks' });
   yield go('Go to queues', { view: 'queues' });
+  yield go('Go to all entries', { view: 'entries' });
   yield go('Go to what if', { view: 'what-if' });
   yield go('Show escalated workers', { view: 'workers', state: 'escalated' });
   yield go('Show stale workers', { view: 'workers', presence: 'stale' });
@@ -141,7 +146,7 @@ function OpenPalette() {
         aria-expanded="true"
         aria-controls="found"
         aria-activedescendant={found.length > 0 ? `found-${at}` : undefined}
-        placeholder="Worker, task, policy, command"
+        placeholder="Worker, task, policy, command; 02:13, yesterday 14:00, #4711"
         value={text}
         onInput={(event) => {
           setText(event.currentTarget.value);

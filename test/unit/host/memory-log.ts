@@ -47,6 +47,7 @@ export function createMemoryLog(): MemoryLog {
       headMs = atMs;
     },
     isRead: () => deliver !== null,
+    seqAt: async (ms) => Math.max(firstSeq, Math.ceil(ms / 1_000)),
     subjectAt: async (seq) => at(seq)?.subject ?? null,
     ...{ deadSeq: 0, isNoted: true },
     append: async (...entry) => store(...entry),

@@ -113,7 +113,7 @@ export function Timeline({ entity, id }: { entity: 'worker' | 'task'; id: string
 }
 
 /** Withholds new entries while a mouse points at the lines, so that nothing moves under it. */
-function useWithheld(entries: readonly TimelineEntry[]) {
+export function useWithheld(entries: readonly TimelineEntry[]) {
   const [newest, setNewest] = useState<number | null>(null);
   const shown = newest === null ? entries : entries.filter(({ seq }) => seq <= newest);
   return {
@@ -132,7 +132,9 @@ function useWithheld(entries: readonly TimelineEntry[]) {
 const isPauseBetween = (entry: TimelineEntry, later: TimelineEntry | undefined): boolean =>
   gap.value !== null && later !== undefined && entry.seq <= gap.value.fromSeq && later.seq > gap.value.fromSeq;
 
-function Line({ entry }: { entry: TimelineEntry }) {
+type LineProps = { readonly entry: TimelineEntry; readonly withActor?: boolean };
+
+export function Line({ entry, withActor = false }: LineProps) {
   const [isOpen, setOpen] = useState(false);
   const { seq, type, by, text, atMs } = entry;
   const decision = type === 'decision' ? (entry.data as Decision) : null;
@@ -143,6 +145,11 @@ function Line({ entry }: { entry: TimelineEntry }) {
           <time dateTime={new Date(atMs).toISOString()} title={dateTime(atMs)}>
             {time(atMs)}
           </time>
+          {withActor && (
+            <span class="actor">
+              <span class="muted">{entry.entity}</span> <Excerpt value={entry.id} />
+            </span>
+          )}
           <span class="type">{type}</span>
           {by !== 'agent' && <span class="tag">{by}</span>}
           <span class="text">

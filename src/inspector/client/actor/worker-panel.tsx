@@ -11,7 +11,7 @@ import { EscalationNote, OperatorButtons } from '../operator/escalation-note.tsx
 import { InputRequests } from '../operator/questions.tsx';
 import { suggestPrompts } from '../operator/suggestions.ts';
 import { route } from '../route.ts';
-import { createLazy } from '../ui/controls.tsx';
+import { createLazy, Link } from '../ui/controls.tsx';
 import { duration } from '../ui/format.ts';
 import { Ago, Name, StateMark, Text } from '../ui/text.tsx';
 import type { Held } from '../ui/use-held.ts';
@@ -308,6 +308,7 @@ const History = ({ id, held }: HeldProps) => (
     <Timeline entity="worker" id={id} />
     {connection.value !== 'file' && (
       <p class="foot">
+        <Link to={{ view: 'entries', q: `worker:${id}` }}>Among all entries</Link>{' '}
         <a href={apiPath(`history/${id}.jsonl`)} download>
           Download history
         </a>{' '}

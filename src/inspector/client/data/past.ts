@@ -6,8 +6,9 @@ import { computed, effect, signal } from '@preact/signals';
 import type { TaskView, WorkerView } from '../../../../machines/index.ts';
 import type { Moment, PastActor, PastFleet } from '../../messages.ts';
 import { navigate, route, selected } from '../route.ts';
+import type { Place } from '../time-travel/place.ts';
 import { askPatiently, fleet, get, type Progress } from './api.ts';
-import { focus, liveFleet, nowMs, pause, reopen } from './connection.ts';
+import { focus, head, liveFleet, nowMs, pause, reopen } from './connection.ts';
 import { createFleetStore } from './fleet-store.ts';
 
 type LogRange = {
@@ -127,6 +128,16 @@ export async function enterPast(): Promise<void> {
     logRange.value = range;
     const left = pause.peek()?.by === 'hand' ? pause.peek()?.seq : undefined;
     navigate({ at: left ?? range.lastSeq, paused: left ?? range.lastSeq });
+  } catch (error) {
+    pastProblem.value = (error as Error).message;
+  }
+}
+
+/** Goes to a time or an entry, from wherever the page stands. */
+export async function goTo(place: Place): Promise<void> {
+  try {
+    const at = 'seq' in place ? place.seq : (await get<{ seq: number }>(`moment?ms=${place.ms}`)).seq;
+    navigate({ at, range: null, paused: route.peek().paused ?? head.peek().seq });
   } catch (error) {
     pastProblem.value = (error as Error).message;
   }

@@ -1,6 +1,7 @@
 /** Bars over time, stacked where there are several series. The colours are those of the verdicts. */
 import type { CheckStatistics, FleetStatistics } from '../../messages.ts';
 import { createAxis, ticksOf } from '../../time-axis.ts';
+import { navigate } from '../route.ts';
 import { count, millis } from '../ui/format.ts';
 import { Name } from '../ui/text.tsx';
 
@@ -41,6 +42,7 @@ export function Bars({ statistics, series, label, picked, pick }: BarsProps) {
         viewBox={`0 0 ${size.width} ${size.height}`}
         onPointerMove={(event) => pick(indexAt(event))}
         onPointerLeave={() => pick(null)}
+        onPointerUp={(event) => event.button === 0 && showEntries(statistics, indexAt(event))}
       >
         {unknownWidth > 0 && <rect class="unknown" x="0" y="0" width={unknownWidth} height={size.height} />}
         {picked !== null && <rect class="cursor" x={picked * step} y="0" width={step} height={size.height} />}
@@ -57,6 +59,14 @@ export function Bars({ statistics, series, label, picked, pick }: BarsProps) {
       <TimeAxis {...statistics} />
     </>
   );
+}
+
+/** The entries of a bucket, in the list of all. */
+export function showEntries({ buckets, bucketMs }: FleetStatistics, index: number): void {
+  const fromMs = buckets[index]?.atMs;
+  if (fromMs === undefined) return;
+  const [from, to] = [fromMs, fromMs + bucketMs].map((ms) => new Date(ms).toISOString());
+  navigate({ view: 'entries', q: `from:${from} to:${to}`, span: '' });
 }
 
 const below = (series: readonly Series[], at: number) => (index: number) =>

@@ -7,7 +7,7 @@ import { askPatiently, fleet, type Progress } from '../data/api.ts';
 import { navigate, route } from '../route.ts';
 import { FoldProgress } from '../ui/controls.tsx';
 import { count, dateTime, dollars, duration, millis } from '../ui/format.ts';
-import { Bars, CheckTable, type Picking, type Series } from './bars.tsx';
+import { Bars, CheckTable, type Picking, type Series, showEntries } from './bars.tsx';
 import { UsageTables } from './usage-tables.tsx';
 import './statistics.css';
 
@@ -163,9 +163,14 @@ function TimePicker({ statistics, picked, pick }: Picking & { readonly statistic
       />
       <output>{text}</output>
       {picked !== null && (
-        <button type="button" onClick={() => pick(null)}>
-          Whole span
-        </button>
+        <>
+          <button type="button" onClick={() => showEntries(statistics, picked)}>
+            Its entries
+          </button>
+          <button type="button" onClick={() => pick(null)}>
+            Whole span
+          </button>
+        </>
       )}
     </div>
   );

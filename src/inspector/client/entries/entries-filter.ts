@@ -1,0 +1,39 @@
+/** The search text of the entries: words with a name before a colon filter by it, all others are looked for in the entries. */
+import { parsePlace } from '../time-travel/place.ts';
+
+const names = ['type', 'worker', 'task', 'check', 'from', 'to'] as const;
+type Name = (typeof names)[number];
+/** Times in milliseconds since 1970. */
+export type Filter = Readonly<Record<Exclude<Name, 'from' | 'to'> | 'text', string | null>> & {
+  readonly from: number | null;
+  readonly to: number | null;
+};
+
+const nameOf = (word: string): Name | undefined => names.find((name) => word.startsWith(`${name}:`));
+const split = (text: string): string[] => text.split(/\s+/).filter((it) => it !== '');
+
+/** @param nowMs by the log's clock */
+export function readFilter(q: string, nowMs: number): Filter {
+  const words = split(q);
+  const given = (name: Name): string | null =>
+    words.findLast((it) => nameOf(it) === name)?.slice(name.length + 1) || null;
+  const text = words.filter((it) => nameOf(it) === undefined).join(' ');
+  const timeOf = (name: 'from' | 'to') => {
+    const place = parsePlace(given(name) ?? '', nowMs);
+    return place !== null && 'ms' in place ? place.ms : null;
+  };
+  return {
+    ...{ type: given('type'), worker: given('worker'), task: given('task'), check: given('check') },
+    ...{ text: text === '' ? null : text, from: timeOf('from'), to: timeOf('to') },
+  };
+}
+
+/** The text with another value of a filter; '': without it. */
+export const withWord = (q: string, name: Name, value: string): string =>
+  [...split(q).filter((it) => nameOf(it) !== name), ...(value === '' ? [] : [`${name}:${value}`])].join(' ');
+
+/** As parameters of a request. */
+export const toQuery = (filter: Filter): string =>
+  Object.entries(filter)
+    .map(([name, value]) => (value === null ? '' : `&${name}=${encodeURIComponent(value)}`))
+    .join('');

@@ -1,0 +1,144 @@
+/** All entries of the log, newest first: live or as of the moment that is shown, by the filters in the search text. */
+import { Fragment } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { EntriesPage, TimelineEntry } from '../../messages.ts';
+import { Line, useWithheld } from '../actor/timeline.tsx';
+import { fleet, get } from '../data/api.ts';
+import { connection, head, nowMs } from '../data/connection.ts';
+import { moment } from '../data/past.ts';
+import { navigate, route } from '../route.ts';
+import { count, dateTime, plural } from '../ui/format.ts';
+import { DayHeading } from '../ui/text.tsx';
+import { type Filter, readFilter, toQuery, withWord } from './entries-filter.ts';
+
+const pageSize = 100;
+/** What a page holds; older ones are read again when somebody asks for them. */
+const entriesMax = 2_000;
+const refreshMs = 1_000;
+
+type Loaded = EntriesPage & { readonly problem: string | null };
+const nothing: Loaded = { entries: [], before: null, readTo: 0, problem: null };
+
+function useEntries(filter: Filter, at: number | null) {
+  const [loaded, setLoaded] = useState<Loaded>(nothing);
+  const [busy, setBusy] = useState(true);
+  const wanted = toQuery(filter);
+  const newest = at === null ? '' : `&before=${at + 1}`;
+  const read = (query: string, signal?: AbortSignal) =>
+    get<EntriesPage>(`entries?limit=${pageSize}${wanted}${query}`, signal);
+  const fail = (error: Error) => {
+    if (error.name !== 'AbortError') setLoaded((old) => ({ ...old, problem: error.message }));
+  };
+  useEffect(() => {
+    if (fleet.value === '') return;
+    const asked = new AbortController();
+    let seen = head.peek().seq;
+    setBusy(true);
+    const refresh = async () => {
+      seen = head.peek().seq;
+      const page = await read(newest, asked.signal);
+      setLoaded((old) => merge(old, page));
+    };
+    setLoaded(nothing);
+    void refresh()
+      .catch(fail)
+      .finally(() => setBusy(false));
+    const timer = setInterval(() => {
+      if (at === null && connection.peek() === 'live' && head.peek().seq > seen) void refresh().catch(fail);
+    }, refreshMs);
+    return () => {
+      asked.abort();
+      clearInterval(timer);
+    };
+  }, [wanted, at, fleet.value]);
+  const loadOlder = () => {
+    setBusy(true);
+    void read(`&before=${loaded.before}`)
+      .then((page) => setLoaded((old) => ({ ...merge(old, page), before: page.before, readTo: page.readTo })), fail)
+      .finally(() => setBusy(false));
+  };
+  return { ...loaded, busy, loadOlder };
+}
+
+/** More may have come than fit a page: then the older ones are read again, for a gap would look like silence. */
+function merge(old: Loaded, page: EntriesPage): Loaded {
+  const [first] = page.entries;
+  const isApart = old.entries.length > 0 && page.before !== null && (first?.seq ?? 0) > (old.entries.at(-1)?.seq ?? 0);
+  if (old.entries.length === 0 || isApart) return { ...page, problem: null };
+  const bySeq = new Map([...old.entries, ...page.entries].map((it) => [it.seq, it]));
+  const entries = [...bySeq.values()].sort((a, b) => a.seq - b.seq).slice(-entriesMax);
+  return { ...old, entries, problem: null };
+}
+
+export function EntriesView() {
+  const { q, at } = route.value;
+  const filter = readFilter(q, nowMs.peek());
+  const { entries, before, readTo, problem, busy, loadOlder } = useEntries(filter, at);
+  const { shown, withheld, pointer } = useWithheld(entries);
+  return (
+    <section class="timeline entries" aria-label="Entries">
+      <EntriesSearch filter={filter} />
+      <p class="muted" role="status">
+        {at === null ? 'Newest first' : `Up to entry ${count(at)}${momentText(at)}`}
+        {withheld > 0 && ` · ${withheld} new, shown when you leave`}
+      </p>
+      {problem !== null && (
+        <p class="problem" role="alert">
+          {problem}
+        </p>
+      )}
+      {!busy && entries.length === 0 && problem === null && (
+        <p class="muted">{before === null ? 'No entry fits.' : `No entry fits from entry ${count(readTo)} on.`}</p>
+      )}
+      <ol {...pointer}>
+        {shown.toReversed().map((entry, index, all) => (
+          <Fragment key={entry.seq}>
+            <DayHeading atMs={entry.atMs} previousMs={all[index - 1]?.atMs} />
+            <Line entry={entry} withActor />
+          </Fragment>
+        ))}
+      </ol>
+      {busy && <p class="muted">Reading the log…</p>}
+      {!busy && before !== null && (
+        <button type="button" onClick={loadOlder}>
+          {entries.length === 0 ? 'Search further back' : 'Older entries'}
+        </button>
+      )}
+      {!busy && before === null && entries.length > 0 && (
+        <p class="muted">These are all: {plural(entries.length, 'entry', 'entries')}.</p>
+      )}
+    </section>
+  );
+}
+
+const momentText = (at: number): string =>
+  moment.value?.seq === at && moment.value.atMs > 0 ? `, ${dateTime(moment.value.atMs)}` : '';
+
+/** The types that people look for; any other can be typed. */
+const types: readonly TimelineEntry['type'][] = [
+  ...['stop.attempted', 'decision', 'check.finished', 'escalation.resolved', 'escalation.acknowledged'],
+  ...['input.requested', 'input.answered', 'prompt.submitted', 'tool.used', 'plan.updated', 'task.created'],
+  ...['task.claimed', 'task.completed', 'worker.registered', 'session.ended', 'policy.set', 'timer.fired'],
+];
+
+const EntriesSearch = ({ filter }: { filter: Filter }) => (
+  <search class="filters">
+    <input
+      type="search"
+      aria-label="Search entries"
+      placeholder="text  type:stop.attempted  worker:w1  task:T-1  check:tests  from:02:00  to:02:30"
+      value={route.value.q}
+      onInput={(event) => navigate({ q: event.currentTarget.value }, 'replace')}
+    />
+    <select
+      aria-label="type"
+      value={filter.type ?? ''}
+      onChange={(event) => navigate({ q: withWord(route.value.q, 'type', event.currentTarget.value) })}
+    >
+      <option value="">any type</option>
+      {[...new Set([...types, ...(filter.type === null ? [] : [filter.type])])].map((it) => (
+        <option key={it}>{it}</option>
+      ))}
+    </select>
+  </search>
+);

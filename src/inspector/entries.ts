@@ -1,0 +1,86 @@
+/** The entries of the whole log, newest first, by filters: read from the log itself, a bounded part at a time. */
+import { readJson } from '../../machines/index.ts';
+import type { EventLog } from '../nats/event-log.ts';
+import type { LogMessage } from '../nats/log-reader.ts';
+import type { EntriesPage, TimelineEntry } from './messages.ts';
+import { timelineEntry } from './timeline.ts';
+
+/** All that are given must fit; null: any. `text`: anywhere in the subject or the payload, in any case. */
+export type EntriesFilter = {
+  readonly type: string | null;
+  readonly worker: string | null;
+  readonly task: string | null;
+  readonly check: string | null;
+  readonly text: string | null;
+  /** The times between which they were stored. */
+  readonly fromMs: number | null;
+  readonly toMs: number | null;
+};
+
+/** The most entries that one request reads, about half a second's work; whoever wants older ones asks again. */
+const readMax = 20_000;
+/** The number that is read first, and then four times as many. */
+const readFirst = 500;
+const decoder = new TextDecoder();
+
+/**
+ * Returns the newest `limit` entries below `before` (null: below the end) that fit. `before` of the page is where the
+ * next one begins, null at the beginning of the log; there may be more even where a page is empty.
+ */
+export async function readEntries(
+  log: Pick<EventLog, 'range' | 'history' | 'seqAt'>,
+  filter: EntriesFilter,
+  { before, limit }: { readonly before: number | null; readonly limit: number },
+): Promise<EntriesPage> {
+  const { firstSeq, lastSeq } = await log.range();
+  const [fromSeq, toSeq] = await Promise.all([
+    filter.fromMs === null ? firstSeq : log.seqAt(filter.fromMs),
+    filter.toMs === null ? lastSeq + 1 : log.seqAt(filter.toMs),
+  ]);
+  const least = Math.max(firstSeq, fromSeq, 1);
+  let end = Math.min(before ?? lastSeq + 1, toSeq, lastSeq + 1);
+  let [left, step] = [readMax, readFirst];
+  let found: TimelineEntry[] = [];
+  while (found.length < limit && left > 0 && end > least) {
+    const start = Math.max(least, end - Math.min(step, left));
+    const part: TimelineEntry[] = [];
+    await log.history({ fromSeq: start, toSeq: end - 1 }, (message) => {
+      const entry = fits(message, filter) ? timelineEntry(message) : null;
+      if (entry !== null) part.push(entry);
+    });
+    found = [...part, ...found];
+    left -= end - start;
+    end = start;
+    step *= 4;
+  }
+  const entries = found.slice(-limit);
+  const next = found.length > entries.length ? (entries[0]?.seq ?? end) : end;
+  return { entries, before: next > least ? next : null, readTo: next };
+}
+
+function fits({ subject, data }: LogMessage, { type, worker, task, check, text }: EntriesFilter): boolean {
+  // `stopgate.<fleet>.<entity>.<id>.<type>`, with `own` or `decision` before the entity or in its place.
+  const tail = subject.split('.').slice(2).join('.');
+  if (type !== null && !(type === 'decision' ? tail.startsWith('decision.') : tail.endsWith(`.${type}`))) return false;
+  if (worker === null && task === null && check === null && text === null) return true;
+  const payload = decoder.decode(data);
+  if (text !== null && !`${tail} ${payload}`.toLowerCase().includes(text.toLowerCase())) return false;
+  if (worker === null && task === null && check === null) return true;
+  const read = readJson(payload);
+  const fields = (read.ok ? read.value : {}) as Fields;
+  return (
+    (worker === null || isAbout(tail, 'worker', worker) || fields.worker === worker) &&
+    (task === null || isAbout(tail, 'task', task) || fields.task === task) &&
+    (check === null || fields.check === check || hasFinding(fields.feedback, check))
+  );
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const isAbout = (tail: string, entity: string, id: string): boolean =>
+  tail.startsWith(`${entity}.${id}.`) ||
+  tail.startsWith(`own.${entity}.${id}.`) ||
+  (entity === 'worker' && tail === `decision.${id}`);
+
+const hasFinding = (feedback: unknown, check: string): boolean =>
+  Array.isArray(feedback) && feedback.some((it) => (it as Fields | null)?.check === check);
