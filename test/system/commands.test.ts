@@ -77,8 +77,8 @@ const rows: Record<string, () => Promise<unknown>> = {
     expect(JSON.parse(stdout)).toMatchObject({ id: 1, result: { agentInfo: { name: 'scripted-agent' } } });
   },
   async test() {
-    await says(['test', '--init']);
-    expect(await says(['test'])).toMatch(/1 passed|passed/);
+    await says(['test', '--init', 'first.test.yaml']);
+    expect(await says(['test', 'first.test.yaml'])).toMatch(/1 passed|passed/);
   },
   async 'claim-next'() {
     await publish('task.T-9.task.created', { queue: 'q9' });
