@@ -71,13 +71,18 @@ const sleep: Turn = {
   input: { command: 'sleep 7', description: 'wait', is_background: false },
 };
 
-test.each([gemini, qwen])('$agent: each request to its model counts, and its budget ends it', async (agent) => {
+// Gemini CLI is told at the end of the tool that its budget is used up, Qwen Code at its next stop.
+test.each([
+  ['gemini', gemini, 2],
+  ['qwen', qwen, 3],
+] as const)('%s: each request to its model counts, and its budget ends it', async (_name, agent, requests) => {
   const { program, home, model } = await makeScene(agent, sleep);
   expect((await agent.run(program, home, model.url)).code).toBe(0);
   const worker = await workerIn(home);
   // The plan is open, and still nobody blocks it.
+  expect(model.requests).toHaveLength(requests);
   await expectCauses(at, worker, ['bypassed']);
-  await expect.poll(async () => (await usageOf(worker)).tokens).toBe(2 * model.requests.length);
+  await expect.poll(async () => (await usageOf(worker)).tokens).toBe(2 * requests);
 });
 
 test('Copilot CLI: each request to its model counts, with the variables that init prints', async () => {

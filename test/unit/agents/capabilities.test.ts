@@ -8,6 +8,10 @@ const root = new URL('../../../', import.meta.url);
 /** By column, the rows that a test shows. */
 const shownBy: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   'Claude Code, Agent SDK': {
+    'test/system/agents/usage.test.ts': [
+      'reports what it uses ([`--usage`](usage.md))',
+      'is let go when its budget is used up',
+    ],
     'test/system/agents/claude.test.ts': [
       'event that asks to stop',
       'answer that blocks',
@@ -35,6 +39,7 @@ const shownBy: Readonly<Record<string, Readonly<Record<string, readonly string[]
     'test/integration/agents/unsolicited-checks.test.ts': ['a stop that could not be judged'],
   },
   Codex: {
+    'test/system/agents/usage.test.ts': ['reports what it uses ([`--usage`](usage.md))'],
     'test/system/agents/codex.test.ts': [
       'event that asks to stop',
       'answer that blocks',
@@ -51,6 +56,10 @@ const shownBy: Readonly<Record<string, Readonly<Record<string, readonly string[]
     'test/unit/agents/agents.test.ts': ['a stop that could not be judged'],
   },
   'Gemini CLI': {
+    'test/system/agents/usage.test.ts': [
+      'reports what it uses ([`--usage`](usage.md))',
+      'is let go when its budget is used up',
+    ],
     'test/unit/agents/gemini.test.ts': ['event that asks to stop', 'last message'],
     'test/system/agents/plan-turns.test.ts': [
       'answer that blocks',
@@ -62,6 +71,7 @@ const shownBy: Readonly<Record<string, Readonly<Record<string, readonly string[]
     'test/unit/agents/agents.test.ts': ['a stop that could not be judged'],
   },
   'Copilot CLI': {
+    'test/system/agents/usage.test.ts': ['reports what it uses ([`--usage`](usage.md))'],
     'test/unit/agents/copilot.test.ts': [
       'event that asks to stop',
       'last message',
@@ -77,6 +87,10 @@ const shownBy: Readonly<Record<string, Readonly<Record<string, readonly string[]
     'test/system/agents/copilot.test.ts': ['sub-agents', 'background work'],
   },
   'Qwen Code': {
+    'test/system/agents/usage.test.ts': [
+      'reports what it uses ([`--usage`](usage.md))',
+      'is let go when its budget is used up',
+    ],
     'test/system/agents/plan-turns.test.ts': [
       'event that asks to stop',
       'answer that blocks',
