@@ -95,9 +95,10 @@ function createSubmitter(nc: NatsConnection): Submitter {
 
 export function toHeaders({ messageId, replica, trace }: EntryHeaders) {
   const h = headers();
-  if (messageId !== undefined) h.set('Nats-Msg-Id', messageId);
-  if (replica !== undefined) h.set('Stopgate-Replica', replica);
-  for (const [name, value] of Object.entries(trace ?? {})) h.set(name, value);
+  // Each is named once: `set` would look for an earlier one first.
+  if (messageId !== undefined) h.append('Nats-Msg-Id', messageId);
+  if (replica !== undefined) h.append('Stopgate-Replica', replica);
+  for (const [name, value] of Object.entries(trace ?? {})) h.append(name, value);
   return h;
 }
 

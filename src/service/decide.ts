@@ -15,7 +15,7 @@ import {
   type WorkerContext,
 } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
-import { encodeDecision } from '../host/fold/outbox.ts';
+import { encodeDecision } from '../host/fold/decision-bytes.ts';
 import type { Host } from '../host/host.ts';
 import type { OnAnswer } from '../host/intake/waiters.ts';
 import type { SnapshotTaken } from '../host/keeping/snapshots.ts';

@@ -26,6 +26,7 @@ import type { PolicyPublisher } from '../keeping/policy-publisher.ts';
 import type { Snapshots } from '../keeping/snapshots.ts';
 import { subject } from '../own-entries.ts';
 import type { DeadLetters } from './dead-letters.ts';
+import { encodeMade } from './decision-bytes.ts';
 import { foldMessage } from './fold-message.ts';
 import type { Observers } from './observers.ts';
 import type { Outbox } from './outbox.ts';
@@ -204,6 +205,8 @@ function onDecided(
   const record = fleet.workers.get(worker);
   const tookMs = Math.round((fleet.nowMs - openedMs + performance.now() - startedMs) * 1_000) / 1_000;
   const decision: Decision = { ...bare, replica, tookMs };
+  // Behind the head most are answered and stored already, and need no text.
+  if (context.life.isAtHead()) encodeMade(decision);
   const inboxes = replyInboxes.take(key);
   context.decisionWaiters.settle(key, decision);
   // Decided by the attempt's own entry: no check came between.

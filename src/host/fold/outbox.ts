@@ -20,6 +20,7 @@ import type { EventLog } from '../../nats/event-log.ts';
 import type { LogMessage } from '../../nats/log-reader.ts';
 import type { Life } from '../life.ts';
 import { subject } from '../own-entries.ts';
+import { encodeDecision } from './decision-bytes.ts';
 import type { FoldProgress } from './fold-progress.ts';
 
 type OutboxMessage = {
@@ -266,15 +267,4 @@ function createBatch<Item>(handOn: (items: Item[]) => void, { delayMs, itemsMax 
     },
     flush,
   };
-}
-
-const encoded = new WeakMap<Decision, Uint8Array>();
-
-/** A decision as the bytes of its JSON. They go out up to three times (reply, inbox, log) and are made once. */
-export function encodeDecision(decision: Decision): Uint8Array {
-  const known = encoded.get(decision);
-  if (known !== undefined) return known;
-  const bytes = Buffer.from(JSON.stringify(decision));
-  encoded.set(decision, bytes);
-  return bytes;
 }
