@@ -19,6 +19,7 @@ export type FleetGauges = {
   readonly lag: number;
   readonly workers: number;
   readonly openAttempts: number;
+  readonly neglected: number;
   /** How full it is, from 0 to 1 (protocol.md §2). */
   readonly stateShare: number;
 };
@@ -72,6 +73,11 @@ export function createMetrics(checksWaiting = () => 0) {
     ),
     workers: ofFleet('workers', 'Workers that this replica knows.', ({ workers }) => workers),
     openAttempts: ofFleet('open_attempts', 'Attempts without a decision yet.', ({ openAttempts }) => openAttempts),
+    neglected: ofFleet(
+      'neglected',
+      'Workers with a request that waits for too long, and queues that nobody attends.',
+      ({ neglected }) => neglected,
+    ),
     stateShare: ofFleet(
       'state_share',
       'How much the fleet keeps of its workers and tasks, as a share of what it may keep; at 1 it is full.',

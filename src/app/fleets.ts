@@ -285,5 +285,5 @@ function stateOf(slot: Slot): FleetState {
   const { name, replica, folding } = slot;
   if (replica !== null) return toFleetState(replica.service);
   const { foldedSeq = 0, lag = 0 } = folding?.() ?? {};
-  return { name, fault: faultOf(slot), foldedSeq, lag, workers: 0, openAttempts: 0, stateShare: 0 };
+  return { name, fault: faultOf(slot), foldedSeq, lag, workers: 0, openAttempts: 0, neglected: 0, stateShare: 0 };
 }

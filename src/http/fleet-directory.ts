@@ -15,6 +15,7 @@ export type FleetState = {
   readonly lag: number;
   readonly workers: number;
   readonly openAttempts: number;
+  readonly neglected: number;
   readonly stateShare: number;
 };
 

@@ -182,8 +182,11 @@ function taskRow(fleet: Fleet, task: string): TaskRow | null {
   };
 }
 
-const queueRow = (fleet: Fleet, queue: string): QueueRow => ({
-  id: queue,
-  pending: pendingIn(fleet, queue),
-  reported: fleet.queues.get(queue)?.reported ?? 0,
-});
+function queueRow(fleet: Fleet, queue: string): QueueRow {
+  const { reported = 0, unattended = null, aloneMs = null } = fleet.queues.read(queue) ?? {};
+  const workers = fleet.attendants.get(queue) ?? 0;
+  return {
+    ...{ id: queue, pending: pendingIn(fleet, queue), reported, workers },
+    unattendedMs: unattended === null ? null : aloneMs,
+  };
+}

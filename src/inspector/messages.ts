@@ -70,6 +70,10 @@ export type QueueRow = {
   readonly id: string;
   readonly pending: number;
   readonly reported: number;
+  /** How many workers are alive that could take its tasks. */
+  readonly workers: number;
+  /** From when on nobody could, if people are told of it; null: they are not. */
+  readonly unattendedMs: number | null;
 };
 /**
  * A row as it is sent: its values in the order of the fields below. With the names the thousands of rows that a page gets
@@ -127,7 +131,13 @@ export const taskFields = [
   'usd',
   'tokens',
 ] as const satisfies readonly (keyof TaskRow)[];
-export const queueFields = ['id', 'pending', 'reported'] as const satisfies readonly (keyof QueueRow)[];
+export const queueFields = [
+  'id',
+  'pending',
+  'reported',
+  'workers',
+  'unattendedMs',
+] as const satisfies readonly (keyof QueueRow)[];
 
 export const toSentRow = <Row extends object>(fields: readonly (keyof Row)[], row: Row): SentRow =>
   fields.map((field) => row[field]);

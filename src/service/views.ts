@@ -159,6 +159,8 @@ export type ServiceStatus = {
   readonly lag: number;
   readonly workers: number;
   readonly openAttempts: number;
+  /** Workers with an overdue request, and unattended queues (protocol.md §8). */
+  readonly neglected: number;
   /** How much is kept of workers and tasks: 1 is all that may be. */
   readonly stateShare: number;
 };
@@ -173,6 +175,7 @@ export function statusOf(host: Host): ServiceStatus {
     lag: host.lastSeq() - host.foldedSeq(),
     workers: host.fleet.workers.size,
     openAttempts: host.fleet.open.size,
+    neglected: host.fleet.neglected.size,
     stateShare: host.fleet.stateSize / host.fleet.stateSizeMax,
   };
 }

@@ -16,12 +16,27 @@ const validation = maybe(
 );
 const output = maybe(fc.constantFrom('done', '<promise>COMPLETE</promise>', 'un été\n"so"\u2028'));
 
+const request = fc.constantFrom('r1', 'r2');
+
 const policies = fc.constantFrom<object>(
   { policies: {} },
   {
     policies: { default: { persistence: { idle: '10m', hold: '5m' }, toolTime: '8m' } },
     releaseAfter: '3m',
     forget: '20m',
+    escalation: { waiting: '4m', unattended: '2m' },
+  },
+  {
+    policies: {
+      default: {
+        persistence: { idle: '10m', queue: 'q' },
+        budget: { tokens: 500, per: 'prompt' },
+        onBudget: 'escalate',
+      },
+      other: { budget: { usd: 1, turns: 3, per: 'task' } },
+    },
+    budget: { usd: 3, per: 'day' },
+    escalation: { waiting: null },
   },
   { policies: { default: { checks: [{ command: 'tests' }, { remote: 'review' }], retries: 2 } }, forget: '1m' },
   {
@@ -63,8 +78,16 @@ const ofWorker: fc.Arbitrary<Line> = worker.chain((w) => {
     fc.constantFrom('task.completed', 'task.failed', 'task.released').chain((type) => entry(type, fc.record({ task }))),
     entry('background.started', fc.constant({ id: 'b' })),
     entry('background.finished', fc.constant({ id: 'b' })),
-    entry('input.requested'),
-    entry('input.received'),
+    entry('input.requested', fc.record({ request: maybe(request) })),
+    entry('input.received', fc.record({ request: maybe(request) })),
+    entry(
+      'usage.reported',
+      fc.record({
+        input: maybe(fc.nat(300)),
+        usd: maybe(fc.nat(8).map((it) => it / 10)),
+        model: maybe(fc.constant('m')),
+      }),
+    ),
     entry('limit.reached', fc.record({ scope: maybe(scope), until: maybe(fc.constant('2026-03-02T13:00:00.000Z')) })),
     entry('limit.cleared', fc.record({ scope: maybe(scope) })),
     entry('budget.exhausted'),
@@ -86,6 +109,7 @@ const ofWorker: fc.Arbitrary<Line> = worker.chain((w) => {
     own('timer.fired', fc.constant({ timer: 'stale' })),
     own('escalation.acknowledged', fc.constant({ by: 'ann' })),
     own('escalation.resolved', fc.record({ by: fc.constant('ann'), verdict: fc.constantFrom('resume', 'stop') })),
+    own('input.answered', fc.record({ by: fc.constant('ann'), request, verdict: fc.constantFrom('allow', 'deny') })),
     own('worker.retired', fc.constant({ by: 'ann' })),
   );
 });
@@ -135,6 +159,7 @@ const ofFleet: fc.Arbitrary<Line> = fc.oneof(
   policies.map((it): Line => ['own.fleet.main.policy.set', it]),
   replica.map((it): Line => ['own.fleet.main.replica.joined', { replica: it, rules: [1, 1] }]),
   replica.map((it): Line => ['own.fleet.main.replica.left', { replica: it }]),
+  queue.map((q): Line => [`own.queue.${q}.escalation.acknowledged`, { by: 'ann' }]),
   queue.chain((q) => fc.nat(2).map((pending): Line => [`queue.${q}.depth.reported`, { pending }])),
 );
 

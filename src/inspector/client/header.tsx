@@ -12,7 +12,7 @@ import {
   tick,
 } from './data/connection.ts';
 import { enterPast, isPast, leavePast, moment, prepareForPast } from './data/past.ts';
-import { inboxSize } from './inbox/waiting.ts';
+import { inboxCount } from './inbox/waiting.ts';
 import { isBehind } from './notice.tsx';
 import { requestSignIn } from './operator/sign-in.tsx';
 import { openPalette } from './palette.tsx';
@@ -61,7 +61,7 @@ export function Header() {
   const { view, at, range, paused } = route.value;
   const sizes: Partial<Record<View, number>> = {
     workers: liveFleet.workers.size,
-    inbox: inboxSize.value,
+    inbox: inboxCount.value,
     tasks: liveFleet.tasks.size,
     queues: liveFleet.queues.size,
   };

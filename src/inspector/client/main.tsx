@@ -6,7 +6,7 @@ import { startConnection } from './data/connection.ts';
 import { startOutline } from './data/outline.ts';
 import { startPast } from './data/past.ts';
 import { inboxKeys, startInbox } from './inbox/inbox-keys.ts';
-import { inboxSize } from './inbox/waiting.ts';
+import { inboxCount } from './inbox/waiting.ts';
 import { startKeys } from './keys.ts';
 import { startListing } from './lists/listed-ids.ts';
 import { renderByFrames } from './measure.ts';
@@ -35,7 +35,7 @@ const shownMax = 99;
 /** How many wait for a person, in the title of the tab and on its icon, to be seen from another tab. */
 function startTitle(): void {
   effect(() => {
-    const count = inboxSize.value;
+    const count = inboxCount.value;
     document.title = count === 0 ? 'stopgate inspector' : `(${count}) stopgate inspector`;
     const icon = document.querySelector<HTMLLinkElement>('link[rel="icon"]');
     // Drawn by the service: the page's policy allows no images made here.

@@ -43,7 +43,17 @@ export function createFakeService(): FakeService {
     fault: null,
     pause: Promise.resolve(),
     runnersMissing: [],
-    state: { ready: true, reason: null, code: null, lag: 0, foldedSeq: 42, workers: 1, openAttempts: 3, stateShare: 0 },
+    state: {
+      ready: true,
+      reason: null,
+      code: null,
+      lag: 0,
+      foldedSeq: 42,
+      workers: 1,
+      openAttempts: 3,
+      neglected: 2,
+      stateShare: 0,
+    },
     async publish(entry) {
       await fake.pause;
       if (fake.fault !== null) throw fake.fault;

@@ -32,6 +32,7 @@ test('metrics', async () => {
   for (const line of [
     'stopgate_fold_seq{fleet="main"} 42',
     'stopgate_open_attempts{fleet="main"} 3',
+    'stopgate_neglected{fleet="main"} 2',
     'stopgate_requests_total{fleet="main",verb="decide",status="200"} 1',
     'stopgate_ready{fleet="main"} 1',
     'stopgate_http_requests_total{method="POST",route="/api/:fleet/decide/:worker",status="200"} 1',

@@ -30,6 +30,7 @@ function createScene() {
       foldedSeq: 7,
       workers: 2,
       openAttempts: 1,
+      neglected: 0,
       stateShare: 0,
     });
     return {

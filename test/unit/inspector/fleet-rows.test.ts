@@ -20,7 +20,7 @@ test('a queue has the tasks that are known, and what was reported of those that 
     foldEntry(fleet, { seq: fleet.seq + 1, atMs: 1_000, entry, owner: null });
   }
   // 4 wait: one that is known, 3 elsewhere.
-  expect(wholeOf(fleet).queues).toContainEqual(['q', 4, 3]);
+  expect(wholeOf(fleet).queues).toContainEqual(['q', 4, 3, 0, null]);
 });
 
 test('the row of a worker says what failed, also at the cap, and what it asks', () => {

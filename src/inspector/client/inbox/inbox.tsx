@@ -21,6 +21,7 @@ import {
   questionOf,
   snoozedCount,
   toggleMark,
+  unattendedQueues,
   type Waiting,
   waitingKey,
 } from './waiting.ts';
@@ -103,7 +104,7 @@ export function Inbox() {
   useEffect(() => noteSeen(items, open), [items, open]);
   useEffect(() => () => noteSeen([], null), []);
   if (isPast.value) return <p class="muted pad">The inbox is about now. Go back to live to see it.</p>;
-  if (items.length === 0) return <NobodyWaits />;
+  if (items.length === 0) return unattendedQueues.value.length === 0 ? <NobodyWaits /> : <UnattendedQueues />;
   return (
     <section
       class="inbox"
@@ -127,6 +128,7 @@ export function Inbox() {
           </button>
         )}
       </p>
+      <UnattendedQueues />
       <ol class="cards">
         {groups.map(({ item, alike }) => (
           <Card key={item.key} {...{ item, alike }} isCurrent={item.key === open} />
@@ -136,6 +138,24 @@ export function Inbox() {
     </section>
   );
 }
+
+/** Queues whose tasks nobody could take. A worker ends that, so there is nothing to press. */
+const UnattendedQueues = () => (
+  <>
+    {unattendedQueues.value.map(({ id, pending, reported, unattendedMs }) => (
+      <p key={id} class="pad" role="status" data-entity="queue" data-id={id}>
+        <Link to={{ view: 'tasks', queue: id }}>
+          <b>
+            Queue <bdi>{visible(id)}</bdi>
+          </b>
+        </Link>
+        : {plural(pending - reported, 'task waits', 'tasks wait')}, and no worker is there.{' '}
+        <span class="muted">{unattendedMs !== null && <For sinceMs={unattendedMs} />}</span> Start a worker of this
+        queue.
+      </p>
+    ))}
+  </>
+);
 
 /** Nothing to do: how it goes meanwhile, and what will come here. */
 function NobodyWaits() {

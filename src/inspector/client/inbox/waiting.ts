@@ -31,6 +31,16 @@ export const waiting = computed((): readonly Waiting[] =>
 );
 export const inboxSize = computed(() => waiting.value.length);
 
+/** The queues whose tasks no worker that is alive could take, the longest first. */
+export const unattendedQueues = computed(() => {
+  void liveFleet.version.value;
+  return [...liveFleet.queues.values()]
+    .filter(({ unattendedMs }) => unattendedMs !== null)
+    .sort((a, b) => (a.unattendedMs ?? 0) - (b.unattendedMs ?? 0));
+});
+/** All that people are told of: it stands in the header and in the title of the tab. */
+export const inboxCount = computed(() => inboxSize.value + unattendedQueues.value.length);
+
 /** The keys of those that are marked. */
 export const marked = signal<ReadonlySet<string>>(new Set());
 

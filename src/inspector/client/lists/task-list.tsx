@@ -85,6 +85,7 @@ export function QueueList() {
 const queueColumns: readonly Column<QueueRow>[] = [
   { key: 'queue', title: 'Queue', render: (row) => <TasksLink queue={row.id} /> },
   { key: 'pending', title: 'Pending tasks', render: (row) => count(row.pending) },
+  { key: 'workers', title: 'Workers there', render: (row) => count(row.workers) },
   { key: 'reported', title: 'Reported from elsewhere', rank: 2, render: (row) => count(row.reported) },
 ];
 
