@@ -54,7 +54,7 @@ const Attempt = ({ attempt, older, isOpen }: Props) => (
 );
 
 /** In one sentence; the protocol's words are those of the card above it. */
-const Answer = ({ decision }: { decision: Decision }) => (
+export const Answer = ({ decision }: { decision: Decision }) => (
   <span
     class="answer"
     data-verdict-kind={verdictOf(decision).kind}

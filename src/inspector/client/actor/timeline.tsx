@@ -10,6 +10,7 @@ import { route } from '../route.ts';
 import { Link } from '../ui/controls.tsx';
 import { dateTime, duration, time } from '../ui/format.ts';
 import { DayHeading, DecisionMark, Excerpt, Json } from '../ui/text.tsx';
+import { Answer } from './attempts.tsx';
 import { DecisionCard } from './decision-card.tsx';
 
 const pageSize = 60;
@@ -153,7 +154,13 @@ export function Line({ entry, withActor = false }: LineProps) {
           <span class="type">{type}</span>
           {by !== 'agent' && <span class="tag">{by}</span>}
           <span class="text">
-            {decision === null ? <Excerpt value={text} /> : <DecisionMark decision={decision} />}
+            {decision === null ? (
+              <Excerpt value={text} />
+            ) : withActor ? (
+              <Answer decision={decision} />
+            ) : (
+              <DecisionMark decision={decision} />
+            )}
           </span>
         </summary>
         {isOpen && <FullEntry entry={entry} isDecision={decision !== null} />}
