@@ -31,6 +31,8 @@ const pages = [
   ['the sequence of a worker', '/?worker=w1&tab=sequence', '.lanes li'],
   ['the chart of a worker', '/?worker=w3&tab=chart', '.chart-state'],
   ['the history of the fleet', '/?view=history&span=day', 'svg.bars'],
+  ['all entries', '/?view=entries', '.entries .line'],
+  ['an answer in the inbox', '/?view=inbox&worker=w3', '.answer-box'],
   ['the policy lab', '/?view=what-if', '.cm-content'],
 ] as const;
 
