@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { decisionSchema, guardNames, verdictSchema } from '../../guards/decision.ts';
+import type { Kind } from '../../policy/checks/check.ts';
 import { feedbackSchema } from '../../policy/checks/check-result.ts';
 import { conditionSchema } from '../../policy/condition.ts';
 import { looseObject } from '../../policy/object-maker.ts';
@@ -45,11 +46,12 @@ function createPolicyShapes() {
     ...{ name: text, base: text, when: conditionSchema(looseObject).nullable(), onFail: text, onError: text },
     ...{
       timeoutMs: number.nullable(),
-      kind: z.enum(['plan', 'rules', 'files', 'git', 'command', 'remote', 'all', 'any']),
+      kind: z.enum(Object.keys(fieldsOfKind) as Kind[]),
     },
     ...{ required: flag.optional(), rules: texts.optional(), files: texts.optional(), clean: flag.optional() },
     ...{ pushed: flag.optional(), unchanged: texts.optional(), since: text.nullish(), command: text.optional() },
-    remote: text.optional(),
+    ...{ remote: text.optional(), prompt: text.optional(), model: text.optional(), api: text.optional() },
+    ...{ endpoint: text.optional(), keyEnv: text.nullish() },
     get of(): z.ZodOptional<z.ZodArray<z.ZodType>> {
       return z.array(check).optional();
     },
@@ -297,10 +299,11 @@ function isJson(value: string): boolean {
 
 const fieldsOfKind = {
   ...{ plan: ['required'], rules: ['rules'], files: ['files'], git: ['clean', 'pushed', 'unchanged'] },
-  ...{ command: ['command'], remote: ['remote'], all: ['of'], any: ['of'] },
-} as const;
+  ...{ command: ['command'], remote: ['remote'], judge: ['prompt', 'model', 'api', 'endpoint', 'keyEnv', 'since'] },
+  ...{ all: ['of'], any: ['of'] },
+} as const satisfies Record<Kind, readonly string[]>;
 
-function hasItsFields(it: { kind: keyof typeof fieldsOfKind; [key: string]: unknown }): boolean {
+function hasItsFields(it: { kind: Kind; [key: string]: unknown }): boolean {
   return fieldsOfKind[it.kind].every((field) => it[field] !== undefined);
 }
 
