@@ -73,6 +73,13 @@ export async function main(args: readonly string[]): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort());
   const from = at === undefined ? `, --seed ${values.seed}` : '';
   process.stdout.write(`${chosen.length} of ${all.length} mutations${from}\n`);
+  const { fate, by } = await runTests([...new Set(chosen.map(({ file }) => file))], null, {
+    ...{ without: values.without, jobs: 1, patienceMs: 2_000 * Number(values.patience), signal: stop.signal },
+  });
+  if (fate !== 'survived' && !stop.signal.aborted) {
+    process.stdout.write(`the tests fail without a mutation, so they would notice each: ${by ?? fate}\n`);
+    return 2;
+  }
   const results = await tryAll(chosen, {
     without: values.without,
     jobs: Number(values.jobs),
@@ -132,21 +139,21 @@ async function tryAll(mutations: readonly Mutation[], options: Options): Promise
   return results;
 }
 
-/** Runs the tests that lead to the file, with the mutation in it, until one fails. */
-async function tryOne(mutation: Mutation, { without, signal, patienceMs }: Options): Promise<Result> {
+const tryOne = async (mutation: Mutation, options: Options): Promise<Result> => ({
+  mutation,
+  ...(await runTests([mutation.file], mutation, options)),
+});
+
+/** Runs the tests that lead to the files until one fails. Null: the program as it is. */
+async function runTests(
+  files: readonly string[],
+  mutation: Mutation | null,
+  { without, signal, patienceMs }: Options,
+): Promise<Omit<Result, 'mutation'>> {
   const vitest = join(root, 'node_modules/vitest/vitest.mjs');
   const config = join(root, 'test/mutants/vitest.config.ts');
   const excluded = without.flatMap((glob) => ['--exclude', glob]);
-  const args = [
-    'related',
-    '--run',
-    '--passWithNoTests',
-    '--config',
-    config,
-    '--reporter=json',
-    ...excluded,
-    mutation.file,
-  ];
+  const args = ['related', '--run', '--passWithNoTests', '--config', config, '--reporter=json', ...excluded, ...files];
   const child = spawn(process.execPath, [vitest, ...args], {
     // A group of its own: a mutant that loops does so in a process of vitest's, which would outlive it.
     ...{ cwd: root, stdio: ['ignore', 'pipe', 'ignore'], detached: true },
@@ -170,10 +177,8 @@ async function tryOne(mutation: Mutation, { without, signal, patienceMs }: Optio
   });
   clearTimeout(timer);
   signal.removeEventListener('abort', end);
-  if (code === 0) return { mutation, fate: 'survived', by: null };
-  return code === null
-    ? { mutation, fate: 'timed out', by: null }
-    : { mutation, fate: 'killed', by: firstFailure(output) };
+  if (code === 0) return { fate: 'survived', by: null };
+  return code === null ? { fate: 'timed out', by: null } : { fate: 'killed', by: firstFailure(output) };
 }
 
 /** The test that noticed, of the report in JSON; the file where it could not even be loaded. */

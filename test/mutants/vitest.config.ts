@@ -10,13 +10,14 @@ import { readEnvironment } from '../../src/config/environment.ts';
 import { type Mutation, mutate } from './mutations.ts';
 
 const root = resolve(import.meta.dirname, '../..');
-const mutation: Mutation = JSON.parse(readEnvironment().STOPGATE_MUTATION ?? 'null');
-const path = join(root, mutation.file);
+/** Null: the program as it is. */
+const mutation: Mutation | null = JSON.parse(readEnvironment().STOPGATE_MUTATION ?? 'null');
+const path = mutation === null ? null : join(root, mutation.file);
 
 /** Those first that are likely to notice, so that most mutants die early: the mirror of the folder, then the cases. */
 class NearestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const folder = join(root, 'test/unit', mutation.file.replace(/^src\//, '').replace(/[^/]*$/, ''));
+    const folder = join(root, 'test/unit', (mutation?.file ?? '').replace(/^src\//, '').replace(/[^/]*$/, ''));
     const rankOf = ({ moduleId }: TestSpecification) =>
       moduleId.startsWith(folder) ? 0 : moduleId.includes('/test/conformance/') ? 1 : slow.test(moduleId) ? 3 : 2;
     return (await super.sort(files)).sort((a, b) => rankOf(a) - rankOf(b));
@@ -30,7 +31,7 @@ export default defineConfig({
     {
       name: 'mutant',
       enforce: 'pre',
-      load: (id) => (id === path ? mutate(readFileSync(path, 'utf8'), mutation) : null),
+      load: (id) => (mutation !== null && id === path ? mutate(readFileSync(id, 'utf8'), mutation) : null),
     },
   ],
   test: {
