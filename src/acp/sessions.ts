@@ -5,7 +5,7 @@ import { describeLine } from '../../machines/policy/budget.ts';
 import { agents, toId } from '../agents/index.ts';
 import { type EntryDraft, nameCharsMax } from '../agents/shared/entry-drafts.ts';
 import { firstChars } from '../agents/shared/text.ts';
-import { isLimitError, type TokenUsage } from './messages.ts';
+import { isLimitError, limitEndOf, type TokenUsage } from './messages.ts';
 import { createSessionDrafts, draftMode, draftTokens, type Update } from './session-drafts.ts';
 import type { Judgement, WorkerLink } from './worker-link.ts';
 
@@ -166,7 +166,8 @@ function openSession(id: string, link: WorkerLink, { cwd, policy, note, agent }:
     failed(error) {
       if (!isLimitError(error)) return;
       isLimited = true;
-      record([{ type: 'limit.reached', data: {} }]);
+      const until = limitEndOf(error, Date.now());
+      record([{ type: 'limit.reached', data: until === null ? {} : { until } }]);
     },
     hasSpoken: drafts.hasSpoken,
     async usedUp() {

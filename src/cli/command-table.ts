@@ -31,11 +31,15 @@ export const commandGroups: Readonly<Record<string, CommandTable>> = {
     },
     acp: {
       summary: 'be an ACP agent for an editor, in front of another one, and judge its stops',
-      load: async () => (await import('./commands/acp.ts')).acp,
+      load: async () => (await import('./commands/agents/acp.ts')).acp,
     },
     loop: {
       summary: 'run an agent again and again, with the next prompt, until it may stop',
-      load: async () => (await import('./commands/loop.ts')).loop,
+      load: async () => (await import('./commands/agents/loop.ts')).loop,
+    },
+    resumable: {
+      summary: 'list agents whose usage limit is over, with the commands that resume them; --run runs these',
+      load: async () => (await import('./commands/agents/resumable.ts')).resumable,
     },
   },
   Decide: {

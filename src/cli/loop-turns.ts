@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Decision } from '../../machines/index.ts';
 import { formatDuration } from '../../machines/values/time.ts';
+import { limitEndIn } from '../agents/shared/limit-end.ts';
 import { firstChars } from '../agents/shared/text.ts';
 import type { Requester } from '../nats/requester.ts';
 import { cannotRun, type GroupEnd } from '../runner/process-group.ts';
@@ -12,6 +13,11 @@ import type { Context } from './command.ts';
 
 /** Checks may be slow, and a decision may be held. */
 const patienceMs = 600_000;
+/** A usage limit, background work or a person's answer is looked for this often. */
+export const lookMs = 2_000;
+const probeTimeoutMs = 10_000;
+/** An agent says at its end that a limit has stopped it. */
+const wordsMax = 2_000;
 /** Of a prompt, in the log: as much as is stored of a person's in an agent with hooks. The command gets all of it. */
 const storedCharsMax = 2_000;
 
@@ -52,12 +58,15 @@ export async function takeTurns(requester: Requester, run: Run): Promise<TurnsEn
       await requester.publish(`worker.${worker}.prompt.submitted`, { text: firstChars(prompt, storedCharsMax) });
     else await requester.publish(`worker.${worker}.heartbeat.sent`, {});
     const startedMs = performance.now();
+    screen.begin();
     const ran = await runTurn({ ...specOf(context, { worker, turn, prompt, env }), onOutput: screen.write }, signal);
     screen.endLine();
     const turnMs = performance.now() - startedMs;
     if (signal.aborted) return 'aborted';
     if (ran.end.by === 'refused') throw cannotRun(context.words[0] as string, ran.end.code, tooLong);
     const failed = failureOf(ran.end);
+    const limitEnd = failed === null ? null : limitEndOf(`${ran.output.slice(-wordsMax)}\n${screen.errors()}`);
+    if (limitEnd !== null) await requester.publish(`worker.${worker}.limit.reached`, { until: limitEnd });
     const decision = await ask(
       requester,
       { worker, what: `turn ${turn}`, signal, note },
@@ -70,6 +79,15 @@ export async function takeTurns(requester: Requester, run: Run): Promise<TurnsEn
     const waitMs = !isEnd && turn < turns ? pauses.after(turnMs) : 0;
     const wait = waitMs > 0 ? `; it ended at once, so the next turn starts in ${formatDuration(waitMs)}` : '';
     note(`stopgate: turn ${turn} of ${worker}${how}: ${describeAnswer(decision)}${why}${wait}`);
+    const isLimited = decision.decision === 'allow' && decision.cause === 'limited' && turn < turns;
+    if (isLimited) {
+      note(`stopgate: ${worker} goes on when its usage limit is over`);
+      await waitWhile(requester, run, ({ cause }) => cause === 'limited');
+      if (signal.aborted) return 'aborted';
+      // The command begins again with what it was to do.
+      next = null;
+      continue;
+    }
     if (isEnd) return decision;
     next = decision.nextPrompt ?? decision.reason;
     if (waitMs > 0) await pause(waitMs, signal);
@@ -77,6 +95,24 @@ export async function takeTurns(requester: Requester, run: Run): Promise<TurnsEn
   }
   note(`stopgate: it has used its ${turns} turns and may not stop yet; --turns allows more`);
   return 'turns';
+}
+
+/** When the usage limit ends that has stopped the command; null: its last words are of none, or do not say. */
+const limitEndOf = (words: string): string | null =>
+  /limit|quota|too many requests|\b429\b/i.test(words) ? limitEndIn(words, Date.now()) : null;
+
+/** Waits with probes, which count nothing, as long as the answer is that one. */
+export async function waitWhile(
+  requester: Requester,
+  { worker, signal }: Pick<Run, 'worker' | 'signal'>,
+  isSame: (decision: Decision) => boolean,
+): Promise<void> {
+  for (;;) {
+    await pause(lookMs, signal);
+    if (signal.aborted) return;
+    const found = await requester.request('probe', worker, {}, probeTimeoutMs).catch(() => null);
+    if (found !== null && !isSame(found as Decision)) return;
+  }
 }
 
 export const isComplete = ({ cause }: Decision): boolean => cause === 'complete' || cause === 'no-policy';
@@ -106,12 +142,20 @@ function specOf(
 /** Opens the screen on which the command prints. `endLine`: our own line comes next. */
 function openScreen({ io, flags }: TurnsContext) {
   let isOpen = false;
+  let errors = '';
   return {
+    /** The end of what the command has written to stderr. */
+    errors: () => errors,
     write(stream: 'stdout' | 'stderr', chunk: Buffer) {
+      if (stream === 'stderr') errors = (errors + chunk.toString('utf8')).slice(-wordsMax);
       const isStderr = stream === 'stderr' || flags.json;
       (isStderr ? io.stderr : io.stdout).write(chunk);
       // A stdout that goes elsewhere stays as it is, and has nothing of our line.
       if (isStderr || io.isTTY) isOpen = chunk.at(-1) !== 0x0a;
+    },
+    /** A turn begins. */
+    begin() {
+      errors = '';
     },
     endLine() {
       if (isOpen) io.stderr.write('\n');

@@ -8,12 +8,10 @@ import type { Requester } from '../nats/requester.ts';
 import { describeAnswer } from '../terminal/text.ts';
 import { createTurnPauses } from '../turn-pauses.ts';
 import { pause, untilBack } from './agent-turn.ts';
-import { ask, isComplete, type Run, takeTurns } from './loop-turns.ts';
+import { ask, isComplete, lookMs, type Run, takeTurns, waitWhile } from './loop-turns.ts';
 
 /** How long one question without a task is held: as long as a proxy lets it stand. */
 const holdMs = 50_000;
-/** A usage limit, background work or a person's answer is looked for this often. */
-const lookMs = 2_000;
 const claimTimeoutMs = 10_000;
 
 type QueueOptions = { readonly queue: string; readonly readPrompt: () => Promise<string> };
@@ -86,20 +84,6 @@ async function workOn(
 /** Its checks and hooks let it go; only the queue and the task that it holds keep it. */
 const isWorkDone = ({ decision, cause }: Decision): boolean =>
   decision === 'block' && (cause === 'pending-tasks' || cause === 'idle');
-
-/** Probes, which count nothing, as long as the answer is that one. */
-async function waitWhile(
-  requester: Requester,
-  { worker, signal }: Omit<Run, 'readPrompt'>,
-  isSame: (decision: Decision) => boolean,
-): Promise<void> {
-  for (;;) {
-    await pause(lookMs, signal);
-    if (signal.aborted) return;
-    const found = await requester.request('probe', worker, {}, claimTimeoutMs).catch(() => null);
-    if (found !== null && !isSame(found as Decision)) return;
-  }
-}
 
 /** The id, title and open steps of a task, as the first lines of a prompt. */
 function describeTask({ task, title, plan }: TaskView): string {

@@ -85,6 +85,11 @@ const rows: Record<string, () => Promise<unknown>> = {
     expect(await says(['claim-next', 'claimer', '--queue', 'q9'])).toContain('T-9');
     expect(await says(['claim-next', 'claimer', '--queue', 'q9'], 1)).toContain('q9');
   },
+  async resumable() {
+    await publish('worker.limited.worker.registered', { agent: 'claude' });
+    await publish('worker.limited.limit.reached', { until: '2026-01-01T00:00:00Z' });
+    expect(await says(['resumable'])).toContain("claude --resume limited 'The usage limit is over.");
+  },
   async spend() {
     await publish('worker.spender.usage.reported', { usd: 0.5, model: 'm' });
     expect(await says(['spend', '--by', 'worker'])).toMatch(/spender .*0\.50/);

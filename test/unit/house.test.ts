@@ -56,7 +56,6 @@ machines/policy/nesting.ts
 machines/policy/object-maker.ts
 machines/policy/work.ts
 src/agents/doctor/finding.ts
-src/agents/resume-command.ts
 src/agents/shell/settings.ts
 src/app/command-line.ts
 src/app/forward-clock.ts

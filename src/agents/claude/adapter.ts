@@ -17,6 +17,7 @@ import {
   type EntryDraft,
   heartbeat,
 } from '../shared/entry-drafts.ts';
+import { draftLimit } from '../shared/limit-end.ts';
 import {
   answerPermission,
   answersTo,
@@ -46,7 +47,7 @@ const events: EventTable<ClaudeCall> = new Map<string, DraftEntries<ClaudeCall>>
   ['SubagentStart', (call, prior) => [draftRegistration(name, call, prior)]],
   ['SubagentStop', (call, prior) => [...draftResumption(prior), ...draftBackground(call, prior)]],
   ['SessionEnd', (call, prior) => draftSessionEnd(call.reason, prior)],
-  ['StopFailure', (call) => (isUsageLimit(call) ? [{ type: 'limit.reached', data: {} }] : [])],
+  ['StopFailure', (call) => (isUsageLimit(call) ? [draftLimit(wordsOf(call))] : [])],
   // Comes many times for one message, while it grows.
   ['MessageDisplay', (call) => (call.final === false ? [] : [heartbeat])],
 ]);
@@ -143,3 +144,6 @@ const draftTool = draftToolOf(
 
 /** Other failures of the model's API pass by themselves or need a person. Only a limit means "come back later". */
 const isUsageLimit = (call: ClaudeCall): boolean => call.error === 'rate_limit' || call.error_type === 'rate_limit';
+
+const wordsOf = ({ error_details: details = '', last_assistant_message: message = '' }: ClaudeCall): string =>
+  `${details}\n${message}`;

@@ -33,6 +33,8 @@ const bodySchema = z.object({
   /** StopFailure: 2.1.329 sends `error`, other descriptions name `error_type`. */
   error: text,
   error_type: text,
+  /** StopFailure: what the model's API said; `last_assistant_message` is what the user is shown. */
+  error_details: text,
   /** MessageDisplay: false while the message still grows. */
   final: flag,
 });

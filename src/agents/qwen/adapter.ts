@@ -27,6 +27,7 @@ import {
   type EntryDraft,
   heartbeat,
 } from '../shared/entry-drafts.ts';
+import { draftLimit } from '../shared/limit-end.ts';
 import { answerPermission, describeQuestion, describeToolRequest } from '../shared/permission-requests.ts';
 import { readPlan } from '../shared/plan-entry.ts';
 import type { PriorWorker } from '../shared/prior-worker.ts';
@@ -53,6 +54,7 @@ const bodySchema = z.object({
   reason: text,
   /** StopFailure: `rate_limit` and others. */
   error: text,
+  error_details: text,
   /** TodoCompleted: `validation` before the list is written, `postWrite` after it. */
   phase: text,
 });
@@ -99,7 +101,11 @@ const events: EventTable<QwenCall> = new Map<string, DraftEntries<QwenCall>>([
   ['Stop', (call, prior) => [...draftResumption(prior), ...draftBackground(call, prior)]],
   ['SubagentStart', (call, prior) => [draftRegistration(name, call, prior)]],
   ['SubagentStop', (call, prior) => [...draftResumption(prior), ...draftBackground(call, prior)]],
-  ['StopFailure', ({ error }) => (error === 'rate_limit' ? [{ type: 'limit.reached', data: {} }] : [])],
+  [
+    'StopFailure',
+    ({ error, error_details: details = '', last_assistant_message: message = '' }) =>
+      error === 'rate_limit' ? [draftLimit(`${details}\n${message}`)] : [],
+  ],
   ['SessionEnd', (call, prior) => draftSessionEnd(call.reason, prior)],
 ]);
 

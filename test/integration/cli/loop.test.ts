@@ -207,3 +207,21 @@ test('a command that ends at once waits for its next turn, and Ctrl-C ends the w
   await command.printed('; it ended at once, so the next turn starts in 1h\n');
   expect(await command.kill('SIGINT')).toBe(130);
 });
+
+test('a turn that a usage limit ends is taken again when the limit is over', async () => {
+  await start();
+  const script =
+    'echo "$STOPGATE_TURN: $1" >>turns; [ "$STOPGATE_TURN" = 1 ] && { echo "usage limit reached, try again in 3s" >&2; exit 1; }; touch done';
+  const { code, stderr } = await run(script, ['--prompt', 'Work'], ['{prompt}']);
+  expect(stderr).toContain('stopgate: w1 goes on when its usage limit is over');
+  expect(await file('turns')).toBe('1: Work\n2: Work\n');
+  expect(code).toBe(0);
+});
+
+test('a failure that says when to try again, and of no limit, is judged as any', async () => {
+  await start();
+  const script = '[ "$STOPGATE_TURN" = 2 ] && touch done; echo "no network: try again in 3h" >&2; exit 1';
+  const { code, stderr } = await run(script, ['--prompt', 'Work'], ['{prompt}']);
+  expect(stderr).not.toContain('usage limit');
+  expect(code).toBe(0);
+});

@@ -1,15 +1,15 @@
 /** acp: an agent of the Agent Client Protocol for an editor, in front of another one. */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { ServiceLink } from '../../acp/worker-link.ts';
-import { findProgram } from '../../agents/setup/places.ts';
-import { AppError } from '../../errors.ts';
-import type { GroupEnd } from '../../runner/process-group.ts';
-import { environmentOf } from '../agent-turn.ts';
-import { clientArgs } from '../client-args.ts';
-import { defineCommand } from '../command.ts';
-import { resolvePlace } from '../connection.ts';
-import { readId } from '../option-values.ts';
+import type { ServiceLink } from '../../../acp/worker-link.ts';
+import { findProgram } from '../../../agents/setup/places.ts';
+import { AppError } from '../../../errors.ts';
+import type { GroupEnd } from '../../../runner/process-group.ts';
+import { environmentOf } from '../../agent-turn.ts';
+import { clientArgs } from '../../client-args.ts';
+import { defineCommand } from '../../command.ts';
+import { resolvePlace } from '../../connection.ts';
+import { readId } from '../../option-values.ts';
 
 const { json: _, ...placeArgs } = clientArgs;
 
@@ -43,9 +43,9 @@ export const acp = defineCommand({
     if (io.isTTY)
       note('stopgate acp: waiting for an editor on stdin; add this command to it as an agent, or press Ctrl-C');
     const [{ serveAcp }, { createServiceLink, createWorkerLink }, { connectAsAgent }] = await Promise.all([
-      import('../../acp/serve-acp.ts'),
-      import('../../acp/worker-link.ts'),
-      import('../agent-client.ts'),
+      import('../../../acp/serve-acp.ts'),
+      import('../../../acp/worker-link.ts'),
+      import('../../agent-client.ts'),
     ]);
     const services = new Map<string, ServiceLink>();
     /** Editors start their agents anywhere: it is the folder of the session whose service is meant, unless one is named. */

@@ -3,20 +3,20 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
-import type { WorkerView } from '../../../machines/index.ts';
-import { findProgram } from '../../agents/setup/places.ts';
-import { AppError } from '../../errors.ts';
-import type { Requester } from '../../nats/requester.ts';
-import { cannotRun } from '../../runner/process-group.ts';
-import { throwIfRefused } from '../../service/refusal.ts';
-import { firstPauseMs } from '../../turn-pauses.ts';
-import { clientArgs } from '../client-args.ts';
-import { type Context, defineCommand, type Flags } from '../command.ts';
-import { withRequester } from '../connection.ts';
-import { readText } from '../input.ts';
-import { isComplete, type TurnsEnd, takeTurns } from '../loop-turns.ts';
-import { readCount, readDuration, readId } from '../option-values.ts';
-import { workThroughQueue } from '../queue-loop.ts';
+import type { WorkerView } from '../../../../machines/index.ts';
+import { findProgram } from '../../../agents/setup/places.ts';
+import { AppError } from '../../../errors.ts';
+import type { Requester } from '../../../nats/requester.ts';
+import { cannotRun } from '../../../runner/process-group.ts';
+import { throwIfRefused } from '../../../service/refusal.ts';
+import { firstPauseMs } from '../../../turn-pauses.ts';
+import { clientArgs } from '../../client-args.ts';
+import { type Context, defineCommand, type Flags } from '../../command.ts';
+import { withRequester } from '../../connection.ts';
+import { readText } from '../../input.ts';
+import { isComplete, type TurnsEnd, takeTurns } from '../../loop-turns.ts';
+import { readCount, readDuration, readId } from '../../option-values.ts';
+import { workThroughQueue } from '../../queue-loop.ts';
 
 /** The cap of turns for policies without one: nobody wants more without having asked for it. */
 const turnsDefault = 50;

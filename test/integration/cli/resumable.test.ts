@@ -1,0 +1,141 @@
+/** `stopgate resumable`: agents that a usage limit has stopped are resumed at its end, once on all machines. */
+import { chmod, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Replica } from '../../../src/app/replica.ts';
+import { type Client, openClient } from '../../support/client.ts';
+import { runCommand, startCommand } from '../../support/command.ts';
+import { type Folder, makeFolder } from '../../support/deployment.ts';
+import type { NatsServer } from '../../support/nats-server.ts';
+import { startReplica } from '../../support/replica.ts';
+import { openNats } from '../../support/shared-server.ts';
+
+let server: NatsServer;
+let client: Client;
+let folder: Folder;
+let replica: Replica;
+
+beforeEach(async () => {
+  server = await openNats();
+  client = await openClient(server.url);
+  folder = await makeFolder();
+  replica = await startReplica({ nats: server.url });
+});
+afterEach(async () => {
+  await replica.close();
+  await client.close();
+  await server.stop();
+  await folder.remove();
+});
+
+/** A program of this name notes its arguments and its folder, then does this. */
+async function install(name: string, script = 'exit 0') {
+  await folder.write(name, `#!/bin/sh\necho "$0 $* in $PWD" >> "${folder.path}/ran"\n${script}\n`);
+  await chmod(join(folder.path, name), 0o755);
+}
+/** No real agent is on it. */
+const env = () => ({ PATH: `${folder.path}:/usr/bin:/bin` });
+const ran = async () =>
+  (await readFile(join(folder.path, 'ran'), 'utf8').catch(() => ''))
+    .replaceAll(`${folder.path}/`, '')
+    .split('\n')
+    .filter((line) => line !== '');
+const line = (...options: string[]) => ['resumable', ...options, '--nats', server.url];
+const run = (...options: string[]) => runCommand(line(...options), { cwd: folder.path, env: env() });
+const list = async () => JSON.parse((await run('--json')).stdout) as { worker: string }[];
+
+const endedAt = '2026-01-01T00:00:00.000Z';
+/** A session that works, and then reports a limit. */
+async function limit(
+  worker: string,
+  { agent = 'claude', cwd = folder.path, data = { until: endedAt } as object } = {},
+) {
+  await client.publish(`worker.${worker}.worker.registered`, { agent, cwd });
+  await client.publish(`worker.${worker}.prompt.submitted`, { text: 'Work' });
+  await client.publish(`worker.${worker}.limit.reached`, data);
+}
+const later = () => ({ until: new Date(Date.now() + 3_600_000).toISOString() });
+
+test('who is listed: those whose limit is over, who have not worked since, and who have a command', async () => {
+  await install('claude');
+  await limit('over', { data: { until: endedAt, scope: 'weekly' } });
+  await limit('ended');
+  await client.publish('worker.ended.session.ended', {});
+  await limit('holds', { data: later() });
+  await limit('works');
+  await client.publish('worker.works.prompt.submitted', {});
+  await limit('no-command', { agent: 'mine' });
+  await limit('cleared', { data: {} });
+  await client.publish('worker.cleared.limit.cleared', {});
+  await limit('elsewhere', { cwd: '/nowhere/at/all' });
+  await client.publish('worker.never.worker.registered', { agent: 'claude' });
+  const command = (worker: string, cwd = folder.path) =>
+    `cd ${cwd} && claude --resume ${worker} 'The usage limit is over. Go on where you stopped.'`;
+  const here = { agent: 'claude', cwd: folder.path, notHere: null };
+  expect(await list()).toEqual([
+    { worker: 'over', ...here, scope: 'weekly', endedAt, command: command('over') },
+    { worker: 'ended', ...here, scope: null, endedAt, command: command('ended') },
+    { worker: 'cleared', ...here, scope: null, endedAt: null, command: command('cleared') },
+    {
+      ...{ worker: 'elsewhere', ...here, cwd: '/nowhere/at/all', notHere: 'not on this machine', scope: null, endedAt },
+      command: command('elsewhere', '/nowhere/at/all'),
+    },
+  ]);
+  const { stdout } = await run();
+  expect(stdout).toContain('WORKER');
+  expect(stdout).toContain(command('over'));
+});
+
+test('--run resumes each in its folder, once, and leaves what is not here alone', async () => {
+  await install('claude');
+  await install('gemini', 'exit 3');
+  await limit('s1');
+  await limit('s2', { agent: 'gemini' });
+  await limit('s3', { agent: 'codex' });
+  await limit('s4', { cwd: '/nowhere/at/all' });
+  const { code, stderr } = await run('--run', '--prompt', 'Go on');
+  expect(stderr).toContain('stopgate: s1 ended\n');
+  expect(stderr).toContain('stopgate: s2 ended with exit code 3\n');
+  expect(stderr).toContain('stopgate: s3 is left alone: codex is not on PATH\n');
+  expect(stderr).toContain('stopgate: s4 is left alone: not on this machine\n');
+  expect(code).toBe(1);
+  expect((await ran()).filter((it) => /^(claude|gemini) /.test(it)).sort()).toEqual([
+    `claude --resume s1 Go on in ${folder.path}`,
+    `gemini --resume s2 Go on in ${folder.path}`,
+  ]);
+  expect((await list()).map(({ worker }) => worker)).toEqual(['s3', 's4']);
+  await run('--run');
+  expect((await ran()).filter((it) => /^(claude|gemini) /.test(it))).toHaveLength(2);
+});
+
+test('several at the same time run each session once', async () => {
+  await install('claude', 'sleep 0.3');
+  for (const worker of ['s1', 's2', 's3']) await limit(worker);
+  const results = await Promise.all([run('--run'), run('--run', '--concurrency', '3'), run('--run')]);
+  expect(results.map(({ code }) => code)).toEqual([0, 0, 0]);
+  expect((await ran()).map((it) => it.split(' ')[2]).sort()).toEqual(['s1', 's2', 's3']);
+});
+
+test('a limit that comes again is a new one', async () => {
+  await install('claude');
+  await limit('s1');
+  await run('--run');
+  await limit('s1');
+  expect((await list()).map(({ worker }) => worker)).toEqual(['s1']);
+});
+
+test('Ctrl-C ends what it has started', async () => {
+  await install('claude', 'exec sleep 60');
+  await limit('s1');
+  const command = startCommand(line('--run'), { cwd: folder.path, env: env() });
+  await expect.poll(ran, { timeout: 20_000 }).toHaveLength(1);
+  expect(await command.kill('SIGINT')).toBe(130);
+});
+
+test('where there is none it says so', async () => {
+  expect(await run()).toMatchObject({
+    code: 0,
+    stdout: "No agent of fleet 'main' has stopped at a usage limit that is over.\n",
+  });
+  expect(await run('--concurrency', '2')).toMatchObject({ code: 2, stderr: expect.stringContaining('--run') });
+});
