@@ -9,8 +9,8 @@ import { dirname, join } from 'node:path';
 import { cutMiddle } from '../../../machines/index.ts';
 import { findWorkerFolder, isInside } from '../folder.ts';
 import type { Interruption } from '../interruption.ts';
-import { findRepository } from './find-repository.ts';
-import { createRunGit, type GitFailure, type GitNoAnswer, type GitPlace } from './run-git.ts';
+import { findRepository, type Repository } from './find-repository.ts';
+import { createRunGit, type GitFailure, type GitNoAnswer, type GitPlace, type RunGit } from './run-git.ts';
 import { type SealedRepository, sealRepository } from './sealed-repository.ts';
 import { findBase } from './unchanged.ts';
 
@@ -34,11 +34,14 @@ export async function readChanges(
   const repository = await findRepository(folder.path, place.roots);
   if ('reason' in repository) return repository.isNone === true ? { text: null } : failure(repository.reason);
   const { workTree } = repository;
-  const sealed = await sealRepository(repository, createRunGit(place, workTree, stop), false);
+  const run = createRunGit(place, workTree, stop);
+  const absent = await leftOut(repository, run);
+  if ('reason' in absent || 'interrupted' in absent) return absent;
+  const sealed = await sealRepository(repository, run, false);
   if (!('git' in sealed)) return sealed;
   try {
     const base = await findBase(since, sealed);
-    return typeof base === 'string' ? await compare(base, workTree, sealed, stop) : base;
+    return typeof base === 'string' ? await compare(base, { workTree, absent, sealed, stop }) : base;
   } finally {
     await sealed.close();
   }
@@ -52,14 +55,39 @@ const diffArguments = [
   '--ignore-submodules=dirty',
 ];
 
-async function compare(
-  base: string,
-  workTree: string,
-  { git }: SealedRepository,
-  stop: Interruption,
-): Promise<Changes | GitNoAnswer> {
+/** What a sparse checkout leaves out: the repository's own index says so, and there is nothing in its place. */
+async function leftOut(repository: Repository, run: RunGit): Promise<ReadonlySet<string> | GitNoAnswer> {
+  const sealed = await sealRepository(repository, run);
+  if (!('git' in sealed)) return sealed;
+  try {
+    const listed = await sealed.git(['ls-files', '-t', '-z'], { only: { test: (part) => part.startsWith('S ') } });
+    if (!('stdout' in listed)) return listed;
+    const names = listed.stdout.split('\0').flatMap((part) => (part === '' ? [] : [part.slice(2)]));
+    const found = await Promise.all(names.map((name) => lstat(join(repository.workTree, name)).catch(() => null)));
+    return new Set(names.filter((_, at) => found[at] === null));
+  } finally {
+    await sealed.close();
+  }
+}
+
+type Work = {
+  readonly workTree: string;
+  readonly absent: ReadonlySet<string>;
+  readonly sealed: SealedRepository;
+  readonly stop: Interruption;
+};
+
+async function compare(base: string, work: Work): Promise<Changes | GitNoAnswer> {
+  const { workTree, absent, stop } = work;
+  const { git } = work.sealed;
   const made = await git(base === '' ? ['read-tree', '--empty'] : ['read-tree', base]);
   if (!('stdout' in made)) return made;
+  if (absent.size > 0) {
+    const inBase = await git(['ls-files', '-z'], { only: { test: (name) => absent.has(name) } });
+    if (!('stdout' in inBase)) return inBase;
+    const marked = await git(['update-index', '-z', '--skip-worktree', '--stdin'], { input: inBase.stdout });
+    if (!('stdout' in marked)) return marked;
+  }
   const changed = await git(diffArguments);
   if (!('stdout' in changed)) return changed;
   const untracked = await git(['ls-files', '--others', '--exclude-standard', '-z']);
