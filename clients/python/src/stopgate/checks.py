@@ -15,6 +15,7 @@ import nats.errors
 
 from .errors import CheckError
 from .ids import check_id
+from .places import FairPlaces
 from .reading import Fields
 
 if TYPE_CHECKING:
@@ -171,19 +172,22 @@ class ServedCheck:
 async def serve_check(bus: Bus, name: str, check: CheckFunction, timeout: float, concurrency: int) -> ServedCheck:
     """Serves a check. Raises `InputError`: `name` is not an id, or this connection may not serve checks."""
     check_id("check", name)
-    slots = asyncio.Semaphore(concurrency)
+    places = FairPlaces(name, concurrency)
     running: set[asyncio.Task[None]] = set()
 
     async def answer(message: Msg) -> None:
         headers = None
-        async with slots:
+        try:
+            context = read_context(message.data)
+            await places.acquire(context.worker)
             try:
-                context = read_context(message.data)
                 body = encode_reply(await asyncio.wait_for(_call(check, context), timeout))
-            except asyncio.TimeoutError:
-                body, headers = _failure(f"no result within {timeout:g} s")
-            except Exception as error:  # noqa: BLE001 - whatever the user's function throws is an error of the check
-                body, headers = _failure(str(error) or type(error).__name__)
+            finally:
+                places.release()
+        except asyncio.TimeoutError:
+            body, headers = _failure(f"no result within {timeout:g} s")
+        except Exception as error:  # noqa: BLE001 - whatever the user's function throws is an error of the check
+            body, headers = _failure(str(error) or type(error).__name__)
         if len(body) > bus.nc.max_payload:
             large = f"the result has {len(body)} bytes, and the NATS server takes {bus.nc.max_payload} at most"
             log.warning("check %s: %s", name, large)
