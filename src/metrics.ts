@@ -48,8 +48,12 @@ export function createMetrics(checksWaiting = () => 0) {
     refused: counter('refused_total', 'Entries that were not valid when they arrived.', ['fleet']),
     ...createHookMetrics(instruments),
     ...createUsageMetrics(instruments),
-    /** Counted where the bound is: `http bodies`, `checks waiting`. */
+    /** Counted where the bound is: `http bodies`, `checks waiting`, those of admission, `received requests`. */
     bounded: counter('bounded_total', 'What was refused because a bound was reached, by bound.', ['bound']),
+    /** Counted by the link to NATS. */
+    connectionBreaks: counter('connection_breaks_total', 'Connections to NATS that broke and were made again.', [
+      'connection',
+    ]),
     policyConflicts: counter('policy_conflicts_total', 'Policies in force that are not those of our stopgate.yaml.', [
       'fleet',
     ]),

@@ -11,8 +11,10 @@ import { type ConnectionOptions, type NatsConnection, openConnection, rejectForb
 import { newId } from '../nats/id.ts';
 import { openRequestServer, type RequestServer } from '../nats/request-server.ts';
 
-/** Attempts and entries that wait for the log or a check: each holds some KB, so some 100 MB at the most. */
+/** Attempts and entries of a fleet that wait for the log or a check: each holds some KB, so some 100 MB at the most. */
 export const openRequestsMax = 10_000;
+/** Requests of all fleets, with those that were not begun yet: where one fleet has all it may, there is room for others. */
+const receivedRequestsMax = 2 * openRequestsMax;
 
 export type LinkOptions = {
   readonly nats: string;
@@ -23,6 +25,10 @@ export type LinkOptions = {
   readonly version: string;
   readonly replyPrefixes?: readonly string[];
   readonly logger: Logger;
+  /** Called for each request that is refused because too many are open. */
+  readonly onFull?: () => void;
+  /** Called whenever one of the two connections broke. */
+  readonly onBroken?: (connection: ConnectionName) => void;
   /** Default: over TCP. */
   readonly connect?: ConnectionOptions['connect'];
 };
@@ -47,7 +53,7 @@ const forbiddenHint =
 
 /** @throws AppError service.unreachable, replica.running */
 export async function openLink({ nats, creds, inboxPrefix, name, version, ...options }: LinkOptions): Promise<Link> {
-  const { replyPrefixes = [], logger, connect } = options;
+  const { replyPrefixes = [], logger, connect, onFull = () => {}, onBroken = () => {} } = options;
   const open = (client: string) =>
     openConnection({ ...{ url: nats, credsFile: creds, inboxPrefix, name: client, patient: true, connect } });
   const nc = await open(`stopgate ${name}`);
@@ -55,6 +61,8 @@ export async function openLink({ nats, creds, inboxPrefix, name, version, ...opt
     await nc.close();
     throw error;
   });
+  for (const [connection, it] of [['requests', nc] as const, ['log', logNc] as const])
+    void tellBreaks(it, logger.child({ connection }), () => onBroken(connection));
   const forbidden = Promise.race([nc, logNc].map((it) => rejectForbidden(it, forbiddenHint)));
   forbidden.catch(() => undefined); // of interest at the start only
   if (creds === undefined && !nats.includes('@') && !nc.info?.auth_required) {
@@ -66,7 +74,7 @@ export async function openLink({ nats, creds, inboxPrefix, name, version, ...opt
     openRequestServer({
       nc,
       service: { name: 'stopgate', description: 'answers whether a coding agent may stop', group: 'stopgate' },
-      ...{ id: name, version, openMax: openRequestsMax, log: logger },
+      ...{ id: name, version, openMax: receivedRequestsMax, onFull, log: logger },
     });
   const requests = await serveAs(name, nc, bus, serve).catch(async (error: unknown) => {
     await Promise.all([nc.close(), logNc.close()]);
@@ -87,6 +95,25 @@ export async function openLink({ nats, creds, inboxPrefix, name, version, ...opt
       for (const it of [logNc, nc]) await it.drain().catch(() => it.close());
     },
   };
+}
+
+/** Of the two connections: NATS servers close one that does not read what they have sent it. */
+export const connectionNames = ['requests', 'log'] as const;
+export type ConnectionName = (typeof connectionNames)[number];
+
+/** It reconnects by itself; who watches the service must know, since requests that were on their way are asked again. */
+async function tellBreaks(nc: NatsConnection, logger: Logger, onBroken: () => void): Promise<void> {
+  let brokenMs: number | null = null;
+  for await (const { type } of nc.status()) {
+    if (type === 'disconnect') {
+      brokenMs ??= performance.now();
+      onBroken();
+      logger.warn('the connection to NATS broke; it is made again');
+    }
+    if (type !== 'reconnect' || brokenMs === null) continue;
+    logger.info({ afterMs: Math.round(performance.now() - brokenMs) }, 'connected to NATS again');
+    brokenMs = null;
+  }
 }
 
 const claimTriesMax = 10;

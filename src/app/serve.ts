@@ -1,6 +1,7 @@
 /** Serves fleets until it is told to end: NATS, replicas, configuration file, HTTP; closed in reverse order. */
 import { type Cause, type HookRun, refusalCodes, tokensOf, type UsageReport } from '../../machines/index.ts';
 import { type Config, isOneFleet } from '../config/config.ts';
+import { bounds } from '../host/intake/admission.ts';
 import type { FleetDirectory } from '../http/fleet-directory.ts';
 import { type Certificate, type HttpServer, openHttpServer } from '../http/server.ts';
 import type { Logger } from '../log.ts';
@@ -14,7 +15,7 @@ import { version } from '../version.ts';
 import { type AccessTokens, createAccessTokens } from './access.ts';
 import { followCertificate, readCertificate } from './certificate.ts';
 import { type Fleets, openFleets } from './fleets.ts';
-import { type Link, openLink } from './link.ts';
+import { connectionNames, type Link, openLink } from './link.ts';
 import { openOtlp } from './otlp.ts';
 import { createEnd, createIdleWatch, type IdleWatch, withoutSecrets } from './process-end.ts';
 import { openReplica, type Replica } from './replica.ts';
@@ -66,7 +67,12 @@ export async function serve(options: ServeOptions): Promise<number> {
       ...{ nats: options.nats, creds: options.creds ?? undefined, name: config.replica, version: version(), logger },
       inboxPrefix: hasCredentials(options) ? privateInbox : undefined,
       replyPrefixes: config.file.replyPrefixes,
+      onBroken: (connection) => metrics.connectionBreaks.inc({ connection }),
+      onFull: () => metrics.bounded.inc({ bound: receivedRequests }),
     });
+    // An alert sees the first one only after a zero.
+    for (const bound of [...bounds, receivedRequests]) metrics.bounded.inc({ bound }, 0);
+    for (const connection of connectionNames) metrics.connectionBreaks.inc({ connection }, 0);
     opened.unshift(link);
     const access = createAccessTokens(config, io.env, logger);
     opened.unshift(access);
@@ -178,6 +184,8 @@ function beginAtZero({ decisions, deadLetters, policyConflicts }: Metrics, fleet
   policyConflicts.inc({ fleet }, 0);
 }
 
+const receivedRequests = 'received requests';
+
 function countersOf(metrics: Metrics, fleet: string, noteEntry: (subject: string) => void) {
   beginAtZero(metrics, fleet);
   return {
@@ -201,6 +209,7 @@ function countersOf(metrics: Metrics, fleet: string, noteEntry: (subject: string
       if (tookMs > 0) metrics.hookSeconds.observe({ fleet, type }, tookMs / 1_000);
     },
     policyConflict: () => metrics.policyConflicts.inc({ fleet }),
+    bounded: (bound: string) => metrics.bounded.inc({ bound }),
     answered: (verb: string, status: number) => {
       metrics.requests.inc({ fleet, verb, status: String(status) });
       noteEntry(verb);

@@ -8,6 +8,7 @@ import {
   type Rules,
   type UsageReport,
 } from '../../machines/index.ts';
+import type { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { Bus } from '../nats/bus.ts';
 import type { EventLog } from '../nats/event-log.ts';
@@ -19,7 +20,7 @@ import { createTimerQueue, type TimerQueue } from '../timer.ts';
 import type { RunCheck } from './effects/workspace-check.ts';
 import { createFoldProgress, type FoldProgress } from './fold/fold-progress.ts';
 import { createLogClock, type LogClock } from './fold/log-clock.ts';
-import { type Admission, createAdmission } from './intake/admission.ts';
+import { type Admission, type Bound, createAdmission } from './intake/admission.ts';
 import { type AttemptTraces, createAttemptTraces } from './intake/attempt-traces.ts';
 import { createReplyInboxes, createWaiters, type ReplyInboxes, type Waiters } from './intake/waiters.ts';
 import { createLogHealth, type LogHealth } from './keeping/log-health.ts';
@@ -33,6 +34,8 @@ export type HostMetrics = {
   refused(type: string): void;
   dead(code: string): void;
   policyConflict(): void;
+  /** Something was refused because a bound was reached. */
+  bounded(bound: Bound): void;
   hookRan(run: HookRun): void;
   /** Of all replicas of the fleet only one is told of a report. */
   used(report: UsageReport): void;
@@ -104,17 +107,21 @@ export function createHostContext(options: HostOptions): HostContext {
   const logHealth = createLogHealth({ log, bus, tryEntry });
   const life = createLife(options.clock);
   const progress = createFoldProgress(start?.position);
+  const decisionWaiters = createWaiters<Decision>();
+  const evaluationWaiters = createWaiters<HookResult>();
+  const giveUpOldest = (error: AppError) => decisionWaiters.failOldest(error) || evaluationWaiters.failOldest(error);
+  const clock = () => performance.now();
+  const onBound = options.metrics.bounded;
   return {
     ...options,
     ...{ log: logHealth.log, logHealth, fleet, life, progress },
     entries: createOwnEntries({ ...options, fleet, log: logHealth.log, life, progress }),
     logClock: createLogClock(fleet, options.clock, onSetBack),
     admission: {
-      writes: createAdmission({ openMax: options.openRequestsMax, clock: () => performance.now() }),
-      reads: createAdmission({ openMax: options.openReadsMax, clock: () => performance.now() }),
+      writes: createAdmission({ openMax: options.openRequestsMax, clock, giveUpOldest, onBound }),
+      reads: createAdmission({ openMax: options.openReadsMax, clock, onBound }),
     },
-    decisionWaiters: createWaiters(),
-    evaluationWaiters: createWaiters(),
+    ...{ decisionWaiters, evaluationWaiters },
     replyInboxes: createReplyInboxes(),
     entryWaits: createTimerQueue(options.entryTimeoutMs / 2),
     traces: createAttemptTraces({

@@ -47,6 +47,8 @@ export type RequestServerOptions = {
   readonly version: string;
   /** More requests that are not answered yet are refused before they are read. Default: no limit. */
   readonly openMax?: number;
+  /** Called for each that is refused so. */
+  readonly onFull?: () => void;
   readonly log: Logger;
 };
 
@@ -101,7 +103,7 @@ const newStats = (): Stats => ({ requests: 0, errors: 0, lastError: '', busyNs: 
 
 /** Requests are answered in turn by their subjects, so by the worker that they are about. */
 function createIntake(options: RequestServerOptions): (received: Received) => void {
-  const { openMax = Number.POSITIVE_INFINITY, log } = options;
+  const { openMax = Number.POSITIVE_INFINITY, onFull = () => {}, log } = options;
   const busy = new AppError('service.busy', `${openMax} requests are open, the most that this replica accepts`);
   let open = 0;
   const onAnswered = () => {
@@ -110,6 +112,7 @@ function createIntake(options: RequestServerOptions): (received: Received) => vo
   const queue = createFairQueue<Received>((received) => answer(options, received, onAnswered));
   return (received) => {
     if (open >= openMax) {
+      onFull();
       fail(log, received, busy, performance.now());
       return;
     }

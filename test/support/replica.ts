@@ -56,6 +56,7 @@ const countInto = (counts: Counts, onFolded: (subject: string) => void): Replica
   dead: (code) => void counts.dead.push(code),
   hookRan: () => {},
   used: () => {},
+  bounded: () => {},
   policyConflict: () => {
     counts.conflicts += 1;
   },

@@ -16,8 +16,18 @@ export type Admission = {
   run<Result>(request: Admitted, work: () => Promise<Result>): Promise<Result>;
 };
 
+/** The bounds whose refusals are counted. `gave way`: a request that was open was given up for another one. */
+export const bounds = ['open requests', 'gave way', 'requests of a worker', 'requests a second'] as const;
+export type Bound = (typeof bounds)[number];
+
 export type AdmissionOptions = {
   readonly openMax: number;
+  /**
+   * Called where all places are taken and somebody asks who has none: gives up the request that has waited the longest, with this
+   * error. False: none can be given up. Default: none can.
+   */
+  readonly giveUpOldest?: (error: AppError) => boolean;
+  readonly onBound?: (bound: Bound) => void;
   /** A monotonic clock in milliseconds. */
   readonly clock: () => number;
 };
@@ -28,18 +38,39 @@ const actorOpenMax = 100;
 const crowdedShare = 0.1;
 const perSecondMax = 100;
 
-export function createAdmission({ openMax, clock }: AdmissionOptions): Admission {
+export function createAdmission({
+  openMax,
+  clock,
+  giveUpOldest = () => false,
+  onBound = () => {},
+}: AdmissionOptions): Admission {
   const byKey = new Map<string, number>();
   const byActor = new Map<string, number>();
   const rates = createRates(clock);
+  const refuse = (bound: Bound, why: string): never => {
+    onBound(bound);
+    throw busy(why);
+  };
+  /**
+   * Workers cost nothing to invent, so nobody can tell a crowd of them from a fleet. But most requests take milliseconds, and
+   * those that fill a replica wait for a check or a person. So whoever comes new gets the place of the one that waited the
+   * longest, which asks again with the same id and then comes new.
+   */
+  const makeRoom = (actor: string | null, own: number) => {
+    const full = `${openMax} requests are open, the most that this replica accepts`;
+    if (own > 0) refuse('open requests', `${full}, and '${actor}' has ${own} of them`);
+    const gaveWay = busy(`${full}: this one waited the longest and gave way; ask again with the same id`);
+    if (actor === null || !giveUpOldest(gaveWay)) refuse('open requests', full);
+    onBound('gave way');
+  };
   const admit = ({ actor, key }: Admitted) => {
     if (byKey.has(key)) return;
-    if (byKey.size >= openMax) throw busy(`${byKey.size} requests are open, the most that this replica accepts`);
-    if (actor === null) return;
-    const own = byActor.get(actor) ?? 0;
-    if (own >= actorOpenMax) throw busy(`'${actor}' has ${own} requests open, the most that one may have`);
-    if (byKey.size >= openMax * crowdedShare && !rates.allows(actor))
-      throw busy(`'${actor}' asks more than ${perSecondMax} times a second, while others wait`);
+    const own = actor === null ? 0 : (byActor.get(actor) ?? 0);
+    if (own >= actorOpenMax)
+      refuse('requests of a worker', `'${actor}' has ${own} requests open, the most that one may have`);
+    if (actor !== null && byKey.size >= openMax * crowdedShare && !rates.allows(actor))
+      refuse('requests a second', `'${actor}' asks more than ${perSecondMax} times a second, while others wait`);
+    if (byKey.size >= openMax) makeRoom(actor, own);
   };
   const enter: Admission['enter'] = (request) => {
     admit(request);

@@ -25,6 +25,8 @@ export type Waiters<Answer> = {
   /** Answers all who wait for it, in this turn. */
   settle(key: string, answer: Answer | Error): void;
   failAll(error: AppError): void;
+  /** Fails the callers of the entry that has waited for its answer the longest. False: none does. */
+  failOldest(error: AppError): boolean;
 };
 
 /** Callers of one key: whoever retries has mostly given up the request before. The oldest makes room. */
@@ -65,6 +67,14 @@ export function createWaiters<Answer>(): Waiters<Answer> {
     has: (key) => waiting.has(key),
     awaitsEntry: (key) => waiting.get(key)?.isStored === false,
     settle,
+    failOldest(error) {
+      for (const [key, { isStored }] of waiting) {
+        if (!isStored) continue;
+        settle(key, error);
+        return true;
+      }
+      return false;
+    },
     failAll(error) {
       for (const key of [...waiting.keys()]) settle(key, error);
     },

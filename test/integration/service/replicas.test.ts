@@ -181,15 +181,27 @@ test('pending requests get an error when the replica stops', async () => {
   await refused;
 });
 
-test('more open requests than it takes get 503, and those that wait go on', async () => {
-  const held = { policies: { default: { persistence: { idle: '10m', hold: '30s', queue: 'busy' } } } };
-  const { service } = await start('ra', { policies: held, openRequestsMax: 2 });
-  const waiting = [service.decide('w11', { attempt: 'a1' }), service.decide('w12', { attempt: 'a1' })];
-  for (const worker of ['w11', 'w12']) {
-    await expect.poll(async () => (await client.ask(`get.worker.${worker}`)).body.state).toBe('validating');
-  }
-  expect(await client.ask('decide.w13')).toMatchObject({ code: '503', body: { error: { code: 'UNAVAILABLE' } } });
+// Root cause: 10,000 attempts of invented workers that waited for a check or a hold refused everybody else's.
+test('a crowd of invented workers that wait keeps no other worker out', async () => {
+  const held = {
+    policies: { default: { persistence: { idle: '10m', hold: '30s', queue: 'busy' } }, free: {} },
+    assign: [{ worker: 'neighbour', policy: 'free' }],
+  };
+  await start('ra', { policies: held, openRequestsMax: 20 });
+  const isWaiting = (worker: string) =>
+    expect.poll(async () => (await client.ask(`get.worker.${worker}`)).body.state).toBe('validating');
+  const crowd = Array.from({ length: 20 }, (_, index) => client.ask(`decide.invented-${index}`, { attempt: 'a1' }, 60_000),
+  );
+  for (const index of crowd.keys()) await isWaiting(`invented-${index}`);
+  expect(await client.ask('decide.neighbour')).toMatchObject({ code: '', body: { decision: 'allow' } });
+  // The place was the one of the first, which is told why, and is decided as soon as it can be.
+  expect(await crowd[0]).toMatchObject({
+    code: '503',
+    body: { error: { code: 'UNAVAILABLE', message: expect.stringContaining('20 requests are open, the most') } },
+  });
+  const again = client.ask('decide.invented-0', { attempt: 'a1' }, 60_000);
+  await expect.poll(async () => (await client.ask('decide.invented-1', { attempt: 'a2' })).code).toBe('503');
   await client.publish('task.T-11.task.created', { queue: 'busy' });
-  for (const decision of await Promise.all(waiting)) expect(decision).toMatchObject({ cause: 'pending-tasks' });
-  expect((await client.ask('decide.w13')).code).toBe('');
+  for (const answer of await Promise.all([...crowd.slice(1), again]))
+    expect(answer).toMatchObject({ code: '', body: { cause: 'pending-tasks' } });
 });

@@ -26,6 +26,28 @@ test('one too many is refused, without being begun, until a place is free again'
   expect(admission.open()).toBe(1);
 });
 
+test('whoever comes new gets the place of the one that waited the longest; whoever has one already does not', async () => {
+  const bounds: string[] = [];
+  const given: string[] = [];
+  const giveUpOldest = ({ message }: Error) => given.push(message) < 3;
+  const onBound = (bound: string) => void bounds.push(bound);
+  const admission = createAdmission({ openMax: 2, clock: () => 0, giveUpOldest, onBound });
+  open(admission, 'w1', 1);
+  open(admission, 'w2', 1);
+  const ask = (actor: string) => admission.run({ actor, key: `${actor}:new` }, async () => 'served');
+  await expect(ask('w3')).resolves.toBe('served');
+  expect(given).toEqual([
+    '2 requests are open, the most that this replica accepts: this one waited the longest and gave way; ask again with the same id',
+  ]);
+  await expect(ask('w1')).rejects.toMatchObject({
+    ...busy,
+    message: "2 requests are open, the most that this replica accepts, and 'w1' has 1 of them",
+  });
+  await expect(ask('w4')).resolves.toBe('served');
+  await expect(ask('w5')).rejects.toMatchObject(busy); // none can be given up any more
+  expect(bounds).toEqual(['gave way', 'open requests', 'gave way', 'open requests']);
+});
+
 // Root cause: each retry of a held attempt took a place, and 10,000 of them locked everybody out.
 test('retries of one attempt take one place, and it is free when the last of them ends', async () => {
   const admission = createAdmission({ openMax: 2, clock: () => 0 });

@@ -53,7 +53,7 @@ async function start({
     logger: pino({ level: 'silent' }),
     metrics: {
       ...{ folded: onFolded, decided: () => {}, refused: () => {}, dead: () => {} },
-      ...{ policyConflict: () => {}, hookRan: () => {}, used: () => {} },
+      ...{ policyConflict: () => {}, hookRan: () => {}, used: () => {}, bounded: () => {} },
     },
     clock: () => scene.clockMs,
     newId: () => `id${++id}`,
