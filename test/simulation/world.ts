@@ -329,7 +329,16 @@ async function open(world: World, { name, acceptEmptyLog, release }: Member, pro
     ...(snapshotSchedule === null ? {} : { snapshotSchedule }),
     runCheck: createRunCheck(world, process),
     metrics: {
-      ...{ folded: noop, decided: noop, refused: noop, dead: noop, policyConflict: noop, hookRan: noop, used: noop, bounded: noop },
+      ...{
+        folded: noop,
+        decided: noop,
+        refused: noop,
+        dead: noop,
+        policyConflict: noop,
+        hookRan: noop,
+        used: noop,
+        bounded: noop,
+      },
       answered: noop,
     },
   });

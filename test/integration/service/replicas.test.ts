@@ -190,7 +190,8 @@ test('a crowd of invented workers that wait keeps no other worker out', async ()
   await start('ra', { policies: held, openRequestsMax: 20 });
   const isWaiting = (worker: string) =>
     expect.poll(async () => (await client.ask(`get.worker.${worker}`)).body.state).toBe('validating');
-  const crowd = Array.from({ length: 20 }, (_, index) => client.ask(`decide.invented-${index}`, { attempt: 'a1' }, 60_000),
+  const crowd = Array.from({ length: 20 }, (_, index) =>
+    client.ask(`decide.invented-${index}`, { attempt: 'a1' }, 60_000),
   );
   for (const index of crowd.keys()) await isWaiting(`invented-${index}`);
   expect(await client.ask('decide.neighbour')).toMatchObject({ code: '', body: { decision: 'allow' } });
