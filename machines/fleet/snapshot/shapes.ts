@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { decisionSchema, guardNames, verdictSchema } from '../../guards/decision.ts';
-import type { Kind } from '../../policy/checks/check.ts';
+import type { CheckOf, CheckSettings, Kind } from '../../policy/checks/check.ts';
 import { feedbackSchema } from '../../policy/checks/check-result.ts';
 import { conditionSchema } from '../../policy/condition.ts';
 import { looseObject } from '../../policy/object-maker.ts';
@@ -42,20 +42,23 @@ const used = { tokens: number, nanoUsd: number, turns: number };
 
 /** Policies in their normal form. */
 function createPolicyShapes() {
-  const check: z.ZodType = object({
+  const checks: z.ZodType = z.lazy(() => z.array(check));
+  const settings = {
     ...{ name: text, base: text, when: conditionSchema(looseObject).nullable(), onFail: text, onError: text },
-    ...{
-      timeoutMs: number.nullable(),
-      kind: z.enum(Object.keys(fieldsOfKind) as Kind[]),
+    timeoutMs: number.nullable(),
+  } satisfies Shape<CheckSettings>;
+  const fields: { readonly [K in Kind]: Shape<Omit<CheckOf<K>, keyof CheckSettings | 'kind'>> } = {
+    ...{ plan: { required: flag }, rules: { rules: texts }, files: { files: texts } },
+    git: { clean: flag, pushed: flag, unchanged: texts, since: text.nullable() },
+    ...{ command: { command: text }, remote: { remote: text }, all: { of: checks }, any: { of: checks } },
+    judge: {
+      ...{ prompt: text, model: text, api: z.enum(['openai', 'anthropic']), endpoint: text },
+      ...{ keyEnv: text.nullable(), since: text.nullable() },
     },
-    ...{ required: flag.optional(), rules: texts.optional(), files: texts.optional(), clean: flag.optional() },
-    ...{ pushed: flag.optional(), unchanged: texts.optional(), since: text.nullish(), command: text.optional() },
-    ...{ remote: text.optional(), prompt: text.optional(), model: text.optional(), api: text.optional() },
-    ...{ endpoint: text.optional(), keyEnv: text.nullish() },
-    get of(): z.ZodOptional<z.ZodArray<z.ZodType>> {
-      return z.array(check).optional();
-    },
-  }).refine(hasItsFields, 'lacks what its kind needs');
+  };
+  const check: z.ZodType = z.union(
+    Object.entries(fields).map(([kind, own]) => object({ ...settings, kind: z.literal(kind), ...own })),
+  );
   const policy = object({
     ...{ retries: number.nullable(), onCap: text, stuckAfter: object({ times: number, mask: flag }).nullable() },
     ...{ promises: flag, keepAlives: number.nullable(), onBudget: text, bypass: texts, askMs: number.nullable() },
@@ -70,7 +73,7 @@ function createPolicyShapes() {
       stopWhenComplete: flag,
       steps: text,
       failures: text,
-      checks: z.array(check),
+      checks,
     },
     ...{ runner: text.nullable(), runners: texts },
   } satisfies Shape<Policy>);
@@ -211,7 +214,10 @@ function createWorkerShape(common: Common, policies: Policies) {
   } satisfies Shape<WorkerContext>);
   const worker = object({
     ...record,
-    snapshot: object({ value: object({ state, presence }), context: object({ worker: workerContext }) }),
+    snapshot: object({ value: object({ state, presence }), context: object({ worker: workerContext }) }).refine(
+      ({ value, context }) => value.state !== 'validating' || context.worker.attempt !== null,
+      'validates no attempt',
+    ),
     ...{ lastSeenMs: time, staleArmed: flag, wakeMs: time.nullable(), owner: text.nullable(), accepted: flag },
     attends: text.nullable(),
     ...{ known: z.array(count).nullable(), presenceFrom: presence.nullable(), limitEndedMs: time.nullable() },
@@ -295,16 +301,6 @@ function isJson(value: string): boolean {
   } catch {
     return false;
   }
-}
-
-const fieldsOfKind = {
-  ...{ plan: ['required'], rules: ['rules'], files: ['files'], git: ['clean', 'pushed', 'unchanged'] },
-  ...{ command: ['command'], remote: ['remote'], judge: ['prompt', 'model', 'api', 'endpoint', 'keyEnv', 'since'] },
-  ...{ all: ['of'], any: ['of'] },
-} as const satisfies Record<Kind, readonly string[]>;
-
-function hasItsFields(it: { kind: Kind; [key: string]: unknown }): boolean {
-  return fieldsOfKind[it.kind].every((field) => it[field] !== undefined);
 }
 
 let shapes: ReturnType<typeof createShapes> | null = null;

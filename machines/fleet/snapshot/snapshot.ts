@@ -81,9 +81,10 @@ function refuseUnknown({ workers, tasks, open, held, evaluating, escalated, queu
   const refuse = (entity: string, id: string, where: string) => {
     throw new Error(`it holds no ${entity} '${id}', which is ${where}`);
   };
-  for (const id of open) if (!workers.has(id)) refuse('worker', id, 'open');
-  for (const id of held) if (!workers.has(id)) refuse('worker', id, 'held');
-  for (const id of evaluating) if (!tasks.has(id)) refuse('task', id, 'evaluating');
+  for (const id of [...open, ...held])
+    if (!workers.read(id)?.snapshot.context.worker.attempt) refuse('worker with an attempt', id, 'open');
+  for (const id of evaluating)
+    if (!tasks.read(id)?.snapshot.context.evaluations.length) refuse('task with an evaluation', id, 'evaluating');
   for (const { entity, id } of escalated.values())
     if (!(entity === 'worker' ? workers : tasks).has(id)) refuse(entity, id, 'escalated');
   for (const [name, { ready }] of queues)

@@ -28,6 +28,11 @@ const decision = tuple(
 );
 const period = String.raw`\[${sum},${sum},${sum},${time}(?:,${sum},${sum},${sum},${time})?\]`;
 
+/** One that is validating has an open attempt. */
+const restingPlaces = Array.from({ length: workerStates.length * presences.length }, (_, place) => `${place}`).filter(
+  (place) => workerStates[Number(place) % workerStates.length] !== 'validating',
+);
+
 /** Below 32, or those and 64. */
 const flags = `(${anyOf('[12]?\\d', '3[01]', '6[4-9]', '[78]\\d', '9[0-5]')})`;
 
@@ -36,7 +41,7 @@ const flags = `(${anyOf('[12]?\\d', '3[01]', '6[4-9]', '[78]\\d', '9[0-5]')})`;
  * worker attends, 64: most that are not stopped have it.
  */
 const head = [
-  ...[indexBelow(workerStates.length * presences.length), count, time, orNull(time), time, flags],
+  ...[anyOf(...restingPlaces), count, time, orNull(time), time, flags],
   ...[orNull(time), orNull(text), orNull(String.raw`"[\w-]*"`), orNull(move), orNull(decision)],
   String.raw`\[${period}(?:,${period})?\]`,
 ].join(',');

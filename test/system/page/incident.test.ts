@@ -47,6 +47,10 @@ describeInBrowser('the history of a worker in a file', () => {
     await isText();
     await page.emulateMedia({ media: 'print' }); // as for a PDF
     await isText();
+    const pdf = (await page.pdf()).toString('latin1');
+    expect(pdf.slice(0, 5)).toBe('%PDF-');
+    expect(pdf).not.toMatch(/\/(JavaScript|JS|Launch|EmbeddedFile)\b/);
+    expect(await page.title()).not.toMatch(/^[12]$/);
     await page.emulateMedia({ media: 'screen' });
     // Of the fleet it has those who belong to it.
     const rows = page.locator('.grid tr[data-id]');

