@@ -48,12 +48,7 @@ export function createMetrics(checksWaiting = () => 0) {
     refused: counter('refused_total', 'Entries that were not valid when they arrived.', ['fleet']),
     ...createHookMetrics(instruments),
     ...createUsageMetrics(instruments),
-    /** Counted where the bound is: `http bodies`, `checks waiting`, those of admission, `received requests`. */
-    bounded: counter('bounded_total', 'What was refused because a bound was reached, by bound.', ['bound']),
-    /** Counted by the link to NATS. */
-    connectionBreaks: counter('connection_breaks_total', 'Connections to NATS that broke and were made again.', [
-      'connection',
-    ]),
+    ...createLimitMetrics(instruments),
     policyConflicts: counter('policy_conflicts_total', 'Policies in force that are not those of our stopgate.yaml.', [
       'fleet',
     ]),
@@ -97,6 +92,16 @@ export function createMetrics(checksWaiting = () => 0) {
     foldLag: ofFleet('fold_lag', 'Entries in the log that are not folded yet.', ({ lag }) => lag),
   };
 }
+
+/** Of what was refused, and of what broke because somebody sends too much. */
+const createLimitMetrics = ({ counter }: ReturnType<typeof createInstruments>) => ({
+  /** Counted where the bound is: `http bodies`, `checks waiting`, those of admission, `received requests`. */
+  bounded: counter('bounded_total', 'What was refused because a bound was reached, by bound.', ['bound']),
+  /** Counted by the link to NATS. */
+  connectionBreaks: counter('connection_breaks_total', 'Connections to NATS that broke and were made again.', [
+    'connection',
+  ]),
+});
 
 /** Of the hooks on tasks. */
 const createHookMetrics = ({ counter, histogram }: ReturnType<typeof createInstruments>) => ({
