@@ -40,13 +40,14 @@ test('starts with the replica, then a row for every actor', async () => {
     null,
     0,
     null,
-    null,
+    'Waits for a worker of queue main',
     null,
     null,
     0,
     expect.any(Number),
+    ...[0, 0], // dollars, tokens
   ]);
-  expect(full.data.queues).toContainEqual(['main', 1, 0]);
+  expect(full.data.queues).toContainEqual(['main', 1, 0, 1, null]);
   expect(full.id).toBe(String(full.data.seq));
 });
 
