@@ -102,7 +102,7 @@ const bounded = [
   'host/fold/outbox.ts: delayMs',
   'host/intake/waiters.ts: halfMs',
   'host/keeping/log-health.ts: delayMs',
-  'host/keeping/snapshots.ts: checkEveryMs',
+  'host/keeping/snapshots.ts: schedule.checkEveryMs',
   'http/server.ts: timeoutMs',
   'nats/in-time.ts: timeoutMs',
   'nats/log-history.ts: pauseMs',

@@ -92,6 +92,8 @@ test('after a block the agent is prompted under another id, and the editor is an
   const { sent, drafts, fromAgent, fromEditor } = open([block, allow]);
   await fromEditor(prompt);
   await fromAgent('{"jsonrpc":"2.0","id":7,"result":{"stopReason":"end_turn"}}');
+  // It stopped at once, so there is a pause before.
+  await expect.poll(() => sent.agent.length).toBe(2);
   const again = JSON.parse(sent.agent[1] ?? '') as { id: string };
   expect(again).toMatchObject({
     method: 'session/prompt',
