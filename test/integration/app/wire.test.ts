@@ -227,7 +227,7 @@ test('list pages in the order of ids, and filters', async () => {
     next: null,
   });
   expect((await at.client.ask('get.queue.paged')).body).toEqual({
-    ...{ queue: 'paged', pending: 2, reported: 0 },
+    ...{ queue: 'paged', pending: 2, reported: 0, workers: 0, unattended: null },
     next: [
       { task: 'T-p1', title: null },
       { task: 'T-p2', title: null },

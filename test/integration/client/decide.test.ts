@@ -244,7 +244,7 @@ test('views are read one by one and in pages', async () => {
   for (const id of ['P-1', 'P-2', 'P-3']) await client.publish('task', id, 'task.created', { queue: 'pages' });
   expect(await client.getTask('P-1')).toMatchObject({ task: 'P-1', state: 'idle', queue: 'pages', hooks: [] });
   expect(await client.getQueue('pages')).toEqual({
-    ...{ queue: 'pages', pending: 3, reported: 0 },
+    ...{ queue: 'pages', pending: 3, reported: 0, workers: 0, unattended: null },
     next: ['P-1', 'P-2', 'P-3'].map((task) => ({ task, title: null })),
   });
   const page = await client.listTasks({ queue: 'pages', limit: 2 });

@@ -165,7 +165,7 @@ test('what no test runs is this, and no more', () => {
     'docs/reliability.md: minutes of both cores',
     'docs/reliability.md: downloads TLC',
     'docs/reliability.md: an hour, or as many minutes as it says',
-    'docs/security/nats.md: needs nsc; test/system/deployment/jwt-accounts.test.ts runs it where there is one',
+    'docs/security/nats.md: needs nsc; test/system/deployment/jwt-accounts.test.ts runs it where there is one; last seen with nsc 2.15.0',
     'docs/seeds.md: npm test runs them all',
     'docs/testing-policies.md: a case file, not a stopgate.yaml; test/integration/cli/policy-test.test.ts',
     'docs/testing-policies.md: a case file, not a stopgate.yaml; test/integration/cli/policy-test.test.ts',

@@ -40,7 +40,8 @@ test('reports its progress, and then the result', async () => {
     .map((line) => JSON.parse(line));
   const steps = lines.slice(0, -1).map(({ progress }) => progress);
   expect(steps.length).toBeGreaterThan(0);
-  expect(steps.every(({ done, total }) => done < total && total === entries)).toBe(true);
+  // It begins at the nearest snapshot.
+  expect(steps.every(({ done, total }) => done < total && total <= entries)).toBe(true);
   expect(lines.at(-1).result.seq).toBe(entries);
   expect(lines.at(-1).result.workers).toHaveLength(50);
 });

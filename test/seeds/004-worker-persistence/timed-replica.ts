@@ -17,6 +17,7 @@ export function fleetAfter(minutes: number, entries: readonly (readonly [tail: s
   const context = createHostContext({
     ...{ fleet: 'main', replica: 'r1', clock: Date.now },
     bus: { isConnected: () => true },
+    metrics: { bounded: () => {} },
     log: { submit: (subject: string, text: string) => fold(subject, text) },
   } as unknown as HostOptions);
   const { fleet, life } = context;
