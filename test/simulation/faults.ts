@@ -257,7 +257,9 @@ function disturbDelivery(world: World, random: Random): void {
 function stepClock(world: World, random: Random): void {
   const process = random.chance(0.5) ? anyMember(world, random).process : world.server?.process;
   const byMs = random.chance(0.4) ? random.int(10_000, 60_000) : random.spread(10, 5_000);
-  if (process !== undefined) process.clockOffsetMs = random.pick([-1, 1]) * byMs;
+  if (process === undefined) return;
+  process.clockOffsetMs = random.pick([-1, 1]) * byMs;
+  if (process === world.server?.process) world.serverClockStepMs = Math.max(world.serverClockStepMs, byMs);
 }
 
 /** An agent takes ids that the service is about to use. */

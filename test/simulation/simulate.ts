@@ -180,7 +180,9 @@ function play(world: World, areAgentsDone: () => boolean): void {
     }
     // What is due is done once the server's clock is there.
     deadlineMs = Math.max(deadlineMs, lastDeadline(world) - (world.server?.process.clockOffsetMs ?? 0));
-    if (scheduler.nowMs > deadlineMs + restMsMax) world.fail(`it did not come to rest: ${reason}`);
+    // In a quiet log, nothing tells a replica that a clock which was set back has been put right.
+    if (scheduler.nowMs > deadlineMs + restMsMax + world.serverClockStepMs)
+      world.fail(`it did not come to rest: ${reason}`);
   }
 }
 

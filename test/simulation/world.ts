@@ -54,6 +54,8 @@ export type World = {
   readonly heard: Map<string, number>;
   /** The objects of the snapshots that were damaged. */
   readonly damaged: Set<string>;
+  /** The most that the server's clock was set by: it may be set back by as much when the server starts again. */
+  serverClockStepMs: number;
   /** Null: it is down. */
   readonly server: NatsServer | null;
   readonly log: Stream | undefined;
@@ -127,6 +129,7 @@ export function createWorld({ scheduler, random, settings, http, onTrace }: Worl
     ledger: createLedger(),
     damaged: new Set(),
     heard: new Map(),
+    serverClockStepMs: 0,
     onPurge: () => {},
     onRulesSet: () => {},
     get server() {
