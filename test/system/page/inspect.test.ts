@@ -199,6 +199,32 @@ describe.skipIf(noChromium !== null)(
       await inspector.locator('[data-state="area8.step3"]').waitFor();
     });
 
+    test('shows names of machines, states, events and actors as text, in the list and in the chart', async () => {
+      const { page, inspector } = await openBoth();
+      await expect.poll(() => active(inspector), { timeout: 20_000 }).toEqual(['green']);
+      const evil = `<img src=x onerror="document.title='run'"><script>document.title='run'</script>`;
+      await page.evaluate((name) => {
+        const opened = Object(globalThis).open('', 'xstateinspector');
+        const definition = {
+          id: name,
+          initial: name,
+          states: { [name]: { on: { [name]: { target: `#${name}.other`, actions: [name], guard: name } } }, other: {} },
+        };
+        const frame = { _version: '0.7.2', sessionId: 'evil', createdAt: '0' };
+        const post = (fields: object) => opened.postMessage({ ...frame, ...fields }, '*');
+        const snapshot = { status: 'active', value: name, context: { [name]: name } };
+        post({ type: '@xstate.actor', name, definition: JSON.stringify(definition), snapshot });
+        post({ type: '@xstate.event', event: { type: name, [name]: name }, sourceId: name });
+        post({ type: '@xstate.snapshot', event: { type: name }, snapshot });
+      }, evil);
+      await inspector.locator('.actors button', { hasText: '<img' }).click();
+      await expect.poll(() => inspector.locator('.events summary bdi').first().textContent()).toBe(evil);
+      await inspector.locator('.chart-state').first().waitFor({ timeout: 25_000 });
+      expect(await inspector.locator('article').textContent()).toContain(evil);
+      expect(await inspector.locator('img, main script').count()).toBe(0);
+      expect(await inspector.title()).toBe('XState actors · stopgate');
+    }, 60_000);
+
     test('works in a frame of the app', async () => {
       const page = await open();
       await page.evaluate(() => Object(globalThis).beginFramed());
