@@ -187,7 +187,8 @@ def published(definitions: dict[str, Any]) -> list[tuple[str, str, dict[str, Any
     return [
         (entity, kind, schema)
         for entity, kind, schema in entries
-        if entity in {"worker", "task", "queue"} or (entity in {"own.worker", "own.task", "own.queue"} and kind in OPERATORS)
+        if entity in {"worker", "task", "queue"}
+        or (entity in {"own.worker", "own.task", "own.queue"} and kind in OPERATORS)
     ]
 
 
