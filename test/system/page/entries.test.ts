@@ -46,6 +46,7 @@ describeInBrowser('the entries', () => {
       await asked.continue();
     });
     await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: /^Find a worker/ }).waitFor();
     await page.keyboard.type(`#${first.seq}`);
     await page.getByRole('option', { name: `Go to entry ${first.seq}` }).waitFor();
     await page.keyboard.press('Enter');
@@ -62,6 +63,7 @@ describeInBrowser('the entries', () => {
     const at = new Date(first.atMs + 1_000);
     const seq = (await stage.get(`moment?ms=${Math.floor(at.getTime() / 1_000) * 1_000}`)).body.seq;
     await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: /^Find a worker/ }).waitFor();
     await page.keyboard.type(at.toTimeString().slice(0, 8));
     await page.getByRole('option', { name: /^command Go to \d{4}-/ }).waitFor();
     await page.keyboard.press('Enter');

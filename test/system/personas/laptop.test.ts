@@ -14,7 +14,7 @@ const processes = `ps -eo comm= | grep -vxE 'bash|ps|grep'`;
 /** The console under "Try it". */
 const [shown] = readPage('README.md').fences.filter(({ lang }) => lang === 'console');
 const minutes = readConsole(shown?.text ?? '', shown?.line ?? 0);
-const inForce = 'until curl -fsS http://127.0.0.1:4280/api/main/policy | grep -q plan; do sleep 0.1; done';
+const inForce = `until curl -fsS http://127.0.0.1:4280/api/main/policy | grep -q '"seq":[0-9]'; do sleep 0.1; done`;
 
 const day: Day = [
   ...on('README.md', install),
