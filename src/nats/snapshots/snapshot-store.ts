@@ -1,6 +1,6 @@
 /**
  * The snapshots that a start continues from, in the object store `STOPGATE-SNAPSHOTS_<fleet>` (protocol.md §15). The newest
- * three are kept.
+ * three of the log as it is now are kept, and of those that do not fit it.
  */
 import type { NatsConnection } from '@nats-io/nats-core';
 import { type BucketOptions, createSnapshotBucket, type SnapshotInfo } from './snapshot-bucket.ts';
@@ -19,13 +19,18 @@ export type SnapshotStore = {
   list(): Promise<readonly SnapshotInfo[]>;
   /** @throws Error: it is gone, damaged or of another format; AppError log.unavailable: it may be read later */
   read(name: string): Promise<SnapshotFile>;
-  /** Writes one, and drops all but the newest three, and what a crash left of others. @throws what NATS throws */
+  /** Writes one, and drops the old ones, and what a crash left of others. @throws what NATS throws, or `isOfLog` */
   write(head: SnapshotHead, content: SnapshotContent): Promise<SnapshotInfo>;
 };
 
 type StoreOptions = Pick<BucketOptions, 'silentMs' | 'bytesMax'> & {
   /** Called before one is dropped, and awaited. It never rejects. */
   readonly onDrop?: (old: OldSnapshot) => Promise<void>;
+  /**
+   * Whether it is of the log as it is now. Those of a log that went back are stored later than the ones that it still has,
+   * and must not push these out; nor are they dropped at once, for the log may come back. Default: all are.
+   */
+  readonly isOfLog?: (info: SnapshotInfo) => Promise<boolean>;
 };
 
 const keptCount = 3;
@@ -33,7 +38,7 @@ const keptCount = 3;
 export function createSnapshotStore(
   nc: NatsConnection,
   fleet: string,
-  { silentMs, bytesMax, onDrop }: StoreOptions = {},
+  { silentMs, bytesMax, onDrop, isOfLog = async () => true }: StoreOptions = {},
 ): SnapshotStore {
   const description = `stopgate: snapshots of fleet ${fleet}`;
   const bucket = createSnapshotBucket(nc, {
@@ -44,7 +49,12 @@ export function createSnapshotStore(
     bytesMax,
   });
   const prune = async () => {
-    const infos = await bucket.list();
+    const ofLog: SnapshotInfo[] = [];
+    const others: SnapshotInfo[] = [];
+    for (const info of await bucket.list()) ((await isOfLog(info)) ? ofLog : others).push(info);
+    for (const infos of [ofLog, others]) await dropOldest(infos);
+  };
+  const dropOldest = async (infos: readonly SnapshotInfo[]) => {
     for (let at = infos.length - 1; at >= keptCount; at -= 1) {
       const [info, next] = [infos[at] as SnapshotInfo, infos[at - 1] as SnapshotInfo];
       await onDrop?.({ info, nextSeq: next.position.seq, bytes: () => bucket.bytesOf(info.name) });

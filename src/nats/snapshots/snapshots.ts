@@ -57,7 +57,8 @@ export function createSnapshots(nc: NatsConnection, fleet: string, logger: Logge
       const { seq } = old.info.position;
       logger.warn({ err: cause, seq }, 'an older snapshot was not kept: going back to that point will take longer');
     });
-  const store = createSnapshotStore(nc, fleet, { onDrop });
+  const isOfLogNow = async (info: SnapshotInfo) => isOfLog(info, await positionAt(info.position.seq));
+  const store = createSnapshotStore(nc, fleet, { onDrop, isOfLog: isOfLogNow });
   const ofAnyAge = joinStores(store, past, logger);
   /** Those of this log as it is now that are not known to be damaged. */
   async function* fitting(): AsyncGenerator<SnapshotInfo> {
@@ -91,7 +92,7 @@ export function createSnapshots(nc: NatsConnection, fleet: string, logger: Logge
     past: {
       async seqs() {
         const found = (await ofAnyAge.list()).map(async (info) =>
-          isOfLog(info, await positionAt(info.position.seq)) ? [info.position.seq] : [],
+          (await isOfLogNow(info)) ? [info.position.seq] : [],
         );
         return (await Promise.all(found)).flat();
       },

@@ -94,6 +94,16 @@ test('the newest three are kept, and nothing of the others stays', async () => {
   expect(state.messages).toBe(6);
 });
 
+test('those of a log that went back push none out that it still has', async () => {
+  // Entries 20 and 30 are gone; 10 is what the fold began at, and it was stored first.
+  const isGone = (seq: number) => seq === 20 || seq === 30;
+  store = createSnapshotStore(nc, 'main', { isOfLog: async ({ position }) => !isGone(position.seq) });
+  for (const entries of [10, 20, 30, 15, 16]) await write(fleetOf(entries));
+  expect((await store.list()).map(({ position }) => position.seq)).toEqual([16, 15, 30, 20, 10]);
+  await write(fleetOf(17));
+  expect((await store.list()).map(({ position }) => position.seq)).toEqual([17, 16, 15, 30, 20]);
+});
+
 test('what a put that was cut off left behind is removed by the next snapshot, once it is silent', async () => {
   await write(fleetOf(1));
   const js = jetstream(nc);
