@@ -32,8 +32,6 @@ export {
 } from './entries/subject.ts';
 export { type HookForm, hookTypes } from './entries/task.ts';
 export { type AttemptFields, attemptSchema } from './entries/worker.ts';
-export type { Deadline } from './fleet/deadlines.ts';
-export { nextDeadline } from './fleet/due-time.ts';
 export {
   actorsWithEffects,
   type CheckEffect,
@@ -60,11 +58,11 @@ export {
 } from './fleet/fleet.ts';
 export { advanceClock, foldDecision, foldEntry } from './fleet/fold.ts';
 export { decisionSeqOf, isKnownAttempt } from './fleet/known-attempts.ts';
-export { claimedBy, firstReady, isReady, queueFor } from './fleet/next-tasks.ts';
 export type { FoldStep, Outcome } from './fleet/outcome.ts';
 export { ownerFor, rulesOfMembers } from './fleet/owner.ts';
 export { policyInForce, queueOfWorker } from './fleet/policies.ts';
 export { isLimited, staleAfterMs } from './fleet/presence.ts';
+export { claimedBy, firstReady, isReady, queueFor } from './fleet/queues/next-tasks.ts';
 export {
   type FleetSnapshot,
   restoreFleet,
@@ -73,6 +71,8 @@ export {
   takeSnapshot,
 } from './fleet/snapshot/snapshot.ts';
 export { type DecisionKey, isOtherDecision, noteDecision } from './fleet/stored-decisions.ts';
+export type { Deadline } from './fleet/time/deadlines.ts';
+export { nextDeadline } from './fleet/time/due-time.ts';
 export type { Attempt, Facts, NextTask, PendingCheck, PolicyInForce } from './guards/attempt.ts';
 export { placeTimeoutMs } from './guards/circumstances.ts';
 export * from './guards/decision.ts';

@@ -1,7 +1,7 @@
 /** Logging: JSON lines on stderr (stdout belongs to answers). Data first, a short constant message second. */
 import { type DestinationStream, destination, type Logger as PinoLogger, pino } from 'pino';
-import { escapeControls } from './json-text.ts';
-import { traceIds } from './tracing.ts';
+import { traceIds } from './telemetry/tracing.ts';
+import { escapeControls } from './text/json-text.ts';
 
 export type Logger = Pick<PinoLogger, 'debug' | 'info' | 'warn' | 'error'> & {
   child(bindings: Record<string, unknown>): Logger;

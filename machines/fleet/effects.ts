@@ -17,10 +17,10 @@ import {
 import type { InputRequest } from '../values/questions.ts';
 import { parseIsoTime } from '../values/time.ts';
 import type { WorkerContext } from '../worker/context.ts';
-import type { Deadline } from './deadlines.ts';
-import { nextDeadline } from './due-time.ts';
 import { actorKey, type Fleet, fleetKey, type TaskRecord, type WorkerRecord } from './fleet.ts';
 import { ownerFor } from './owner.ts';
+import type { Deadline } from './time/deadlines.ts';
+import { nextDeadline } from './time/due-time.ts';
 
 type EffectOf<Kind extends string, Data> = {
   /** The message id of the entry that answers it; of a timer, without the count of the tries. */

@@ -6,9 +6,9 @@ import type { WorkerContext } from '../worker/context.ts';
 import type { Surroundings } from '../worker/events.ts';
 import { bareTask } from '../worker/surroundings.ts';
 import { type Fleet, pendingIn } from './fleet.ts';
-import { nextIn } from './next-tasks.ts';
 import { queueOfWorker } from './policies.ts';
 import { isLimited } from './presence.ts';
+import { nextIn } from './queues/next-tasks.ts';
 import { dayUsageOf } from './usage.ts';
 
 export function surroundingsOf(

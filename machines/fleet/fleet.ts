@@ -9,12 +9,12 @@ import { stateSizeMax } from '../values/limits.ts';
 import type { State } from '../values/states.ts';
 import { type Period, unusedPeriod } from '../values/usage.ts';
 import type { workerMachine } from '../worker/worker.ts';
-import { createDeadlines, type Deadlines } from './deadlines.ts';
 import type { Outcome } from './outcome.ts';
-import { ReadyTasks } from './ready-tasks.ts';
+import { ReadyTasks } from './queues/ready-tasks.ts';
 import type { StateMove, TaskRecord, WorkerRecord } from './records.ts';
 import { packWorkers } from './snapshot/packed-worker.ts';
 import { SnapshotMap } from './snapshot-map.ts';
+import { createDeadlines, type Deadlines } from './time/deadlines.ts';
 
 export type { Forgettable, StateMove, TaskRecord, WorkerRecord } from './records.ts';
 

@@ -11,14 +11,14 @@ import { formatIsoTime } from '../values/time.ts';
 import { refuseAnswer } from '../worker/changes.ts';
 import type { WorkerEvent } from '../worker/events.ts';
 import { closeSession, handOverAttempts } from './attempts.ts';
-import { armStaleDeadlines, armStaleness, armWaiting } from './due-time.ts';
 import { surroundingsOf } from './facts.ts';
 import { actorKey, type Fleet, placeOf, setRules, type WorkerRecord } from './fleet.ts';
-import { rearmForgetting } from './forgetting.ts';
 import { staleFromMs } from './presence.ts';
 import { absentWorkerOf, refreshPresence } from './presence-change.ts';
-import { armUnattended, setUnattended, trackAllAttendance } from './queues.ts';
+import { armUnattended, setUnattended, trackAllAttendance } from './queues/queues.ts';
 import { refuseTask, stepTask, taskSurroundings } from './tasks.ts';
+import { armStaleDeadlines, armStaleness, armWaiting } from './time/due-time.ts';
+import { rearmForgetting } from './time/forgetting.ts';
 import { grantBudget } from './usage.ts';
 import { eventOf, refuseWorker, stepWorker } from './workers.ts';
 

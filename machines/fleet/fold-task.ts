@@ -5,13 +5,13 @@
 import type { TaskEntry } from '../entries/index.ts';
 import type { TaskEvent, TaskSurroundings } from '../task/context.ts';
 import { dependentsMax } from '../values/limits.ts';
-import { clearFilesOf, loseTask, planFault, planTask } from './claims.ts';
-import { armStaleDeadlines } from './due-time.ts';
 import { type Fleet, placeOf, type TaskRecord } from './fleet.ts';
 import { ownerFor } from './owner.ts';
-import { trackAttendance } from './queues.ts';
+import { clearFilesOf, loseTask, planFault, planTask } from './queues/claims.ts';
+import { trackAttendance } from './queues/queues.ts';
 import { describeFull, isStateFull } from './state-size.ts';
 import { createTask, refuseTask, stepTaskWithin, taskSurroundings } from './tasks.ts';
+import { armStaleDeadlines } from './time/due-time.ts';
 
 /** Types that create an unknown task; only `task.created` gives it a queue. */
 const creating: ReadonlySet<string> = new Set([

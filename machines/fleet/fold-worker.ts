@@ -10,14 +10,14 @@ import { refuseRequest } from '../worker/changes.ts';
 import type { WorkerContext } from '../worker/context.ts';
 import type { WorkerEvent } from '../worker/events.ts';
 import { closeSession, openAttempt, supersedeAttempt } from './attempts.ts';
-import { claimTask, letGoOfTask, resumeTasks } from './claims.ts';
-import { armStaleness } from './due-time.ts';
 import type { Fleet, WorkerRecord } from './fleet.ts';
 import { policyInForce } from './policies.ts';
 import { staleFromMs } from './presence.ts';
 import { absentWorkerOf, changeLimit, refreshPresence } from './presence-change.ts';
-import { trackAttendance } from './queues.ts';
+import { claimTask, letGoOfTask, resumeTasks } from './queues/claims.ts';
+import { trackAttendance } from './queues/queues.ts';
 import { describeFull, isStateFull } from './state-size.ts';
+import { armStaleness } from './time/due-time.ts';
 import { addUsage } from './usage.ts';
 import { eventOf, refuseWorker, stepWithin, workerOf } from './workers.ts';
 

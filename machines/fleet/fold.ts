@@ -4,15 +4,15 @@
  */
 import type { StoredEntry } from '../entries/index.ts';
 import type { Decision } from '../guards/decision.ts';
-import { advance, settle } from './clock.ts';
-import { sweepDeadlines } from './due-time.ts';
 import { type Fleet, fleetKey } from './fleet.ts';
 import { foldOwnFleet, foldOwnQueue, foldOwnTask, foldOwnWorker } from './fold-own.ts';
 import { foldTask } from './fold-task.ts';
 import { foldWorker } from './fold-worker.ts';
 import type { FoldStep } from './outcome.ts';
-import { reportDepth } from './queues.ts';
+import { reportDepth } from './queues/queues.ts';
 import { takeDecision } from './stored-decisions.ts';
+import { advance, settle } from './time/clock.ts';
+import { sweepDeadlines } from './time/due-time.ts';
 
 /**
  * Takes a `decision` entry as the decision of its attempt. It changes nothing where the fold has made that one, which is

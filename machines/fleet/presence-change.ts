@@ -1,9 +1,9 @@
 /** Brings the presence that a worker's machine shows to what it is now; usage limits change it (protocol.md §3). */
 
 import type { WorkerEntry } from '../entries/index.ts';
-import { armStaleDeadlines } from './due-time.ts';
 import type { Fleet, WorkerRecord } from './fleet.ts';
 import { presenceAt, staleAfterMs } from './presence.ts';
+import { armStaleDeadlines } from './time/due-time.ts';
 import { stepWorker, workerOf } from './workers.ts';
 
 export function refreshPresence(fleet: Fleet, record: WorkerRecord): void {

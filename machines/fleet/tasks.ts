@@ -5,10 +5,10 @@ import type { HookRun } from '../guards/task-hooks/hook.ts';
 import { empty, type TaskContext, type TaskEvent, type TaskSurroundings } from '../task/context.ts';
 import { formatIsoTime } from '../values/time.ts';
 import { actorKey, type Fleet, moveOf, placeOf, queueOf, type TaskRecord } from './fleet.ts';
-import { armForget, newlyNamed, noteStop } from './forgetting.ts';
 import { trackEscalation } from './owner.ts';
-import { changeQueue, trackQueue } from './queues.ts';
+import { changeQueue, trackQueue } from './queues/queues.ts';
 import { describeFull, exceedsState, growthOfTask, newActorSize } from './state-size.ts';
+import { armForget, newlyNamed, noteStop } from './time/forgetting.ts';
 
 /** `queue` null: in none until `task.created` gives one. */
 export function createTask(fleet: Fleet, task: string, queue: string | null): void {

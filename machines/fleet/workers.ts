@@ -7,14 +7,14 @@ import { formatIsoTime } from '../values/time.ts';
 import type { WorkerContext } from '../worker/context.ts';
 import { escalationOf } from '../worker/decide.ts';
 import type { WorkerEvent } from '../worker/events.ts';
-import { armStaleDeadlines, armWaiting } from './due-time.ts';
 import { actorKey, type Fleet, moveOf, placeOf, type WorkerRecord } from './fleet.ts';
-import { armForget, noteStop } from './forgetting.ts';
 import { trackEscalation, trackNeglect } from './owner.ts';
-import { trackAttendance } from './queues.ts';
+import { trackAttendance } from './queues/queues.ts';
 import { createRecord } from './records.ts';
 import { describeFull, exceedsState, growthOfWorker, newActorSize } from './state-size.ts';
 import { recordHookRuns, stepTask } from './tasks.ts';
+import { armStaleDeadlines, armWaiting } from './time/due-time.ts';
+import { armForget, noteStop } from './time/forgetting.ts';
 
 /** The worker's record; an entry about an unknown one registers it, at the entry's time. */
 export function workerOf(fleet: Fleet, worker: string): WorkerRecord {

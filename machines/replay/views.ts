@@ -4,12 +4,12 @@
  */
 
 import type { RefusedEntry } from '../entries/refusal.ts';
-import { openAmong } from '../fleet/claims.ts';
 import { planOfTask } from '../fleet/facts.ts';
 import { type Fleet, pendingIn, type StateMove, type WorkerRecord } from '../fleet/fleet.ts';
-import { nextIn } from '../fleet/next-tasks.ts';
 import { policyInForce, queueOfWorker } from '../fleet/policies.ts';
 import { presenceAt } from '../fleet/presence.ts';
+import { openAmong } from '../fleet/queues/claims.ts';
+import { nextIn } from '../fleet/queues/next-tasks.ts';
 import { dayUsageOf } from '../fleet/usage.ts';
 import type { NextTask } from '../guards/attempt.ts';
 import type { Decision, Idle } from '../guards/decision.ts';

@@ -8,11 +8,11 @@
 
 import type { OwnWorkerEntry, StoredEntry } from '../entries/index.ts';
 import { createLogLines, type LogEntry, type StoredText } from '../entries/log-line.ts';
-import { nextDeadline } from '../fleet/due-time.ts';
 import { copyFleet, createFleet, type Fleet } from '../fleet/fleet.ts';
 import { advanceClock, foldEntry } from '../fleet/fold.ts';
 import { isKnownAttempt } from '../fleet/known-attempts.ts';
 import type { Outcome } from '../fleet/outcome.ts';
+import { nextDeadline } from '../fleet/time/due-time.ts';
 import type { PendingCheck } from '../guards/attempt.ts';
 import type { Decision } from '../guards/decision.ts';
 import type { CheckResult } from '../policy/checks/check-result.ts';

@@ -7,7 +7,7 @@ import { AGENT_METHODS, CLIENT_METHODS, PROTOCOL_METHODS } from '@agentclientpro
 import { z } from 'zod';
 import { fields, text } from '../agents/shared/adapter.ts';
 import { limitEndIn, toEnd } from '../agents/shared/limit-end.ts';
-import { tryJson } from '../json-text.ts';
+import { tryJson } from '../text/json-text.ts';
 
 /** The version whose turns we know. Under version 2 a turn does not end with the answer to its prompt. */
 export const protocolVersion = 1;

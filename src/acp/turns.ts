@@ -13,9 +13,9 @@ import { randomUUID } from 'node:crypto';
 import { formatDuration } from '../../machines/index.ts';
 import { allowNote, blockText } from '../agents/shared/block-text.ts';
 import { plainText } from '../agents/shared/text.ts';
+import { createTurnPauses, type TurnPauses } from '../agents/shared/turn-pauses.ts';
 import type { AppError } from '../errors.ts';
 import { sleep } from '../timer.ts';
-import { createTurnPauses, type TurnPauses } from '../turn-pauses.ts';
 import type { LineWriter } from './lines.ts';
 import {
   agentText,

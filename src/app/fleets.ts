@@ -2,12 +2,13 @@
  * The fleets that one process serves: those of a selection, each with its own replica on the shared connection. If a
  * fleet cannot be opened, the process tries again, and serves the others meanwhile.
  */
+
+import { createSemaphore } from '../concurrency/semaphore.ts';
 import { type FleetSelection, isInShard, matchesSelection, type Shard, shardOf } from '../config/fleet-selection.ts';
 import { AppError } from '../errors.ts';
 import { type FleetDirectory, type FleetState, type ServedFleet, toFleetState } from '../http/fleet-directory.ts';
 import type { Logger } from '../log.ts';
 import { isWithoutLeader } from '../nats/stream-info.ts';
-import { createSemaphore } from '../semaphore.ts';
 import type { Service } from '../service/index.ts';
 import type { Replica } from './replica.ts';
 

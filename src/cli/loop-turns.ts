@@ -4,10 +4,10 @@ import type { Decision } from '../../machines/index.ts';
 import { formatDuration } from '../../machines/values/time.ts';
 import { limitEndIn } from '../agents/shared/limit-end.ts';
 import { firstChars } from '../agents/shared/text.ts';
+import { createTurnPauses } from '../agents/shared/turn-pauses.ts';
 import type { Requester } from '../nats/requester.ts';
 import { cannotRun, type GroupEnd } from '../runner/process-group.ts';
 import { describeAnswer } from '../terminal/text.ts';
-import { createTurnPauses } from '../turn-pauses.ts';
 import { environmentOf, pause, runTurn, type Turn, untilBack } from './agent-turn.ts';
 import type { Context } from './command.ts';
 

@@ -4,9 +4,9 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { Decision, TaskView } from '../../machines/index.ts';
+import { createTurnPauses } from '../agents/shared/turn-pauses.ts';
 import type { Requester } from '../nats/requester.ts';
 import { describeAnswer } from '../terminal/text.ts';
-import { createTurnPauses } from '../turn-pauses.ts';
 import { pause, untilBack } from './agent-turn.ts';
 import { ask, isComplete, lookMs, type Run, takeTurns, waitWhile } from './loop-turns.ts';
 

@@ -1,9 +1,9 @@
 /** Serves a check or a remote hook: the user's own function, called by the service (protocol.md §8). */
 import { resolve } from 'node:path';
+import { createFairSemaphore } from '../concurrency/semaphore.ts';
 import { AppError } from '../errors.ts';
 import type { ClientLink } from '../nats/client-link.ts';
 import { checkFiles } from '../runner/files.ts';
-import { createFairSemaphore } from '../semaphore.ts';
 import { checkId } from '../service/parse-input.ts';
 import { startTimer, type Timer } from '../timer.ts';
 import { type AgentContext, readAgentContext } from './agent-context.ts';

@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError } from '../errors.ts';
-import type { Metrics } from '../metrics.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 import { bodyBytesMax } from './replies.ts';
 
 /** Nearly every hook call is smaller. Large bodies leave room for these. */

@@ -5,7 +5,7 @@
  */
 import type { WebSocket } from 'ws';
 import { z } from 'zod';
-import { tryJson } from '../json-text.ts';
+import { tryJson } from '../text/json-text.ts';
 
 /** The smallest part that all frames of `@statelyai/inspect` have. */
 const frameSchema = z.object({ type: z.string(), _version: z.string(), sessionId: z.string().min(1).max(1_024) });

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { agents } from '../agents/index.ts';
 import { AppError, errorCodes } from '../errors.ts';
-import type { Metrics } from '../metrics.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 import { fleetsOf } from './access.ts';
 import type { FleetDirectory } from './fleet-directory.ts';
 import { addInspectorPage } from './inspector-page.ts';

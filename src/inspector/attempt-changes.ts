@@ -1,7 +1,7 @@
 /** Compares attempts: what is the same, what has changed, and whether a worker goes round in circles. */
 import type { Decision } from '../../machines/index.ts';
 import { checksNotRun } from '../../machines/replay/standing.ts';
-import { type DiffLine, diffLines, type LineChange } from '../line-diff.ts';
+import { type DiffLine, diffLines, type LineChange } from '../text/line-diff.ts';
 import type { AttemptRecord } from './messages.ts';
 
 type Changes = {

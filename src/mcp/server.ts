@@ -12,8 +12,8 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 import { describeIssues, isTooDeep, toIssues, tooDeepMessage } from '../../machines/index.ts';
+import { createKeyedMutex, type KeyedMutex } from '../concurrency/keyed-mutex.ts';
 import { AppError } from '../errors.ts';
-import { createKeyedMutex, type KeyedMutex } from '../keyed-mutex.ts';
 import { version } from '../version.ts';
 import type { ServicePort } from './nats-port.ts';
 import { tools } from './tools/index.ts';

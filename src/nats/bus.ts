@@ -8,8 +8,8 @@ import {
   RequestError,
 } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
+import { traceHeaders } from '../telemetry/tracing.ts';
 import { startTimer, timerMsMax } from '../timer.ts';
-import { traceHeaders } from '../tracing.ts';
 import { newInbox } from './connection.ts';
 import { inTime } from './in-time.ts';
 import { type Reachability, reachabilityOf } from './reachability.ts';

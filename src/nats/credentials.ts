@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path';
 import { createSecureContext } from 'node:tls';
 import type { Authenticator } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
-import { tryJson } from '../json-text.ts';
+import { tryJson } from '../text/json-text.ts';
 import { credsAuthenticator } from './client-library.ts';
 
 type Login =

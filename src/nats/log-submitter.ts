@@ -1,7 +1,7 @@
 /** Stores entries without waiting for each: one shared inbox receives the acknowledgements of all. */
 import { headers, type Msg, type NatsConnection } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
-import type { TraceHeaders } from '../tracing.ts';
+import type { TraceHeaders } from '../telemetry/tracing.ts';
 import { newInbox } from './connection.ts';
 import { reachabilityOf } from './reachability.ts';
 

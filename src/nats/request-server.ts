@@ -6,7 +6,7 @@
 import { headers, type Msg, type NatsConnection, type Subscription } from '@nats-io/nats-core';
 import { AppError, errorBody, errorCodes } from '../errors.ts';
 import type { Logger } from '../log.ts';
-import { inTraceOf } from '../tracing.ts';
+import { inTraceOf } from '../telemetry/tracing.ts';
 import { startedHeader } from './bus.ts';
 import { createFairQueue } from './fair-queue.ts';
 

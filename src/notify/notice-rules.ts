@@ -4,7 +4,7 @@ import { readVariable } from '../config/environment.ts';
 import type { ConfigFile } from '../config/file.ts';
 import type { EscalationRules } from '../host/effects/notices.ts';
 import type { Logger } from '../log.ts';
-import type { Metrics } from '../metrics.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 import type { Io } from '../terminal/process-io.ts';
 import { type AnswerLinks, createAnswerLinks } from './answer-links.ts';
 import { isRefused, type Reach } from './private-address.ts';

@@ -7,8 +7,8 @@ import { createHmac } from 'node:crypto';
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { setTimeout as pause } from 'node:timers/promises';
+import { createSemaphore } from '../concurrency/semaphore.ts';
 import type { Logger } from '../log.ts';
-import { createSemaphore } from '../semaphore.ts';
 import { isRefused, lookupWithin, type Reach, refusedCode } from './private-address.ts';
 
 /** `retried`: a try that failed and will be repeated; the others end a delivery. */

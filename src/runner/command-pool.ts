@@ -1,7 +1,7 @@
 /** Runs checks that need processes or models side by side, up to a limit, and leaves no process behind. */
 import { resolve } from 'node:path';
+import { type Admission, createFairSemaphore, type Party } from '../concurrency/semaphore.ts';
 import type { Logger } from '../log.ts';
-import { type Admission, createFairSemaphore, type Party } from '../semaphore.ts';
 import { type CommandConfig, type CommandRequest, runCommand, unknownCommand } from './command.ts';
 import type { Environment } from './environment.ts';
 import { checkGit, type GitRequest, gitTimeoutMs } from './git/check.ts';

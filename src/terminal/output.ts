@@ -1,6 +1,6 @@
 /** Stdout of a command: waits for a slow reader, and drops output once the reader is gone (`| head`). */
 import { once } from 'node:events';
-import { escapeControls } from '../json-text.ts';
+import { escapeControls } from '../text/json-text.ts';
 import { type Colors, createColors } from './colors.ts';
 import type { Io } from './process-io.ts';
 

@@ -6,7 +6,7 @@ import type { Replica } from '../../src/app/replica.ts';
 import { AppError } from '../../src/errors.ts';
 import { createHttpApp } from '../../src/http/server.ts';
 import type { Logger } from '../../src/log.ts';
-import { createMetrics } from '../../src/metrics.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
 
 export type Http = {
   /** To be called at the beginning of a run. `onBug`: a request failed in a way that no error of ours names. */

@@ -4,7 +4,7 @@ import { directoryOf } from '../../src/http/fleet-directory.ts';
 import { type HttpOptions, type HttpServer, openHttpServer } from '../../src/http/server.ts';
 import type { StreamMessage } from '../../src/inspector/messages.ts';
 import { createLogger } from '../../src/log.ts';
-import { createMetrics } from '../../src/metrics.ts';
+import { createMetrics } from '../../src/telemetry/metrics.ts';
 import { type Client, openClient } from './client.ts';
 import type { NatsServer } from './nats-server.ts';
 import { startReplica } from './replica.ts';

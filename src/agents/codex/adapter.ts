@@ -3,7 +3,7 @@
  * Pure. An answer has exactly the keys below: Codex silently drops a block that has any other key.
  */
 import { z } from 'zod';
-import { tryJson } from '../../json-text.ts';
+import { tryJson } from '../../text/json-text.ts';
 import {
   type Adapter,
   createHookReader,

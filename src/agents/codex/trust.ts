@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
-import { tryJson } from '../../json-text.ts';
+import { tryJson } from '../../text/json-text.ts';
 import { SyntaxProblem } from '../setup/json-edit.ts';
 import { isOurs } from '../setup/line.ts';
 import { findProgram } from '../setup/places.ts';

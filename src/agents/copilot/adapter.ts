@@ -4,7 +4,7 @@
  * cannot be blocked and is never its parent's stop: a sub-agent stops at `subagentStop`.
  */
 import { z } from 'zod';
-import { tryJson } from '../../json-text.ts';
+import { tryJson } from '../../text/json-text.ts';
 import {
   type Adapter,
   createHookReader,

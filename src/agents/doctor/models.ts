@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { tryJson } from '../../json-text.ts';
+import { tryJson } from '../../text/json-text.ts';
 
 /** A server on a free loopback port, which an agent's program talks to in a dry turn. */
 export type Loopback = { readonly url: string; close(): Promise<void> };

@@ -1,6 +1,6 @@
 /** What the sessions of an agent say of themselves, as its hooks are written. */
 
-import { tryJson } from '../../json-text.ts';
+import { tryJson } from '../../text/json-text.ts';
 import type { Places } from '../setup/places.ts';
 
 export type Session = {

@@ -13,8 +13,8 @@ import {
 } from 'node:fs';
 import { dirname, isAbsolute, relative } from 'node:path';
 import { AppError } from '../../errors.ts';
-import { type DiffLine, diffLines } from '../../line-diff.ts';
 import { describeSystemError } from '../../system-error.ts';
+import { type DiffLine, diffLines } from '../../text/line-diff.ts';
 import { positionOf, SyntaxProblem } from './json-edit.ts';
 
 export type SettingsFile = {

@@ -1,9 +1,5 @@
 /** spend: what agents have used, summed by day, model, task or worker, from the log. */
 import { createFleet, type Fleet, formatIsoTime, readEntry, type UsageReport } from '../../../machines/index.ts';
-import { foldMessage } from '../../host/fold/fold-message.ts';
-import type { LogMessage } from '../../nats/log-reader.ts';
-import type { Requester } from '../../nats/requester.ts';
-import { formatTable } from '../../terminal/table.ts';
 import {
   addUsage,
   byCost,
@@ -13,7 +9,11 @@ import {
   showUsage,
   sumOfReport,
   type UsageSum,
-} from '../../usage-sums.ts';
+} from '../../../machines/replay/usage-sums.ts';
+import { foldMessage } from '../../host/fold/fold-message.ts';
+import type { LogMessage } from '../../nats/log-reader.ts';
+import type { Requester } from '../../nats/requester.ts';
+import { formatTable } from '../../terminal/table.ts';
 import { clientArgs } from '../client-args.ts';
 import { defineCommand } from '../command.ts';
 import { withRequester } from '../connection.ts';

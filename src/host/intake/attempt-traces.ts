@@ -11,7 +11,7 @@ import {
   type UsageReport,
 } from '../../../machines/index.ts';
 import type { LogMessage } from '../../nats/log-reader.ts';
-import { inSpan, isTracing, startSpan, type TraceHeaders, traceHeaders } from '../../tracing.ts';
+import { inSpan, isTracing, startSpan, type TraceHeaders, traceHeaders } from '../../telemetry/tracing.ts';
 
 export type AttemptTraces = {
   /** An attempt goes to the log. @returns headers of its entry, so that whichever replica acts can go on with its trace */

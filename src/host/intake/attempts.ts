@@ -19,7 +19,7 @@ import {
 import { AppError } from '../../errors.ts';
 import type { LogMessage } from '../../nats/log-reader.ts';
 import type { Stored } from '../../nats/log-submitter.ts';
-import type { TraceHeaders } from '../../tracing.ts';
+import type { TraceHeaders } from '../../telemetry/tracing.ts';
 import type { HostContext } from '../context.ts';
 import type { Outbox } from '../fold/outbox.ts';
 import { subject } from '../own-entries.ts';

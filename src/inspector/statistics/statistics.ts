@@ -13,8 +13,8 @@ import {
   topicOf,
   type UsageReport,
 } from '../../../machines/index.ts';
+import { addUsage, showUsage, sumOfReport } from '../../../machines/replay/usage-sums.ts';
 import { setNewest } from '../../newest.ts';
-import { addUsage, showUsage, sumOfReport } from '../../usage-sums.ts';
 import type { FleetStatistics } from '../messages.ts';
 import { verdictKindOf } from '../vocabulary.ts';
 import {

@@ -1,6 +1,14 @@
 /** What agents have used in a span of time, by day, model and task. */
 import { formatIsoTime } from '../../../machines/index.ts';
-import { addUsage, byCost, byName, type NamedUsage, noUsage, showUsage, type UsageSum } from '../../usage-sums.ts';
+import {
+  addUsage,
+  byCost,
+  byName,
+  type NamedUsage,
+  noUsage,
+  showUsage,
+  type UsageSum,
+} from '../../../machines/replay/usage-sums.ts';
 import type { FleetStatistics, UsageLine } from '../messages.ts';
 import { type Counted, otherNames, type UsageByName } from './buckets.ts';
 

@@ -1,7 +1,7 @@
 /** Defines a tool: its input and output, the hints that clients get about its effect, and the function that runs it. */
 import type { ToolAnnotations } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
-import type { KeyedMutex } from '../../keyed-mutex.ts';
+import type { KeyedMutex } from '../../concurrency/keyed-mutex.ts';
 import type { ServicePort } from '../nats-port.ts';
 
 export type ToolContext = {

@@ -7,7 +7,7 @@ import { type ObjectStore, Objm } from '@nats-io/obj';
 import { z } from 'zod';
 import { snapshotFormat } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
-import { tryJson } from '../../json-text.ts';
+import { tryJson } from '../../text/json-text.ts';
 import type { LogPosition } from '../log-position.ts';
 import { openLogRange } from '../log-range.ts';
 import { isStreamNotFound } from '../stream-info.ts';

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { openOtlp } from '../../../src/app/otlp.ts';
 import { createLogger } from '../../../src/log.ts';
-import { createMetrics } from '../../../src/metrics.ts';
+import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { type Collector, openCollector } from '../../support/collector.ts';
 import { type Deployment, deploy } from '../../support/deployment.ts';
 import { endService } from '../../support/service.ts';

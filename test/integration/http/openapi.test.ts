@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { accessTable } from '../../../src/http/access.ts';
 import { createHttpApp } from '../../../src/http/server.ts';
 import { createLogger } from '../../../src/log.ts';
-import { createMetrics } from '../../../src/metrics.ts';
+import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { ask } from './request.ts';
 import { errorOf, useServer } from './server-fixture.ts';
 

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, vi } from 'vitest';
 import { directoryOf, type ServedFleet } from '../../../src/http/fleet-directory.ts';
 import { type HttpOptions, type HttpServer, openHttpServer } from '../../../src/http/server.ts';
 import type { Logger } from '../../../src/log.ts';
-import { createMetrics } from '../../../src/metrics.ts';
+import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { createFakeService, type FakeService } from './fake-service.ts';
 
 export type ServerFixture = {

@@ -8,7 +8,7 @@ import { type AccessToken, hashOfToken } from '../../../src/config/access-tokens
 import { directoryOf } from '../../../src/http/fleet-directory.ts';
 import { openHttpServer } from '../../../src/http/server.ts';
 import { createLogger } from '../../../src/log.ts';
-import { createMetrics } from '../../../src/metrics.ts';
+import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { openStage, type Stage } from '../../support/stage.ts';
 
 let stage: Stage;

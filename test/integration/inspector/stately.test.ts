@@ -12,7 +12,7 @@ import { directoryOf } from '../../../src/http/fleet-directory.ts';
 import { openHttpServer } from '../../../src/http/server.ts';
 import { createFeed } from '../../../src/inspector/stately/feed.ts';
 import { createLogger } from '../../../src/log.ts';
-import { createMetrics } from '../../../src/metrics.ts';
+import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { openStage, type Stage } from '../../support/stage.ts';
 import { findFreePort, openProxy } from './ports.ts';
 

@@ -4,7 +4,7 @@ import { hashOfToken } from '../../../src/config/access-tokens.ts';
 import { directoryOf } from '../../../src/http/fleet-directory.ts';
 import { openHttpServer } from '../../../src/http/server.ts';
 import { createLogger } from '../../../src/log.ts';
-import { createMetrics } from '../../../src/metrics.ts';
+import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { type Browser, describeInBrowser, openBrowser } from '../../support/browser.ts';
 import { openStage, operatorToken, type Stage } from '../../support/stage.ts';
 

@@ -8,7 +8,7 @@ import { expect, test } from 'vitest';
 import { accessTable, requireAccessRows } from '../../../src/http/access.ts';
 import { createHttpApp } from '../../../src/http/server.ts';
 import { createLogger } from '../../../src/log.ts';
-import { createMetrics } from '../../../src/metrics.ts';
+import { createMetrics } from '../../../src/telemetry/metrics.ts';
 
 const page = new URL('../../../docs/security/http.md', import.meta.url);
 const scopes = { all: 'all of it', own: 'own', none: 'nothing' };

@@ -6,9 +6,9 @@ import { parse, parseAllDocuments } from 'yaml';
 import { readArguments } from '../../../src/cli/arguments.ts';
 import { serve } from '../../../src/cli/commands/serve.ts';
 import { readConfigFile } from '../../../src/config/file-reader.ts';
-import { createMetrics } from '../../../src/metrics.ts';
 import { serverLimits } from '../../../src/nats/accounts.ts';
 import { roles } from '../../../src/nats/permissions.ts';
+import { createMetrics } from '../../../src/telemetry/metrics.ts';
 
 const read = (path: string) => readFileSync(new URL(`../../../docker/${path}`, import.meta.url), 'utf8');
 

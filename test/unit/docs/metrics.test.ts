@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import type { Metric } from 'prom-client';
 import { expect, test } from 'vitest';
-import { createMetrics } from '../../../src/metrics.ts';
+import { createMetrics } from '../../../src/telemetry/metrics.ts';
 
 const page = new URL('../../../docs/operations/metrics.md', import.meta.url);
 

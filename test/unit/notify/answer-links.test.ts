@@ -3,9 +3,9 @@ import { createHmac } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { readConfigFile } from '../../../src/config/file-reader.ts';
 import { createLogger } from '../../../src/log.ts';
-import { createMetrics } from '../../../src/metrics.ts';
 import { createAnswerLinks } from '../../../src/notify/answer-links.ts';
 import { createNoticeRules } from '../../../src/notify/notice-rules.ts';
+import { createMetrics } from '../../../src/telemetry/metrics.ts';
 
 const input = {
   ...{ fleet: 'main', worker: 'w1', request: 'r/1?&=', seq: 7, since: '2026-03-02T12:00:00.000Z' },

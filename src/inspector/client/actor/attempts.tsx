@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { Decision, WorkerView } from '../../../../machines/index.ts';
 import { sentenceOfDecision } from '../../../../machines/replay/sentence.ts';
 import { describeOutcome, missingIn } from '../../../../machines/replay/standing.ts';
-import type { DiffLine, LineChange } from '../../../line-diff.ts';
+import type { DiffLine, LineChange } from '../../../text/line-diff.ts';
 import { changesBetween, type Pattern, patternOf } from '../../attempt-changes.ts';
 import type { AttemptRecord } from '../../messages.ts';
 import { verdictOf } from '../../vocabulary.ts';

@@ -1,6 +1,6 @@
 /** The heap of deadlines. */
 import { expect, test } from 'vitest';
-import { createDeadlines } from '../../../../machines/fleet/deadlines.ts';
+import { createDeadlines } from '../../../../machines/fleet/time/deadlines.ts';
 
 test('deadlines come in order of time, then kind, then id', () => {
   const deadlines = createDeadlines();

@@ -1,6 +1,6 @@
 /** The order of a queue, compared with a list that is sorted as a whole. */
 import { expect, test } from 'vitest';
-import { type ReadyTask, ReadyTasks } from '../../../../machines/fleet/ready-tasks.ts';
+import { type ReadyTask, ReadyTasks } from '../../../../machines/fleet/queues/ready-tasks.ts';
 import { createRandom } from '../../../support/random.ts';
 
 test('tasks come and go in a queue of thousands, and it stays in order', () => {

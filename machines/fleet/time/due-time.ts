@@ -3,13 +3,13 @@
  * holds tasks has some of its own: when it is escalated, and when its tasks go back.
  */
 
-import { parseIsoTime } from '../values/time.ts';
-import type { WorkerContext } from '../worker/context.ts';
+import { parseIsoTime } from '../../values/time.ts';
+import type { WorkerContext } from '../../worker/context.ts';
+import type { Fleet, WorkerRecord } from '../fleet.ts';
+import { policyInForce } from '../policies.ts';
+import { staleAfterMs, staleFromMs } from '../presence.ts';
+import { unattendedDueMs } from '../queues/queues.ts';
 import type { Deadline } from './deadlines.ts';
-import type { Fleet, WorkerRecord } from './fleet.ts';
-import { policyInForce } from './policies.ts';
-import { staleAfterMs, staleFromMs } from './presence.ts';
-import { unattendedDueMs } from './queues.ts';
 
 /** Null: it no longer means anything. */
 function dueMsOf(fleet: Fleet, deadline: Deadline): number | null {

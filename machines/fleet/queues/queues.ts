@@ -5,14 +5,14 @@
  * A worker attends its own queue while it is active and neither stopped nor escalated. People are told of a queue whose
  * ready tasks nobody could take for too long (`escalation.unattended`, protocol.md §8).
  */
-import type { PolicySet } from '../policy/policy-set.ts';
-import { type Unattended, unnoticed } from '../values/escalation.ts';
-import { reportedQueuesMax } from '../values/limits.ts';
-import { formatIsoTime } from '../values/time.ts';
-import type { WorkerContext } from '../worker/context.ts';
-import { actorKey, type Fleet, type QueueRecord, queueOf, type WorkerRecord } from './fleet.ts';
-import { trackNeglect } from './owner.ts';
-import { policyInForce, queueOfWorker } from './policies.ts';
+import type { PolicySet } from '../../policy/policy-set.ts';
+import { type Unattended, unnoticed } from '../../values/escalation.ts';
+import { reportedQueuesMax } from '../../values/limits.ts';
+import { formatIsoTime } from '../../values/time.ts';
+import type { WorkerContext } from '../../worker/context.ts';
+import { actorKey, type Fleet, type QueueRecord, queueOf, type WorkerRecord } from '../fleet.ts';
+import { trackNeglect } from '../owner.ts';
+import { policyInForce, queueOfWorker } from '../policies.ts';
 
 /** Moves a task to its queue, or to another one: `from` until now, `to` from now on. */
 export function changeQueue(fleet: Fleet, task: string, from: string | null, to: string | null): void {

@@ -1,15 +1,15 @@
 /** Claims: a worker takes tasks and releases them (protocol.md §3 and §4). */
-import type { WorkerEntry } from '../entries/index.ts';
-import type { PolicyInForce } from '../guards/attempt.ts';
-import { noPlan, type Plan, planStepsMax, stepsOf } from '../policy/plan.ts';
-import type { TaskEvent } from '../task/context.ts';
-import { heldTasksMax } from '../values/limits.ts';
-import type { WorkerContext } from '../worker/context.ts';
-import { type Fleet, placeOf, type WorkerRecord } from './fleet.ts';
-import { policyInForce, queueOfWorker } from './policies.ts';
-import { describeFull, exceedsState, isStateFull, sizeOfPlan } from './state-size.ts';
-import { createTask, stepTask } from './tasks.ts';
-import { refuseWorker, stepWorker } from './workers.ts';
+import type { WorkerEntry } from '../../entries/index.ts';
+import type { PolicyInForce } from '../../guards/attempt.ts';
+import { noPlan, type Plan, planStepsMax, stepsOf } from '../../policy/plan.ts';
+import type { TaskEvent } from '../../task/context.ts';
+import { heldTasksMax } from '../../values/limits.ts';
+import type { WorkerContext } from '../../worker/context.ts';
+import { type Fleet, placeOf, type WorkerRecord } from '../fleet.ts';
+import { policyInForce, queueOfWorker } from '../policies.ts';
+import { describeFull, exceedsState, isStateFull, sizeOfPlan } from '../state-size.ts';
+import { createTask, stepTask } from '../tasks.ts';
+import { refuseWorker, stepWorker } from '../workers.ts';
 
 export function claimTask(
   fleet: Fleet,

@@ -1,6 +1,6 @@
 /** A command that ends at once is not run again at once: the pauses grow, and end with a turn that did something. */
 import { expect, test } from 'vitest';
-import { createTurnPauses } from '../../src/turn-pauses.ts';
+import { createTurnPauses } from '../../../src/agents/shared/turn-pauses.ts';
 
 const pausesOf = (firstMs: number, ...turnsMs: readonly number[]) => {
   const pauses = createTurnPauses(firstMs);

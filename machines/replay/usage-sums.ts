@@ -1,6 +1,5 @@
 /** Sums of what agents have reported as used, by any name: a day, a model, a task or a worker. */
-import type { UsageReport } from '../machines/index.ts';
-import { addUse, type Used, unused, useOf, viewUsage } from '../machines/values/usage.ts';
+import { addUse, type UsageReport, type Used, unused, useOf, viewUsage } from '../values/usage.ts';
 
 /** `cacheRead`: tokens that count towards no budget. `reports`: how many were added up. */
 export type UsageSum = Used & { readonly cacheRead: number; readonly reports: number };

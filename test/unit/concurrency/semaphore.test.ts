@@ -1,6 +1,6 @@
 /** Who gets the next free place, counted in admissions: a flood of invented workers delays nobody by more than a few. */
 import { expect, test } from 'vitest';
-import { createFairSemaphore, type FairSemaphoreOptions, type Party } from '../../src/semaphore.ts';
+import { createFairSemaphore, type FairSemaphoreOptions, type Party } from '../../../src/concurrency/semaphore.ts';
 
 /** One each: a signal with thousands of listeners is slow. */
 const never = () => new AbortController().signal;

@@ -1,6 +1,6 @@
 /** The difference of two lists of lines. */
 import { expect, test } from 'vitest';
-import { diffLines } from '../../src/line-diff.ts';
+import { diffLines } from '../../../src/text/line-diff.ts';
 
 test('lines that stay are no change, wherever others come', () => {
   expect(diffLines(['a', 'b', 'c'], ['x', 'a', 'c', 'y']).map(({ sign, text }) => `${sign}${text}`)).toEqual([

@@ -1,16 +1,16 @@
 /** The log's clock: deadlines are handled in order, each at its own time, before anything later is folded (protocol.md §1). */
 
-import { escalate } from '../values/escalation.ts';
-import { formatIsoTime } from '../values/time.ts';
-import { resumeAttempt, resumeHeldOn } from './attempts.ts';
+import { escalate } from '../../values/escalation.ts';
+import { formatIsoTime } from '../../values/time.ts';
+import { resumeAttempt, resumeHeldOn } from '../attempts.ts';
+import { type Fleet, pendingIn, placeOf, type WorkerRecord } from '../fleet.ts';
+import { refreshPresence } from '../presence-change.ts';
+import { beginUnattended } from '../queues/queues.ts';
+import { stepTask, taskSurroundings } from '../tasks.ts';
+import { stepWorker } from '../workers.ts';
 import type { Deadline, Deadlines } from './deadlines.ts';
 import { armStaleDeadlines, nextDeadline } from './due-time.ts';
-import { type Fleet, pendingIn, placeOf, type WorkerRecord } from './fleet.ts';
 import { forget, nextToForget } from './forgetting.ts';
-import { refreshPresence } from './presence-change.ts';
-import { beginUnattended } from './queues.ts';
-import { stepTask, taskSurroundings } from './tasks.ts';
-import { stepWorker } from './workers.ts';
 
 /** Handles every deadline up to `toMs`, each with itself as now, and moves the clock there. */
 export function advance(fleet: Fleet, toMs: number): void {
