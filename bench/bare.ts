@@ -4,7 +4,7 @@
  */
 import { jetstreamManager } from '@nats-io/jetstream';
 import { createInbox, headers, type Msg, type NatsConnection } from '@nats-io/nats-core';
-import { openLogReader } from '../src/nats/log-reader.ts';
+import { openLogReader } from '../src/nats/log/log-reader.ts';
 
 const stream = 'BENCH-BARE';
 /** `bench.bare.log.<worker>` are attempts; `bench.bare.decision.<worker>` decisions. */

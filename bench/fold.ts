@@ -3,7 +3,7 @@ import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import { createFleet, foldEntry, readEntry } from '../machines/index.ts';
-import { type LogMessage, openLogReader } from '../src/nats/log-reader.ts';
+import { type LogMessage, openLogReader } from '../src/nats/log/log-reader.ts';
 import { type Figure, figure, quantile } from './figures.ts';
 
 const messages = 60_000;

@@ -3,9 +3,9 @@ import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { createFleet, type Fleet, foldEntry, readEntry, takeSnapshot } from '../machines/index.ts';
 import { createLogger } from '../src/log.ts';
-import { readPosition } from '../src/nats/log-continuity.ts';
-import type { LogPosition } from '../src/nats/log-position.ts';
-import { openLogReader } from '../src/nats/log-reader.ts';
+import { readPosition } from '../src/nats/log/log-continuity.ts';
+import type { LogPosition } from '../src/nats/log/log-reader.ts';
+import { openLogReader } from '../src/nats/log/log-reader.ts';
 import { createSnapshots } from '../src/nats/snapshots/snapshots.ts';
 import { type Figure, figure } from './figures.ts';
 

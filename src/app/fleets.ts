@@ -8,7 +8,7 @@ import { type FleetSelection, isInShard, matchesSelection, type Shard, shardOf }
 import { AppError } from '../errors.ts';
 import { type FleetDirectory, type FleetState, type ServedFleet, toFleetState } from '../http/fleet-directory.ts';
 import type { Logger } from '../log.ts';
-import { isWithoutLeader } from '../nats/stream-info.ts';
+import { isWithoutLeader } from '../nats/log/stream-info.ts';
 import type { Service } from '../service/index.ts';
 import type { Replica } from './replica.ts';
 

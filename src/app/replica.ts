@@ -11,8 +11,8 @@ import { isHostState, type SnapshotSchedule } from '../host/keeping/snapshots.ts
 import { createInspection, type Inspection } from '../inspector/index.ts';
 import type { Logger } from '../log.ts';
 import { createRunnerSearch } from '../nats/bus.ts';
-import { openEventLog } from '../nats/event-log.ts';
 import { newId } from '../nats/id.ts';
+import { openEventLog } from '../nats/log/event-log.ts';
 import type { OnAnswer } from '../nats/request-server.ts';
 import type { FoldStart } from '../nats/snapshots/find-start.ts';
 import { createLogTrimmer, createSnapshots } from '../nats/snapshots/snapshots.ts';

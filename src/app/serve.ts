@@ -5,7 +5,7 @@ import { bounds } from '../host/intake/admission.ts';
 import type { FleetDirectory } from '../http/fleet-directory.ts';
 import { type Certificate, type HttpServer, openHttpServer } from '../http/server.ts';
 import type { Logger } from '../log.ts';
-import { findFleets } from '../nats/log-streams.ts';
+import { findFleets } from '../nats/log/log-streams.ts';
 import { privateInbox } from '../nats/permissions.ts';
 import { createReloadingRunner, type ReloadingRunner } from '../runner/reloading-runner.ts';
 import type { Service } from '../service/index.ts';

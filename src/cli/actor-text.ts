@@ -10,7 +10,7 @@ import {
 import { isDone, type Plan } from '../../machines/policy/plan.ts';
 import { isForPerson } from '../../machines/replay/standing.ts';
 import { describeQuestions, readQuestions } from '../../machines/values/questions.ts';
-import type { LogLine } from '../nats/log-line.ts';
+import type { LogLine } from '../nats/log/log-line.ts';
 import type { Colors } from '../terminal/colors.ts';
 import { formatTable, type Row } from '../terminal/table.ts';
 import { clean, cut } from '../terminal/text.ts';

@@ -14,8 +14,8 @@ import {
   topicOf,
 } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
-import { type LogLine, toLogLine } from '../nats/log-line.ts';
-import type { LogMessage } from '../nats/log-reader.ts';
+import { type LogLine, toLogLine } from '../nats/log/log-line.ts';
+import type { LogMessage } from '../nats/log/log-reader.ts';
 import type { Requester } from '../nats/requester.ts';
 import type { Colors } from '../terminal/colors.ts';
 import { clean, cut, describeAnswer, pad, paintAnswer, widthOf } from '../terminal/text.ts';

@@ -11,7 +11,7 @@ import {
 import type { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { Bus } from '../nats/bus.ts';
-import type { EventLog } from '../nats/event-log.ts';
+import type { EventLog } from '../nats/log/event-log.ts';
 import type { FoldStart } from '../nats/snapshots/find-start.ts';
 import type { SnapshotInfo } from '../nats/snapshots/snapshot-bucket.ts';
 import type { SnapshotStore } from '../nats/snapshots/snapshot-store.ts';

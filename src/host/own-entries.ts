@@ -2,8 +2,8 @@
 import { type Fleet, retriedMessageId } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
-import type { EventLog } from '../nats/event-log.ts';
-import type { Stored } from '../nats/log-submitter.ts';
+import type { EventLog } from '../nats/log/event-log.ts';
+import type { Stored } from '../nats/log/log-submitter.ts';
 import type { FoldProgress } from './fold/fold-progress.ts';
 import type { Life } from './life.ts';
 

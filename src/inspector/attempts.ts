@@ -1,7 +1,7 @@
 /** The last attempts of a worker, each with its answer and its checks, for comparison. */
 import { type Decision, readJson } from '../../machines/index.ts';
-import type { EventLog } from '../nats/event-log.ts';
-import type { LogMessage } from '../nats/log-reader.ts';
+import type { EventLog } from '../nats/log/event-log.ts';
+import type { LogMessage } from '../nats/log/log-reader.ts';
 import type { AttemptRecord } from './messages.ts';
 
 /** The number of checks that are read for each attempt. A policy rarely has more; older ones are left out. */

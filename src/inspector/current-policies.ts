@@ -1,7 +1,7 @@
 /** The policies in force as a text to edit: the latest `policy.set`, in the form of stopgate.yaml. */
 import { stringify } from 'yaml';
 import { readJson } from '../../machines/index.ts';
-import type { EventLog } from '../nats/event-log.ts';
+import type { EventLog } from '../nats/log/event-log.ts';
 
 /** `seq` is the entry that set them; null: none was ever set. */
 export type CurrentPolicies = { readonly seq: number | null; readonly text: string };

@@ -1,7 +1,7 @@
 /** The entries of the whole log, newest first, by filters: read from the log itself, a bounded part at a time. */
 import { readJson } from '../../machines/index.ts';
-import type { EventLog } from '../nats/event-log.ts';
-import type { LogMessage } from '../nats/log-reader.ts';
+import type { EventLog } from '../nats/log/event-log.ts';
+import type { LogMessage } from '../nats/log/log-reader.ts';
 import type { EntriesPage, TimelineEntry } from './messages.ts';
 import { timelineEntry } from './timeline.ts';
 

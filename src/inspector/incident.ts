@@ -1,9 +1,9 @@
 /** The whole history of a worker, for a file that shows it without the service: its entries, and those of its sub-agents and tasks. */
 import { type Fleet, isId, topicOf } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
-import type { EventLog } from '../nats/event-log.ts';
-import { formatLogLine, toLogLine } from '../nats/log-line.ts';
-import type { LogMessage } from '../nats/log-reader.ts';
+import type { EventLog } from '../nats/log/event-log.ts';
+import { formatLogLine, toLogLine } from '../nats/log/log-line.ts';
+import type { LogMessage } from '../nats/log/log-reader.ts';
 import { subjectsOf } from './timeline.ts';
 
 /** Reads the history of a worker as lines for `stopgate replay`. */

@@ -1,7 +1,7 @@
 /** What the inspector shows of a replica: the fleet live, its past, and the entries of each actor. */
 import type { Host } from '../host/host.ts';
 import type { Logger } from '../log.ts';
-import type { EventLog, LogBounds } from '../nats/event-log.ts';
+import type { EventLog, LogBounds } from '../nats/log/event-log.ts';
 import { viewWorkerOf } from '../service/views.ts';
 import { readAttempts } from './attempts.ts';
 import { type CurrentPolicies, readCurrentPolicies } from './current-policies.ts';

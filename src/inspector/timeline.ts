@@ -8,8 +8,8 @@ import {
   subjectTailsAbout,
   topicOf,
 } from '../../machines/index.ts';
-import type { EventLog } from '../nats/event-log.ts';
-import type { LogMessage } from '../nats/log-reader.ts';
+import type { EventLog } from '../nats/log/event-log.ts';
+import type { LogMessage } from '../nats/log/log-reader.ts';
 import type { TimelineEntry, TimelinePage, Topic } from './messages.ts';
 
 /** Entries of the log as lines of a timeline that people read. */

@@ -4,6 +4,7 @@ import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import type { Logger } from '../log.ts';
 import { isTestedServer } from './cluster-version.ts';
 import { type ConnectionOptions, openConnection } from './connection.ts';
+import { messageBytesMax } from './log/stream-info.ts';
 import {
   agentSubjects,
   type Permissions,
@@ -12,7 +13,6 @@ import {
   type Scope,
   sharedSubjects,
 } from './permissions.ts';
-import { messageBytesMax } from './stream-info.ts';
 
 // What agents may use of a NATS server, in the form of its configuration. Each limit is far above what an agent needs.
 

@@ -10,8 +10,7 @@ import {
 import { AppError } from '../errors.ts';
 import { traceHeaders } from '../telemetry/tracing.ts';
 import { startTimer, timerMsMax } from '../timer.ts';
-import { newInbox } from './connection.ts';
-import { inTime } from './in-time.ts';
+import { inTime, newInbox } from './connection.ts';
 import { type Reachability, reachabilityOf } from './reachability.ts';
 
 export type Bus = Reachability & {

@@ -1,7 +1,7 @@
 /** Answers `stopgate.<fleet>.check.<name>` in the queue group that all servers of a check share (protocol.md §2 and §8). */
 import { headers, type Msg, type NatsConnection } from '@nats-io/nats-core';
 import { AppError, errorBody } from '../errors.ts';
-import { flushInTime, inTime } from './in-time.ts';
+import { flushInTime, inTime } from './connection.ts';
 
 export type CheckServer = {
   /** Takes no more requests, and resolves when those that it has taken are answered. */

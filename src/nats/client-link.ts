@@ -1,10 +1,9 @@
 /** A client that stays connected: requests, the log, attempts by the fast path, decisions and checks. */
 import { AppError } from '../errors.ts';
 import { type CheckServer, openCheckServer } from './check-server.ts';
-import { openConnection } from './connection.ts';
+import { flushInTime, openConnection } from './connection.ts';
 import { createFastPath, type FastAttempt, type FastPath } from './fast-path.ts';
-import { flushInTime } from './in-time.ts';
-import { createLogClient, type LogClient } from './log-client.ts';
+import { createLogClient, type LogClient } from './log/log-client.ts';
 import { createRequests, type RequesterOptions, type Requests } from './requester.ts';
 
 export type ClientLink = Requests &

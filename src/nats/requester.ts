@@ -4,7 +4,7 @@ import { AppError, fromErrorBody } from '../errors.ts';
 import { timerMsMax } from '../timer.ts';
 import { RequestError, TimeoutError } from './client-library.ts';
 import { type ConnectionOptions, openConnection } from './connection.ts';
-import type { LogClient } from './log-client.ts';
+import type { LogClient } from './log/log-client.ts';
 
 export type RequestVerb =
   | 'decide'
@@ -39,7 +39,7 @@ export async function openRequester(options: RequesterOptions): Promise<Requeste
   const nc = await openConnection({ ...options, patient: false });
   let opened: Promise<LogClient> | undefined;
   const log = () => {
-    opened ??= import('./log-client.ts').then(({ createLogClient }) => createLogClient(nc, options.fleet));
+    opened ??= import('./log/log-client.ts').then(({ createLogClient }) => createLogClient(nc, options.fleet));
     return opened;
   };
   return {

@@ -15,8 +15,8 @@ import {
 } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Host } from '../host/host.ts';
-import type { EventLog } from '../nats/event-log.ts';
 import { newId } from '../nats/id.ts';
+import type { EventLog } from '../nats/log/event-log.ts';
 import { checkId, parseInput } from './parse-input.ts';
 
 /** `request`: the same one again gets the same task. */

@@ -1,7 +1,7 @@
 /** Makes the service of a replica from its host and log. */
 import type { Host } from '../host/host.ts';
 import type { RunnerSearch } from '../nats/bus.ts';
-import type { EventLog } from '../nats/event-log.ts';
+import type { EventLog } from '../nats/log/event-log.ts';
 import { createClaimNext } from './claim-next.ts';
 import { decide, evaluate, probeWorker } from './decide.ts';
 import { list } from './list.ts';

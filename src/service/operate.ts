@@ -11,7 +11,7 @@ import {
 } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Host } from '../host/host.ts';
-import type { EventLog } from '../nats/event-log.ts';
+import type { EventLog } from '../nats/log/event-log.ts';
 import { createAnswer, type Reply } from './open-request.ts';
 import { parseInput } from './parse-input.ts';
 import { acknowledgementFault, throwIfRefused, throwIfRetired } from './refusal.ts';

@@ -1,8 +1,8 @@
 /** publish: an entry from an edge of this process (HTTP, hooks, MCP) into the log, checked before it is stored. */
 import { isTooDeep, readFields, readSubject, retriedMessageId, tooDeepMessage } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
-import type { EventLog } from '../nats/event-log.ts';
 import { newId } from '../nats/id.ts';
+import type { EventLog } from '../nats/log/event-log.ts';
 import { checkBytes } from './parse-input.ts';
 import type { Entity } from './views.ts';
 

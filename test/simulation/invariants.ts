@@ -13,7 +13,7 @@ import {
   viewFleet,
 } from '../../machines/index.ts';
 import { foldMessage } from '../../src/host/fold/fold-message.ts';
-import { formatLogLine } from '../../src/nats/log-line.ts';
+import { formatLogLine } from '../../src/nats/log/log-line.ts';
 import { type Lives, oneLife, readLives } from './forgetting.ts';
 import { archiveFiles } from './modules/fs.ts';
 import { readField } from './nats/protocol.ts';

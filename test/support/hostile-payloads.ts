@@ -3,7 +3,7 @@
  * space, repeated and reordered names, what is no UTF-8, no JSON or no object, what is just within a limit or beyond it.
  */
 import fc from 'fast-check';
-import { messageBytesMax } from '../../src/nats/stream-info.ts';
+import { messageBytesMax } from '../../src/nats/log/stream-info.ts';
 
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
 const around = (head: string, middle: Uint8Array, tail: string): Uint8Array =>

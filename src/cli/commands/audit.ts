@@ -1,7 +1,7 @@
 /** audit: what operators did, to whom, and who they are. */
 import { isFields, topicOf } from '../../../machines/index.ts';
-import { toLogLine } from '../../nats/log-line.ts';
-import type { LogMessage } from '../../nats/log-reader.ts';
+import { toLogLine } from '../../nats/log/log-line.ts';
+import type { LogMessage } from '../../nats/log/log-reader.ts';
 import { formatTable } from '../../terminal/table.ts';
 import { clientArgs } from '../client-args.ts';
 import { defineCommand } from '../command.ts';

@@ -5,8 +5,8 @@ import { loadConfig, refuseOtherService } from '../../config/config.ts';
 import { defaultCredentials } from '../../config/store.ts';
 import { AppError } from '../../errors.ts';
 import { createLogger } from '../../log.ts';
-import type { ImportedEntry, LogImport } from '../../nats/log-import.ts';
-import { messageBytesMax } from '../../nats/stream-info.ts';
+import type { ImportedEntry, LogImport } from '../../nats/log/log-import.ts';
+import { messageBytesMax } from '../../nats/log/stream-info.ts';
 import type { Io } from '../../terminal/process-io.ts';
 import { clientArgs } from '../client-args.ts';
 import { defineCommand } from '../command.ts';
@@ -38,7 +38,7 @@ export const importLog = defineCommand({
     refuseOtherService(place);
     const { fleet } = place;
     const { openConnection } = await import('../../nats/connection.ts');
-    const { openLogImport } = await import('../../nats/log-import.ts');
+    const { openLogImport } = await import('../../nats/log/log-import.ts');
     const credsFile = defaultCredentials(place, 'service');
     const nc = await openConnection({ url: place.nats, credsFile, name: 'stopgate import', patient: false });
     try {

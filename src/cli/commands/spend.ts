@@ -11,7 +11,7 @@ import {
   type UsageSum,
 } from '../../../machines/replay/usage-sums.ts';
 import { foldMessage } from '../../host/fold/fold-message.ts';
-import type { LogMessage } from '../../nats/log-reader.ts';
+import type { LogMessage } from '../../nats/log/log-reader.ts';
 import type { Requester } from '../../nats/requester.ts';
 import { formatTable } from '../../terminal/table.ts';
 import { clientArgs } from '../client-args.ts';

@@ -1,8 +1,8 @@
 /** tail: the log as it grows. */
 import { isHousekeeping, topicOf } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
-import { type LogLine, toLogLine } from '../../nats/log-line.ts';
-import type { LogMessage } from '../../nats/log-reader.ts';
+import { type LogLine, toLogLine } from '../../nats/log/log-line.ts';
+import type { LogMessage } from '../../nats/log/log-reader.ts';
 import type { Requester } from '../../nats/requester.ts';
 import { clientArgs } from '../client-args.ts';
 import { defineCommand } from '../command.ts';

@@ -4,7 +4,7 @@
  */
 import { type Deadline, type Entry, type Fleet, retriedMessageId, type TimerEffect } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
-import type { EventLog } from '../../nats/event-log.ts';
+import type { EventLog } from '../../nats/log/event-log.ts';
 import { sleep, startTimer, type Timer } from '../../timer.ts';
 import type { LogClock } from '../fold/log-clock.ts';
 import type { Life } from '../life.ts';

@@ -4,8 +4,8 @@
  */
 import { deadLetterMessageId, formatIsoTime, type Refusal, readEntry } from '../../../machines/index.ts';
 import type { Logger } from '../../log.ts';
-import type { EventLog } from '../../nats/event-log.ts';
-import type { LogMessage } from '../../nats/log-reader.ts';
+import type { EventLog } from '../../nats/log/event-log.ts';
+import type { LogMessage } from '../../nats/log/log-reader.ts';
 import type { Life } from '../life.ts';
 import type { OwnEntries } from '../own-entries.ts';
 import type { FoldProgress } from './fold-progress.ts';

@@ -10,7 +10,7 @@ import {
   parseDecisionMessageId,
 } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
-import type { LogMessage } from '../../nats/log-reader.ts';
+import type { LogMessage } from '../../nats/log/log-reader.ts';
 import type { HostContext } from '../context.ts';
 import type { Effects } from '../effects/effects.ts';
 import type { Timers } from '../effects/timers.ts';

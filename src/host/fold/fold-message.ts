@@ -13,7 +13,7 @@ import {
   readEntry,
   readJson,
 } from '../../../machines/index.ts';
-import type { LogMessage } from '../../nats/log-reader.ts';
+import type { LogMessage } from '../../nats/log/log-reader.ts';
 
 const decoder = new TextDecoder();
 

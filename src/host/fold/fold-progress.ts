@@ -1,6 +1,7 @@
 /** How far the log is folded, and who waits for the fold to get further. */
-import { type LogPosition, positionOf } from '../../nats/log-position.ts';
-import type { LogMessage } from '../../nats/log-reader.ts';
+
+import type { LogMessage } from '../../nats/log/log-reader.ts';
+import { type LogPosition, positionOf } from '../../nats/log/log-reader.ts';
 
 export type FoldProgress = {
   /** The last entry that was folded; 0: none. */

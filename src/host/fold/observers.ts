@@ -4,7 +4,7 @@
  */
 import type { Fleet, FleetWatcher } from '../../../machines/index.ts';
 import type { Logger } from '../../log.ts';
-import type { LogMessage } from '../../nats/log-reader.ts';
+import type { LogMessage } from '../../nats/log/log-reader.ts';
 
 /** What each is called with, synchronously, so it should only note it. The first three come from within the fold. */
 export type Observer = Partial<FleetWatcher> & {

@@ -16,8 +16,8 @@ import {
 import { AppError } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import type { Bus } from '../../nats/bus.ts';
-import type { EventLog } from '../../nats/event-log.ts';
-import type { LogMessage } from '../../nats/log-reader.ts';
+import type { EventLog } from '../../nats/log/event-log.ts';
+import type { LogMessage } from '../../nats/log/log-reader.ts';
 import type { Life } from '../life.ts';
 import { subject } from '../own-entries.ts';
 import { encodeDecision } from './decision-bytes.ts';

@@ -10,7 +10,7 @@ import {
   isAttemptMessageIdOf,
   type UsageReport,
 } from '../../../machines/index.ts';
-import type { LogMessage } from '../../nats/log-reader.ts';
+import type { LogMessage } from '../../nats/log/log-reader.ts';
 import { inSpan, isTracing, startSpan, type TraceHeaders, traceHeaders } from '../../telemetry/tracing.ts';
 
 export type AttemptTraces = {

@@ -17,8 +17,8 @@ import {
   unnamedAttemptMessageId,
 } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
-import type { LogMessage } from '../../nats/log-reader.ts';
-import type { Stored } from '../../nats/log-submitter.ts';
+import type { LogMessage } from '../../nats/log/log-reader.ts';
+import type { Stored } from '../../nats/log/log-submitter.ts';
 import type { TraceHeaders } from '../../telemetry/tracing.ts';
 import type { HostContext } from '../context.ts';
 import type { Outbox } from '../fold/outbox.ts';

@@ -2,7 +2,7 @@
 
 import { formatIsoTime } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
-import type { LogHead } from '../../nats/event-log.ts';
+import type { LogHead } from '../../nats/log/event-log.ts';
 import { within } from '../../timer.ts';
 import type { HostContext } from '../context.ts';
 import { expectEntry } from './waiters.ts';

@@ -7,8 +7,8 @@
 import { AppError } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import type { Bus } from '../../nats/bus.ts';
-import type { EventLog } from '../../nats/event-log.ts';
-import type { Stored } from '../../nats/log-submitter.ts';
+import type { EventLog } from '../../nats/log/event-log.ts';
+import type { Stored } from '../../nats/log/log-submitter.ts';
 import { within } from '../../timer.ts';
 import type { FoldProgress } from '../fold/fold-progress.ts';
 import type { Life } from '../life.ts';

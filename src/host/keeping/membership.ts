@@ -16,7 +16,7 @@ import {
 import { AppError } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import type { Bus } from '../../nats/bus.ts';
-import type { EventLog } from '../../nats/event-log.ts';
+import type { EventLog } from '../../nats/log/event-log.ts';
 import { within } from '../../timer.ts';
 import type { FoldProgress } from '../fold/fold-progress.ts';
 import type { LogClock } from '../fold/log-clock.ts';

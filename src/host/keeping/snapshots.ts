@@ -9,7 +9,7 @@ import { type Fleet, formatIsoTime, ownerFor, takeSnapshot } from '../../../mach
 import { AppError } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import type { Bus } from '../../nats/bus.ts';
-import type { LogPosition } from '../../nats/log-position.ts';
+import type { LogPosition } from '../../nats/log/log-reader.ts';
 import type { FoldStart } from '../../nats/snapshots/find-start.ts';
 import type { SnapshotStore } from '../../nats/snapshots/snapshot-store.ts';
 import { within } from '../../timer.ts';

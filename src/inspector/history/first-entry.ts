@@ -1,5 +1,5 @@
 /** Finds the entry of a time. */
-import type { StoredLog } from '../../nats/stored-log.ts';
+import type { StoredLog } from '../../nats/log/stored-log.ts';
 
 /** Finds the first entry at or after `fromMs`, or one a little earlier where entries are missing. */
 export async function findFirst(

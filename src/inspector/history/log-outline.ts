@@ -2,7 +2,7 @@
  * The outline of the log that the page draws its time axis from. As long as somebody looks at it the log is folded in the
  * background, once, which also leaves the checkpoints of later jumps.
  */
-import type { StoredLog } from '../../nats/stored-log.ts';
+import type { StoredLog } from '../../nats/log/stored-log.ts';
 import type { OutlineReply } from '../messages.ts';
 import { createOutline, type Outline } from './outline.ts';
 import type { Asker, PastFolds } from './past-folds.ts';

@@ -3,7 +3,7 @@
  * and will pass. On its way it leaves checkpoints.
  */
 import { AppError } from '../../errors.ts';
-import type { StoredLog } from '../../nats/stored-log.ts';
+import type { StoredLog } from '../../nats/log/stored-log.ts';
 import type { Checkpoints } from './checkpoints.ts';
 import { createSharedFold, type Moment, type SharedFold, type Step, type Waiter } from './shared-fold.ts';
 import { createStarts, type Known, notCovered, type StoredSnapshots } from './starts.ts';

@@ -4,8 +4,8 @@
  */
 import type { Fleet, Outcome } from '../../../machines/index.ts';
 import { foldMessage } from '../../host/fold/fold-message.ts';
-import type { LogMessage } from '../../nats/log-reader.ts';
-import type { StoredLog } from '../../nats/stored-log.ts';
+import type { LogMessage } from '../../nats/log/log-reader.ts';
+import type { StoredLog } from '../../nats/log/stored-log.ts';
 import { createPace, type Pace } from './turns.ts';
 import { GapError, readUnbroken } from './unbroken.ts';
 import type { HistoryProgress } from './work.ts';

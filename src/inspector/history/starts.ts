@@ -4,7 +4,7 @@
  */
 import { createFleet, type Fleet } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
-import type { StoredLog } from '../../nats/stored-log.ts';
+import type { StoredLog } from '../../nats/log/stored-log.ts';
 import type { Checkpoints } from './checkpoints.ts';
 import type { Moment } from './shared-fold.ts';
 

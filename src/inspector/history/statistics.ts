@@ -3,7 +3,7 @@
  * Where agents report what they use, the entries are folded too: only the state tells for which task it was.
  */
 import { AppError } from '../../errors.ts';
-import type { StoredLog } from '../../nats/stored-log.ts';
+import type { StoredLog } from '../../nats/log/stored-log.ts';
 import type { FleetStatistics } from '../messages.ts';
 import { type Span, spanMs } from '../statistics/buckets.ts';
 import { createStatistics, type Statistics } from '../statistics/statistics.ts';

@@ -1,8 +1,8 @@
 /** Entries for a fold, of which each follows the one before: retention may cut the log while it is read. */
 import { AppError } from '../../errors.ts';
-import { isGapAccepted } from '../../nats/log-note.ts';
-import type { LogMessage } from '../../nats/log-reader.ts';
-import type { StoredLog } from '../../nats/stored-log.ts';
+import { isGapAccepted } from '../../nats/log/log-note.ts';
+import type { LogMessage } from '../../nats/log/log-reader.ts';
+import type { StoredLog } from '../../nats/log/stored-log.ts';
 
 /** Entries that a fold needs are not in the log, from `fromSeq` on. */
 export class GapError extends AppError {

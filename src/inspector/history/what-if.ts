@@ -9,7 +9,7 @@ import {
 } from '../../../machines/index.ts';
 import { readConfigFile } from '../../config/file-reader.ts';
 import { AppError } from '../../errors.ts';
-import type { StoredLog } from '../../nats/stored-log.ts';
+import type { StoredLog } from '../../nats/log/stored-log.ts';
 import type { WhatIfAnswer, WhatIfDifference } from '../messages.ts';
 import { findFirst } from './first-entry.ts';
 import type { Asker, PastFolds } from './past-folds.ts';

@@ -1,5 +1,5 @@
 /** One open page, or several that share a stream: what it has not received yet, and news about the actors that it has selected. */
-import type { LogMessage } from '../../nats/log-reader.ts';
+import type { LogMessage } from '../../nats/log/log-reader.ts';
 import type { Focus, Topic } from '../messages.ts';
 import { timelineEntry } from '../timeline.ts';
 import { addNames, type ChangedNames, noNames } from './changes.ts';

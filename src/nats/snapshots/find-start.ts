@@ -5,7 +5,7 @@
 import { describeUnknownRules, type Fleet, type Rules, restoreFleet, snapshotFormat } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
-import type { LogPosition } from '../log-position.ts';
+import type { LogPosition } from '../log/log-reader.ts';
 import type { SnapshotInfo } from './snapshot-bucket.ts';
 import type { SnapshotFile } from './snapshot-file.ts';
 import type { SnapshotStore } from './snapshot-store.ts';

@@ -5,7 +5,7 @@
 import { Readable } from 'node:stream';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { snapshotFormat } from '../../../machines/index.ts';
-import type { LogPosition } from '../log-position.ts';
+import type { LogPosition } from '../log/log-reader.ts';
 import { isOfLog } from './find-start.ts';
 import { createSnapshotBucket, type OnBad, type SnapshotBucket, type SnapshotInfo } from './snapshot-bucket.ts';
 import type { OldSnapshot } from './snapshot-store.ts';

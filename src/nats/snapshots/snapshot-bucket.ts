@@ -8,9 +8,9 @@ import { z } from 'zod';
 import { snapshotFormat } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import { tryJson } from '../../text/json-text.ts';
-import type { LogPosition } from '../log-position.ts';
-import { openLogRange } from '../log-range.ts';
-import { isStreamNotFound } from '../stream-info.ts';
+import { openLogRange } from '../log/log-range.ts';
+import type { LogPosition } from '../log/log-reader.ts';
+import { isStreamNotFound } from '../log/stream-info.ts';
 import {
   headSchema,
   readSnapshotFile,

@@ -11,7 +11,7 @@ import { getHeapStatistics } from 'node:v8';
 import { createGzip, gunzip } from 'node:zlib';
 import { z } from 'zod';
 import { type SnapshotLine, snapshotFormat } from '../../../machines/index.ts';
-import type { LogPosition } from '../log-position.ts';
+import type { LogPosition } from '../log/log-reader.ts';
 
 /** `position`: of the entry that was folded last. The log is asked about `seq`, and refuses what cannot be one. */
 export const headSchema = z.object({

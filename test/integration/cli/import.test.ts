@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createLogger } from '../../../src/log.ts';
-import { openLogImport } from '../../../src/nats/log-import.ts';
+import { openLogImport } from '../../../src/nats/log/log-import.ts';
 import { type Client, openClient } from '../../support/client.ts';
 import { runCommand } from '../../support/command.ts';
 import { type Folder, linesOf, makeFolder } from '../../support/deployment.ts';

@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { readEntry } from '../../../machines/index.ts';
 import { readVariable } from '../../../src/config/environment.ts';
-import { openLogRange } from '../../../src/nats/log-range.ts';
+import { openLogRange } from '../../../src/nats/log/log-range.ts';
 import { type Client, openClient } from '../../support/client.ts';
 import { runCommand } from '../../support/command.ts';
 import { type Folder, linesOf, makeFolder } from '../../support/deployment.ts';

@@ -2,7 +2,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { formatTimeline } from '../../../src/cli/timeline.ts';
-import type { LogLine } from '../../../src/nats/log-line.ts';
+import type { LogLine } from '../../../src/nats/log/log-line.ts';
 import { createOutput } from '../../../src/terminal/output.ts';
 import { allowed, blocked, useStandIn } from '../../support/stand-in.ts';
 import { controlsIn, openTerminal, runOnce, type TerminalOptions } from '../../support/terminal.ts';

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { snapshotFormat } from '../../../machines/index.ts';
 import { createHistory } from '../../../src/inspector/history/history.ts';
 import { createLogger } from '../../../src/log.ts';
-import { readPosition } from '../../../src/nats/log-continuity.ts';
+import { readPosition } from '../../../src/nats/log/log-continuity.ts';
 import { openStage, type Stage } from '../../support/stage.ts';
 
 const entries = 30_000;

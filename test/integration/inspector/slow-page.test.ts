@@ -6,7 +6,7 @@ import { createObservers } from '../../../src/host/fold/observers.ts';
 import { createLive } from '../../../src/inspector/live/live.ts';
 import type { LiveClient } from '../../../src/inspector/live/page.ts';
 import type { Focus } from '../../../src/inspector/messages.ts';
-import type { LogMessage } from '../../../src/nats/log-reader.ts';
+import type { LogMessage } from '../../../src/nats/log/log-reader.ts';
 
 const logger = pino({ level: 'silent' });
 afterEach(() => vi.useRealTimers());

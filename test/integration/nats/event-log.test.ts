@@ -5,8 +5,8 @@ import { connect } from '@nats-io/transport-node';
 import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { AppError } from '../../../src/errors.ts';
-import { openEventLog } from '../../../src/nats/event-log.ts';
-import { readPosition } from '../../../src/nats/log-continuity.ts';
+import { openEventLog } from '../../../src/nats/log/event-log.ts';
+import { readPosition } from '../../../src/nats/log/log-continuity.ts';
 import type { NatsServer } from '../../support/nats-server.ts';
 import { openNats } from '../../support/shared-server.ts';
 

@@ -7,7 +7,7 @@ import { connect } from '@nats-io/transport-node';
 import { expect, onTestFinished, test } from 'vitest';
 import { agentsLimits, serverLimits } from '../../../src/nats/accounts.ts';
 import { serverConfig } from '../../../src/nats/embedded/embedded-config.ts';
-import { openLogReader } from '../../../src/nats/log-reader.ts';
+import { openLogReader } from '../../../src/nats/log/log-reader.ts';
 import { roles } from '../../../src/nats/permissions.ts';
 import { openNats } from '../../support/shared-server.ts';
 

@@ -14,8 +14,8 @@ import {
 } from '../../../machines/index.ts';
 import { createLogger } from '../../../src/log.ts';
 import { type NatsConnection, openConnection } from '../../../src/nats/connection.ts';
-import { readPosition } from '../../../src/nats/log-continuity.ts';
-import type { LogPosition } from '../../../src/nats/log-position.ts';
+import { readPosition } from '../../../src/nats/log/log-continuity.ts';
+import type { LogPosition } from '../../../src/nats/log/log-reader.ts';
 import { type FoldStart, findStart, fittingSnapshots } from '../../../src/nats/snapshots/find-start.ts';
 import { createSnapshotStore, type SnapshotStore } from '../../../src/nats/snapshots/snapshot-store.ts';
 import { createSnapshots } from '../../../src/nats/snapshots/snapshots.ts';

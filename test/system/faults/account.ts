@@ -1,6 +1,6 @@
 /** What the log holds against what the workers were told. */
 import type { Decision } from '../../../machines/index.ts';
-import type { LogMessage } from '../../../src/nats/log-reader.ts';
+import type { LogMessage } from '../../../src/nats/log/log-reader.ts';
 import type { Load } from './load.ts';
 
 export type Account = {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { writeArchive } from '../../../src/host/keeping/retention.ts';
-import type { LogMessage } from '../../../src/nats/log-reader.ts';
+import type { LogMessage } from '../../../src/nats/log/log-reader.ts';
 
 let folder: string;
 beforeEach(() => {

@@ -8,7 +8,7 @@ import { createDeadLetters, type DeadLetters } from '../../../src/host/fold/dead
 import { createFoldProgress, type FoldProgress } from '../../../src/host/fold/fold-progress.ts';
 import type { Life } from '../../../src/host/life.ts';
 import { createOwnEntries } from '../../../src/host/own-entries.ts';
-import type { LogMessage } from '../../../src/nats/log-reader.ts';
+import type { LogMessage } from '../../../src/nats/log/log-reader.ts';
 import { lifeAtHead } from './life-at-head.ts';
 
 let life: Life;

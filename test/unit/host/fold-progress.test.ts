@@ -1,7 +1,7 @@
 /** What is remembered of the entry folded last: it tells that entry from any other in its place. */
 import { expect, test } from 'vitest';
 import { createFoldProgress } from '../../../src/host/fold/fold-progress.ts';
-import type { LogMessage } from '../../../src/nats/log-reader.ts';
+import type { LogMessage } from '../../../src/nats/log/log-reader.ts';
 
 const message = (seq: number, text: string, messageId?: string): LogMessage => ({
   ...{ seq, atMs: 1_000 + seq, subject: 'stopgate.main.worker.w1.heartbeat.sent' },

@@ -1,6 +1,6 @@
 /** An event log in memory: what is stored is delivered in the next turn, as a stream does it. */
-import type { EventLog } from '../../../src/nats/event-log.ts';
-import type { LogMessage } from '../../../src/nats/log-reader.ts';
+import type { EventLog } from '../../../src/nats/log/event-log.ts';
+import type { LogMessage } from '../../../src/nats/log/log-reader.ts';
 
 export type MemoryLog = EventLog & {
   /** Subject and payload of each entry, in order. */

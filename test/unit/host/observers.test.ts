@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { createFleet, foldEntry, readEntry } from '../../../machines/index.ts';
 import { createObservers, type Observer } from '../../../src/host/fold/observers.ts';
-import type { LogMessage } from '../../../src/nats/log-reader.ts';
+import type { LogMessage } from '../../../src/nats/log/log-reader.ts';
 
 const message = { seq: 1, atMs: 1, subject: 'stopgate.main.worker.w1.tool.used' } as LogMessage;
 

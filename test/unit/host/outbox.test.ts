@@ -6,7 +6,7 @@ import { beforeEach, expect, test } from 'vitest';
 import type { Decision } from '../../../machines/index.ts';
 import { createFoldProgress } from '../../../src/host/fold/fold-progress.ts';
 import { createOutbox, type Outbox, type OutboxOptions } from '../../../src/host/fold/outbox.ts';
-import type { OnStored } from '../../../src/nats/log-submitter.ts';
+import type { OnStored } from '../../../src/nats/log/log-submitter.ts';
 import { lifeAtHead } from './life-at-head.ts';
 
 let nowMs: number;

@@ -6,7 +6,7 @@ import {
   nothingAccepted,
   nothingNoted,
   parseLogNote,
-} from '../../../src/nats/log-note.ts';
+} from '../../../src/nats/log/log-note.ts';
 
 const withinTo50 = { toSeq: 50, beginSeq: 1 };
 const all = { toSeq: 50, beginSeq: 36 };

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createLogLines } from '../../../machines/entries/log-line.ts';
 import { parseLogLine, payloadOf } from '../../../machines/index.ts';
-import { formatLogLine, toLogLine } from '../../../src/nats/log-line.ts';
+import { formatLogLine, toLogLine } from '../../../src/nats/log/log-line.ts';
 import { hostilePayload, hostilePayloads } from '../../support/hostile-payloads.ts';
 
 const subjects = [

@@ -5,7 +5,7 @@ import { resumeArguments, resumeCommand } from '../../../agents/resume-command.t
 import { findProgram } from '../../../agents/setup/places.ts';
 import { createSemaphore } from '../../../concurrency/semaphore.ts';
 import { AppError } from '../../../errors.ts';
-import type { LogMessage } from '../../../nats/log-reader.ts';
+import type { LogMessage } from '../../../nats/log/log-reader.ts';
 import type { Requester } from '../../../nats/requester.ts';
 import type { Io } from '../../../terminal/process-io.ts';
 import { formatTable } from '../../../terminal/table.ts';

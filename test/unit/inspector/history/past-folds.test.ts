@@ -5,8 +5,8 @@ import { foldMessage } from '../../../../src/host/fold/fold-message.ts';
 import { createCheckpoints } from '../../../../src/inspector/history/checkpoints.ts';
 import { type Asker, createPastFolds } from '../../../../src/inspector/history/past-folds.ts';
 import type { Moment } from '../../../../src/inspector/history/shared-fold.ts';
-import { nothingAccepted } from '../../../../src/nats/log-note.ts';
-import type { LogMessage } from '../../../../src/nats/log-reader.ts';
+import { nothingAccepted } from '../../../../src/nats/log/log-note.ts';
+import type { LogMessage } from '../../../../src/nats/log/log-reader.ts';
 
 const lastSeq = 20_000;
 const data = new TextEncoder().encode('{"tool":"Bash"}');

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { createCheckpoints } from '../../../../src/inspector/history/checkpoints.ts';
 import { createPastFolds } from '../../../../src/inspector/history/past-folds.ts';
 import { createStatisticsReader } from '../../../../src/inspector/history/statistics.ts';
-import { nothingAccepted } from '../../../../src/nats/log-note.ts';
-import type { LogMessage } from '../../../../src/nats/log-reader.ts';
+import { nothingAccepted } from '../../../../src/nats/log/log-note.ts';
+import type { LogMessage } from '../../../../src/nats/log/log-reader.ts';
 
 const hourMs = 3_600_000;
 const asker = { signal: new AbortController().signal, onProgress: () => {} };

@@ -1,7 +1,7 @@
 /** A fleet's log for readers of its past: never creates or changes a stream. */
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
-import { AppError } from '../errors.ts';
+import { AppError } from '../../errors.ts';
 import type { EventLog } from './event-log.ts';
 import { inspectLog, type LogIdentity, readPosition } from './log-continuity.ts';
 import { readHistory } from './log-history.ts';

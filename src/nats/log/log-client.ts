@@ -1,8 +1,8 @@
 /** The log of a fleet for a client: publishes entries, and reads stored ones. */
 import { type JetStreamClient, jetstream } from '@nats-io/jetstream';
 import { headers, type NatsConnection, PermissionViolationError } from '@nats-io/nats-core';
-import { AppError } from '../errors.ts';
-import { rejectForbidden } from './connection.ts';
+import { AppError } from '../../errors.ts';
+import { rejectForbidden } from '../connection.ts';
 import { type LogRange, openLogRange, readNewest } from './log-range.ts';
 import { type LogMessage, readLog } from './log-reader.ts';
 

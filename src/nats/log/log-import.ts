@@ -5,9 +5,9 @@
  */
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { headers, type NatsConnection } from '@nats-io/nats-core';
-import { decisionMessageId, isId, readJson, retriedMessageId } from '../../machines/index.ts';
-import { AppError } from '../errors.ts';
-import type { Logger } from '../log.ts';
+import { decisionMessageId, isId, readJson, retriedMessageId } from '../../../machines/index.ts';
+import { AppError } from '../../errors.ts';
+import type { Logger } from '../../log.ts';
 import { openLogStreams } from './log-streams.ts';
 import { messageBytesMax } from './stream-info.ts';
 

@@ -5,8 +5,8 @@
  */
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import type { Msg, NatsConnection } from '@nats-io/nats-core';
-import { AppError } from '../errors.ts';
-import { newInbox } from './connection.ts';
+import { AppError } from '../../errors.ts';
+import { newInbox } from '../connection.ts';
 import { type LogMessage, readPlace, toLogMessage } from './log-reader.ts';
 import { addPullConsumer, createWindows, dropConsumer, windowBytesMax } from './log-window.ts';
 import { isStreamNotFound } from './stream-info.ts';

@@ -11,10 +11,10 @@ import {
   type StreamInfo,
 } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
-import { isId, logHeads } from '../../machines/index.ts';
-import { AppError } from '../errors.ts';
-import type { Logger } from '../log.ts';
-import { defaultReplicas } from './cluster-version.ts';
+import { isId, logHeads } from '../../../machines/index.ts';
+import { AppError } from '../../errors.ts';
+import type { Logger } from '../../log.ts';
+import { defaultReplicas } from '../cluster-version.ts';
 import { lost } from './log-continuity.ts';
 import { type AcceptedGaps, formatLogNote, nothingNoted, parseLogNote } from './log-note.ts';
 import { recogniseLog, warnOfLoss } from './log-recognition.ts';

@@ -4,7 +4,7 @@
  */
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
-import { AppError } from '../errors.ts';
+import { AppError } from '../../errors.ts';
 import { openLogRange } from './log-range.ts';
 import type { LogMessage } from './log-reader.ts';
 

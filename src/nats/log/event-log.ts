@@ -3,15 +3,15 @@
  */
 import { type JetStreamManager, jetstreamManager, type StreamInfo } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
-import { AppError } from '../errors.ts';
-import { warnOfAccountLimit } from './accounts.ts';
-import { TimeoutError } from './client-library.ts';
-import { refuseUntestedCluster } from './cluster-version.ts';
+import { AppError } from '../../errors.ts';
+import { warnOfAccountLimit } from '../accounts.ts';
+import { TimeoutError } from '../client-library.ts';
+import { refuseUntestedCluster } from '../cluster-version.ts';
 import { explainGap, type FindCoveredTo, inspectLog, type LogIdentity, proveLog } from './log-continuity.ts';
 import { confirmLoss } from './log-doubt.ts';
 import { type HistoryRange, readHistory } from './log-history.ts';
-import type { LogPosition } from './log-position.ts';
 import { readNewest } from './log-range.ts';
+import type { LogPosition } from './log-reader.ts';
 import { type LogMessage, type LogReader, openLogReader } from './log-reader.ts';
 import { noteFolded } from './log-recognition.ts';
 import { type LogStreamOptions, lastDeadSeq, type OpenedLog, openLogStreams } from './log-streams.ts';

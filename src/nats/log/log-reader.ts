@@ -3,9 +3,10 @@
  * does, at a fraction of the cost of a message: after a gap in the consumer's own sequence, silence beyond its
  * heartbeats or a reconnect, a new consumer starts where the last one ended.
  */
+import { createHash } from 'node:crypto';
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { Msg, NatsConnection, Subscription } from '@nats-io/nats-core';
-import { newInbox } from './connection.ts';
+import { newInbox } from '../connection.ts';
 import {
   addPullConsumer,
   createWindows,
@@ -24,6 +25,25 @@ export type LogMessage = {
   readonly data: Uint8Array;
   readonly header: (name: string) => string | undefined;
 };
+
+/** A place in a log, with enough about the entry there to tell later whether it is still the same. */
+export type LogPosition = {
+  /** The sequence number in the stream, from 1. */
+  readonly seq: number;
+  readonly subject: string;
+  /** When the server stored it, in milliseconds since 1970. */
+  readonly atMs: number;
+  /** SHA-256, in hex, of the message id, a line feed and the payload. */
+  readonly digest: string;
+};
+
+export function positionOf({ seq, subject, atMs, data, header }: LogMessage): LogPosition {
+  const digest = createHash('sha256')
+    .update(`${header('Nats-Msg-Id') ?? ''}\n`)
+    .update(data)
+    .digest('hex');
+  return { seq, subject, atMs, digest };
+}
 
 export type LogReader = {
   /** The last sequence number of the stream that a delivery has told of; 0: none yet. */

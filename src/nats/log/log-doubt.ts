@@ -3,7 +3,7 @@
  * answers as if it still led, without what was stored since. So such an answer counts only when it has lasted.
  */
 import type { StreamInfo } from '@nats-io/jetstream';
-import { AppError } from '../errors.ts';
+import { AppError } from '../../errors.ts';
 
 /** nats-server notices after 10 s that a leader has lost the others. */
 const doubtMs = 15_000;

@@ -1,9 +1,9 @@
 /** Stores entries without waiting for each: one shared inbox receives the acknowledgements of all. */
 import { headers, type Msg, type NatsConnection } from '@nats-io/nats-core';
-import { AppError } from '../errors.ts';
-import type { TraceHeaders } from '../telemetry/tracing.ts';
-import { newInbox } from './connection.ts';
-import { reachabilityOf } from './reachability.ts';
+import { AppError } from '../../errors.ts';
+import type { TraceHeaders } from '../../telemetry/tracing.ts';
+import { newInbox } from '../connection.ts';
+import { reachabilityOf } from '../reachability.ts';
 
 export type EntryHeaders = {
   readonly messageId?: string | undefined;

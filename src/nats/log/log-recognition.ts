@@ -3,11 +3,11 @@
  * creation says nothing: some servers keep it when a backup is restored, others do not.
  */
 import type { JetStreamManager, StreamInfo } from '@nats-io/jetstream';
-import { formatIsoTime } from '../../machines/index.ts';
-import type { Logger } from '../log.ts';
+import { formatIsoTime } from '../../../machines/index.ts';
+import type { Logger } from '../../log.ts';
 import { readPosition } from './log-continuity.ts';
 import { formatLogNote, type LogMark, type LogNote, parseLogNote } from './log-note.ts';
-import type { LogPosition } from './log-position.ts';
+import type { LogPosition } from './log-reader.ts';
 import { deadName, infoOf, logName } from './stream-info.ts';
 
 /** `wentBack`: it is the noted one, but no longer has the entry that was folded last. `other`: it was created again. */

@@ -3,9 +3,9 @@
  * from a backup or be trimmed, and keeps the stream's name in each case.
  */
 import type { JetStreamManager, StreamInfo } from '@nats-io/jetstream';
-import { AppError } from '../errors.ts';
+import { AppError } from '../../errors.ts';
 import { type AcceptedGaps, isGapAccepted } from './log-note.ts';
-import { type LogPosition, positionOf } from './log-position.ts';
+import { type LogPosition, positionOf } from './log-reader.ts';
 import { isStreamNotFound } from './stream-info.ts';
 
 /**

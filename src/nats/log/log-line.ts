@@ -1,5 +1,5 @@
 /** A message of the log as a line, in the form that `stopgate replay` and `stopgate import` read (protocol.md §10). */
-import { formatIsoTime, isTextTooDeep, readJson } from '../../machines/index.ts';
+import { formatIsoTime, isTextTooDeep, readJson } from '../../../machines/index.ts';
 import type { LogMessage } from './log-reader.ts';
 
 export type LogLine = {

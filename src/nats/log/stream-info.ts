@@ -1,7 +1,7 @@
 /** The names of a fleet's streams, and what the server says of them. */
 import { JetStreamApiError, type JetStreamManager, type StreamConfig, type StreamInfo } from '@nats-io/jetstream';
-import { AppError } from '../errors.ts';
-import type { Logger } from '../log.ts';
+import { AppError } from '../../errors.ts';
+import type { Logger } from '../../log.ts';
 
 /** Errors of the JetStream API, told apart by their codes. */
 const streamNotFound = 10_059;
