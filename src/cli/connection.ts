@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import { loadConfig, refuseOtherService } from '../config/config.ts';
 import { givenCredentials } from '../config/own-address.ts';
 import { defaultCredentials } from '../config/store.ts';
+import { AppError } from '../errors.ts';
 import { folderOfServer } from '../nats/embedded/server-process.ts';
 import { privateInbox } from '../nats/permissions.ts';
 import type { Requester } from '../nats/requester.ts';
@@ -88,4 +89,22 @@ export function describeOtherFolder(
   return hasRules
     ? `${url} is the NATS server of the service in ${other}, which does not follow the stopgate.yaml of this folder; ${mend}`
     : `no service runs in this folder, so this is the one in ${other}, with its rules; ${mend}`;
+}
+
+/**
+ * Awaits an answer about a worker, task or queue. If nobody knows it, the error says in which fleet it was looked for,
+ * and how to find the one that was meant. @throws AppError actor.unknown, and those of `answer`
+ */
+export async function orNamed<Answer>(
+  answer: Promise<Answer>,
+  entity: 'worker' | 'task' | 'queue',
+  fleet: string,
+): Promise<Answer> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (!(error instanceof AppError && error.code === 'actor.unknown')) throw error;
+    const message = `${error.message} (fleet ${fleet}); "stopgate ${entity}s" lists those that there are`;
+    throw new AppError('actor.unknown', message, { cause: error });
+  }
 }

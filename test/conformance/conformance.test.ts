@@ -1,7 +1,7 @@
 /** The protocol's cases as data, entries in, decisions out: read and run as `stopgate test` does. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { runCase } from '../../src/cli/policy-cases.ts';
+import { runCase } from '../../src/cli/commands/tools/policy-cases.ts';
 import { caseFile } from '../../src/config/case-schema.ts';
 
 const folder = new URL('.', import.meta.url);

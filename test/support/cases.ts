@@ -1,7 +1,7 @@
 /** The form of a conformance case, and how what was printed is compared with what it expects. */
 import { expect } from 'vitest';
 import type { ReplayLine } from '../../machines/index.ts';
-import { compareResults } from '../../src/cli/policy-cases.ts';
+import { compareResults } from '../../src/cli/commands/tools/policy-cases.ts';
 
 export type Json = Record<string, unknown>;
 export type CaseEntry = { at: string; subject: string; data: Json } | { raw: string };

@@ -3,9 +3,9 @@ import { type Decision, explainDecision } from '../../../machines/index.ts';
 import { type Colors, createColors } from '../../terminal/colors.ts';
 import { formatTable } from '../../terminal/table.ts';
 import { clean, cut, wrap } from '../../terminal/text.ts';
-import { describeWaits } from '../actor-text.ts';
-import { itemsUnder, workerListing } from '../listing.ts';
-import { formatOutdated } from '../state-text.ts';
+import { itemsUnder, workerListing } from '../listing/listing.ts';
+import { describeWaits } from '../text/actor-text.ts';
+import { formatOutdated } from '../text/state-text.ts';
 import { type Model, rankOf, selectedOf } from './model.ts';
 
 type Size = { readonly columns: number; readonly rows: number };

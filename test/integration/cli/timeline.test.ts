@@ -1,7 +1,7 @@
 /** The timeline of worker and task: the newest entries and decisions about it, out of a real log. */
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { formatTimeline } from '../../../src/cli/timeline.ts';
+import { formatTimeline } from '../../../src/cli/text/timeline.ts';
 import type { LogLine } from '../../../src/nats/log/log-line.ts';
 import { createOutput } from '../../../src/terminal/output.ts';
 import { allowed, blocked, useStandIn } from '../../support/stand-in.ts';

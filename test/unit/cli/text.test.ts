@@ -1,7 +1,7 @@
 /** Text for a terminal: what agents may have sent is made harmless, and fits. */
 import { describe, expect, test } from 'vitest';
 import type { Decision } from '../../../machines/index.ts';
-import { formatListing } from '../../../src/cli/listing.ts';
+import { formatListing } from '../../../src/cli/listing/listing.ts';
 import { suggest } from '../../../src/cli/questions.ts';
 import { createColors } from '../../../src/terminal/colors.ts';
 import { formatTable } from '../../../src/terminal/table.ts';

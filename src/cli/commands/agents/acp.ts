@@ -5,11 +5,11 @@ import type { ServiceLink } from '../../../acp/worker-link.ts';
 import { findProgram } from '../../../agents/setup/places.ts';
 import { AppError } from '../../../errors.ts';
 import type { GroupEnd } from '../../../runner/process-group.ts';
-import { environmentOf } from '../../agent-turn.ts';
 import { clientArgs } from '../../client-args.ts';
 import { defineCommand } from '../../command.ts';
 import { resolvePlace } from '../../connection.ts';
 import { readId } from '../../option-values.ts';
+import { environmentOf } from './agent-turn.ts';
 
 const { json: _, ...placeArgs } = clientArgs;
 
@@ -45,7 +45,7 @@ export const acp = defineCommand({
     const [{ serveAcp }, { createServiceLink, createWorkerLink }, { connectAsAgent }] = await Promise.all([
       import('../../../acp/serve-acp.ts'),
       import('../../../acp/worker-link.ts'),
-      import('../../agent-client.ts'),
+      import('./agent-client.ts'),
     ]);
     const services = new Map<string, ServiceLink>();
     /** Editors start their agents anywhere: it is the folder of the session whose service is meant, unless one is named. */

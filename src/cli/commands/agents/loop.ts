@@ -14,9 +14,9 @@ import { clientArgs } from '../../client-args.ts';
 import { type Context, defineCommand, type Flags } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
 import { readText } from '../../input.ts';
-import { isComplete, type TurnsEnd, takeTurns } from '../../loop-turns.ts';
 import { readCount, readDuration, readId } from '../../option-values.ts';
-import { workThroughQueue } from '../../queue-loop.ts';
+import { isComplete, type TurnsEnd, takeTurns } from './loop-turns.ts';
+import { workThroughQueue } from './queue-loop.ts';
 
 /** The cap of turns for policies without one: nobody wants more without having asked for it. */
 const turnsDefault = 50;

@@ -11,13 +11,13 @@ import type { Io } from '../../../terminal/process-io.ts';
 import { formatTable } from '../../../terminal/table.ts';
 import { clean } from '../../../terminal/text.ts';
 import { tryJson } from '../../../text/json-text.ts';
-import { environmentOf, runTurn } from '../../agent-turn.ts';
 import { clientArgs } from '../../client-args.ts';
 import { type Context, defineCommand, type Flags } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
-import { readAll } from '../../list.ts';
+import { readAll } from '../../listing/list.ts';
 import { readCount, readTimeout } from '../../option-values.ts';
-import { formatAgo } from '../../state-text.ts';
+import { formatAgo } from '../../text/state-text.ts';
+import { environmentOf, runTurn } from './agent-turn.ts';
 
 const promptDefault = 'The usage limit is over. Go on where you stopped.';
 const concurrencyDefault = 2;

@@ -1,0 +1,197 @@
+/**
+ * doctor: checks everything that a block depends on, from the service to the agent, and says how to fix what is wrong.
+ */
+import { homedir } from 'node:os';
+import type { CheckContext } from '../../../agents/doctor/doctor.ts';
+import type { TokenPass } from '../../../agents/doctor/dry-turn.ts';
+import { bad, type Finding, skip } from '../../../agents/doctor/finding.ts';
+import { checkOwnService, checkPlace, refusalOf } from '../../../agents/doctor/place-checks.ts';
+import { checkConfig, checkNode, checkService, type ServiceState } from '../../../agents/doctor/service-checks.ts';
+import { readSession, type Session } from '../../../agents/doctor/session.ts';
+import { checkWorkers, findPolicies } from '../../../agents/doctor/worker-checks.ts';
+import { type Agent, agents } from '../../../agents/index.ts';
+import { findProgram, type Places } from '../../../agents/setup/places.ts';
+import { type Config, loadConfig } from '../../../config/config.ts';
+import { tokenForHttp } from '../../../config/own-address.ts';
+import { AppError } from '../../../errors.ts';
+import { clean } from '../../../terminal/text.ts';
+import { type Context, defineCommand, type Flags } from '../../command.ts';
+import { spellCommands } from '../../program-name.ts';
+import { formatAgo } from '../../text/state-text.ts';
+import { environmentOf } from './agent-turn.ts';
+
+const list = [...agents.values()];
+const names = list.filter(({ doctor }) => doctor !== null).map(({ name }) => name);
+const withDryTurn = list.filter(({ hasDryTurn }) => hasDryTurn).map(({ name }) => name);
+
+const args = {
+  agent: {
+    type: 'positional',
+    valueHint: 'AGENT',
+    required: false,
+    description: `${names.join(', ')}, acp`,
+    completions: [...names, 'acp'],
+  },
+  http: {
+    type: 'string',
+    valueHint: 'HOST:PORT',
+    description: 'the service (STOPGATE_HTTP; default: that of "stopgate dev" in this folder, else 127.0.0.1:4280)',
+  },
+  fleet: { type: 'string', valueHint: 'F', description: 'whose workers (STOPGATE_FLEET; default: main)' },
+  config: {
+    type: 'string',
+    valueHint: 'FILE',
+    description: 'the policies (default: stopgate.yaml, else those in force)',
+  },
+  quick: { type: 'boolean', description: 'skip the dry turn' },
+  json: { type: 'boolean', description: 'print JSON, for programs' },
+} as const;
+type DoctorContext = Context<Flags<typeof args>>;
+
+export const doctor = defineCommand({
+  args,
+  rest: 'command',
+  details: [
+    'Checks the service and the settings of AGENT, or of every connected agent. Exit code 1: something is wrong.',
+    `With AGENT (${withDryTurn.join(', ')}) it also runs a dry turn of the real program: in a temporary folder, with its own home folder and a model on loopback that costs nothing, to see whether the hook runs and a block works. Your account and settings are not touched.`,
+    'With acp, it checks an agent for "stopgate acp": the command behind "--" is started as an editor would start it, with your account, for a session in a temporary folder. The dry turn is two short answers of its model. Nothing of it is stored.',
+  ],
+  examples: [
+    'stopgate doctor',
+    'stopgate doctor claude',
+    'stopgate doctor codex --quick --json',
+    'stopgate doctor acp -- opencode acp',
+  ],
+  run: async (context) => {
+    const { flags, words, io } = context;
+    const { agent, http, fleet, config: configFile } = flags;
+    if (agent === 'acp') return report(await examineAcp(context), context);
+    if (words[1] !== undefined) throw new AppError('input.bad', `'${words[1]}' is one argument too many`);
+    if (agent !== undefined && agents.has(agent) && !names.includes(agent)) {
+      const instead = `"stopgate doctor" checks the service; then run the line that "stopgate init ${agent}" prints`;
+      throw new AppError('input.bad', `${agent} has no settings that doctor could check: ${instead}`);
+    }
+    if (agent !== undefined && !names.includes(agent))
+      throw new AppError('input.bad', `the doctor does not know '${agent}'; it knows ${names.join(', ')}`);
+    const places: Places = { cwd: io.cwd, home: io.env.HOME || homedir(), env: io.env };
+    const config = await loadConfig({ flags: { http, fleet, config: configFile }, cwd: io.cwd, env: io.env });
+    const service = await checkService(config, process.version);
+    const known = await findPolicies(config, service.http);
+    const [policies, dayBudget] = [known?.policies ?? null, known?.budget ?? null];
+    const examination = {
+      places,
+      config,
+      service,
+      policies,
+      dayBudget,
+      isNamed: agent !== undefined,
+      quick: flags.quick,
+    };
+    const found: Finding[] = [...service.findings, checkConfig(config, policies)];
+    let isConnected = false;
+    for (const each of list) {
+      if (agent !== undefined && agent !== each.name) continue;
+      const result = await examine(each, examination);
+      found.push(...result.findings);
+      isConnected ||= result.isConnected;
+    }
+    // A connected agent has a finding on where its sessions are judged.
+    if (!isConnected && service.http !== null) found.push(...(await checkOwnService(service.http, io.cwd, config)));
+    if (!isConnected) found.push(bad('agents', 'no agent asks before it stops', 'stopgate init AGENT'));
+    return report(found, context);
+  },
+});
+
+/** @returns the exit code */
+async function report(found: readonly Finding[], { flags, io, out, commands }: DoctorContext): Promise<number> {
+  const spell = (text: string) => spellCommands(text, io.env, commands);
+  const findings = found.map((it) => ({ ...it, text: spell(it.text), ...(it.fix && { fix: spell(it.fix) }) }));
+  const isBad = findings.some(({ state }) => state === 'bad');
+  if (flags.json) await out.json({ ok: !isBad, findings });
+  else await out.print(...findings.flatMap((finding) => format(finding, out.colors)));
+  return isBad ? 1 : 0;
+}
+
+async function examineAcp({ flags, words: [, file, ...args], io }: DoctorContext): Promise<Finding[]> {
+  if (file === undefined)
+    throw new AppError('input.bad', 'which agent? Write it behind "--": stopgate doctor acp -- AGENT ARGS…');
+  const [{ checkAcp }, { connectAsAgent }] = await Promise.all([
+    import('../../../acp/doctor.ts'),
+    import('./agent-client.ts'),
+  ]);
+  const place = { nats: undefined, creds: undefined, fleet: flags.fleet, config: flags.config };
+  const findings = await checkAcp({
+    ...{ command: [file, ...args], cwd: io.cwd, env: environmentOf(io), quick: flags.quick, signal: io.interrupt() },
+    connect: async () => (await connectAsAgent(place, io, 'stopgate doctor')).open(),
+  });
+  return [checkNode(process.version), ...findings];
+}
+
+type Examination = {
+  readonly places: Places;
+  readonly config: Config;
+  readonly service: ServiceState;
+  readonly policies: CheckContext['policies'];
+  readonly dayBudget: CheckContext['dayBudget'];
+  /** The user has named the agent. */
+  readonly isNamed: boolean;
+  readonly quick: boolean;
+};
+
+async function examine(
+  { name, title, setup, doctor: load }: Agent,
+  examination: Examination,
+): Promise<{ findings: readonly Finding[]; isConnected: boolean }> {
+  const { places, config, service, policies, dayBudget, isNamed, quick } = examination;
+  const [loaded, doctor] = await Promise.all([setup(), load?.()]);
+  if (doctor === undefined || loaded.kind !== 'settings') return { findings: [], isConnected: false };
+  const { program } = loaded;
+  const binary = findProgram(program.binary, places.env);
+  const { scopes, problems, lines, check, dryTurn } = doctor.find(places);
+  if (!isNamed && scopes.length === 0 && problems.length === 0) {
+    const hint = skip(name, `${title} is installed but not connected: stopgate init ${name}`);
+    return { findings: binary === null ? [] : [hint], isConnected: false };
+  }
+  const { needsToken } = service;
+  const context = { agent: { name, title, program }, binary, places, url: config.http?.url ?? '', needsToken };
+  const runsDryTurn = isNamed && !quick && dryTurn !== null;
+  const findings = [...problems, ...(await check({ ...context, policies, dayBudget, runsDryTurn }))];
+  const session = readSession(name, lines, places);
+  tokenForHttp(config, session.token); // it is asked with the token of the hooks
+  if (service.http !== null && lines.length > 0) findings.push(...(await checkPlace(service.http, session, config)));
+  findings.push(...(await askWorkers(name, scopes, examination)));
+  if (isNamed && !quick) {
+    const path = places.env.PATH ?? '';
+    if (dryTurn === null) findings.push(skip(name, 'dry turn: not run, it is not known how for this agent'));
+    else if (binary !== null) findings.push(await dryTurn(binary, path, passOf(session, service)));
+    else findings.push(bad(name, `dry turn: not run, ${program.binary} is not on PATH`, withoutProgram));
+  }
+  return { findings, isConnected: true };
+}
+
+/** Null: the service wants no token, or does not answer, or there is none. */
+function passOf(session: Session, { http, needsToken }: ServiceState): TokenPass | null {
+  const { tokenEnv, token } = session;
+  if (http === null || !needsToken || token === null) return null;
+  return { variable: tokenEnv, value: token, refusalOf: (sent) => refusalOf(http, session, sent) };
+}
+
+/**
+ * The advice if the agent's program is missing: its user wants to know whether a block holds, and that was not seen.
+ */
+const withoutProgram = 'install it, or put it on PATH; --quick checks the settings alone';
+
+async function askWorkers(
+  agent: string,
+  scopes: readonly string[],
+  { places: { cwd }, config: { fleet, token }, service: { http } }: Examination,
+): Promise<Finding[]> {
+  if (http === null) return [];
+  return [await checkWorkers({ http, fleet, token, agent, cwd, scopes, ago: formatAgo })];
+}
+
+function format({ state, about, text, fix }: Finding, colors: Context['out']['colors']): string[] {
+  const mark = { ok: colors.green('✓'), warn: colors.yellow('!'), bad: colors.red('✗'), skip: colors.dim('-') }[state];
+  const how = fix === undefined ? '' : ` → ${clean(fix)}`;
+  return [`${mark} ${colors.bold(about)}  ${clean(text)}${how}`];
+}

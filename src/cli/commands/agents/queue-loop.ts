@@ -1,0 +1,109 @@
+/**
+ * The main loop of a worker (`stopgate loop --queue Q`): it claims the first task that waits, works on it until it may
+ * stop, and goes on with the next; without a task it waits for as long as its policy keeps it.
+ */
+import { randomBytes } from 'node:crypto';
+import type { Decision, TaskView } from '../../../../machines/index.ts';
+import { createTurnPauses } from '../../../agents/shared/turn-pauses.ts';
+import type { Requester } from '../../../nats/requester.ts';
+import { describeAnswer } from '../../../terminal/text.ts';
+import { pause, untilBack } from './agent-turn.ts';
+import { ask, isComplete, lookMs, type Run, takeTurns, waitWhile } from './loop-turns.ts';
+
+/** How long one question without a task is held: as long as a proxy lets it stand. */
+const holdMs = 50_000;
+const claimTimeoutMs = 10_000;
+
+type QueueOptions = { readonly queue: string; readonly readPrompt: () => Promise<string> };
+
+/** @returns the exit code: 0 when its policy lets it go without a task */
+export async function workThroughQueue(
+  requester: Requester,
+  run: Omit<Run, 'readPrompt'>,
+  { queue, readPrompt }: QueueOptions,
+): Promise<number> {
+  const { worker, signal, context } = run;
+  const { note } = context;
+  const pauses = createTurnPauses(run.pauseMs);
+  for (;;) {
+    const task = await claimNext(requester, run, queue);
+    if (signal.aborted) return 130;
+    if (task !== null) {
+      note(`stopgate: ${worker} works on ${nameOf(task)}`);
+      const code = await workOn(requester, run, task, readPrompt);
+      if (code !== null) return code;
+      continue;
+    }
+    const askedMs = performance.now();
+    const decision = await ask(requester, { worker, what: 'idle', signal, note }, { holdMs });
+    if (context.flags.json) await context.out.json(decision);
+    note(`stopgate: ${worker} without a task: ${describeAnswer(decision)}: ${decision.reason}`);
+    if (decision.decision === 'allow' && decision.action !== 'continue') return decision.action === 'complete' ? 0 : 1;
+    // Depths that are reported from elsewhere keep it, and there is nothing to claim here.
+    const waitMs = decision.decision === 'allow' ? lookMs : pauses.after(performance.now() - askedMs);
+    if (waitMs > 0) await pause(waitMs, signal);
+    if (signal.aborted) return 130;
+  }
+}
+
+const nameOf = ({ task, title }: TaskView): string => (title === null ? task : `${task} ${title}`);
+
+/** @returns the exit code; null: go on with the next task */
+async function workOn(
+  requester: Requester,
+  run: Omit<Run, 'readPrompt'>,
+  view: TaskView,
+  readPrompt: () => Promise<string>,
+): Promise<number | null> {
+  const { worker, signal, context } = run;
+  const { task } = view;
+  for (;;) {
+    const end = await takeTurns(requester, {
+      ...run,
+      env: { STOPGATE_TASK: task },
+      // With a task it waits for nothing.
+      fields: { holdMs: 0 },
+      endsBy: isWorkDone,
+      readPrompt: async () => [describeTask(view), (await readPrompt()).trim()].filter((it) => it !== '').join('\n\n'),
+    });
+    if (end === 'aborted') return 130;
+    if (end === 'turns') return 1;
+    if (end.decision === 'block') {
+      await requester.publish(`worker.${worker}.task.completed`, { task });
+      return null;
+    }
+    if (end.action === 'escalate' || end.cause === 'capped' || isComplete(end)) return null;
+    // Budgets, a retirement, a check that cannot run: the next task would end in the same way.
+    if (end.cause !== 'limited' && end.cause !== 'waiting') return 1;
+    context.note(`stopgate: ${worker} goes on with ${task} when that is over`);
+    await waitWhile(requester, run, (decision) => decision.cause === end.cause);
+    if (signal.aborted) return 130;
+  }
+}
+
+/** Its checks and hooks let it go; only the queue and the task that it holds keep it. */
+const isWorkDone = ({ decision, cause }: Decision): boolean =>
+  decision === 'block' && (cause === 'pending-tasks' || cause === 'idle');
+
+/** The id, title and open steps of a task, as the first lines of a prompt. */
+function describeTask({ task, title, plan }: TaskView): string {
+  const steps = (plan ?? []).map((it) => `- ${it.title} (${it.status})`);
+  return [
+    `Task ${task}${title === null ? '' : `: ${title}`}`,
+    ...(steps.length === 0 ? [] : ['', 'Steps:', ...steps]),
+  ].join('\n');
+}
+
+/** Asked again under its id while the service is away. @throws AppError what it says for good */
+async function claimNext(
+  requester: Requester,
+  { worker, signal, context }: Omit<Run, 'readPrompt'>,
+  queue: string,
+): Promise<TaskView | null> {
+  const body = { queue, request: randomBytes(12).toString('hex') };
+  const ask = () => requester.request('claim-next', worker, body, claimTimeoutMs) as Promise<TaskView | { task: null }>;
+  const found = await untilBack(ask, signal, ({ message }) =>
+    context.note(`stopgate: ${worker} cannot claim a task yet: ${message}`),
+  );
+  return found.task === null ? null : (found as TaskView);
+}

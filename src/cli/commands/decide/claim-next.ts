@@ -1,0 +1,41 @@
+/** claim-next: a worker takes the first task that waits in its queue. */
+import { randomBytes } from 'node:crypto';
+import type { TaskView } from '../../../../machines/index.ts';
+import { clientArgs } from '../../client-args.ts';
+import { defineCommand } from '../../command.ts';
+import { withRequester } from '../../connection.ts';
+import { readId, readTimeout } from '../../option-values.ts';
+
+export const claimNext = defineCommand({
+  args: {
+    worker: { type: 'positional', valueHint: 'WORKER', description: 'the id of the worker' },
+    queue: { type: 'string', valueHint: 'Q', description: 'the queue (default: that of the worker)' },
+    request: {
+      type: 'string',
+      valueHint: 'ID',
+      description: 'the id of this request; repeating it gives the same task',
+    },
+    ...clientArgs,
+  },
+  details: [
+    'Claims the first ready task of the queue for the worker: a higher priority first, then the older. Two workers never get the same one.',
+    'Exit code 0: it has a task, which is printed. 1: no task waits, or the worker may not claim one.',
+  ],
+  examples: ['stopgate claim-next w1', 'stopgate claim-next w1 --queue build --json'],
+  async run({ flags, io, out }) {
+    const worker = readId('worker', flags.worker);
+    const body = {
+      request: flags.request === undefined ? randomBytes(12).toString('hex') : readId('request', flags.request),
+      ...(flags.queue === undefined ? {} : { queue: readId('queue', flags.queue) }),
+    };
+    return withRequester(flags, io, async (requester) => {
+      const answer = await requester.request('claim-next', worker, body, readTimeout(undefined));
+      const { task, title, queue } = answer as TaskView | { task: null; title?: null; queue?: null };
+      if (flags.json) await out.json(answer as object);
+      else if (task === null)
+        await out.print(`no task waits${flags.queue === undefined ? '' : ` in queue ${flags.queue}`}`);
+      else await out.print(`${worker} holds ${task}${title == null ? '' : ` ${title}`}, of queue ${queue}`);
+      return task === null ? 1 : 0;
+    });
+  },
+});

@@ -1,0 +1,50 @@
+/** mcp: the tools of the service for one agent, on stdin and stdout. */
+import { clientArgs } from '../../client-args.ts';
+import { defineCommand } from '../../command.ts';
+import { connect, resolvePlace } from '../../connection.ts';
+import { readId } from '../../option-values.ts';
+import { spellCommands } from '../../program-name.ts';
+
+const { json: _, ...placeArgs } = clientArgs;
+
+export const mcp = defineCommand({
+  args: {
+    worker: {
+      type: 'string',
+      valueHint: 'W',
+      description: 'the worker, if a tool call does not name one',
+    },
+    ...placeArgs,
+    creds: {
+      ...placeArgs.creds,
+      description: 'credentials for NATS (STOPGATE_CREDS); agents need none with "stopgate dev"',
+    },
+  },
+  details: [
+    'Speaks MCP on stdin and stdout until stdin ends. Messages for people go to stderr.',
+    'It also starts without a service: its tools then report what is missing, and work as soon as there is one.',
+    "It needs no more than an agent's permissions. The service serves the same tools over HTTP at /mcp.",
+  ],
+  examples: ['stopgate mcp --worker w1', 'stopgate mcp --nats nats://127.0.0.1:4222 --fleet main'],
+  run: async ({ flags, io, note, commands }) => {
+    const worker = flags.worker === undefined ? null : readId('worker', flags.worker);
+    // Resolved for each connection: a "stopgate dev" that is started later has another port.
+    const place = async () => ({ ...(await resolvePlace(flags, io, 'agent')), name: 'stopgate mcp' });
+    const { fleet } = await place();
+    const signal = io.interrupt();
+    if (io.isTTY)
+      note('stopgate mcp: waiting for an MCP client on stdin; add this command to your agent, or press Ctrl-C');
+    const [{ serveStdio }, { createNatsPort }] = await Promise.all([
+      import('../../../mcp/stdio.ts'),
+      import('../../../mcp/nats-port.ts'),
+    ]);
+    const port = createNatsPort(fleet, async () => connect(await place()));
+    try {
+      const spell = (text: string) => spellCommands(text, io.env, commands);
+      await serveStdio({ port, worker, spell, stdin: io.stdin, stdout: io.stdout, signal, note });
+    } finally {
+      await port.close();
+    }
+    return 0;
+  },
+});

@@ -1,0 +1,151 @@
+/** publish: puts one entry, or many from stdin, into the log. */
+import { z } from 'zod';
+import { isId } from '../../../../machines/values/id.ts';
+import { AppError } from '../../../errors.ts';
+import type { Requester } from '../../../nats/requester.ts';
+import { clientArgs } from '../../client-args.ts';
+import { type Context, defineCommand, type Flags } from '../../command.ts';
+import { resolvePlace, withRequester } from '../../connection.ts';
+import { readLines, readText } from '../../input.ts';
+import { readId } from '../../option-values.ts';
+import { type EntryDraft, readDraft, readDraftLine } from './entry-draft.ts';
+
+const args = {
+  subject: {
+    type: 'positional',
+    valueHint: 'SUBJECT-TAIL',
+    description: 'the subject after stopgate.<fleet>., in one word or several; "-" alone reads JSON lines from stdin',
+  },
+  body: {
+    type: 'positional',
+    required: false,
+    valueHint: 'JSON',
+    description: 'the fields, as an object; "-" reads them from stdin',
+  },
+  id: { type: 'string', valueHint: 'ID', description: 'its Nats-Msg-Id: the same id within 2 minutes is stored once' },
+  stream: { type: 'boolean', description: 'with "-": send each line as it comes, and skip bad ones' },
+  ...clientArgs,
+} as const;
+
+type PublishContext = Context<Flags<typeof args>>;
+
+export const publish = defineCommand({
+  args,
+  rest: true,
+  details: [
+    'Checks the entry first: what the log would refuse is not sent (exit code 2). Prints where it was stored. If the entry changes nothing, such as a claim of a task that another worker holds, the reason is on stderr.',
+    'A line for "-" is {"subject":"worker.w1.tool.used","data":{"tool":"Bash"}}, with an "id" if it may be sent twice. No line is sent unless all are good; with --stream each is sent on its own.',
+    'An entry under own. is an operator\'s and needs operator credentials. Those of "stopgate dev" are found automatically.',
+  ],
+  examples: [
+    `stopgate publish worker w1 tool.used '{"tool":"Bash"}'`,
+    `stopgate publish task.T-1.task.created '{"title":"Fix the login","queue":"main"}'`,
+    'stopgate publish - <entries.jsonl',
+  ],
+  run: async (context) => {
+    const { words, flags } = context;
+    if (words.length === 1 && words[0] === '-') return flags.stream ? sendLines(context) : sendAll(context);
+    if (flags.stream) throw new AppError('input.bad', '--stream needs "-"');
+    return sendOne(context);
+  },
+});
+
+async function sendOne(context: PublishContext): Promise<number> {
+  const { words, flags, io } = context;
+  const last = words.at(-1) ?? '';
+  const isBody = words.length > 1 && (last === '-' || /[\s{["]/.test(last));
+  const text = !isBody ? '' : last === '-' ? await readText('-', io) : last;
+  const { fleet } = await resolvePlace(flags, io);
+  const subject = isBody ? words.slice(0, -1) : words;
+  const [entity = '', id = ''] = subject;
+  // Joined by dots, what is no id would be taken for other parts of the subject.
+  if (subject.length > 2 && !id.split('.').every(isId)) readId(entity, id);
+  const draft = readDraft(subject.join('.'), text.trim(), flags.id, fleet);
+  return withRequester(flags, io, async (requester) => {
+    const before = await refusalsOf(draft, requester);
+    await send(draft, requester, context);
+    const refused = (await refusalsOf(draft, requester)).find((it) => !before.includes(it));
+    if (refused !== undefined)
+      context.note(`stopgate: it is in the log, but changes nothing: ${refused.slice(refused.indexOf(' ') + 1)}`);
+    return 0;
+  });
+}
+
+/** The entries about the same actor that were refused so far, each as its time and reason. */
+async function refusalsOf({ tail }: EntryDraft, requester: Requester): Promise<readonly string[]> {
+  const [entity = '', id = ''] = tail.replace(/^own\./, '').split('.');
+  if (entity !== 'worker' && entity !== 'task') return [];
+  // There may be no service, or it may not know the actor: then no refusal can be seen.
+  const view = await requester.request('get', `${entity}.${id}`, {}, viewTimeoutMs).catch(() => null);
+  const parsed = refusedSchema.safeParse(view);
+  return parsed.success ? parsed.data.refused.map(({ at, reason }) => `${at} ${reason}`) : [];
+}
+
+const viewTimeoutMs = 2_000;
+const refusedSchema = z.object({ refused: z.array(z.object({ at: z.string(), reason: z.string() })) });
+
+/** All lines are read and checked before the first is sent. */
+async function sendAll(context: PublishContext): Promise<number> {
+  const { flags, io, note } = context;
+  const drafts: EntryDraft[] = [];
+  const bad = await eachDraft(context, async (draft) => void drafts.push(draft));
+  if (bad > 0) {
+    note(`stopgate: ${bad} bad ${bad === 1 ? 'line' : 'lines'}; nothing was sent`);
+    return 2;
+  }
+  if (drafts.length === 0) throw new AppError('input.bad', 'there were no entries on stdin');
+  return withRequester(flags, io, async (requester) => {
+    for (const draft of drafts) await send(draft, requester, context);
+    return 0;
+  });
+}
+
+async function sendLines(context: PublishContext): Promise<number> {
+  return withRequester(context.flags, context.io, async (requester) => {
+    const bad = await eachDraft(context, (draft) => send(draft, requester, context));
+    return bad > 0 ? 2 : 0;
+  });
+}
+
+/** Gives the number of bad lines; each is reported on stderr. */
+async function eachDraft(
+  { flags, io, note }: PublishContext,
+  use: (draft: EntryDraft) => Promise<void>,
+): Promise<number> {
+  const { fleet } = await resolvePlace(flags, io);
+  if (flags.id !== undefined) throw new AppError('input.bad', '--id is for one entry; a line has its own "id"');
+  let number = 0;
+  let bad = 0;
+  for await (const lines of readLines('-', io)) {
+    for (const line of lines) {
+      number += 1;
+      if (line?.trim() === '') continue;
+      const draft = line === null ? 'is too long' : readOrExplain(line, fleet);
+      if (typeof draft !== 'string') await use(draft);
+      else {
+        note(`line ${number}: ${draft}`);
+        bad += 1;
+      }
+    }
+  }
+  return bad;
+}
+
+function readOrExplain(line: string, fleet: string): EntryDraft | string {
+  try {
+    return readDraftLine(line, fleet);
+  } catch (error) {
+    if (error instanceof AppError) return error.message;
+    throw error;
+  }
+}
+
+async function send(
+  { tail, data, id }: EntryDraft,
+  requester: Requester,
+  { flags, out }: PublishContext,
+): Promise<void> {
+  const { seq, duplicate } = await requester.publish(tail, data, id);
+  if (flags.json) await out.json({ seq, duplicate });
+  else await out.print(duplicate ? `already stored as seq ${seq} (the same id)` : `stored as seq ${seq}`);
+}

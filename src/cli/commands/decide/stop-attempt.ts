@@ -1,0 +1,193 @@
+/** decide, probe and verify: one attempt to stop, requested in three ways. */
+import { readJson } from '../../../../machines/entries/json.ts';
+import type { Decision } from '../../../../machines/index.ts';
+import { isId } from '../../../../machines/values/id.ts';
+import { AppError } from '../../../errors.ts';
+import { clientArgs } from '../../client-args.ts';
+import { type Arguments, type Context, defineCommand, type Flags } from '../../command.ts';
+import { orNamed, withRequester } from '../../connection.ts';
+import { readText } from '../../input.ts';
+import { readDuration, readId, readTimeout } from '../../option-values.ts';
+import { formatDecision } from '../../text/decision-text.ts';
+import { isDecision } from './decision-shape.ts';
+
+/** Checks may be slow, and a decision may be held. */
+const patienceMs = 600_000;
+const outputBytesMax = 32_768;
+
+const attemptArgs = {
+  worker: { type: 'positional', valueHint: 'WORKER', description: 'the id of the worker' },
+  body: {
+    type: 'positional',
+    required: false,
+    valueHint: 'JSON',
+    description: 'fields of stop.attempted, as an object; "-" reads them from stdin; options override them',
+  },
+  attempt: {
+    type: 'string',
+    valueHint: 'ID',
+    description: 'the id of the attempt; repeating it gives the same decision and counts once',
+  },
+  'stop-reason': {
+    type: 'string',
+    valueHint: 'TEXT',
+    description: 'why the agent stops, e.g. end_turn or user_interrupt',
+  },
+  output: {
+    type: 'string',
+    valueHint: 'TEXT',
+    description: "the agent's last output, which is searched for promises",
+  },
+  'output-file': {
+    type: 'string',
+    valueHint: 'FILE',
+    description: 'the last output from a file, of which the last 32 KiB are used',
+  },
+  validation: { type: 'string', valueHint: 'RULES', description: "results of rules, e.g. 'tests_pass=pass,lint=fail'" },
+  files: { type: 'string', valueHint: 'A,B', description: 'files that were modified' },
+  hold: {
+    type: 'string',
+    valueHint: 'DURATION',
+    description: 'hold the stop open this long to wait for a task, e.g. 50s',
+  },
+  ...clientArgs,
+  timeout: {
+    type: 'string',
+    valueHint: 'MS',
+    description: 'how long to wait for the decision (default: 10m plus the hold)',
+  },
+} as const satisfies Arguments;
+
+export const decide = defineCommand({
+  args: attemptArgs,
+  details: [
+    'Logs an attempt to stop, waits for the decision and prints it, guard by guard.',
+    'Exit code 0: it may stop. 1: it may not, and the next prompt tells it what to do.',
+  ],
+  examples: ['stopgate decide w1', `stopgate decide w1 --stop-reason end_turn --validation 'tests_pass=fail' --json`],
+  run: (context) => askAttempt('decide', context.flags.worker, context),
+});
+
+export const probe = defineCommand({
+  args: attemptArgs,
+  details: [
+    'Like "decide", but nothing is logged, counted or held: shows what would be decided now.',
+    'Exit code 0: it would be allowed to stop. 1: it would not.',
+  ],
+  examples: ['stopgate probe w1', `stopgate probe w1 --output 'All done. <promise>COMPLETE</promise>'`],
+  run: (context) => askAttempt('probe', context.flags.worker, context),
+});
+
+export const verify = defineCommand({
+  args: {
+    ...attemptArgs,
+    worker: { ...attemptArgs.worker, required: false, description: 'the id of the worker; or name a task' },
+    task: { type: 'string', valueHint: 'T', description: 'is this task complete, instead of the work of a worker?' },
+  },
+  details: [
+    'A final check for scripts and CI. It asks about the work alone: whether every check passes, and every hook of the held tasks. It does not matter whether the worker waits, is limited, has used up its retries, or has ended; then the tasks that it held are asked about. Nothing is logged or counted.',
+    'With --task: complete if a decision completed the task; a task that is held is judged now. One that its worker only reported as completed is not.',
+    'Exit code 0: complete. 1: not complete.',
+  ],
+  examples: ['stopgate verify w1 && git push', 'stopgate verify --task T-1', 'stopgate verify w1 --json'],
+  async run(context) {
+    const { worker, task, body } = context.flags;
+    if (task === undefined && worker !== undefined) return askAttempt('verify', worker, context);
+    // Without a worker the first argument is the JSON.
+    if (task !== undefined && body === undefined && (worker === undefined || !isId(worker)))
+      return askAttempt('verify-task', task, { ...context, flags: { ...context.flags, body: worker } });
+    throw new AppError('input.bad', 'name either a worker or a task: verify WORKER, or verify --task T');
+  },
+});
+
+type Asked = Omit<Flags<typeof attemptArgs>, 'worker'>;
+
+/** Exit code 0: it may stop; 1: it may not. @throws AppError input.bad, service.unreachable, stop.incomplete and more */
+async function askAttempt(
+  verb: 'decide' | 'probe' | 'verify' | 'verify-task',
+  name: string,
+  context: Context<Asked>,
+): Promise<number> {
+  const { flags, io, out } = context;
+  const id = readId(verb === 'verify-task' ? 'task' : 'worker', name);
+  const body = await readBody(context);
+  const timeoutMs = readTimeout(flags.timeout, patienceMs + ((body.holdMs as number | undefined) ?? 0));
+  const show = async (answer: unknown): Promise<Decision> => {
+    if (!isDecision(answer)) throw await describeNonDecision(answer);
+    if (flags.json) await out.json(answer);
+    else await out.print(...formatDecision(answer, out.colors, out.width()));
+    return answer;
+  };
+  return withRequester(flags, io, async (requester, fleet) => {
+    try {
+      const answer = requester.request(verb, id, body, timeoutMs);
+      const decision = await show(await orNamed(answer, verb === 'verify-task' ? 'task' : 'worker', fleet));
+      return decision.decision === 'allow' ? 0 : 1;
+    } catch (error) {
+      // The decision comes with the error; with --json the error's own body has it.
+      const details =
+        error instanceof AppError && error.code === 'stop.incomplete' ? (error.details as { decision?: unknown }) : {};
+      if (details.decision === undefined || flags.json) throw error;
+      const { decision } = await show(details.decision);
+      if (decision === 'block') return 1; // and it has said why
+      throw error;
+    }
+  });
+}
+
+async function readBody({ flags, io, note }: Context<Asked>): Promise<Record<string, unknown>> {
+  const text = flags.body === '-' ? await readText('-', io) : (flags.body ?? '');
+  const parsed = readJson(text.trim(), flags.body === '-' ? 'the input' : 'the second argument');
+  if (!parsed.ok) throw new AppError('input.bad', parsed.message);
+  if (flags.output !== undefined && flags['output-file'] !== undefined) {
+    throw new AppError('input.bad', 'use either --output or --output-file');
+  }
+  const output = flags['output-file'] === undefined ? flags.output : await readText(flags['output-file'], io);
+  const given = {
+    attempt: flags.attempt,
+    stopReason: flags['stop-reason'],
+    output: output === undefined ? undefined : cutOutput(output, note),
+    validation: flags.validation === undefined ? undefined : readValidation(flags.validation),
+    files: flags.files
+      ?.split(',')
+      .map((file) => file.trim())
+      .filter((file) => file !== ''),
+    holdMs: flags.hold === undefined ? undefined : readDuration('--hold', flags.hold),
+  };
+  const body = {
+    ...parsed.value,
+    ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
+  };
+  // Most attempts have no fields, and need not wait for the schema to load.
+  if (Object.keys(body).length === 0) return body;
+  const { attemptSchema, toIssues } = await import('../../../../machines/index.ts');
+  const checked = attemptSchema.safeParse(body);
+  if (checked.success) return body;
+  throw new AppError('input.bad', 'this is not a valid stop.attempted', { issues: toIssues(checked.error, body) });
+}
+
+async function describeNonDecision(answer: unknown): Promise<AppError> {
+  const { decisionSchema, describeIssues, toIssues } = await import('../../../../machines/index.ts');
+  const { error } = decisionSchema.safeParse(answer);
+  const why = error === undefined ? '' : `: ${describeIssues(toIssues(error, answer))}`;
+  return new AppError('service.unreachable', `the answer is not a decision${why}`);
+}
+
+/** The end is what matters, and an entry has a limit. */
+function cutOutput(text: string, note: (line: string) => void): string {
+  const bytes = new TextEncoder().encode(text);
+  if (bytes.length <= outputBytesMax) return text;
+  note(`stopgate: the output has ${bytes.length} bytes; only the last ${outputBytesMax} are sent`);
+  return new TextDecoder().decode(bytes.subarray(-outputBytesMax)).replace(/^\ufffd+/, '');
+}
+
+function readValidation(text: string): { rule: string; passed: boolean }[] {
+  return text.split(',').map((part) => {
+    const [, rule, result] = /^\s*([^=]+?)\s*=\s*(pass|fail)\s*$/.exec(part) ?? [];
+    if (rule !== undefined) return { rule, passed: result === 'pass' };
+    throw new AppError(
+      'input.bad',
+      `--validation '${part}' is not a result: write rule=pass or rule=fail, separated by commas`,
+    );
+  });
+}

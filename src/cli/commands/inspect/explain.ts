@@ -1,0 +1,109 @@
+/** explain: one decision of a worker, as text and guard by guard, each with its input. */
+import {
+  checksNotRun,
+  createReplay,
+  type Decision,
+  explainDecision,
+  missingIn,
+  type ReplayLine,
+  sentenceOfDecision,
+} from '../../../../machines/index.ts';
+import { AppError } from '../../../errors.ts';
+import { formatTable } from '../../../terminal/table.ts';
+import { clean, wrap } from '../../../terminal/text.ts';
+import { clientArgs } from '../../client-args.ts';
+import { defineCommand } from '../../command.ts';
+import { feedFold } from '../../log-source.ts';
+import { readId } from '../../option-values.ts';
+import { programName } from '../../program-name.ts';
+
+export const explain = defineCommand({
+  args: {
+    worker: { type: 'positional', valueHint: 'WORKER', description: 'the worker that tried to stop' },
+    attempt: { type: 'string', valueHint: 'A', description: 'which attempt (default: the last decided one)' },
+    file: {
+      type: 'string',
+      valueHint: 'FILE.jsonl',
+      description: 'a log in a file, or a folder of an archive, instead of the live one',
+    },
+    archive: {
+      type: 'string',
+      valueHint: 'DIR',
+      description: 'the folder where the service archived what was cut from the live log',
+    },
+    ...clientArgs,
+  },
+  details: [
+    'Folds the log and says in a few sentences what was answered, why, what would let the worker stop, and what has come ' +
+      'of it since; then each guard with what it looked at, also those that passed, of which a decision itself keeps no input.',
+    'Reading the log needs operator credentials. Those of "stopgate dev" are found automatically.',
+  ],
+  examples: ['stopgate explain w1', 'stopgate explain w1 --attempt a1 --file log.jsonl --json'],
+  run: async (context) => {
+    const { flags, io, out } = context;
+    const worker = readId('worker', flags.worker);
+    const folded = createReplay({ inputs: true });
+    let found: Decision | null = null;
+    const take = () => {
+      for (const line of folded.take()) if (isWanted(line, worker, flags.attempt)) found = line;
+      return '';
+    };
+    const code = await feedFold(folded, context, undefined, take);
+    if (found === null) throw new AppError('actor.unknown', describeMissing(worker, flags.attempt));
+    const decision: Decision = found;
+    const now = folded.view().fleets[decision.fleet]?.workers[worker] ?? null;
+    const asTyped = (text: string) => text.replace('"stopgate ', `"${programName(io.env)} `);
+    const sentences = explainDecision(decision, now).map(asTyped);
+    const notRun = checksNotRun(decision);
+    if (flags.json) {
+      const sentence = sentenceOfDecision(decision);
+      await out.json({
+        decision,
+        sentence,
+        sentences,
+        missing: missingIn(decision),
+        notRun,
+        standing: now?.standing ?? null,
+      });
+    } else {
+      const verdicts = decision.verdicts.map(({ guard, verdict, detail, input }) => [
+        { text: verdict },
+        { text: guard },
+        { text: detail },
+        { text: describeEvidence(input) },
+      ]);
+      const unreached = notRun.map((check) => [
+        { text: 'not run' },
+        { text: 'checks' },
+        { text: `${check}: another had decided before it` },
+        { text: '' },
+      ]);
+      const columns = ['', 'guard', 'found', 'looked at'];
+      await out.print(
+        ...[...sentences, `In short: ${sentenceOfDecision(decision)}`].flatMap((text) =>
+          wrap(clean(text), out.width()),
+        ),
+        '',
+        ...formatTable(columns, [...verdicts, ...unreached], out.width()),
+      );
+    }
+    return code;
+  },
+});
+
+function isWanted(line: ReplayLine, worker: string, attempt: string | undefined): line is Decision {
+  const isDecision = 'verdicts' in line && line.worker === worker;
+  return isDecision && (attempt === undefined || line.attempt === attempt);
+}
+
+const describeMissing = (worker: string, attempt: string | undefined): string =>
+  attempt === undefined
+    ? `this log has no decision of worker ${worker}; "stopgate probe ${worker}" says what one would be`
+    : `this log has no decided attempt ${attempt} of worker ${worker}`;
+
+function describeEvidence(input: Record<string, unknown> | undefined): string {
+  const fields = Object.entries(input ?? {});
+  return fields
+    .map(([name, value]) => `${name} ${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join(', ');
+}

@@ -1,0 +1,118 @@
+/** spend: what agents have used, summed by day, model, task or worker, from the log. */
+import { createFleet, type Fleet, formatIsoTime, readEntry, type UsageReport } from '../../../../machines/index.ts';
+import {
+  addUsage,
+  byCost,
+  byName,
+  type NamedUsage,
+  noUsage,
+  showUsage,
+  sumOfReport,
+  type UsageSum,
+} from '../../../../machines/replay/usage-sums.ts';
+import { foldMessage } from '../../../host/fold/fold-message.ts';
+import type { LogMessage } from '../../../nats/log/log-reader.ts';
+import type { Requester } from '../../../nats/requester.ts';
+import { formatTable } from '../../../terminal/table.ts';
+import { clientArgs } from '../../client-args.ts';
+import { defineCommand } from '../../command.ts';
+import { withRequester } from '../../connection.ts';
+import { readTime, timeForms } from '../../option-values.ts';
+
+const dimensions = ['day', 'model', 'task', 'worker'] as const;
+type Dimension = (typeof dimensions)[number];
+
+/** A usage report, with the name of what used it. `name` null: no model was named, or no task was held. */
+type Report = { readonly name: string | null; readonly data: UsageReport };
+
+export const spend = defineCommand({
+  args: {
+    by: {
+      type: 'enum',
+      valueHint: 'WHAT',
+      options: [...dimensions],
+      description: 'day (default), model, task or worker',
+    },
+    since: { type: 'string', valueHint: 'TIME', description: `only from this time on: ${timeForms}` },
+    ...clientArgs,
+  },
+  details: [
+    'Sums what agents have reported (entries usage.reported): dollars, tokens (input, output, written to the cache), tokens that were read from a cache, and the number of reports. Days are those of UTC, by the time of the log; a task gets what was used while its worker had claimed it last.',
+    'What retention has removed from the log is not in the sums. Reading the log needs operator credentials. Those of "stopgate dev" are found automatically.',
+  ],
+  examples: ['stopgate spend', 'stopgate spend --by model --since 7d', 'stopgate spend --by task --json'],
+  run: async ({ flags, io, out }) => {
+    const by: Dimension = flags.by ?? 'day';
+    const sinceMs = readTime('--since', flags.since) ?? 0;
+    return withRequester(flags, io, async (requester, fleet) => {
+      const rows = await sumUp(
+        by === 'task' ? readTasks(requester, fleet, sinceMs) : readReports(requester, by, sinceMs),
+      );
+      rows.sort(by === 'day' ? byName : byCost);
+      if (flags.json) await out.json(rows.map(({ name, ...sum }) => ({ [by]: name, ...showUsage(sum) })));
+      else if (rows.length === 0) await out.print(...emptyText(fleet, flags.since));
+      else await out.print(...formatTable(headings(by), [...rows, totalOf(rows)].map(cellsOf), out.width()));
+      return 0;
+    });
+  },
+});
+
+/** The names of days, models or workers: only the reports themselves are read. */
+async function* readReports(requester: Requester, by: Dimension, sinceMs: number): AsyncGenerator<Report> {
+  const { batches } = await requester.read('worker.*.usage.reported');
+  for await (const batch of batches)
+    for (const message of batch) {
+      const entry = message.atMs < sinceMs ? null : readReport(message);
+      if (entry === null) continue;
+      const { id, data } = entry;
+      yield { name: by === 'worker' ? id : by === 'model' ? (data.model ?? null) : dayOf(message), data };
+    }
+}
+
+/** Reads the usage by task. The whole log is needed to know which worker held which task. */
+async function* readTasks(requester: Requester, name: string, sinceMs: number): AsyncGenerator<Report> {
+  const fleet = createFleet(name);
+  const { batches } = await requester.read();
+  for await (const batch of batches)
+    for (const message of batch)
+      for (const outcome of foldMessage(fleet, message).outcomes)
+        if (outcome.kind === 'used' && message.atMs >= sinceMs)
+          yield { name: taskOf(fleet, outcome.worker), data: outcome.report };
+}
+
+const taskOf = ({ workers }: Fleet, worker: string): string | null =>
+  workers.read(worker)?.snapshot.context.worker.tasks.at(-1) ?? null;
+
+const dayOf = ({ atMs }: LogMessage): string => formatIsoTime(atMs).slice(0, 10);
+
+const decoder = new TextDecoder();
+
+/** Null: it was refused. */
+function readReport({ subject, data }: LogMessage) {
+  const entry = readEntry(subject, decoder.decode(data), data.length);
+  return entry !== null && 'data' in entry && entry.type === 'usage.reported' ? entry : null;
+}
+
+async function sumUp(reports: AsyncIterable<Report>): Promise<NamedUsage[]> {
+  const sums = new Map<string | null, UsageSum>();
+  for await (const { name, data } of reports) sums.set(name, addUsage(sums.get(name) ?? noUsage, sumOfReport(data)));
+  return [...sums].map(([name, sum]) => ({ name, ...sum }));
+}
+
+const totalOf = (rows: readonly NamedUsage[]): NamedUsage => ({ name: 'total', ...rows.reduce(addUsage, noUsage) });
+
+const headings = (by: Dimension) => [by.toUpperCase(), 'USD', 'TOKENS', 'CACHE READ', 'REPORTS'];
+
+function cellsOf({ name, ...sum }: NamedUsage) {
+  const { usd, tokens, cacheRead, reports } = showUsage(sum);
+  const amounts = [usd.toFixed(2), ...[tokens, cacheRead, reports].map((it) => it.toLocaleString('en'))];
+  return [{ text: name ?? '-', isWhole: true }, ...amounts.map((text) => ({ text }))];
+}
+
+const emptyText = (fleet: string, since: string | undefined): string[] =>
+  since === undefined
+    ? [
+        `No agent of fleet '${fleet}' has reported what it used. "stopgate init claude --user --usage" lets an agent send it,`,
+        'and anything may publish it: stopgate publish worker w1 usage.reported \'{"input":1200,"usd":0.02}\'',
+      ]
+    : [`No agent of fleet '${fleet}' has reported what it used since ${since}.`];

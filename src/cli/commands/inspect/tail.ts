@@ -1,0 +1,75 @@
+/** tail: the log as it grows. */
+import { isHousekeeping, topicOf } from '../../../../machines/index.ts';
+import { AppError } from '../../../errors.ts';
+import { type LogLine, toLogLine } from '../../../nats/log/log-line.ts';
+import type { LogMessage } from '../../../nats/log/log-reader.ts';
+import type { Requester } from '../../../nats/requester.ts';
+import { clientArgs } from '../../client-args.ts';
+import { defineCommand } from '../../command.ts';
+import { withRequester } from '../../connection.ts';
+import { readCount, readId } from '../../option-values.ts';
+import { formatLogLine } from '../../text/timeline.ts';
+import { createNewestEntries } from './newest-entries.ts';
+
+/** How many of the newest entries are searched for matches. */
+const windowMin = 10_000;
+
+export const tail = defineCommand({
+  args: {
+    last: { type: 'string', valueHint: 'N', description: 'start with the newest N matching entries (default: 20)' },
+    worker: { type: 'string', valueHint: 'W', description: 'only entries about this worker' },
+    'no-follow': { type: 'boolean', description: 'end with the newest entry, instead of waiting for more' },
+    all: { type: 'boolean', description: 'also internal entries of the service: replica.joined, timer.fired' },
+    ...clientArgs,
+  },
+  details: [
+    'Prints the newest entries of the log, then each new one, decisions included, until Ctrl-C, or with --no-follow until the newest. Times are in UTC.',
+    `Matches are searched for in the newest ${windowMin.toLocaleString('en')} entries.`,
+    'With --json, which implies --all, each line can be read by "stopgate replay" and "stopgate publish -".',
+    'Reading the log needs operator credentials. Those of "stopgate dev" are found automatically.',
+  ],
+  examples: ['stopgate tail --worker w1', 'stopgate tail --no-follow --last 1000 --json >log.jsonl'],
+  run: async ({ flags, io, out, note }) => {
+    const last = flags.last === undefined ? 20 : readCount('--last', flags.last, 0, 1_000_000_000);
+    const only = flags.worker === undefined ? null : readId('worker', flags.worker);
+    const signal = AbortSignal.any([io.interrupt(), out.closed]);
+    let printed = Promise.resolve();
+    let isEmpty = true;
+    const show = (line: LogLine) => {
+      isEmpty = false;
+      printed = printed.then(() =>
+        flags.json ? out.json(line) : out.print(formatLogLine(line, out.colors, out.width())),
+      );
+    };
+    const matches = (subject: string): boolean => {
+      const { entity, id, type } = topicOf(subject);
+      if (only !== null && (entity !== 'worker' || id !== only)) return false;
+      return flags.all || flags.json || !isHousekeeping(type);
+    };
+    const window = last === 0 ? 0 : Math.max(last, windowMin);
+    const recent = createNewestEntries(last, window, show);
+    const onMessage = (message: LogMessage) =>
+      recent.push(matches(message.subject) ? toLogLine(message) : null, message.seq);
+    await withRequester(flags, io, async (requester, fleet) => {
+      const isFollowing = !flags['no-follow'];
+      const reading = isFollowing
+        ? requester.follow({ last: window, signal }, onMessage)
+        : readTo(requester, window, onMessage);
+      await reading.catch((cause: unknown) => {
+        if (cause instanceof AppError) throw cause;
+        const why = (cause as Error).message;
+        throw new AppError('log.unavailable', `the log of fleet '${fleet}' cannot be read: ${why}`, { cause });
+      });
+      recent.end();
+      await printed;
+      if (isEmpty && !isFollowing && io.isTTY)
+        note(`stopgate: no entries${only === null ? '' : ` about worker ${only}`}`);
+      if (isFollowing && !signal.aborted) throw new AppError('service.unreachable', 'the connection to NATS was lost');
+    });
+    return 0;
+  },
+});
+
+async function readTo(requester: Requester, count: number, onMessage: (message: LogMessage) => void): Promise<void> {
+  if (count > 0) for (const message of await requester.readNewest('>', count)) onMessage(message);
+}

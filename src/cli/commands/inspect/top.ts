@@ -1,0 +1,149 @@
+/** top: the fleet live on the terminal, with keys for those who wait for a person. */
+import { emitKeypressEvents } from 'node:readline';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { WorkerView } from '../../../../machines/index.ts';
+import { AppError } from '../../../errors.ts';
+import type { Requester } from '../../../nats/requester.ts';
+import { enterScreen, leaveScreen } from '../../../terminal/colors.ts';
+import type { Io } from '../../../terminal/process-io.ts';
+import { clientArgs } from '../../client-args.ts';
+import { defineCommand } from '../../command.ts';
+import { connect, resolvePlace } from '../../connection.ts';
+import { readAll } from '../../listing/list.ts';
+import { readDuration } from '../../option-values.ts';
+import { canAsk } from '../../questions.ts';
+import { draw } from '../../top/draw.ts';
+import { type Action, emptyModel, type Key, type Model, pressKey, type Reading, withWorkers } from '../../top/model.ts';
+import { loginName } from '../operate/operator-entry.ts';
+
+const everyMsDefault = 1_000;
+const everyMsMin = 200;
+const timeoutMs = 5_000;
+/** More than fit on any screen. */
+const workersMax = 1_000;
+const waitingMax = 100;
+
+export const top = defineCommand({
+  args: {
+    every: { type: 'string', valueHint: 'DURATION', description: 'how often it updates: 500ms, 5s (default: 1s)' },
+    by: {
+      type: 'string',
+      valueHint: 'NAME',
+      description: 'your name, stored with each of your actions (default: your login name)',
+    },
+    nats: clientArgs.nats,
+    creds: clientArgs.creds,
+    fleet: clientArgs.fleet,
+    config: clientArgs.config,
+  },
+  details: [
+    'Shows workers with their clocks and last decisions, those that wait for a person first, and why the selected one may or may not stop. ? shows the keys, with which you can answer escalations and permission requests.',
+    'It needs a terminal. For scripts, use "stopgate workers --watch --json".',
+  ],
+  examples: ['stopgate top', 'stopgate top --fleet research --every 5s'],
+  run: async ({ flags, io, out }) => {
+    if (!canAsk(io))
+      throw new AppError('input.bad', 'this needs a terminal; without one, use "stopgate workers --watch"');
+    const everyMs = flags.every === undefined ? everyMsDefault : readDuration('--every', flags.every);
+    const place = await resolvePlace(flags, io);
+    const by = flags.by ?? loginName(io);
+    const quit = new AbortController();
+    const end = AbortSignal.any([io.interrupt(), out.closed, quit.signal]);
+    const link = createLink(() => connect(place));
+    let model: Model = withWorkers(emptyModel, await link.use(readWorkers));
+    const show = async () => {
+      if (end.aborted) return;
+      const size = io.size();
+      const lines = draw(model, place.fleet, out.colors, size).slice(0, size.rows);
+      await out.write(`\u001b[H${lines.map((line) => `${line}\u001b[K`).join('\r\n')}\u001b[J`);
+    };
+    const refresh = async () => {
+      model = await link.use(readWorkers).then(
+        (found) => withWorkers(model, found),
+        (error: Error) => ({ ...model, fault: error.message }),
+      );
+    };
+    const act = async (action: Action) => {
+      const news = await link.use((it) => publish(it, action, by)).catch((error: Error) => error.message);
+      await refresh();
+      model = { ...model, news };
+    };
+    await out.write(enterScreen);
+    const keys = readKeys(io, (key) => {
+      const { action, ends = false, ...step } = pressKey(model, key);
+      model = step.model;
+      if (ends) quit.abort();
+      void show();
+      if (action !== undefined) void act(action).then(show);
+    });
+    try {
+      while (!end.aborted) {
+        await show();
+        await pause(Math.max(everyMsMin, everyMs), undefined, { signal: end }).catch(() => undefined);
+        if (!end.aborted) await refresh();
+      }
+      return 0;
+    } finally {
+      keys.close();
+      await out.write(leaveScreen);
+      await link.close();
+    }
+  },
+});
+
+/** A connection that is replaced after a failure. */
+function createLink(open: () => Promise<Requester>) {
+  let requester: Requester | null = null;
+  return {
+    async use<Result>(what: (requester: Requester) => Promise<Result>): Promise<Result> {
+      requester ??= await open();
+      try {
+        return await what(requester);
+      } catch (error) {
+        if (error instanceof AppError && error.code === 'service.unreachable') {
+          await requester?.close();
+          requester = null;
+        }
+        throw error;
+      }
+    },
+    close: async () => requester?.close(),
+  };
+}
+
+async function readWorkers(requester: Requester): Promise<Reading> {
+  const read = (wanted: object, most: number) => readAll<WorkerView>(requester, 'worker', { wanted, most, timeoutMs });
+  const found = await read({}, workersMax + 1);
+  const readMs = Date.now();
+  if (found.length <= workersMax) return { workers: found, isCut: false, readMs };
+  const workers = found.slice(0, workersMax);
+  // Those who wait for a person are shown, however many others there are.
+  const items = await read({ state: 'escalated' }, waitingMax);
+  const known = new Set(workers.map(({ worker }) => worker));
+  return { workers: [...workers, ...items.filter(({ worker }) => !known.has(worker))], isCut: true, readMs };
+}
+
+async function publish(requester: Requester, { worker, type, data }: Action, by: string): Promise<string> {
+  await requester.publish(`own.worker.${worker}.${type}`, { by, ...data });
+  const what = {
+    'escalation.acknowledged': 'acknowledged',
+    'escalation.resolved': 'resolved',
+    'input.answered': 'answered',
+  };
+  return `${worker}: ${what[type]}${data.verdict === undefined ? '' : `, ${data.verdict}`}`;
+}
+
+function readKeys({ stdin }: Io, onKey: (key: Key) => void): { close(): void } {
+  const terminal = stdin as Io['stdin'] & Partial<Pick<NodeJS.ReadStream, 'setRawMode'>>;
+  emitKeypressEvents(stdin);
+  const take = (text: string | undefined, { name = '', ctrl = false }: { name?: string; ctrl?: boolean }) =>
+    onKey({ name, ctrl, text: text ?? '' });
+  terminal.setRawMode?.(true);
+  stdin.on('keypress', take).resume();
+  return {
+    close() {
+      stdin.off('keypress', take).pause();
+      terminal.setRawMode?.(false);
+    },
+  };
+}

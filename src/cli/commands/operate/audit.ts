@@ -1,0 +1,93 @@
+/** audit: what operators did, to whom, and who they are. */
+import { isFields, topicOf } from '../../../../machines/index.ts';
+import { toLogLine } from '../../../nats/log/log-line.ts';
+import type { LogMessage } from '../../../nats/log/log-reader.ts';
+import { formatTable } from '../../../terminal/table.ts';
+import { clientArgs } from '../../client-args.ts';
+import { defineCommand } from '../../command.ts';
+import { withRequester } from '../../connection.ts';
+import { readCount, readId, readTime, timeForms } from '../../option-values.ts';
+
+/** The entries that an operator publishes (docs/protocol.md §3), and their names here. */
+const actions = {
+  'escalation.acknowledged': 'acknowledged',
+  'escalation.resolved': 'resolved',
+  'input.answered': 'answered',
+  'worker.retired': 'retired',
+} as const;
+
+/** How many of the newest are searched for a name. */
+const windowMin = 10_000;
+
+/** `action` is the entry's type; `verdict` and `text` (a prompt or a message) are null where there is none. */
+type Action = {
+  readonly seq: number;
+  readonly at: string;
+  readonly by: string | null;
+  readonly action: string;
+  readonly entity: string;
+  readonly id: string;
+  readonly verdict: string | null;
+  readonly text: string | null;
+};
+
+export const audit = defineCommand({
+  args: {
+    last: { type: 'string', valueHint: 'N', description: 'the newest N (default: 100)' },
+    since: { type: 'string', valueHint: 'TIME', description: `only from this time on: ${timeForms}` },
+    worker: { type: 'string', valueHint: 'W', description: 'only actions on this worker' },
+    by: { type: 'string', valueHint: 'NAME', description: 'only what this person did' },
+    ...clientArgs,
+  },
+  details: [
+    'Prints who acknowledged, resolved, answered or retired what, oldest first, from the log. Actions that were refused are listed too; "stopgate worker W" shows why.',
+    'Over HTTP the name is that of the token (see "stopgate token"); the name given in the request follows in brackets. Over NATS, and with the single token of --token, operators choose the name.',
+    'Reading the log needs operator credentials. Those of "stopgate dev" are found automatically.',
+  ],
+  examples: ['stopgate audit', 'stopgate audit --by alice --since 2026-03-02', 'stopgate audit --json'],
+  run: async ({ flags, io, out }) => {
+    const last = flags.last === undefined ? 100 : readCount('--last', flags.last, 1, 1_000_000);
+    const worker = flags.worker === undefined ? null : readId('worker', flags.worker);
+    const sinceMs = readTime('--since', flags.since) ?? 0;
+    return withRequester(flags, io, async (requester, fleet) => {
+      const place = worker === null ? '*.*' : `worker.${worker}`;
+      const window = flags.by === undefined ? last : Math.max(last, windowMin);
+      const read: LogMessage[][] = [];
+      for (const type of Object.keys(actions)) read.push(await requester.readNewest(`own.${place}.${type}`, window));
+      const found = read
+        .flat()
+        .filter(({ atMs }) => atMs >= sinceMs)
+        .map(toAction)
+        .filter(({ by }) => flags.by === undefined || by === flags.by || by?.startsWith(`${flags.by} (`))
+        .sort((a, b) => a.seq - b.seq)
+        .slice(-last);
+      if (flags.json) for (const action of found) await out.json(action);
+      else if (found.length === 0) await out.print(`No operator actions in fleet '${fleet}'${describeFilters(flags)}`);
+      else await out.print(...formatTable(['AT', 'BY', 'WHAT', 'ABOUT', 'TEXT'], found.map(rowOf), out.width()));
+      return 0;
+    });
+  },
+});
+
+const describeFilters = ({ worker, by, since }: { [Name in 'worker' | 'by' | 'since']: string | undefined }): string =>
+  [
+    worker === undefined ? '' : ` on ${worker}`,
+    by === undefined ? '' : ` by '${by}'`,
+    since === undefined ? '' : ` since ${since}`,
+  ].join('');
+
+function toAction(message: LogMessage): Action {
+  const { at, subject, data, seq } = toLogLine(message);
+  const { entity, id, type } = topicOf(subject);
+  const given = isFields(data) ? data : {};
+  const textOf = (name: string) => (typeof given[name] === 'string' ? given[name] : null);
+  const text = textOf('prompt') ?? textOf('message');
+  return { seq, at, by: textOf('by'), action: type, entity, id, verdict: textOf('verdict'), text };
+}
+
+function rowOf({ at, by, action, entity, id, verdict, text }: Action) {
+  const what = actions[action as keyof typeof actions];
+  return [at, by ?? '-', verdict === null ? what : `${what}: ${verdict}`, `${entity} ${id}`, text ?? ''].map(
+    (cell) => ({ text: cell }),
+  );
+}

@@ -1,0 +1,119 @@
+/** An operator's entry about a worker or task: shown, confirmed, published, and read back to see what it changed. */
+import { userInfo } from 'node:os';
+import {
+  type Escalation,
+  personWaitsOfQueue,
+  type QueueView,
+  type TaskView,
+  type WorkerView,
+} from '../../../../machines/index.ts';
+import { requestText } from '../../../../machines/replay/standing.ts';
+import { AppError } from '../../../errors.ts';
+import type { Requester } from '../../../nats/requester.ts';
+import { acknowledgementFault, throwIfRefused } from '../../../service/refusal.ts';
+import type { Io } from '../../../terminal/process-io.ts';
+import { clean } from '../../../terminal/text.ts';
+import { clientArgs, timeoutArg } from '../../client-args.ts';
+import type { Arguments, Context, Flags } from '../../command.ts';
+import { orNamed, withRequester } from '../../connection.ts';
+import { readId, readTimeout } from '../../option-values.ts';
+import { spellCommands } from '../../program-name.ts';
+import { createConfirm, yesArg } from '../../questions.ts';
+import { formatAgo } from '../../text/state-text.ts';
+
+export const operatorArgs = {
+  by: { type: 'string', valueHint: 'NAME', description: 'your name (default: your login name)' },
+  ...yesArg,
+  ...clientArgs,
+  ...timeoutArg,
+} as const satisfies Arguments;
+export const queueArg = {
+  queue: { type: 'boolean', description: 'the id is that of a queue that nobody attends' },
+} as const satisfies Arguments;
+export const taskArg = {
+  task: { type: 'boolean', description: 'the id is that of a task, not of a worker' },
+} as const satisfies Arguments;
+
+export type View = (WorkerView | TaskView) & { readonly escalation: Escalation | null };
+type OperatorEntry = {
+  readonly entity: 'worker' | 'task' | 'queue';
+  readonly id: string;
+  readonly type: string;
+  /** The fields, or a function that makes them for the view as it is. @throws AppError entry.refused */
+  readonly data: object | ((view: View) => object);
+  /** It is only for a worker or task that is escalated, or for all of which people are told. Null: for any. */
+  readonly needs: 'escalation' | 'notice' | null;
+  readonly question: string | ((view: View) => string);
+  /** Describes what the action changed, in lines for a person. */
+  readonly describe: (view: View, requester: Requester) => Promise<string[]>;
+};
+
+/** @throws AppError actor.unknown, entry.refused, input.unauthorized and those of a request */
+export async function publishOperatorEntry(
+  entry: OperatorEntry,
+  { flags, io, out, commands }: Context<Flags<typeof operatorArgs>>,
+): Promise<number> {
+  const { entity, type } = entry;
+  const id = readId(entity, entry.id);
+  const timeoutMs = readTimeout(flags.timeout);
+  const confirm = createConfirm(flags.yes, io);
+  const by = flags.by ?? loginName(io);
+  return withRequester(flags, io, async (requester, fleet) => {
+    const view = async () => (await requester.request('get', `${entity}.${id}`, {}, timeoutMs)) as View;
+    const isTask = async () => {
+      if (entity !== 'worker' || entry.needs === null) return '';
+      const task = await requester.request('get', `task.${id}`, {}, timeoutMs).catch(() => null);
+      return (task as View | null)?.state === 'escalated' ? `; the task ${id} is escalated: add --task` : '';
+    };
+    const before = await orNamed(view(), entity, fleet).catch(async (error: AppError) => {
+      const hint = error.code === 'actor.unknown' ? await isTask() : '';
+      throw hint === '' ? error : new AppError('actor.unknown', `there is no worker ${id}${hint}`);
+    });
+    const fault = entry.needs === null ? null : faultOf(before, entry.needs);
+    if (fault !== null) throw new AppError('entry.refused', `${fault}${await isTask()}`);
+    const data = typeof entry.data === 'function' ? entry.data(before) : entry.data;
+    const question = typeof entry.question === 'function' ? entry.question(before) : entry.question;
+    if (!(await confirm(`${spellState(entity, id, before)}. ${question}`))) {
+      throw new AppError('entry.refused', 'nothing was changed');
+    }
+    const { seq } = await requester.publish(`own.${entity}.${id}.${type}`, { by, ...data });
+    const after = await view();
+    // Another operator may have been faster than the answer to the question.
+    throwIfRefused(after, seq);
+    if (flags.json) await out.json(after);
+    else
+      await out.print(
+        ...(await entry.describe(after, requester)).map((line) => spellCommands(clean(line), io.env, commands)),
+      );
+    return 0;
+  });
+}
+
+const isQueue = (view: object): view is QueueView => 'pending' in view;
+
+function faultOf(view: View, needs: 'escalation' | 'notice'): string | null {
+  const fault = needs === 'notice' ? acknowledgementFault(view) : null;
+  if (isQueue(view)) return fault;
+  if (view.state === 'escalated' || (needs === 'notice' && fault === null)) return null;
+  return `${'task' in view ? `task ${view.task}` : `worker ${view.worker}`} is not escalated: it is ${view.state}`;
+}
+
+function spellState(entity: string, id: string, view: View): string {
+  const [wait] = isQueue(view) ? personWaitsOfQueue(view) : [];
+  if (wait !== undefined) return `${wait.reason} (since ${formatAgo(wait.since)})`;
+  const { state, escalation } = view;
+  const overdue = 'inputs' in view ? view.inputs.find((it) => it.overdue !== undefined) : undefined;
+  if (escalation === null && overdue !== undefined)
+    return `${entity} ${id} asked ${formatAgo(overdue.since)}: ${requestText(overdue)}`;
+  if (escalation === null) return `${entity} ${id} is ${state}`;
+  return `${entity} ${id} was escalated ${formatAgo(escalation.since)}: ${escalation.reason}`;
+}
+
+/** Returns the login name. In some containers the user id has none, so the environment names it. */
+export function loginName({ env }: Io): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return env.USER || env.LOGNAME || 'operator';
+  }
+}

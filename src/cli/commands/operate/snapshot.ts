@@ -1,0 +1,52 @@
+/** snapshot: a service writes a snapshot of its fleet now. */
+import { AppError } from '../../../errors.ts';
+import type { SnapshotTaken } from '../../../host/keeping/snapshots.ts';
+import type { Requester } from '../../../nats/requester.ts';
+import { clientArgs } from '../../client-args.ts';
+import { defineCommand } from '../../command.ts';
+import { withRequester } from '../../connection.ts';
+import { readTimeout } from '../../option-values.ts';
+import { count } from '../../text/actor-text.ts';
+
+export const snapshot = defineCommand({
+  args: {
+    timeout: { type: 'string', valueHint: 'DURATION', description: 'how long it may take (default: 60s)' },
+    ...clientArgs,
+  },
+  details: [
+    'A snapshot is the folded state, kept in the object store STOPGATE-SNAPSHOTS_<fleet> of the NATS server. A start continues from the newest one. The service takes snapshots by itself: every 10,000 entries (50,000 if they are slow), after five minutes with 1,000 new ones, and when it stops. The newest three are kept, and some older ones, for time travel, in STOPGATE-PAST_<fleet>.',
+    'It needs operator credentials. Those of "stopgate dev" are found automatically.',
+  ],
+  examples: ['stopgate snapshot', 'stopgate snapshot --fleet main --json'],
+  run: ({ flags, io, out }) =>
+    withRequester(flags, io, async (requester, fleet) => {
+      const timeoutMs = readTimeout(flags.timeout, 60_000);
+      const taken = (await requester.request('snapshot', fleet, {}, timeoutMs).catch(async (error: unknown) => {
+        if (await isServed(requester)) throw notForAgents(fleet, error);
+        throw error;
+      })) as SnapshotTaken;
+      const { seq, at, bytes, workers, tasks } = taken;
+      if (flags.json) await out.json(taken);
+      else
+        await out.print(
+          `snapshot of fleet ${fleet} at entry ${seq} (${at}): ${count(workers, 'worker')}, ${count(tasks, 'task')}, ${bytes} bytes`,
+        );
+      return 0;
+    }),
+});
+
+/** Tells whether the service answers other requests: then it is the permission that is missing. */
+const isServed = (requester: Requester): Promise<boolean> =>
+  requester.request('list', 'workers', { limit: 1 }, 5_000).then(
+    () => true,
+    () => false,
+  );
+
+const notForAgents = (fleet: string, cause: unknown): unknown =>
+  cause instanceof AppError && cause.code === 'service.unreachable'
+    ? new AppError(
+        'input.unauthorized',
+        `a service serves fleet '${fleet}', but does not take snapshots for these credentials: name those of an operator with --creds`,
+        { cause },
+      )
+    : cause;

@@ -1,0 +1,59 @@
+/** bench: what a decision costs here, relative to raw NATS in the same run. */
+import { existsSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+import { AppError } from '../../../errors.ts';
+import { builtScript } from '../../../version.ts';
+import { defineCommand } from '../../command.ts';
+
+/** The bench stands beside the program in a checkout, and is not in the package: it measures from outside. */
+const program = pathToFileURL(builtScript('../bench/bench.js'));
+
+type Figure = { readonly name: string; readonly value: number; readonly unit: string };
+type Bench = {
+  runBench(options: {
+    readonly parts: readonly string[];
+    readonly quick: boolean;
+    readonly onPart: (name: string) => void;
+    readonly signal: AbortSignal;
+  }): Promise<Figure[] | null>;
+  isReached(figure: Figure): boolean | null;
+  formatFigures(figures: readonly Figure[]): string;
+};
+
+export const bench = defineCommand({
+  args: {
+    part: {
+      type: 'positional',
+      required: false,
+      valueHint: 'PART...',
+      description: 'only these parts; an unknown one prints their list',
+    },
+    quick: { type: 'boolean', description: 'a tenth of the samples, in under 20 s; the figures vary more' },
+    json: { type: 'boolean', description: 'print JSON, for programs' },
+  },
+  rest: true,
+  details: [
+    'Starts a NATS server, a service and an echo responder in a temporary folder, and stops them again. Takes about a minute and a half. The floor is an echo request plus an acknowledged publish on that server: ratios to it also hold on other machines, times do not. Leave the machine idle while it runs.',
+    'It is in the repository, not in the package. A missed goal is not an error: the exit code is 0.',
+  ],
+  examples: ['stopgate bench --quick', 'stopgate bench latency --json'],
+  run: async ({ flags, words, io, out, note }) => {
+    if (!existsSync(program))
+      throw new AppError('input.bad', 'the bench is not in the package: clone the repository, then "npm run bench"');
+    const { runBench, isReached, formatFigures } = (await import(program.href)) as Bench;
+    const signal = AbortSignal.any([io.interrupt(), out.closed]);
+    const figures = await runBench({
+      parts: words,
+      quick: flags.quick,
+      onPart: (name) => note(`measuring ${name}`),
+      signal,
+    });
+    if (figures === null) {
+      note('stopgate: ended early; nothing was measured');
+      return 1;
+    }
+    if (flags.json) await out.json(figures.map((figure) => ({ ...figure, reached: isReached(figure) })));
+    else await out.write(formatFigures(figures));
+    return 0;
+  },
+});

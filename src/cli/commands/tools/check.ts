@@ -1,0 +1,98 @@
+/** check: is a stopgate.yaml valid? It needs no service, and is for editors and CI. */
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { loadConfig, missingKeys, missingSecrets } from '../../../config/config.ts';
+import type { ConfigFile } from '../../../config/file.ts';
+import { readConfigFile } from '../../../config/file-reader.ts';
+import { describePosition } from '../../../config/problems.ts';
+import { AppError } from '../../../errors.ts';
+import type { Io } from '../../../terminal/process-io.ts';
+import { clean } from '../../../terminal/text.ts';
+import { defineCommand } from '../../command.ts';
+import { readText } from '../../input.ts';
+
+export const check = defineCommand({
+  args: {
+    file: {
+      type: 'positional',
+      required: false,
+      valueHint: 'FILE',
+      description: 'the configuration (default: stopgate.yaml); -: stdin',
+    },
+    elsewhere: {
+      type: 'boolean',
+      description: 'the service runs elsewhere: what is missing on this machine is only noted',
+    },
+    json: { type: 'boolean', description: 'print JSON, for programs' },
+  },
+  details: [
+    'Reads the file as a service would at its start here, and refuses what that would refuse, and what can never work. ' +
+      'Each problem has its line and column, and the exit code is then 2. With --elsewhere, variables and files that ' +
+      'are missing on this machine are only noted.',
+  ],
+  examples: ['stopgate check', 'stopgate check deploy/stopgate.yaml --json'],
+  run: async ({ flags, io, out, note }) => {
+    const file = flags.file ?? 'stopgate.yaml';
+    const path = file === '-' ? 'stdin' : file;
+    const read = readConfigFile(await readText(file, io), resolve(io.cwd, path));
+    const found = read.ok
+      ? read.unknownNames
+      : read.problems.map((it) => `${describePosition(it, path)}: ${it.message}`);
+    const missing = read.ok ? await startFaults({ ...read, path }, file, io) : [];
+    const here = missing
+      .filter((text) => !found.includes(text))
+      .map((text) => `${text}; the service will not start here`);
+    const problems = flags.elsewhere ? found : [...found, ...here];
+    const notes = read.ok
+      ? [
+          ...withoutRules(read.file),
+          ...missingRoots(read.file.roots),
+          ...missingKeys({ ...read, path }, io.env),
+          ...(flags.elsewhere ? here : []),
+        ]
+      : [];
+    const policies = read.ok ? [...read.file.policySet.policies.keys()] : [];
+    const commands = read.ok ? Object.keys(read.file.commands) : [];
+    if (flags.json) await out.json({ valid: problems.length === 0, file: path, policies, commands, problems, notes });
+    else if (problems.length === 0) {
+      await out.print(
+        `${path} is valid: ${count(policies, 'policy', 'policies')}, ${count(commands, 'command', 'commands')}`,
+      );
+    }
+    for (const line of [...problems, ...notes.map((text) => `note: ${text}`)]) note(clean(line));
+    return problems.length === 0 ? 0 : 2;
+  },
+});
+
+/** A runner's file has commands or judges, and no policies. */
+const withoutRules = ({ policyForm, commands, judges }: ConfigFile): string[] =>
+  policyForm === null && Object.keys(commands).length + judges.length === 0
+    ? ['there are no policies in it: every stop is allowed']
+    : [];
+
+/** Finds what would stop a service at its start, with the environment that it would have here. */
+async function startFaults(
+  read: Parameters<typeof missingSecrets>[0],
+  file: string,
+  { cwd, env }: Pick<Io, 'cwd' | 'env'>,
+): Promise<string[]> {
+  const ofTls = Object.values(read.file.tls ?? {})
+    .filter((path) => !existsSync(path))
+    .map((path) => `tls: there is no file '${path}'`);
+  if (file === '-') return [...missingSecrets(read, env), ...ofTls];
+  try {
+    await loadConfig({ flags: { config: file }, cwd, env, serving: true });
+    return ofTls;
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    return [...error.message.split('\n'), ...ofTls];
+  }
+}
+
+const missingRoots = (roots: readonly string[]): string[] =>
+  roots.filter((root) => !existsSync(root)).map((root) => `the root '${root}' does not exist on this machine`);
+
+function count(names: readonly string[], one: string, many: string): string {
+  const list = names.length === 0 ? '' : ` (${names.join(', ')})`;
+  return `${names.length} ${names.length === 1 ? one : many}${list}`;
+}

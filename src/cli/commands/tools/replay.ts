@@ -1,0 +1,213 @@
+/** replay: folds a file of entries, or the log of a fleet, with the service's own machines. Runs and publishes nothing. */
+import {
+  createReplay,
+  createWhatIf,
+  formatIsoTime,
+  type PolicySet,
+  type ReplayLine,
+} from '../../../../machines/index.ts';
+import { readConfigFile } from '../../../config/file-reader.ts';
+import { describePosition } from '../../../config/problems.ts';
+import { AppError } from '../../../errors.ts';
+import { clientArgs } from '../../client-args.ts';
+import { type Context, defineCommand, type Flags } from '../../command.ts';
+import { readText } from '../../input.ts';
+import { feedFold } from '../../log-source.ts';
+import { readId, readTime, timeForms } from '../../option-values.ts';
+import { describeCounts, formatDifference, formatFleets, formatReplayLine } from '../../text/replay-text.ts';
+
+const args = {
+  file: {
+    type: 'positional',
+    required: false,
+    valueHint: 'FILE.jsonl',
+    description: 'entries, one JSON object per line; .gz too, or a folder of such files; "-" is stdin',
+  },
+  policy: {
+    type: 'string',
+    valueHint: 'FILE',
+    description: 'a stopgate.yaml whose policies replace those in the log',
+  },
+  diff: { type: 'boolean', description: 'print only what --policy would decide differently, with both decisions' },
+  since: {
+    type: 'string',
+    valueHint: 'TIME',
+    description: `with --diff: compare attempts from this time on: ${timeForms}`,
+  },
+  at: {
+    type: 'string',
+    valueHint: 'TIME',
+    description: `print all workers and tasks as they were then: ${timeForms}`,
+  },
+  worker: { type: 'string', valueHint: 'W', description: 'only decisions about this worker' },
+  archive: {
+    type: 'string',
+    valueHint: 'DIR',
+    description: 'with --fleet: the folder with what retention has removed from the log',
+  },
+  ...clientArgs,
+  fleet: {
+    type: 'string',
+    valueHint: 'F',
+    description: 'read the live log of this fleet up to now, instead of a file',
+  },
+  json: {
+    type: 'boolean',
+    description: 'print JSON lines, as a pipe gets without --diff',
+  },
+} as const;
+
+type ReplayContext = Context<Flags<typeof args>>;
+
+export const replay = defineCommand({
+  args,
+  details: [
+    'A line of a file is {"at":"<time>","subject":"stopgate.main.worker.w1.tool.used","data":{…}}, as "tail --json" prints it. Bad lines are reported on stderr and skipped, and the exit code is 2.',
+    'Prints the decision of each stop, and one hook result per iteration.validated, one JSON line each, or as text on a terminal. What the log leaves open comes last, with "decision": null. Times and check results come from the log: nothing is run or published.',
+    '',
+    'With --diff the log is folded twice, under its own policies and under those of --policy. A decision that depends on a check without a result in the log is unknown ("after": null, and "check"). Entries stay as they are, whatever an agent would have done after another decision. A different text alone is not a difference. Differences are not an error: the exit code is 0. With --json a line is {"worker","attempt","at","before","after"}, with both decisions.',
+    '',
+    'A live log needs operator credentials. Those of "stopgate dev" are found automatically.',
+  ],
+  examples: [
+    'stopgate replay log.jsonl --policy stopgate.yaml',
+    'stopgate replay --fleet main --policy new.yaml --diff --since 2026-03-02',
+    'stopgate replay --fleet main --at 2026-03-02T12:00:00.000Z',
+  ],
+  run: async (context) => {
+    const { flags } = context;
+    refuseMixtures(flags);
+    const untilMs = readTime('--at', flags.at);
+    if (untilMs !== undefined && untilMs > Date.now())
+      context.note(`stopgate: --at '${flags.at}' is in the future: this is the state if no entry comes until then`);
+    const sinceMs = readTime('--since', flags.since);
+    const only = flags.worker === undefined ? null : readId('worker', flags.worker);
+    const policies = flags.policy === undefined ? undefined : await readPolicies(flags.policy, context);
+    if (!flags.diff) return printDecisions(context, policies, untilMs, only);
+    if (policies === undefined) {
+      throw new AppError('input.bad', `there is nothing to compare: '${flags.policy}' has no policies`);
+    }
+    return printDifferences(context, policies, sinceMs, only);
+  },
+});
+
+function refuseMixtures({
+  file,
+  fleet,
+  nats,
+  creds,
+  config,
+  diff,
+  policy,
+  since,
+  at,
+  worker,
+  archive,
+}: ReplayContext['flags']) {
+  const isFile = file !== undefined;
+  const faults = {
+    'use either FILE.jsonl or --fleet': isFile && fleet !== undefined,
+    'FILE.jsonl is missing, or --fleet for a live log (see "stopgate replay --help")': !isFile && fleet === undefined,
+    '--nats, --creds, --config and --archive are for a live log: they go with --fleet':
+      isFile && (nats ?? creds ?? config ?? archive) !== undefined,
+    '--diff compares with other policies: name their file with --policy': diff && policy === undefined,
+    '--diff compares decisions, --at shows a state: give one of them': diff && at !== undefined,
+    '--since goes with --diff': since !== undefined && !diff,
+    '--worker picks decisions, --at shows a state: give one of them': worker !== undefined && at !== undefined,
+  };
+  const fault = Object.entries(faults).find(([, holds]) => holds);
+  if (fault !== undefined) throw new AppError('input.bad', fault[0]);
+}
+
+async function printDecisions(
+  context: ReplayContext,
+  policies: PolicySet | undefined,
+  untilMs: number | undefined,
+  only: string | null,
+): Promise<number> {
+  const { out, io, flags } = context;
+  const isText = io.isTTY && !flags.json;
+  const format = (result: ReplayLine) =>
+    isText ? formatReplayLine(result, out.colors, out.width()).join('\n') : JSON.stringify(result);
+  const folded = createReplay({
+    ...(policies === undefined ? {} : { policies }),
+    ...(untilMs === undefined ? {} : { untilMs }),
+  });
+  const toLines = (results: readonly ReplayLine[]) =>
+    results
+      .filter((result) => only === null || ('worker' in result && result.worker === only))
+      .map((result) => `${format(result)}\n`)
+      .join('');
+  let isSilent = true;
+  const code = await feedFold(folded, context, untilMs, () => {
+    const results = folded.take();
+    const text = untilMs === undefined ? toLines(results) : '';
+    if (text !== '') isSilent = false;
+    return text;
+  });
+  const fault = folded.fault();
+  if (fault !== null) throw new AppError('rules.unknown', fault);
+  if (untilMs === undefined) {
+    const left = toLines(folded.open());
+    await out.write(left);
+    if (isSilent && left === '' && io.isTTY)
+      context.note(`stopgate: no decisions${only === null ? '' : ` about worker ${only}`}`);
+    return code;
+  }
+  const view = folded.view();
+  if (isText) await out.print(...formatFleets(view, out.colors, out.width()));
+  else await out.json(view);
+  if (Object.values(view.fleets).every(({ workers, tasks }) => isEmpty(workers) && isEmpty(tasks)))
+    context.note(`stopgate: at ${view.at} this log had no workers or tasks yet`);
+  return code;
+}
+
+const isEmpty = (actors: object): boolean => Object.keys(actors).length === 0;
+
+async function printDifferences(
+  context: ReplayContext,
+  policies: PolicySet,
+  sinceMs: number | undefined,
+  only: string | null,
+): Promise<number> {
+  const { flags, out, note } = context;
+  const compared = createWhatIf({
+    policies,
+    ...(sinceMs === undefined ? {} : { sinceMs }),
+    ...(only === null ? {} : { worker: only }),
+  });
+  const toText = () =>
+    compared
+      .take()
+      .map((difference) =>
+        flags.json ? JSON.stringify(difference) : formatDifference(difference, out.colors, out.width()).join('\n'),
+      )
+      .map((text) => `${text}\n`)
+      .join('');
+  const code = await feedFold(compared, context, undefined, toText);
+  compared.end();
+  await out.write(toText());
+  note(describeCounts(compared.counts));
+  if (compared.counts.attempts === 0) {
+    const whose = only === null ? '' : ` of worker ${only}`;
+    const when = sinceMs === undefined ? '' : ` from ${formatIsoTime(sinceMs)} on`;
+    note(`stopgate: this log has no attempt${whose} that was decided${when}`);
+  }
+  return code;
+}
+
+/** Undefined: the file says nothing of policies, so those among the entries hold, as they would for a service. */
+async function readPolicies(path: string, { io, note, flags }: ReplayContext): Promise<PolicySet | undefined> {
+  const read = readConfigFile(await readText(path, io), path);
+  if (!read.ok) {
+    const issues = read.problems.map((problem) => ({
+      path: describePosition(problem, path),
+      message: problem.message,
+    }));
+    throw new AppError('config.bad', `'${path}' is not a configuration`, { issues });
+  }
+  for (const warning of read.unknownNames) note(`stopgate: ${warning}`);
+  if (read.file.policyForm !== null) return read.file.policySet;
+  if (!flags.diff) note(`stopgate: '${path}' has no policies, so those in the log apply`);
+  return undefined;
+}

@@ -1,0 +1,174 @@
+/** test: tries policies on cases, entries in and expected decisions out, without a service. */
+import { existsSync, writeFileSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import type { z } from 'zod';
+import { caseFile, casesFile, firstCases, type PolicyCase } from '../../../config/case-schema.ts';
+import type { PolicyForm } from '../../../config/file.ts';
+import { readConfigFile } from '../../../config/file-reader.ts';
+import { describeFaults, describePosition } from '../../../config/problems.ts';
+import { readYaml } from '../../../config/yaml.ts';
+import { AppError } from '../../../errors.ts';
+import { type Context, defineCommand, type Flags } from '../../command.ts';
+import { readText } from '../../input.ts';
+import { pause } from '../agents/agent-turn.ts';
+import { type CaseDifference, runCase } from './policy-cases.ts';
+
+const args = {
+  file: {
+    type: 'positional',
+    required: false,
+    valueHint: 'FILE…',
+    description: 'case files, YAML or JSON (default: stopgate.test.yaml)',
+  },
+  init: { type: 'boolean', description: 'write a first case file that passes, instead of running one' },
+  watch: { type: 'boolean', description: 'run them again when they, or a stopgate.yaml that they name, change' },
+  json: { type: 'boolean', description: 'print JSON, one line a case' },
+} as const;
+type TestContext = Context<Flags<typeof args>>;
+
+const watchMs = 300;
+
+export const test = defineCommand({
+  args,
+  rest: true,
+  details: [
+    'A case has entries, as they stand in the log, and what is decided then. Its policy is written in the case, or is the one of a stopgate.yaml that it names. Nothing is run: the result of a check is a "check.finished" entry of the case. docs/testing-policies.md has an example of each kind of check.',
+    'Exit code 0: all cases pass. 1: one fails. 2: a file is no case file, or cannot be read.',
+  ],
+  examples: ['stopgate test --init', 'stopgate test', 'stopgate test cases/*.yaml --watch'],
+  run: async (context) => {
+    const { flags, io, note } = context;
+    const files = context.words.length === 0 ? [casesFile] : context.words;
+    if (flags.init) return writeFirst(files, context);
+    if (!flags.watch) return runFiles(files, context, new Set());
+    const signal = io.interrupt();
+    for (;;) {
+      const read = new Set<string>();
+      const code = await runFiles(files, context, read).catch((error: unknown) => {
+        if (!(error instanceof AppError)) throw error;
+        note(`stopgate: ${error.message}`);
+      });
+      if (signal.aborted) return code ?? 2;
+      note('stopgate: waiting for a change (Ctrl-C ends it)');
+      const before = await statesOf(read);
+      while (!signal.aborted && (await statesOf(read)) === before) await pause(watchMs, signal);
+      if (signal.aborted) return code ?? 2;
+    }
+  },
+});
+
+/** @param read gets the files that were read */
+async function runFiles(files: readonly string[], context: TestContext, read: Set<string>): Promise<number> {
+  const { flags, io, out } = context;
+  for (const file of files) if (file !== '-') read.add(resolve(io.cwd, file));
+  let passed = 0;
+  let failed = 0;
+  for (const file of files) {
+    const { topic, policy, cases } = readCases(await readText(file, io), file);
+    for (const each of cases) {
+      const policies = await policiesOf(each.policy ?? policy, file, context, read);
+      const differences = runNamed(each, policies, file);
+      if (differences.length === 0) passed += 1;
+      else failed += 1;
+      const name = topic === undefined ? each.name : `${topic}: ${each.name}`;
+      if (flags.json)
+        await out.json({ file, topic: topic ?? null, name: each.name, passed: differences.length === 0, differences });
+      else await out.print(...formatCase(name, differences, out.colors));
+    }
+  }
+  if (!flags.json) await out.print(`${passed} passed, ${failed} failed`);
+  return failed === 0 ? 0 : 1;
+}
+
+function runNamed(given: PolicyCase, policies: PolicyForm | null, file: string): CaseDifference[] {
+  try {
+    return runCase(given, policies);
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+    throw new AppError('input.bad', `${file}: case '${given.name}': ${error.message}`, { cause: error });
+  }
+}
+
+/** @throws AppError input.bad, with each problem and its line */
+function readCases(text: string, file: string): z.output<typeof caseFile> {
+  const yaml = readYaml(text);
+  const name = file === '-' ? 'stdin' : file;
+  const refuse = (problems: readonly string[]): never => {
+    throw new AppError('input.bad', problems.map((it) => `${name}:${it}`).join('\n'));
+  };
+  if (!yaml.ok) return refuse(yaml.problems.map((it) => `${it.line}:${it.column}: ${it.message}`));
+  const parsed = caseFile.safeParse(yaml.value, { reportInput: true });
+  if (parsed.success) return parsed.data;
+  const faults = describeFaults(parsed.error.issues, caseFile).slice(0, 20);
+  return refuse(
+    faults.map((it) => {
+      const { line, column } = yaml.locate(it.path, it.part);
+      return `${line}:${column}: ${it.message}`;
+    }),
+  );
+}
+
+/** Null: the case has none. @throws AppError input.bad */
+async function policiesOf(
+  policy: PolicyCase['policy'],
+  file: string,
+  { io }: TestContext,
+  read: Set<string>,
+): Promise<PolicyForm | null> {
+  if (policy === undefined) return null;
+  if (typeof policy !== 'string') {
+    // As strict as the file is: a misspelled key would be tried as if it were not there.
+    const found = readConfigFile(JSON.stringify({ policies: policy }), file);
+    if (found.ok) return { policies: policy };
+    const problems = found.problems.map((it) => `${it.path.replace(/^policies\.?/, '')}: ${it.message}`);
+    throw new AppError('input.bad', `${file}: the policy is refused: ${problems.join('; ')}`);
+  }
+  const path = resolve(io.cwd, file === '-' ? '.' : dirname(file), policy);
+  read.add(path);
+  const found = readConfigFile(await readText(path, io), path);
+  if (found.ok) return found.file.policyForm;
+  throw new AppError(
+    'input.bad',
+    found.problems.map((it) => `${describePosition(it, policy)}: ${it.message}`).join('\n'),
+  );
+}
+
+const statesOf = async (files: Iterable<string>): Promise<string> =>
+  (
+    await Promise.all(
+      [...files].map((file) =>
+        stat(file).then(
+          ({ mtimeMs, size }) => `${mtimeMs} ${size}`,
+          () => 'gone',
+        ),
+      ),
+    )
+  ).join('\n');
+
+function formatCase(
+  name: string,
+  differences: readonly CaseDifference[],
+  colors: TestContext['out']['colors'],
+): string[] {
+  if (differences.length === 0) return [`${colors.green('ok')}    ${name}`];
+  const text = (value: unknown) => (value === undefined ? 'nothing' : JSON.stringify(value));
+  return [
+    `${colors.red('FAIL')}  ${name}`,
+    ...differences.flatMap(({ path, expected, actual }) => [
+      `      ${path}`,
+      `        expected  ${text(expected)}`,
+      `        was       ${text(actual)}`,
+    ]),
+  ];
+}
+
+async function writeFirst(files: readonly string[], { io, out }: TestContext): Promise<number> {
+  const [file = casesFile, ...others] = files;
+  if (others.length > 0) throw new AppError('input.bad', '--init writes one file');
+  const path = resolve(io.cwd, file);
+  if (existsSync(path)) throw new AppError('input.bad', `'${file}' exists already: it is left as it is`);
+  writeFileSync(path, firstCases);
+  await out.print(`${file} has two cases; run them with: stopgate test ${file}`);
+  return 0;
+}

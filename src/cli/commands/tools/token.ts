@@ -1,0 +1,85 @@
+/** token: a new token for HTTP, and the line of stopgate.yaml that gives it a role. */
+import { randomBytes } from 'node:crypto';
+import { accessRoles, hashOfToken } from '../../../config/access-tokens.ts';
+import { isIdOrPattern } from '../../../config/fleet-selection.ts';
+import { AppError } from '../../../errors.ts';
+import { defineCommand } from '../../command.ts';
+import { readId } from '../../option-values.ts';
+
+/** More than anyone can guess: the hash is a fast one. */
+const secretBytes = 24;
+
+export const token = defineCommand({
+  args: {
+    name: {
+      type: 'positional',
+      valueHint: 'NAME',
+      description: "whose it is: an operator's is stored with what it does",
+    },
+    role: {
+      type: 'enum',
+      options: [...accessRoles],
+      valueHint: 'ROLE',
+      description:
+        'read (default): all that leaves the log as it is; agent: also stops and entries; operator: everything',
+    },
+    worker: {
+      type: 'string',
+      valueHint: 'W…',
+      description: "only for these workers, by id or by a pattern such as 'box-1-*'; repeat it for more",
+    },
+    fleet: {
+      type: 'string',
+      valueHint: 'F…',
+      description: "only in these fleets, by name or by a pattern such as 'team-*'; repeat it for more",
+    },
+    json: { type: 'boolean', description: 'print JSON, for programs' },
+  },
+  details: [
+    'Makes a random token and its hash. The token is shown only once. The hash goes into stopgate.yaml; nobody can sign in with it.',
+    'It writes no file and needs no service. A running service reloads the changed file by itself.',
+  ],
+  examples: ['stopgate token alice --role operator', "stopgate token box-1 --role agent --worker 'box-1-*' --json"],
+  run: async ({ flags, out }) => {
+    const name = readId('token', flags.name);
+    const workers = readPatterns('--worker', flags.worker, 'the id of a worker, or a pattern such as box-1-*');
+    const fleets = readPatterns('--fleet', flags.fleet, 'the name of a fleet, or a pattern such as team-*');
+    const secret = randomBytes(secretBytes).toString('hex');
+    const entry = {
+      role: flags.role ?? 'read',
+      ...(workers === undefined ? {} : { workers }),
+      ...(fleets === undefined ? {} : { fleets }),
+      hash: hashOfToken(secret),
+    };
+    if (flags.json) await out.json({ name, token: secret, tokens: { [name]: entry } });
+    else {
+      await out.print(
+        ...[
+          `token   ${secret}`,
+          '        for its owner: as STOPGATE_TOKEN, or in the header "Authorization: Bearer …"',
+          '',
+        ],
+        ...[
+          'stopgate.yaml (if it already has "tokens:", add only the last line, under that)',
+          'tokens:',
+          `  ${name}: ${flowOf(entry)}`,
+        ],
+      );
+    }
+    return 0;
+  },
+});
+
+/** @throws AppError input.bad */
+function readPatterns(option: string, text: string | undefined, what: string): string[] | undefined {
+  const patterns = text?.split(',');
+  const bad = patterns?.find((each) => !isIdOrPattern(each));
+  if (bad !== undefined) throw new AppError('input.bad', `${option} '${bad}' is not ${what}`);
+  return patterns;
+}
+
+/** JSON that is also the yaml that people write. */
+const flowOf = (entry: object): string =>
+  `{ ${Object.entries(entry)
+    .map(([key, value]) => `${key}: ${JSON.stringify(value)}`)
+    .join(', ')} }`;

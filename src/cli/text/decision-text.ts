@@ -1,0 +1,89 @@
+/** A decision for people: the answer first, then why, guard by guard. */
+import type { Decision, Verdict } from '../../../machines/index.ts';
+import { checksNotRun } from '../../../machines/replay/standing.ts';
+import { formatDuration } from '../../../machines/values/time.ts';
+import type { Colors } from '../../terminal/colors.ts';
+import { formatTable } from '../../terminal/table.ts';
+import { clean, cleanLines, cut, describeAnswer, paintAnswer, wrap } from '../../terminal/text.ts';
+
+const linesMax = 12;
+const unjudgedNote =
+  'Not judged: the task stays held, and verify refuses. With "onError: block" the check would have blocked the stop.';
+
+export function formatDecision(decision: Decision, colors: Colors, width: number): string[] {
+  const { reason, nextPrompt, feedback } = decision;
+  const notRun = checksNotRun(decision);
+  return [
+    paintAnswer(decision, colors)(colors.bold(describeAnswer(decision))) +
+      (decision.dryRun ? colors.dim('  (dry run: nothing was logged)') : ''),
+    ...(reason === '' ? [] : block(reason, '', width)),
+    ...(decision.cause === 'unjudged' ? wrap(unjudgedNote, width).map(colors.blue) : []),
+    ...(nextPrompt === null ? [] : ['', colors.bold('next prompt'), ...block(nextPrompt, '  ', width)]),
+    ...(feedback.length + notRun.length === 0 ? [] : ['', colors.bold('feedback')]),
+    ...feedback.flatMap(({ check, outcome, message }) => block(`${check} (${outcome}): ${message}`, '  ', width)),
+    ...notRun.flatMap((check) => block(`${check} (not run)`, '  ', width)),
+    '',
+    ...formatVerdicts(decision.verdicts, colors, width),
+    '',
+    ...formatFacts(decision, width).map((line) => colors.dim(line)),
+  ];
+}
+
+function formatVerdicts(verdicts: readonly Verdict[], colors: Colors, width: number): string[] {
+  const marks = {
+    pass: ['✓', colors.green],
+    block: ['✗', colors.red],
+    allow: ['●', colors.cyan],
+    error: ['!', colors.yellow],
+  } as const;
+  const rows = verdicts.map(({ guard, verdict, detail, tookMs }) => {
+    const [text, paint] = marks[verdict];
+    const took = formatTook(tookMs ?? 0) ?? '';
+    return [{ text, paint }, { text: guard }, { text: detail }, { text: took, paint: colors.dim }];
+  });
+  return formatTable([], rows, width - 2).map((line) => `  ${line}`);
+}
+
+function formatFacts(decision: Decision, width: number): string[] {
+  const { worker, tasks, attempt, seq, state, policy, retry, pendingTasks, tookMs } = decision;
+  const who = [
+    `worker ${worker}`,
+    tasks.length === 0 ? null : `${tasks.length === 1 ? 'task' : 'tasks'} ${tasks.join(', ')}`,
+    `state ${state}`,
+    `policy ${policy.name}`,
+  ];
+  const clocks = [
+    `retries ${retry.count} of ${retry.max ?? 'any number'}`,
+    `idle ${formatIdle(decision.idle)}`,
+    `${pendingTasks} pending`,
+    attempt === null ? null : `attempt ${attempt}`,
+    seq === null ? null : `#${seq}`,
+    formatTook(tookMs),
+  ];
+  return [who, clocks].map((parts) => cut(clean(parts.filter((part) => part !== null).join(' · ')), width));
+}
+
+/** `3m of 10m, 7m left`; without a limit only the time so far. */
+export function formatIdle({ ms, limitMs, remainingMs }: Decision['idle']): string {
+  if (limitMs === null) return formatSeconds(ms);
+  const left = remainingMs === null ? '' : `, ${formatSeconds(remainingMs)} left`;
+  return `${formatSeconds(ms)} of ${formatDuration(limitMs)}${left}`;
+}
+
+/** A running clock, in whole seconds. */
+export const formatSeconds = (ms: number): string => formatDuration(Math.floor(Math.max(0, ms) / 1_000) * 1_000);
+
+/** Null: too short to show, or not measured. */
+function formatTook(ms: number): string | null {
+  if (ms < 0.05) return null;
+  if (ms < 1_000) return `${Math.round(ms * 10) / 10} ms`;
+  return ms < 60_000 ? `${(ms / 1_000).toFixed(1)} s` : formatDuration(Math.round(ms));
+}
+
+/** Text of several lines, wrapped to the width; a long text is cut, which is shown. */
+function block(text: string, indent: string, width: number): string[] {
+  const lines = cleanLines(text).flatMap((line) => wrap(line, width - indent.length));
+  const shown =
+    lines.length > linesMax ? [...lines.slice(0, linesMax), `… ${lines.length - linesMax} more lines`] : lines;
+  return shown.map((line) => `${indent}${line}`.trimEnd());
+}
