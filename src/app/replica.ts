@@ -17,7 +17,7 @@ import type { OnAnswer } from '../nats/request-server.ts';
 import type { FoldStart } from '../nats/snapshots/find-start.ts';
 import { createLogTrimmer, createSnapshots } from '../nats/snapshots/snapshots.ts';
 import { createEndpoints, createService, type Service, snapshotEndpoint } from '../service/index.ts';
-import { createForwardClock } from './forward-clock.ts';
+import { createForwardClock } from '../timer.ts';
 import { type Link, openRequestsMax } from './link.ts';
 
 export type ReplicaOptions = {
