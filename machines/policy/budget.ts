@@ -1,7 +1,6 @@
 /** Budgets: how much an agent may use before its stops are no longer judged (protocol.md §8). */
 import { z } from 'zod';
-import type { ObjectMaker } from '../values/schemas.ts';
-import { durationSchema } from '../values/schemas.ts';
+import { durationSchema, type ObjectMaker } from '../values/schemas.ts';
 import { formatDuration } from '../values/time.ts';
 import { countedOf, type Period, type Used, usdOf, type WorkerUsage } from '../values/usage.ts';
 

@@ -2,8 +2,7 @@
  * `when`: makes a check or hook conditional (protocol.md §7). All given conditions must hold, or else it is skipped.
  */
 import { z } from 'zod';
-import type { Work } from './glob.ts';
-import { globSchema, matchesAny } from './glob.ts';
+import { globSchema, matchesAny, type Work } from './glob.ts';
 
 export const conditionShape = {
   iterationAtLeast: z.int().positive().optional(),

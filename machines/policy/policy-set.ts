@@ -2,7 +2,6 @@
  * The policies of a fleet. The same form is used in two places: in `stopgate.yaml` unknown keys are errors; in a
  * `policy.set` entry they are ignored, because an older replica may read it. Both give the same normal form.
  */
-
 import { z } from 'zod';
 import {
   forgetMsDefault,

@@ -1,7 +1,6 @@
 /** A policy: the rules by which a stop is judged (protocol.md §8). */
 import { z } from 'zod';
-import type { ObjectMaker } from '../values/schemas.ts';
-import { durationSchema, idSchema } from '../values/schemas.ts';
+import { durationSchema, idSchema, type ObjectMaker } from '../values/schemas.ts';
 import { type Budget, createBudgetForm, normalizeBudget } from './budget.ts';
 import type { Check } from './checks/check.ts';
 import { createCheckForm, normalizeChecks } from './checks/form.ts';

@@ -1,5 +1,4 @@
 /** Replica: one running copy of the service for one fleet. Wires log, host, service and requests on a connection. */
-
 import type { Fleet, Rules } from '../../machines/index.ts';
 import type { HostMetrics, HostOptions } from '../host/context.ts';
 import type { EscalationRules } from '../host/effects/notices.ts';

@@ -1,8 +1,7 @@
 /** Checks as a policy writes them, read into their normal form. */
 import { z } from 'zod';
 import { idLengthMax } from '../../values/id.ts';
-import type { ObjectMaker } from '../../values/schemas.ts';
-import { durationSchema, idSchema } from '../../values/schemas.ts';
+import { durationSchema, idSchema, type ObjectMaker } from '../../values/schemas.ts';
 import { conditionSchema } from '../condition.ts';
 import type { Check, CheckForm, CheckKind, CheckSettings, Kind } from './check.ts';
 import { checkKinds } from './kinds.ts';

@@ -3,8 +3,7 @@
  * how a policy writes it, and whom that means.
  */
 import { z } from 'zod';
-import type { ObjectMaker } from '../../values/schemas.ts';
-import { gitRefSchema, textSchema } from '../../values/schemas.ts';
+import { gitRefSchema, type ObjectMaker, textSchema } from '../../values/schemas.ts';
 import type { CheckForm, CheckKind, JudgeApi, JudgeFields } from './check.ts';
 
 export const judgeApis = ['openai', 'anthropic'] as const satisfies readonly JudgeApi[];

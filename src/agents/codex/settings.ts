@@ -1,5 +1,4 @@
 /** What `init` and `doctor` know of Codex: its settings, and how a dry turn of it is run. */
-
 import { mkdirSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { dirname, join } from 'node:path';

@@ -1,5 +1,4 @@
 /** How `stopgate init` connects an agent. */
-
 import type { Form, Line } from './line.ts';
 import type { Places, Program, Scope } from './places.ts';
 import type { Change } from './settings-file.ts';

@@ -15,63 +15,43 @@ import { type Config, loadConfig } from '../../../config/config.ts';
 import { tokenForHttp } from '../../../config/own-address.ts';
 import { isLoopback } from '../../../config/values.ts';
 import { AppError } from '../../../errors.ts';
-import type { Context, Flags } from '../../command.ts';
+import { type Context, choice, type Flags, flag, option, optionalArgument } from '../../command.ts';
 import { readId } from '../../option-values.ts';
 
 export const names = [...agents.keys()];
 
 export const initArgs = {
-  agent: { type: 'positional', valueHint: 'AGENT', required: false, description: names.join(', ') },
-  project: { type: 'boolean', description: 'the settings of this folder (default, except for codex)' },
-  user: { type: 'boolean', description: 'your own settings, for all folders' },
-  policy: { type: 'string', valueHint: 'P', description: 'the policy for its sessions' },
-  fleet: { type: 'string', valueHint: 'F', description: 'the fleet of its sessions, if the service serves several' },
-  http: {
-    type: 'string',
-    valueHint: 'HOST:PORT',
-    description: 'the service (STOPGATE_HTTP; default: that of "stopgate dev" in this folder, else 127.0.0.1:4280)',
-  },
-  form: {
-    type: 'enum',
-    options: [...httpForms],
-    valueHint: 'FORM',
-    description:
-      'how it asks (default: curl, else command; for claude and qwen http+curl, else http; with --user perl or http+perl first)',
-  },
-  'on-unreachable': {
-    type: 'enum',
-    options: ['allow', 'block'] as ('allow' | 'block')[],
-    valueHint: 'WORD',
-    description: 'what happens to a stop that could not be judged (default: allow); block needs --form command',
-  },
-  autostart: {
-    type: 'boolean',
-    description: 'start the service in this folder if none answers; needs --form command',
-  },
-  'token-env': {
-    type: 'string',
-    valueHint: 'NAME',
-    description: 'the variable from which the agent takes the token (STOPGATE_TOKEN, if that is set)',
-  },
-  'block-cap': {
-    type: 'string',
-    valueHint: 'N',
-    description: 'claude, qwen: let it obey N blocks in a row instead of 8 or 7 (claude: 0 for any number)',
-  },
-  wake: {
-    type: 'boolean',
-    description: 'claude: add a hook that wakes a session when its escalation is resolved with a prompt',
-  },
-  usage: {
-    type: 'boolean',
-    description:
-      'let it send what it uses (budgets, "stopgate spend"): claude and codex with --user, gemini, qwen; for copilot it prints the variables',
-  },
-  worker: { type: 'string', valueHint: 'W', description: 'shell: the name of its worker' },
-  remove: { type: 'boolean', description: 'remove exactly what init has added' },
-  yes: { type: 'boolean', description: 'do not ask' },
-  'dry-run': { type: 'boolean', description: 'only show the change' },
-  json: { type: 'boolean', description: 'print JSON, for programs' },
+  agent: optionalArgument('AGENT', names.join(', ')),
+  project: flag('the settings of this folder (default, except for codex)'),
+  user: flag('your own settings, for all folders'),
+  policy: option('P', 'the policy for its sessions'),
+  fleet: option('F', 'the fleet of its sessions, if the service serves several'),
+  http: option(
+    'HOST:PORT',
+    'the service (STOPGATE_HTTP; default: that of "stopgate dev" in this folder, else 127.0.0.1:4280)',
+  ),
+  form: choice(
+    'FORM',
+    httpForms,
+    'how it asks (default: curl, else command; for claude and qwen http+curl, else http; with --user perl or http+perl first)',
+  ),
+  'on-unreachable': choice(
+    'WORD',
+    ['allow', 'block'],
+    'what happens to a stop that could not be judged (default: allow); block needs --form command',
+  ),
+  autostart: flag('start the service in this folder if none answers; needs --form command'),
+  'token-env': option('NAME', 'the variable from which the agent takes the token (STOPGATE_TOKEN, if that is set)'),
+  'block-cap': option('N', 'claude, qwen: let it obey N blocks in a row instead of 8 or 7 (claude: 0 for any number)'),
+  wake: flag('claude: add a hook that wakes a session when its escalation is resolved with a prompt'),
+  usage: flag(
+    'let it send what it uses (budgets, "stopgate spend"): claude and codex with --user, gemini, qwen; for copilot it prints the variables',
+  ),
+  worker: option('W', 'shell: the name of its worker'),
+  remove: flag('remove exactly what init has added'),
+  yes: flag('do not ask'),
+  'dry-run': flag('only show the change'),
+  json: flag('print JSON, for programs'),
 } as const;
 
 export type InitContext = Context<Flags<typeof initArgs>>;
