@@ -2,10 +2,9 @@
 import { type Presence, presences, workerStates } from '../../../machines/values/states.ts';
 import { AppError } from '../../errors.ts';
 import type { Requester } from '../../nats/requester.ts';
-import { clientArgs, timeoutArg } from '../client-args.ts';
 import { type Arguments, type Context, choice, type Flags, flag, option } from '../command.ts';
 import { withRequester } from '../connection.ts';
-import { readCount, readId, readTimeout } from '../option-values.ts';
+import { clientArgs, readCount, readId, readTimeout, timeoutArg } from '../option-values.ts';
 import { spellCommands } from '../program-name.ts';
 import { type Filter, formatListing, type Listing } from './listing.ts';
 import { watch } from './watch.ts';

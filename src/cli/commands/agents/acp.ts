@@ -5,10 +5,9 @@ import type { ServiceLink } from '../../../acp/worker-link.ts';
 import { findProgram } from '../../../agents/setup/places.ts';
 import { AppError } from '../../../errors.ts';
 import type { GroupEnd } from '../../../runner/process-group.ts';
-import { clientArgs } from '../../client-args.ts';
 import { defineCommand, option } from '../../command.ts';
 import { resolvePlace } from '../../connection.ts';
-import { readId } from '../../option-values.ts';
+import { clientArgs, readId } from '../../option-values.ts';
 import { environmentOf } from './agent-turn.ts';
 
 const { json: _, ...placeArgs } = clientArgs;

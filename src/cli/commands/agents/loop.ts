@@ -9,11 +9,10 @@ import { AppError } from '../../../errors.ts';
 import type { Requester } from '../../../nats/requester.ts';
 import { cannotRun } from '../../../runner/process-group.ts';
 import { throwIfRefused } from '../../../service/refusal.ts';
-import { clientArgs } from '../../client-args.ts';
 import { type Context, defineCommand, type Flags, flag, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
 import { readText } from '../../input.ts';
-import { readCount, readDuration, readId } from '../../option-values.ts';
+import { clientArgs, readCount, readDuration, readId } from '../../option-values.ts';
 import { isComplete, type TurnsEnd, takeTurns } from './loop-turns.ts';
 import { workThroughQueue } from './queue-loop.ts';
 

@@ -11,11 +11,10 @@ import type { Io } from '../../../terminal/process-io.ts';
 import { formatTable } from '../../../terminal/table.ts';
 import { clean } from '../../../terminal/text.ts';
 import { tryJson } from '../../../text/json-text.ts';
-import { clientArgs } from '../../client-args.ts';
 import { type Context, defineCommand, type Flags, flag, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
 import { readAll } from '../../listing/list.ts';
-import { readCount, readTimeout } from '../../option-values.ts';
+import { clientArgs, readCount, readTimeout } from '../../option-values.ts';
 import { formatAgo } from '../../text/state-text.ts';
 import { environmentOf, runTurn } from './agent-turn.ts';
 

@@ -1,10 +1,9 @@
 /** claim-next: a worker takes the first task that waits in its queue. */
 import { randomBytes } from 'node:crypto';
 import type { TaskView } from '../../../../machines/index.ts';
-import { clientArgs } from '../../client-args.ts';
 import { argument, defineCommand, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
-import { readId, readTimeout } from '../../option-values.ts';
+import { clientArgs, readId, readTimeout } from '../../option-values.ts';
 
 export const claimNext = defineCommand({
   args: {

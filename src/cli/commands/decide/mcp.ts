@@ -1,8 +1,8 @@
 /** mcp: the tools of the service for one agent, on stdin and stdout. */
-import { clientArgs } from '../../client-args.ts';
+
 import { defineCommand, option } from '../../command.ts';
 import { connect, resolvePlace } from '../../connection.ts';
-import { readId } from '../../option-values.ts';
+import { clientArgs, readId } from '../../option-values.ts';
 import { spellCommands } from '../../program-name.ts';
 
 const { json: _, ...placeArgs } = clientArgs;

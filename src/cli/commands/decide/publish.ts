@@ -3,11 +3,10 @@ import { z } from 'zod';
 import { isId } from '../../../../machines/values/id.ts';
 import { AppError } from '../../../errors.ts';
 import type { Requester } from '../../../nats/requester.ts';
-import { clientArgs } from '../../client-args.ts';
 import { argument, type Context, defineCommand, type Flags, flag, option, optionalArgument } from '../../command.ts';
 import { resolvePlace, withRequester } from '../../connection.ts';
 import { readLines, readText } from '../../input.ts';
-import { readId } from '../../option-values.ts';
+import { clientArgs, readId } from '../../option-values.ts';
 import { type EntryDraft, readDraft, readDraftLine } from './entry-draft.ts';
 
 const args = {

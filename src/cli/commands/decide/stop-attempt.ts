@@ -3,7 +3,6 @@ import { readJson } from '../../../../machines/entries/json.ts';
 import type { Decision } from '../../../../machines/index.ts';
 import { isId } from '../../../../machines/values/id.ts';
 import { AppError } from '../../../errors.ts';
-import { clientArgs } from '../../client-args.ts';
 import {
   type Arguments,
   argument,
@@ -15,7 +14,7 @@ import {
 } from '../../command.ts';
 import { orNamed, withRequester } from '../../connection.ts';
 import { readText } from '../../input.ts';
-import { readDuration, readId, readTimeout } from '../../option-values.ts';
+import { clientArgs, readDuration, readId, readTimeout } from '../../option-values.ts';
 import { formatDecision } from '../../text/decision-text.ts';
 import { isDecision } from './decision-shape.ts';
 

@@ -1,6 +1,5 @@
 /** worker, task, workers and tasks: one in full with its timeline, or all as a list. */
 import type { TaskView, WorkerView } from '../../../../machines/index.ts';
-import { clientArgs, entriesArg, timeoutArg } from '../../client-args.ts';
 import { argument, type Context, defineCommand, type Flags } from '../../command.ts';
 import { orNamed, withRequester } from '../../connection.ts';
 import {
@@ -14,7 +13,7 @@ import {
   stateArg,
 } from '../../listing/list.ts';
 import { taskListing, workerListing } from '../../listing/listing.ts';
-import { readEntryCount, readId, readTimeout } from '../../option-values.ts';
+import { clientArgs, entriesArg, readEntryCount, readId, readTimeout, timeoutArg } from '../../option-values.ts';
 import { formatTask, formatWorker } from '../../text/actor-text.ts';
 import { orNone, readTaskTimeline, readWorkerTimeline } from '../../text/timeline.ts';
 

@@ -11,10 +11,9 @@ import {
 import { AppError } from '../../../errors.ts';
 import { formatTable } from '../../../terminal/table.ts';
 import { clean, wrap } from '../../../terminal/text.ts';
-import { clientArgs } from '../../client-args.ts';
 import { argument, defineCommand, option } from '../../command.ts';
 import { feedFold } from '../../log-source.ts';
-import { readId } from '../../option-values.ts';
+import { clientArgs, readId } from '../../option-values.ts';
 import { programName } from '../../program-name.ts';
 
 export const explain = defineCommand({

@@ -14,10 +14,9 @@ import { foldMessage } from '../../../host/fold/fold-message.ts';
 import type { LogMessage } from '../../../nats/log/log-reader.ts';
 import type { Requester } from '../../../nats/requester.ts';
 import { formatTable } from '../../../terminal/table.ts';
-import { clientArgs } from '../../client-args.ts';
 import { choice, defineCommand, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
-import { readTime, timeForms } from '../../option-values.ts';
+import { clientArgs, readTime, timeForms } from '../../option-values.ts';
 
 const dimensions = ['day', 'model', 'task', 'worker'] as const;
 type Dimension = (typeof dimensions)[number];

@@ -4,10 +4,9 @@ import { AppError } from '../../../errors.ts';
 import { type LogLine, toLogLine } from '../../../nats/log/log-line.ts';
 import type { LogMessage } from '../../../nats/log/log-reader.ts';
 import type { Requester } from '../../../nats/requester.ts';
-import { clientArgs } from '../../client-args.ts';
 import { defineCommand, flag, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
-import { readCount, readId } from '../../option-values.ts';
+import { clientArgs, readCount, readId } from '../../option-values.ts';
 import { formatLogLine } from '../../text/timeline.ts';
 import { createNewestEntries } from './newest-entries.ts';
 

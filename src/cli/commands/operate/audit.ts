@@ -3,10 +3,9 @@ import { isFields, topicOf } from '../../../../machines/index.ts';
 import { toLogLine } from '../../../nats/log/log-line.ts';
 import type { LogMessage } from '../../../nats/log/log-reader.ts';
 import { formatTable } from '../../../terminal/table.ts';
-import { clientArgs } from '../../client-args.ts';
 import { defineCommand, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
-import { readCount, readId, readTime, timeForms } from '../../option-values.ts';
+import { clientArgs, readCount, readId, readTime, timeForms } from '../../option-values.ts';
 
 /** The entries that an operator publishes (docs/protocol.md §3), and their names here. */
 const actions = {

@@ -2,10 +2,9 @@
 import { AppError } from '../../../errors.ts';
 import type { SnapshotTaken } from '../../../host/keeping/snapshots.ts';
 import type { Requester } from '../../../nats/requester.ts';
-import { clientArgs } from '../../client-args.ts';
 import { defineCommand, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
-import { readTimeout } from '../../option-values.ts';
+import { clientArgs, readTimeout } from '../../option-values.ts';
 import { count } from '../../text/actor-text.ts';
 
 export const snapshot = defineCommand({

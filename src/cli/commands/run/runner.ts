@@ -1,9 +1,8 @@
 /** runner: checks with side effects, next to a workspace. */
 import { loadConfig } from '../../../config/config.ts';
 import { AppError } from '../../../errors.ts';
-import { clientArgs } from '../../client-args.ts';
 import { defineCommand, option } from '../../command.ts';
-import { readId } from '../../option-values.ts';
+import { clientArgs, readId } from '../../option-values.ts';
 import { serveArgs } from './server-args.ts';
 
 export const runner = defineCommand({

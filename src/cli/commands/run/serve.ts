@@ -1,5 +1,4 @@
 /** serve: the service on an existing NATS server. */
-
 import { loadConfig } from '../../../config/config.ts';
 import { AppError } from '../../../errors.ts';
 import { defineCommand, flag, option } from '../../command.ts';

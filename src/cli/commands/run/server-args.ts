@@ -1,5 +1,4 @@
 /** Options of the commands that run the service: `serve` and `dev`. */
-
 import { resolve } from 'node:path';
 import { type Arguments, type DevFlags, flag, option } from '../../command.ts';
 import { readCount } from '../../option-values.ts';

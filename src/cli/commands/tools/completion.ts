@@ -1,7 +1,7 @@
 /** completion: a script for the shell, and the values that it asks for. */
 import { AppError } from '../../../errors.ts';
-import { clientArgs } from '../../client-args.ts';
 import { choice, defineCommand } from '../../command.ts';
+import { clientArgs } from '../../option-values.ts';
 import { formatCompletion, readShell, shells } from './completion-script.ts';
 import { completionLists, listValues } from './completion-values.ts';
 

@@ -9,10 +9,9 @@ import { formatLogLine, toLogLine } from '../../../nats/log/log-line.ts';
 import type { LogMessage } from '../../../nats/log/log-reader.ts';
 import type { Requester } from '../../../nats/requester.ts';
 import { describeSystemError } from '../../../system-error.ts';
-import { clientArgs } from '../../client-args.ts';
 import { defineCommand, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
-import { readId } from '../../option-values.ts';
+import { clientArgs, readId } from '../../option-values.ts';
 
 /** The entries on which decisions about any worker depend. */
 const ofEveryone: ReadonlySet<string> = new Set(['policy.set', 'rules.set']);

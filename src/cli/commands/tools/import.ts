@@ -8,9 +8,9 @@ import { createLogger } from '../../../log.ts';
 import type { ImportedEntry, LogImport } from '../../../nats/log/log-import.ts';
 import { messageBytesMax } from '../../../nats/log/stream-info.ts';
 import type { Io } from '../../../terminal/process-io.ts';
-import { clientArgs } from '../../client-args.ts';
 import { argument, defineCommand } from '../../command.ts';
 import { findLogFiles, readLines } from '../../input.ts';
+import { clientArgs } from '../../option-values.ts';
 
 export const importLog = defineCommand({
   args: {

@@ -9,11 +9,10 @@ import {
 import { readConfigFile } from '../../../config/file-reader.ts';
 import { describePosition } from '../../../config/problems.ts';
 import { AppError } from '../../../errors.ts';
-import { clientArgs } from '../../client-args.ts';
 import { type Context, defineCommand, type Flags, flag, option, optionalArgument } from '../../command.ts';
 import { readText } from '../../input.ts';
 import { feedFold } from '../../log-source.ts';
-import { readId, readTime, timeForms } from '../../option-values.ts';
+import { clientArgs, readId, readTime, timeForms } from '../../option-values.ts';
 import { describeCounts, formatDifference, formatFleets, formatReplayLine } from '../../text/replay-text.ts';
 
 const args = {
