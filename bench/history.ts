@@ -90,6 +90,7 @@ async function measure(): Promise<Figure[]> {
       atMost: 1.5,
     }),
     figure('history: a new replica, first jump, to the newest entry', cold.newestMs, 'ms'),
+    figure('history: the same, CPU of its processes', cold.newestCpuMs, 'ms'),
     figure('history: a new replica, then to nine places, the slowest', cold.slowestMs, 'ms', { atMost: 1_000 }),
     figure('history: the same, CPU of its processes for each', cold.cpuMs, 'ms'),
     figure('history: memory that time travel adds', sumOf(scene.pids.service, rssOf) - rssBefore, 'B'),
@@ -135,19 +136,20 @@ async function sampleInTurn(): Promise<{ alone: number[]; beside: number[] }> {
 }
 
 /** A replica that starts now knows of the past what is stored: the log and the snapshots. */
-async function jumpCold(): Promise<{ newestMs: number; slowestMs: number; cpuMs: number }> {
+async function jumpCold(): Promise<{ newestMs: number; newestCpuMs: number; slowestMs: number; cpuMs: number }> {
   const service = startServiceProcess({ url: scene.url, cwd: scene.folder, program });
   try {
     const http = await service.ready;
     const reply = await fetch(`${http}/api/main/range`);
     const { lastSeq = 0 } = (await reply.json()) as Record<string, number>;
+    const cpuAtStart = sumOf(service.pid, cpuUsOf);
     const newestMs = await timeJump(lastSeq, http);
     const cpuBefore = sumOf(service.pid, cpuUsOf);
     let slowestMs = 0;
     for (let place = 1; place <= coldJumps; place += 1)
       slowestMs = Math.max(slowestMs, await timeJump(Math.ceil((entries * place) / (coldJumps + 1)) - 1, http));
     const cpuUs = sumOf(service.pid, cpuUsOf) - cpuBefore;
-    return { newestMs, slowestMs, cpuMs: cpuUs / 1_000 / coldJumps };
+    return { newestMs, newestCpuMs: (cpuBefore - cpuAtStart) / 1_000, slowestMs, cpuMs: cpuUs / 1_000 / coldJumps };
   } finally {
     await service.close();
   }

@@ -1,4 +1,5 @@
 /** Reads entries from messages. A message that is not an entry is refused, with a code and a reason. */
+
 import type { z } from 'zod';
 import { planStepsMax } from '../policy/plan.ts';
 import { policySizeFault } from '../policy/policy-set.ts';

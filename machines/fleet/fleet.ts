@@ -1,4 +1,5 @@
 /** Fleet: what has been folded of one log. `fold.ts` changes it, with the files beside it, and nothing else does. */
+
 import { noPolicies, type PolicySet } from '../policy/policy-set.ts';
 import { type Rules, releasedRules } from '../rules/rules.ts';
 import { createStepper, type Stepper } from '../step.ts';

@@ -1,4 +1,5 @@
 /** An attempt: one try of a worker to stop, from `stop.attempted` to its decision, with how far it has been judged. */
+
 import type { AttemptFields } from '../entries/worker.ts';
 import type { DayUsage, TaskUsage } from '../policy/budget.ts';
 import type { EffectfulCheck, Findings } from '../policy/checks/check.ts';

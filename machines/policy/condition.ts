@@ -2,7 +2,8 @@
  * `when`: makes a check or hook conditional (protocol.md §7). All given conditions must hold, or else it is skipped.
  */
 import { z } from 'zod';
-import { globSchema, matchesAny, type Work } from './glob.ts';
+import { globSchema, matchesAny } from './glob.ts';
+import type { Work } from './work.ts';
 
 export const conditionShape = {
   iterationAtLeast: z.int().positive().optional(),

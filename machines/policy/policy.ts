@@ -1,9 +1,10 @@
 /** A policy: the rules by which a stop is judged (protocol.md §8). */
 import { z } from 'zod';
-import { durationSchema, idSchema, type ObjectMaker } from '../values/schemas.ts';
+import { durationSchema, idSchema } from '../values/schemas.ts';
 import { type Budget, createBudgetForm, normalizeBudget } from './budget.ts';
 import type { Check } from './checks/check.ts';
 import { createCheckForm, normalizeChecks } from './checks/form.ts';
+import type { ObjectMaker } from './object-maker.ts';
 import { createPersistenceForm, normalizePersistence, type Persistence } from './persistence.ts';
 
 /** `mask`: numbers, times, paths and durations make no difference between failures. */

@@ -2,6 +2,7 @@
  * Makes the views that `get`, `list`, `replay --at` and the inspector show of an actor (protocol.md §10), at a moment
  * of the log's time.
  */
+
 import type { RefusedEntry } from '../entries/refusal.ts';
 import { planOfTask } from '../fleet/facts.ts';
 import { type Fleet, pendingIn, type StateMove, type WorkerRecord } from '../fleet/fleet.ts';

@@ -5,6 +5,7 @@
  *
  * The entries stay the same, because nobody knows what an agent would have done after a different answer.
  */
+
 import type { OwnWorkerEntry, StoredEntry } from '../entries/index.ts';
 import { createLogLines, type LogEntry, type StoredText } from '../entries/log-line.ts';
 import { copyFleet, createFleet, type Fleet } from '../fleet/fleet.ts';

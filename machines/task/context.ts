@@ -1,4 +1,5 @@
 /** The context of a task's machine: everything that is known of the task. */
+
 import type { EventOf, OwnTaskEntry, TaskEntry, WorkerEntry } from '../entries/index.ts';
 import type { RefusedEntry } from '../entries/refusal.ts';
 import { type HookForm, membersWithin } from '../entries/task.ts';

@@ -2,6 +2,7 @@
  * The fleets that one process serves: those of a selection, each with its own replica on the shared connection. If a
  * fleet cannot be opened, the process tries again, and serves the others meanwhile.
  */
+
 import { createSemaphore } from '../concurrency/semaphore.ts';
 import { type FleetSelection, isInShard, matchesSelection, type Shard, shardOf } from '../config/fleet-selection.ts';
 import { AppError } from '../errors.ts';

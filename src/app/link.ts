@@ -4,7 +4,7 @@
  * answer would get out of it.
  */
 import { nameTaken } from '../host/keeping/membership.ts';
-import type { HistorySource } from '../inspector/history/work.ts';
+import type { HistorySource } from '../inspector/history/history-process.ts';
 import type { Logger } from '../log.ts';
 import { type Bus, createBus } from '../nats/bus.ts';
 import { type ConnectionOptions, type NatsConnection, openConnection, rejectForbidden } from '../nats/connection.ts';

@@ -1,4 +1,5 @@
 /** Questions to the person at the terminal. */
+
 import { homedir } from 'node:os';
 import { agents } from '../agents/index.ts';
 import { findInstalled, type Installed, type Places } from '../agents/setup/places.ts';
@@ -6,7 +7,7 @@ import { AppError } from '../errors.ts';
 import type { Io } from '../terminal/process-io.ts';
 import { formatTable } from '../terminal/table.ts';
 import { clean } from '../terminal/text.ts';
-import { type Context, flag } from './command.ts';
+import type { Context } from './command.ts';
 
 const hasInputTerminal = ({ stdin }: Io): boolean => (stdin as { isTTY?: boolean }).isTTY === true;
 
@@ -48,7 +49,7 @@ function readLine(stdin: Io['stdin']): Promise<string> {
 export const askYes = async (io: Io, question: string): Promise<boolean> =>
   /^y(es)?$/i.test(await ask(io, `${question} [y/N] `));
 
-export const yesArg = { yes: flag('do not ask; required without a terminal') } as const;
+export const yesArg = { yes: { type: 'boolean', description: 'do not ask; required without a terminal' } } as const;
 
 /**
  * Confirms a change: asks at a terminal, and needs --yes elsewhere. The returned function throws AppError input.bad.

@@ -7,7 +7,7 @@ import { readAttempts } from './attempts.ts';
 import { type CurrentPolicies, readCurrentPolicies } from './current-policies.ts';
 import { type EntriesFilter, readEntries } from './entries.ts';
 import { createHistory, type History } from './history/history.ts';
-import type { HistorySource } from './history/work.ts';
+import type { HistorySource } from './history/history-process.ts';
 import { type IncidentFile, readIncident, readReplayLines } from './incident.ts';
 import { createLive, type Live } from './live/live.ts';
 import type { AttemptRecord, EntriesPage, TimelineEntry, TimelinePage, Topic } from './messages.ts';

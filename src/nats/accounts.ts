@@ -1,4 +1,5 @@
 /** The accounts of a NATS server for the roles of protocol.md §13: who is in which, and what passes between them. Pure. */
+
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import type { Logger } from '../log.ts';
 import { isTestedServer } from './cluster-version.ts';

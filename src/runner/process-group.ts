@@ -7,6 +7,7 @@
  *
  * A process that leaves the group (setsid, as daemons do) is out of reach. All it keeps is a pipe that nobody reads.
  */
+
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import type { Readable, Writable } from 'node:stream';

@@ -2,6 +2,7 @@
  * When a deadline is due as things stand: most are not removed when what they are about has changed. A stale worker that
  * holds tasks has some of its own: when it is escalated, and when its tasks go back.
  */
+
 import { parseIsoTime } from '../../values/time.ts';
 import type { WorkerContext } from '../../worker/context.ts';
 import type { Fleet, WorkerRecord } from '../fleet.ts';

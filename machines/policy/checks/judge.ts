@@ -3,7 +3,8 @@
  * how a policy writes it, and whom that means.
  */
 import { z } from 'zod';
-import { gitRefSchema, type ObjectMaker, textSchema } from '../../values/schemas.ts';
+import { gitRefSchema, textSchema } from '../../values/schemas.ts';
+import type { ObjectMaker } from '../object-maker.ts';
 import type { CheckForm, CheckKind, JudgeApi, JudgeFields } from './check.ts';
 
 export const judgeApis = ['openai', 'anthropic'] as const satisfies readonly JudgeApi[];

@@ -1,4 +1,5 @@
 /** What `init` and `doctor` know of Codex: its settings, and how a dry turn of it is run. */
+
 import { mkdirSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { dirname, join } from 'node:path';

@@ -1,4 +1,5 @@
 /** Where an agent's settings have our hooks. */
+
 import { execFile } from 'node:child_process';
 import { getNodeValue } from 'jsonc-parser';
 import { type FoundHook, readHooks } from '../setup/hook-settings.ts';

@@ -1,4 +1,5 @@
 /** What `init` and `doctor` know of Gemini CLI: its settings, and how a dry turn of it is run. Seen with 0.61.0. */
+
 import { mkdirSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';

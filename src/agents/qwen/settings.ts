@@ -1,4 +1,5 @@
 /** What `init` and `doctor` know of Qwen Code: its settings, and how a dry turn of it is run. */
+
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DryTurn } from '../doctor/dry-turn.ts';

@@ -1,4 +1,5 @@
 /** Where an agent's settings and program are looked for. */
+
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 

@@ -1,4 +1,5 @@
 /** How `stopgate init` connects an agent. */
+
 import type { Form, Line } from './line.ts';
 import type { Places, Program, Scope } from './places.ts';
 import type { Change } from './settings-file.ts';

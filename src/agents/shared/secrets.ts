@@ -1,4 +1,5 @@
 /** Hides secrets in a check's output, recognised by how tools print them: the text goes to an agent's model and logs. */
+
 import { type Question, questionsIn, readQuestions } from '../../../machines/values/questions.ts';
 import { cutMiddle } from './text.ts';
 

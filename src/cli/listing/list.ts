@@ -2,39 +2,46 @@
 import { type Presence, presences, workerStates } from '../../../machines/values/states.ts';
 import { AppError } from '../../errors.ts';
 import type { Requester } from '../../nats/requester.ts';
-import { type Arguments, type Context, choice, type Flags, flag, option } from '../command.ts';
+import { clientArgs, timeoutArg } from '../client-args.ts';
+import type { Arguments, Context, Flags } from '../command.ts';
 import { withRequester } from '../connection.ts';
-import { clientArgs, readCount, readId, readTimeout, timeoutArg } from '../option-values.ts';
+import { readCount, readId, readTimeout } from '../option-values.ts';
 import { spellCommands } from '../program-name.ts';
 import { type Filter, formatListing, type Listing } from './listing.ts';
 import { watch } from './watch.ts';
 
 export const listArgs = {
-  limit: option('N', 'at most this many (default: all)'),
-  watch: flag('keep watching: redraw a terminal each second, or print each change'),
+  limit: { type: 'string', valueHint: 'N', description: 'at most this many (default: all)' },
+  watch: { type: 'boolean', description: 'keep watching: redraw a terminal each second, or print each change' },
   ...clientArgs,
   ...timeoutArg,
 } as const satisfies Arguments;
 
 export const stateArg = {
-  state: choice('STATE', workerStates, 'only those in this state'),
+  state: { type: 'enum', valueHint: 'STATE', options: [...workerStates], description: 'only those in this state' },
 } as const satisfies Arguments;
 export const sortArg = {
-  sort: choice(
-    'USE',
-    ['usd', 'tokens', 'turns'],
-    'those first that have used most: usd, tokens or turns (default: by id)',
-  ),
+  sort: {
+    type: 'enum',
+    valueHint: 'USE',
+    options: ['usd', 'tokens', 'turns'],
+    description: 'those first that have used most: usd, tokens or turns (default: by id)',
+  },
 } as const satisfies Arguments;
 export const queueArg = {
-  queue: option('Q', 'only those in this queue'),
+  queue: { type: 'string', valueHint: 'Q', description: 'only those in this queue' },
 } as const satisfies Arguments;
 export const agentArg = {
-  agent: option('NAME', 'only workers of this agent, e.g. claude'),
+  agent: { type: 'string', valueHint: 'NAME', description: 'only workers of this agent, e.g. claude' },
 } as const satisfies Arguments;
 export const presenceArgs = {
-  presence: choice('PRESENCE', presences, 'only workers with this presence'),
-  stale: flag('only workers that have been silent for two minutes: --presence stale'),
+  presence: {
+    type: 'enum',
+    valueHint: 'PRESENCE',
+    options: [...presences],
+    description: 'only workers with this presence',
+  },
+  stale: { type: 'boolean', description: 'only workers that have been silent for two minutes: --presence stale' },
 } as const satisfies Arguments;
 
 /** @throws AppError input.bad: they contradict each other */

@@ -1,9 +1,43 @@
-/** The history process as the service has it: started by the first message, ended a while after the last, or with the service. */
+/**
+ * The history process as the service has it, and what they send each other. The first message starts it; it ends a while
+ * after the last one, or with the service.
+ */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { FromProcess, HistorySource, ToProcess } from './work.ts';
+import type { ErrorCode, ErrorIssue } from '../../errors.ts';
+import type { ConnectionOptions } from '../../nats/connection.ts';
+import type { Topic } from '../messages.ts';
+import type { Span } from '../statistics/buckets.ts';
+
+/** How the process reaches the log: as the service itself does. The first message to it. */
+export type HistorySource = Pick<ConnectionOptions, 'url' | 'credsFile' | 'inboxPrefix'> & { readonly fleet: string };
+
+/**
+ * `topic` null: all actors. `last`: how many attempts to compare; `sinceMs`: all from this time on instead. `width`:
+ * entries a bucket, a power of two.
+ */
+export type HistoryWork =
+  | { readonly kind: 'past'; readonly seq: number; readonly topic: Topic | null }
+  | { readonly kind: 'outline'; readonly fromSeq: number; readonly toSeq: number; readonly width: number }
+  | { readonly kind: 'statistics'; readonly span: Span }
+  | { readonly kind: 'whatIf'; readonly policy: string; readonly last: number; readonly sinceMs: number | null };
+
+/** Entries folded of those to fold. */
+export type HistoryProgress = { readonly done: number; readonly total: number };
+
+export type HistoryRequest = { readonly id: number; readonly work: HistoryWork };
+export type ToProcess = HistoryRequest | { readonly cancel: number };
+/** `body`: of the reply, JSON as UTF-8. `log`: a line of JSON for the log of the service. */
+export type FromProcess =
+  | { readonly log: string }
+  | { readonly id: number; readonly progress: HistoryProgress }
+  | { readonly id: number; readonly body: Uint8Array }
+  | {
+      readonly id: number;
+      readonly error: { readonly code: ErrorCode; readonly message: string; readonly issues: readonly ErrorIssue[] };
+    };
 
 export type HistoryProcess = {
   /** Starts it where there is none. */
@@ -64,8 +98,7 @@ export function createHistoryProcess(source: HistorySource, options: Options, ev
     if (running.size >= processesMax) throw new Error(`the pasts of ${processesMax} fleets are being folded`);
     running.add(self);
     const started = fork(programFile(), {
-      // Threads that collect garbage at the same time would take the other cores from the service and from NATS.
-      execArgv: [...inheritedArguments(), `--max-old-space-size=${options.heapMiB}`, '--single-threaded-gc'],
+      execArgv: [...inheritedArguments(), ...heapArguments(options)],
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     });
@@ -114,6 +147,16 @@ export function createHistoryProcess(source: HistorySource, options: Options, ev
     linger: () => linger(),
   };
 }
+
+/**
+ * Threads that collect garbage at the same time would take the other cores from the service and from NATS. A fleet of some
+ * thousand workers is folded a fifth faster where V8 does not begin with a small heap.
+ */
+const heapArguments = ({ heapMiB }: Options): string[] => [
+  ...[`--max-old-space-size=${heapMiB}`, `--initial-old-space-size=${Math.floor(heapMiB / 3)}`],
+  ...[`--max-semi-space-size=${Math.ceil(heapMiB / 24)}`, `--min-semi-space-size=${Math.ceil(heapMiB / 48)}`],
+  '--single-threaded-gc',
+];
 
 /** Returns the arguments of Node itself, such as whose certificates it trusts, without the port of its debugger. */
 const inheritedArguments = () => withoutDebugger(process.execArgv);

@@ -1,8 +1,13 @@
 /** History: asks the history process about the past, within a budget, and ends it when nobody asks any more. */
 import { AppError } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
-import { createHistoryProcess } from './history-process.ts';
-import type { FromProcess, HistoryProgress, HistorySource, HistoryWork } from './work.ts';
+import {
+  createHistoryProcess,
+  type FromProcess,
+  type HistoryProgress,
+  type HistorySource,
+  type HistoryWork,
+} from './history-process.ts';
 
 export type HistoryOptions = {
   /** Abort it when nobody waits for the result: the process then does other work. */
@@ -27,7 +32,7 @@ type Limits = {
   readonly budgetMs: number;
   /** The largest JavaScript heap of the process. */
   readonly heapMiB: number;
-  /** After this long without a request its memory is given back, checkpoints included. */
+  /** After this long without a request its memory is given back, folded positions included. */
   readonly lingerMs: number;
 };
 const limitsDefault: Limits = { requestsMax: 32, budgetMs: 300_000, heapMiB: 768, lingerMs: 600_000 };

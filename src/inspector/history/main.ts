@@ -11,20 +11,20 @@ import { openConnection } from '../../nats/connection.ts';
 import { openStoredLog, type StoredLog } from '../../nats/log/stored-log.ts';
 import { createSnapshots, type Snapshots } from '../../nats/snapshots/snapshots.ts';
 import { toTruncatedJson } from '../messages.ts';
-import { createCheckpoints } from './checkpoints.ts';
-import { createLogOutline, type LogOutline } from './log-outline.ts';
-import { createOutline } from './outline.ts';
-import { readPast } from './past.ts';
-import { type Asker, createPastFolds, type PastFolds } from './past-folds.ts';
-import type { StoredSnapshots } from './starts.ts';
+import type {
+  FromProcess,
+  HistoryProgress,
+  HistoryRequest,
+  HistorySource,
+  HistoryWork,
+  ToProcess,
+} from './history-process.ts';
+import { createJobs, type Job } from './jobs.ts';
+import { createLogOutline, createOutline, type LogOutline } from './outline.ts';
+import { createPast, type Past, readPast, type StoredSnapshots } from './past.ts';
 import { createStatisticsReader, type StatisticsReader } from './statistics.ts';
-import { createLane } from './turns.ts';
-import type { FromProcess, HistoryRequest, HistorySource, HistoryWork, ToProcess } from './work.ts';
 
-/** Comparisons that run at once; each holds two fleets. */
-const comparisons = createLane(2);
-/** Statistics run one at a time, since all go on in the same counts. */
-const statistics = createLane(1);
+const jobs = createJobs();
 const cancels = new Map<number, AbortController>();
 const tell = (news: FromProcess) => void process.send?.(news);
 /** Its lines go to the log of the service. */
@@ -57,9 +57,10 @@ process.once('message', (source: HistorySource) => {
 async function answer({ id, work }: HistoryRequest, fleet: string, open: () => Promise<Opened>): Promise<void> {
   const cancel = new AbortController();
   cancels.set(id, cancel);
-  const asker: Asker = { signal: cancel.signal, onProgress: (progress) => tell({ id, progress }) };
+  const asker = { signal: cancel.signal, onProgress: (progress: HistoryProgress) => tell({ id, progress }) };
   try {
-    const result = await perform(await open(), fleet, work, asker);
+    const opened = await open();
+    const result = await jobs.run(work.kind, asker, (job) => perform(opened, fleet, work, job));
     // The service only passes the bytes on: a large fleet takes a megabyte.
     tell({ id, body: new TextEncoder().encode(toTruncatedJson(result)) });
   } catch (error) {
@@ -71,7 +72,7 @@ async function answer({ id, work }: HistoryRequest, fleet: string, open: () => P
 
 type Opened = {
   readonly log: StoredLog;
-  readonly folds: PastFolds;
+  readonly past: Past;
   readonly outline: LogOutline;
   readonly counts: StatisticsReader;
 };
@@ -85,38 +86,44 @@ async function openLog({ fleet, ...connection }: HistorySource, onClosed: () => 
   });
   void nc.closed().then(onClosed);
   const coarse = createOutline();
-  const snapshots = findSnapshots(createSnapshots(nc, fleet, logger));
-  const folds = createPastFolds({ fleet, log, checkpoints: createCheckpoints(), snapshots, onStep: coarse.add });
-  return { log, folds, outline: createLogOutline(log, folds, coarse), counts: createStatisticsReader(log, folds) };
+  const snapshots = openSnapshots(createSnapshots(nc, fleet, logger));
+  const past = createPast({ fleet, log, snapshots, onStep: coarse.add });
+  return { log, past, outline: createLogOutline(log, past, jobs, coarse), counts: createStatisticsReader(log, past) };
 }
 
 /** Treats a snapshot that cannot be read as missing: an earlier one, or the beginning, gives the same state. */
-const findSnapshots = ({ past }: Snapshots): StoredSnapshots => ({
-  seqs: () => past.seqs().catch(() => []),
-  async load(upTo) {
-    const start = await past.load(upTo);
-    return start === null ? null : { fleet: start.fleet, seq: start.position.seq };
-  },
-});
+function openSnapshots({ past }: Snapshots): StoredSnapshots {
+  let mayWrite = true;
+  return {
+    seqs: () => past.seqs().catch(() => []),
+    async load(upTo) {
+      const start = await past.load(upTo);
+      return start === null ? null : { fleet: start.fleet, seq: start.position.seq };
+    },
+    async write(of, message) {
+      if (!mayWrite || of.unknownRules !== null) return;
+      await past.write(of, message).catch((error: unknown) => {
+        // The next would fail too, and each try holds up a jump.
+        mayWrite = false;
+        logger.warn({ err: error, seq: message.seq }, 'no snapshots are stored for time travel: jumps take longer');
+      });
+    },
+  };
+}
 
-function perform(opened: Opened, fleet: string, work: HistoryWork, asker: Asker): Promise<object> {
+async function perform({ log, past, outline, counts }: Opened, fleet: string, work: HistoryWork, job: Job) {
   switch (work.kind) {
     case 'past':
-      return readPast(opened.folds, work.seq, work.topic, asker);
+      return readPast(past, work.seq, work.topic, job);
     case 'outline':
-      return opened.outline.read(work, asker);
+      return outline.read(work, job);
     case 'statistics':
-      return statistics.run(() => {
-        asker.signal.throwIfAborted();
-        return opened.counts.read(work.span, asker);
-      });
-    case 'whatIf':
-      return comparisons.run(async () => {
-        asker.signal.throwIfAborted();
-        // Jumps need none of its libraries.
-        const { compareDecisions } = await import('./what-if.ts');
-        return compareDecisions(opened, fleet, work, asker);
-      });
+      return counts.read(work.span, job);
+    case 'whatIf': {
+      // Jumps need none of its libraries.
+      const { compareDecisions } = await import('./what-if.ts');
+      return compareDecisions({ log, past }, fleet, work, job);
+    }
   }
 }
 

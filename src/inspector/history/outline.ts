@@ -1,8 +1,75 @@
-/** The outline of a log: what happened in it, counted in buckets of so many entries, as far as it has been folded. */
+/**
+ * The outline of the log, which the page draws its time axis from: what happened in it, counted in buckets of so many
+ * entries, as far as it has been folded. As long as a page shows it, the whole log is folded in the background, once.
+ */
 import type { Decision } from '../../../machines/index.ts';
-import type { OutlineBucket } from '../messages.ts';
+import type { StoredLog } from '../../nats/log/stored-log.ts';
+import type { OutlineBucket, OutlineReply } from '../messages.ts';
 import { type VerdictKind, verdictKindOf, verdictKinds } from '../vocabulary.ts';
-import type { Step } from './shared-fold.ts';
+import type { HistoryWork } from './history-process.ts';
+import type { Job, Jobs } from './jobs.ts';
+import type { Past, Step } from './past.ts';
+
+type Question = Extract<HistoryWork, { kind: 'outline' }>;
+export type LogOutline = {
+  /** @throws AppError log.unavailable */
+  read(question: Question, job: Job): Promise<OutlineReply>;
+};
+
+/** At most so many entries are folded again where finer buckets are wanted: under a second of work. */
+const fineMax = 32_768;
+/** A page asks every few seconds. */
+const wantedForMs = 15_000;
+
+/** @param coarse all that is folded is added to it */
+export function createLogOutline(log: Pick<StoredLog, 'range'>, past: Past, jobs: Jobs, coarse: Outline): LogOutline {
+  let wantedUntilMs = 0;
+  let isFolding = false;
+  const foldAll = async (job: Job) => {
+    // Where entries are missing, nothing will ever be counted.
+    let doneTo = 0;
+    for (;;) {
+      const first = Math.max(await past.earliest(), doneTo + 1);
+      const { lastSeq } = await log.range();
+      const fromSeq = coarse.firstMissing(first, lastSeq);
+      if (fromSeq === null) return;
+      await past.over(fromSeq, lastSeq, job);
+      doneTo = lastSeq;
+    }
+  };
+  const wantAll = () => {
+    wantedUntilMs = performance.now() + wantedForMs;
+    if (isFolding) return;
+    isFolding = true;
+    const unwanted = new AbortController();
+    const onProgress = () => {
+      if (performance.now() > wantedUntilMs) unwanted.abort();
+    };
+    // Given up, or the log cannot be read now: the next question starts it again.
+    void jobs
+      .run('background', { signal: unwanted.signal, onProgress }, foldAll)
+      .catch(() => {})
+      .finally(() => {
+        isFolding = false;
+      });
+  };
+  return {
+    async read({ fromSeq, toSeq, width }, job) {
+      const { firstSeq, lastSeq } = await log.range();
+      const shownFrom = Math.max(1, await past.earliest());
+      const [from, to] = [Math.max(fromSeq, shownFrom), Math.min(toSeq, lastSeq)];
+      const place = { firstSeq, lastSeq, shownFrom };
+      wantAll();
+      if (width >= coarse.width || to - from >= fineMax) {
+        const covered = coarse.covered(shownFrom, lastSeq);
+        return { ...place, covered, width: Math.max(width, coarse.width), buckets: coarse.read(from, to, width) };
+      }
+      const fine = createOutline(width, Number.POSITIVE_INFINITY);
+      if (from <= to) await past.over(from, to, job, fine.add);
+      return { ...place, covered: coarse.covered(shownFrom, lastSeq), width, buckets: fine.read(from, to, width) };
+    },
+  };
+}
 
 export type Outline = {
   /** Entries a bucket: a power of two. It grows with the log. */
@@ -22,7 +89,7 @@ export type Outline = {
 
 type Bucket = { -readonly [Key in keyof OutlineBucket]: OutlineBucket[Key] };
 /** A range of entries, both ends included. */
-type Stretch = { from: number; to: number };
+type Range = { from: number; to: number };
 
 /** Four for each pixel that a wide screen has for them; they take about a megabyte. */
 const bucketsMaxDefault = 4_096;
@@ -31,7 +98,7 @@ const bucketsMaxDefault = 4_096;
 export function createOutline(width = 1, bucketsMax = bucketsMaxDefault): Outline {
   let buckets = new Map<number, Bucket>();
   let bucketWidth = width;
-  const stretches: Stretch[] = [];
+  const ranges: Range[] = [];
   const widen = () => {
     bucketWidth *= 2;
     buckets = joined(buckets.values(), bucketWidth);
@@ -42,7 +109,7 @@ export function createOutline(width = 1, bucketsMax = bucketsMaxDefault): Outlin
     },
     add(step) {
       const { seq } = step.message;
-      if (!mark(stretches, seq)) return;
+      if (!mark(ranges, seq)) return;
       while (seq > bucketWidth * bucketsMax) widen();
       const index = indexOf(seq, bucketWidth);
       const bucket = buckets.get(index) ?? emptyBucket(step);
@@ -55,33 +122,33 @@ export function createOutline(width = 1, bucketsMax = bucketsMaxDefault): Outlin
     },
     firstMissing(fromSeq, toSeq) {
       let seq = fromSeq;
-      for (const { from, to } of stretches) if (from <= seq && to >= seq) seq = to + 1;
+      for (const { from, to } of ranges) if (from <= seq && to >= seq) seq = to + 1;
       return seq > toSeq ? null : seq;
     },
     covered: (fromSeq, toSeq) =>
-      stretches.reduce((sum, { from, to }) => sum + Math.max(0, Math.min(to, toSeq) - Math.max(from, fromSeq) + 1), 0),
+      ranges.reduce((sum, { from, to }) => sum + Math.max(0, Math.min(to, toSeq) - Math.max(from, fromSeq) + 1), 0),
   };
 }
 
 /** @returns false: it was there already */
-function mark(stretches: Stretch[], seq: number): boolean {
-  const after = stretches.findIndex(({ to }) => to >= seq - 1);
-  const found = stretches[after];
+function mark(ranges: Range[], seq: number): boolean {
+  const after = ranges.findIndex(({ to }) => to >= seq - 1);
+  const found = ranges[after];
   if (found === undefined) {
-    stretches.push({ from: seq, to: seq });
+    ranges.push({ from: seq, to: seq });
     return true;
   }
   if (found.from > seq) {
     if (found.from === seq + 1) found.from = seq;
-    else stretches.splice(after, 0, { from: seq, to: seq });
+    else ranges.splice(after, 0, { from: seq, to: seq });
     return true;
   }
   if (found.to >= seq) return false;
   found.to = seq;
-  const next = stretches[after + 1];
+  const next = ranges[after + 1];
   if (next?.from === seq + 1) {
     found.to = next.to;
-    stretches.splice(after + 1, 1);
+    ranges.splice(after + 1, 1);
   }
   return true;
 }

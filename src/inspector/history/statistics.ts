@@ -4,17 +4,16 @@
  */
 import { AppError } from '../../errors.ts';
 import type { StoredLog } from '../../nats/log/stored-log.ts';
+import type { FleetStatistics } from '../messages.ts';
 import { type Span, spanMs } from '../statistics/buckets.ts';
-import type { FleetStatistics } from '../statistics/messages.ts';
 import { createStatistics, type Statistics } from '../statistics/statistics.ts';
-import { findFirst } from './first-entry.ts';
-import type { Asker, PastFolds } from './past-folds.ts';
-import type { Step } from './shared-fold.ts';
-import { createPace } from './turns.ts';
+import type { Job } from './jobs.ts';
+import { findFirst } from './log-entries.ts';
+import type { Past, Step } from './past.ts';
 
 export type StatisticsReader = {
   /** Counts on to the end of the log. Must not be called twice at once, since all go on in the same counts. */
-  read(span: Span, asker: Asker): Promise<FleetStatistics>;
+  read(span: Span, job: Job): Promise<FleetStatistics>;
 };
 
 /**
@@ -27,12 +26,12 @@ const decoder = new TextDecoder();
 
 export function createStatisticsReader(
   log: Pick<StoredLog, 'range' | 'history'>,
-  folds: Pick<PastFolds, 'over'>,
+  past: Pick<Past, 'over'>,
   now: () => number = Date.now,
 ): StatisticsReader {
   let counted: Counted | null = null;
   return {
-    async read(span, asker) {
+    async read(span, job) {
       const { firstSeq, lastSeq, firstMs, lastMs } = await log.range();
       const nowMs = Math.max(now(), lastMs);
       // Less than it was: another log has taken its place. Cut beyond it: earlier counts would be followed by a hole.
@@ -45,36 +44,26 @@ export function createStatisticsReader(
           knownFromMs: isCut ? firstMs : null,
         };
       }
-      await countOn(log, counted, lastSeq, asker);
-      await findTasks(folds, counted, asker);
+      await countOn(log, counted, lastSeq, job);
+      await findTasks(past, counted, job);
       const { statistics, knownFromMs, tasksSeq } = counted;
       return statistics.view({ span, nowMs, knownFromMs, areTasksKnown: tasksSeq === counted.seq });
     },
   };
 }
 
-async function countOn(
-  log: Pick<StoredLog, 'history'>,
-  counted: Counted,
-  lastSeq: number,
-  { signal, onProgress }: Asker,
-): Promise<void> {
+async function countOn(log: Pick<StoredLog, 'history'>, counted: Counted, lastSeq: number, job: Job): Promise<void> {
   const [fromSeq, total] = [counted.seq + 1, lastSeq - counted.seq];
   if (total <= 0) return;
-  const onTurn = () => {
-    signal.throwIfAborted();
-    onProgress({ done: counted.seq - fromSeq + 1, total });
-  };
-  const pace = createPace({ onTurn });
   await log.history({ fromSeq, toSeq: lastSeq }, ({ seq, atMs, subject, data }) => {
     counted.statistics.fold({ atMs, subject, text: () => decoder.decode(data) });
     counted.seq = seq;
-    return pace.step();
+    return job.step(seq - fromSeq + 1, total);
   });
 }
 
 /** Folds what was counted since the last time. A log whose beginning was cut has counts, but may have no state. */
-async function findTasks(folds: Pick<PastFolds, 'over'>, counted: Counted, asker: Asker): Promise<void> {
+async function findTasks(past: Pick<Past, 'over'>, counted: Counted, job: Job): Promise<void> {
   const { statistics, seq, tasksSeq } = counted;
   if (tasksSeq === null || tasksSeq === seq) return;
   // Without usage there is nothing to find, now or in what was counted.
@@ -83,15 +72,13 @@ async function findTasks(folds: Pick<PastFolds, 'over'>, counted: Counted, asker
     return;
   }
   try {
-    await folds.over(tasksSeq + 1, seq, asker, {
-      onStep(step) {
-        countTasks(statistics, step);
-        counted.tasksSeq = step.message.seq;
-      },
+    await past.over(tasksSeq + 1, seq, job, (step) => {
+      countTasks(statistics, step);
+      counted.tasksSeq = step.message.seq;
     });
     counted.tasksSeq = seq;
   } catch (error) {
-    asker.signal.throwIfAborted();
+    job.signal.throwIfAborted();
     if (!(error instanceof AppError)) throw error;
     counted.tasksSeq = null;
   }

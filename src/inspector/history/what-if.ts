@@ -11,13 +11,12 @@ import { readConfigFile } from '../../config/file-reader.ts';
 import { AppError } from '../../errors.ts';
 import type { StoredLog } from '../../nats/log/stored-log.ts';
 import type { WhatIfAnswer, WhatIfDifference } from '../messages.ts';
-import { findFirst } from './first-entry.ts';
-import type { Asker, PastFolds } from './past-folds.ts';
-import { createPace } from './turns.ts';
-import { readUnbroken } from './unbroken.ts';
-import type { HistoryWork } from './work.ts';
+import type { HistoryWork } from './history-process.ts';
+import type { Job } from './jobs.ts';
+import { findFirst, readUnbroken } from './log-entries.ts';
+import type { Past } from './past.ts';
 
-export type History = { readonly log: StoredLog; readonly folds: PastFolds };
+export type History = { readonly log: StoredLog; readonly past: Past };
 
 type Question = Extract<HistoryWork, { kind: 'whatIf' }>;
 
@@ -25,15 +24,15 @@ const differencesMax = 500;
 
 /** @throws AppError input.bad with issues: the policies are invalid; log.unavailable: the log was cut meanwhile */
 export async function compareDecisions(
-  { log, folds }: History,
+  { log, past }: History,
   fleet: string,
   question: Question,
-  asker: Asker,
+  job: Job,
 ): Promise<WhatIfAnswer> {
   const startedMs = performance.now();
   const policies = parsePolicies(question.policy);
-  const start = await findStart(folds, await firstCompared(log, fleet, question), asker);
-  const found = await findDifferences(log, { policies, ...since(question), ...start }, asker);
+  const start = await findStart(past, await firstCompared(log, fleet, question), job);
+  const found = await findDifferences(log, { policies, ...since(question), ...start }, job);
   return { ...found, tookMs: performance.now() - startedMs };
 }
 
@@ -47,27 +46,21 @@ async function firstCompared(log: StoredLog, fleet: string, { last, sinceMs }: Q
 }
 
 /** Returns the state before entry `seq`, or, if the beginning of the log is gone, the first that can be shown. */
-async function findStart(folds: PastFolds, seq: number, asker: Asker): Promise<{ start?: Fleet }> {
-  const first = await folds.earliest();
+async function findStart(past: Past, seq: number, job: Job): Promise<{ start?: Fleet }> {
+  const first = await past.earliest();
   const before = Math.max(seq - 1, first <= 1 ? 0 : first);
-  return before === 0 ? {} : { start: await folds.at(before, asker, ({ fleet }) => copyFleet(fleet)) };
+  return before === 0 ? {} : { start: await past.at(before, job, ({ fleet }) => copyFleet(fleet)) };
 }
 
 /** Folds the log from there to its end. */
 async function findDifferences(
   log: StoredLog,
   options: { policies: PolicySet; sinceMs?: number; start?: Fleet },
-  { signal, onProgress }: Asker,
+  job: Job,
 ): Promise<Omit<WhatIfAnswer, 'tookMs'>> {
   const whatIf = createWhatIf(options);
   const fromSeq = (options.start?.seq ?? 0) + 1;
   const { lastSeq } = await log.range();
-  let done = 0;
-  const onTurn = () => {
-    signal.throwIfAborted();
-    onProgress({ done, total: lastSeq - fromSeq + 1 });
-  };
-  const pace = createPace({ onTurn });
   let differences: Difference[] = [];
   let omitted = 0;
   const collect = () => {
@@ -81,8 +74,7 @@ async function findDifferences(
   await readUnbroken(log, { fromSeq, toSeq: lastSeq }, ({ seq, atMs, subject, data }) => {
     whatIf.foldMessage({ seq, atMs, subject, text: decoder.decode(data), bytes: data.length });
     collect();
-    done = seq - fromSeq + 1;
-    return pace.step();
+    return job.step(seq - fromSeq + 1, lastSeq - fromSeq + 1);
   });
   whatIf.end();
   collect();

@@ -1,4 +1,5 @@
 /** Reads tasks and workers for the tools, and changes them by entries that the fold may refuse. */
+
 import { z } from 'zod';
 import type { TaskDetail, WorkerView } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';

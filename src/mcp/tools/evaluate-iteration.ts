@@ -3,7 +3,8 @@ import type { HookResult, PromiseName, TaskDetail } from '../../../machines/inde
 import { AppError } from '../../errors.ts';
 import type { ServicePort } from '../nats-port.ts';
 import { getTask } from './actors.ts';
-import { formatIterationId, parseIterationId, toWire } from './input-fields.ts';
+import { toWire } from './input-fields.ts';
+import { formatIterationId, parseIterationId } from './iteration-id.ts';
 
 type Evaluation = {
   readonly result: HookResult;

@@ -3,7 +3,8 @@ import { z } from 'zod';
 import { entrySchemas, idSchema, type TaskDetail } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import { getTask, publishAndRead } from './actors.ts';
-import { formatIterationId, resolveWorker, taskId, worker } from './input-fields.ts';
+import { resolveWorker, taskId, worker } from './input-fields.ts';
+import { formatIterationId } from './iteration-id.ts';
 import { defineTool, type Tool, type ToolContext } from './tool.ts';
 
 const reasonField = entrySchemas.worker['task.failed'].shape.reason;

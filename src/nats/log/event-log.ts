@@ -11,7 +11,8 @@ import { explainGap, type FindCoveredTo, inspectLog, type LogIdentity, proveLog 
 import { confirmLoss } from './log-doubt.ts';
 import { type HistoryRange, readHistory } from './log-history.ts';
 import { readNewest } from './log-range.ts';
-import { type LogMessage, type LogPosition, type LogReader, openLogReader } from './log-reader.ts';
+import type { LogPosition } from './log-reader.ts';
+import { type LogMessage, type LogReader, openLogReader } from './log-reader.ts';
 import { noteFolded } from './log-recognition.ts';
 import { type LogStreamOptions, lastDeadSeq, type OpenedLog, openLogStreams } from './log-streams.ts';
 import { type EntryHeaders, type Stored, type Submit, submitterOf, toHeaders } from './log-submitter.ts';

@@ -1,12 +1,12 @@
 /** The snapshots of a fleet, as its replica and its log need them. */
 import { jetstreamManager } from '@nats-io/jetstream';
-import { type Rules, snapshotFormat } from '../../../machines/index.ts';
+import { type Fleet, type Rules, snapshotFormat, takeSnapshot } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import type { NatsConnection } from '../connection.ts';
 import { readPosition } from '../log/log-continuity.ts';
 import { openLogRange } from '../log/log-range.ts';
-import type { LogMessage } from '../log/log-reader.ts';
+import { type LogMessage, positionOf } from '../log/log-reader.ts';
 import { type FoldStart, findStart, fittingSnapshots, isOf, isOfLog } from './find-start.ts';
 import { createPastSnapshots, type PastSnapshots } from './past-snapshots.ts';
 import type { SnapshotInfo } from './snapshot-bucket.ts';
@@ -27,6 +27,8 @@ export type Snapshots = {
     seqs(): Promise<readonly number[]>;
     /** The nearest of `upTo` or before; null: none can be used. @throws AppError rules.unknown, log.unavailable */
     load(upTo: number): Promise<FoldStart | null>;
+    /** Stores one of `of`, whose last entry is `message`. @throws what NATS throws */
+    write(of: Fleet, message: LogMessage): Promise<void>;
   };
   /**
    * The last entry that the newest snapshot covers; 0: there is none. What covers `wanted` is known for a second.
@@ -97,6 +99,11 @@ export function createSnapshots(nc: NatsConnection, fleet: string, logger: Logge
         return (await Promise.all(found)).flat();
       },
       load: (upTo) => findStart({ fleet, store: ofAnyAge, positionAt, upTo, logger }),
+      async write(of, message) {
+        const snapshot = takeSnapshot(of);
+        const head = { fleet, rules: of.rules.version, position: positionOf(message) };
+        await past.write(head, snapshot.lines).finally(snapshot.close);
+      },
     },
     async coveredTo(wanted) {
       // The log may have been cut since.

@@ -156,7 +156,7 @@ async function inspectSubmodule(path: string, around: string, context: Context):
   const repository = (await realpath(path)) === path ? await openRepository(path, [around]) : null;
   if (repository === null) return { outcome: 'error', reason: `git: the submodule ${quote(path)} is a symlink` };
   if ('reason' in repository) return { outcome: 'error', reason: repository.reason };
-  const [answer = null] = await inspect(repository, { clean: true, pushed: false, unchanged: [] }, context);
+  const [answer = null] = await inspect(repository, { clean: true, pushed: false }, context);
   return answer;
 }
 

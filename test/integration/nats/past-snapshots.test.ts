@@ -79,6 +79,18 @@ test('they are spread evenly over the log, and nothing of the others stays', asy
   expect((await manager.streams.info('OBJ_STOPGATE-PAST_main')).state.messages).toBe(10);
 });
 
+test('what a fold of the past has made is kept among them, and makes room in the same way', async () => {
+  await write(...every(10, 60));
+  for (const seq of [35, 37, 39]) {
+    const snapshot = takeSnapshot(createFleet('main'));
+    await past.write({ fleet: 'main', rules: 1, position: positionAt(seq) }, snapshot.lines);
+    snapshot.close();
+  }
+  expect(await kept()).toEqual([10, 20, 30, 35, 39]);
+  const [info] = await past.list();
+  expect(await past.read(info?.name as string)).toMatchObject({ head: { position: positionAt(39) }, host: null });
+});
+
 test('one that stands close to its neighbours is not kept', async () => {
   await write(...every(5, 45));
   expect(await kept()).toEqual([5, 20]);

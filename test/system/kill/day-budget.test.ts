@@ -1,8 +1,17 @@
+/**
+ * The budget of a fleet's day, with `kill -9`: two replicas answer eight workers that report what they use, and one after
+ * the other is killed and started again. Whoever decides, it is by the sum of all that the log holds before the attempt.
+ */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { WorkerView } from '../../../machines/index.ts';
-import type { Client } from '../../support/client.ts';
-import { deployReplicas } from '../../support/deployment.ts';
+import { type Client, openClient } from '../../support/client.ts';
+import type { NatsServer } from '../../support/nats-server.ts';
 import { createRandom } from '../../support/random.ts';
+import { type Service, serveShipped } from '../../support/service.ts';
+import { openNats } from '../../support/shared-server.ts';
 
 const limit = 300;
 const workers = Array.from({ length: 8 }, (_, index) => `w${index}`);
@@ -14,14 +23,30 @@ policies:
 budget: { tokens: ${limit}, per: day }
 `;
 
-let stage: Awaited<ReturnType<typeof deployReplicas>>;
+let server: NatsServer;
 let client: Client;
+let folder: string;
+const replicas = new Map<string, Service>();
+
+const start = async (name: string) => {
+  const args = ['serve', '--nats', server.url, '--http', 'off', '--replica', name, '--log-level', 'warn'];
+  replicas.set(name, await serveShipped(args, folder));
+};
 
 beforeAll(async () => {
-  stage = await deployReplicas(config);
-  client = stage.client;
+  folder = await mkdtemp(join(tmpdir(), 'stopgate-day-'));
+  await writeFile(join(folder, 'stopgate.yaml'), config);
+  server = await openNats();
+  client = await openClient(server.url);
+  await start('ra');
+  await start('rb');
 });
-afterAll(() => stage.close());
+afterAll(async () => {
+  for (const replica of replicas.values()) await replica.kill('SIGKILL');
+  await client.close();
+  await server.stop();
+  await rm(folder, { recursive: true, force: true });
+});
 
 /** Asks until it is answered, with the same id, as a client that was cut off does. */
 async function decide(worker: string, attempt: string): Promise<void> {
@@ -67,8 +92,8 @@ test('each attempt is decided by what all have used before it, whoever was kille
       const until = attempts + 15;
       await expect.poll(() => isDone || attempts >= until, { timeout: 60_000, interval: 20 }).toBe(true);
       const name = kills % 2 === 0 ? 'ra' : 'rb';
-      await stage.kill(name);
-      await stage.start(name);
+      await replicas.get(name)?.kill('SIGKILL');
+      await start(name);
     }
     return kills;
   };

@@ -11,10 +11,11 @@ import type { Io } from '../../../terminal/process-io.ts';
 import { formatTable } from '../../../terminal/table.ts';
 import { clean } from '../../../terminal/text.ts';
 import { tryJson } from '../../../text/json-text.ts';
-import { type Context, defineCommand, type Flags, flag, option } from '../../command.ts';
+import { clientArgs } from '../../client-args.ts';
+import { type Context, defineCommand, type Flags } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
 import { readAll } from '../../listing/list.ts';
-import { clientArgs, readCount, readTimeout } from '../../option-values.ts';
+import { readCount, readTimeout } from '../../option-values.ts';
 import { formatAgo } from '../../text/state-text.ts';
 import { environmentOf, runTurn } from './agent-turn.ts';
 
@@ -24,9 +25,13 @@ const concurrencyDefault = 2;
 const concurrencyMax = 64;
 
 const args = {
-  run: flag('run the commands of the sessions that are on this machine, once each'),
-  prompt: option('TEXT', `what the agents are told (default: "${promptDefault}")`),
-  concurrency: option('N', `with --run: how many run at the same time (default: ${concurrencyDefault})`),
+  run: { type: 'boolean', description: 'run the commands of the sessions that are on this machine, once each' },
+  prompt: { type: 'string', valueHint: 'TEXT', description: `what the agents are told (default: "${promptDefault}")` },
+  concurrency: {
+    type: 'string',
+    valueHint: 'N',
+    description: `with --run: how many run at the same time (default: ${concurrencyDefault})`,
+  },
   ...clientArgs,
 } as const;
 type ResumableContext = Context<Flags<typeof args>>;

@@ -14,9 +14,10 @@ import { foldMessage } from '../../../host/fold/fold-message.ts';
 import type { LogMessage } from '../../../nats/log/log-reader.ts';
 import type { Requester } from '../../../nats/requester.ts';
 import { formatTable } from '../../../terminal/table.ts';
-import { choice, defineCommand, option } from '../../command.ts';
+import { clientArgs } from '../../client-args.ts';
+import { defineCommand } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
-import { clientArgs, readTime, timeForms } from '../../option-values.ts';
+import { readTime, timeForms } from '../../option-values.ts';
 
 const dimensions = ['day', 'model', 'task', 'worker'] as const;
 type Dimension = (typeof dimensions)[number];
@@ -26,8 +27,13 @@ type Report = { readonly name: string | null; readonly data: UsageReport };
 
 export const spend = defineCommand({
   args: {
-    by: choice('WHAT', dimensions, 'day (default), model, task or worker'),
-    since: option('TIME', `only from this time on: ${timeForms}`),
+    by: {
+      type: 'enum',
+      valueHint: 'WHAT',
+      options: [...dimensions],
+      description: 'day (default), model, task or worker',
+    },
+    since: { type: 'string', valueHint: 'TIME', description: `only from this time on: ${timeForms}` },
     ...clientArgs,
   },
   details: [

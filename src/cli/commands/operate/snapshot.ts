@@ -2,14 +2,15 @@
 import { AppError } from '../../../errors.ts';
 import type { SnapshotTaken } from '../../../host/keeping/snapshots.ts';
 import type { Requester } from '../../../nats/requester.ts';
-import { defineCommand, option } from '../../command.ts';
+import { clientArgs } from '../../client-args.ts';
+import { defineCommand } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
-import { clientArgs, readTimeout } from '../../option-values.ts';
+import { readTimeout } from '../../option-values.ts';
 import { count } from '../../text/actor-text.ts';
 
 export const snapshot = defineCommand({
   args: {
-    timeout: option('DURATION', 'how long it may take (default: 60s)'),
+    timeout: { type: 'string', valueHint: 'DURATION', description: 'how long it may take (default: 60s)' },
     ...clientArgs,
   },
   details: [

@@ -8,16 +8,17 @@ import { createLogger } from '../../../log.ts';
 import type { ImportedEntry, LogImport } from '../../../nats/log/log-import.ts';
 import { messageBytesMax } from '../../../nats/log/stream-info.ts';
 import type { Io } from '../../../terminal/process-io.ts';
-import { argument, defineCommand } from '../../command.ts';
+import { clientArgs } from '../../client-args.ts';
+import { defineCommand } from '../../command.ts';
 import { findLogFiles, readLines } from '../../input.ts';
-import { clientArgs } from '../../option-values.ts';
 
 export const importLog = defineCommand({
   args: {
-    file: argument(
-      'FILE…',
-      'what "stopgate export" printed, or archive files or their folder, oldest first; .gz too; -: stdin',
-    ),
+    file: {
+      type: 'positional',
+      valueHint: 'FILE…',
+      description: 'what "stopgate export" printed, or archive files or their folder, oldest first; .gz too; -: stdin',
+    },
     ...clientArgs,
   },
   rest: true,

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { createFleet, type Outcome } from '../../../../machines/index.ts';
 import { createOutline } from '../../../../src/inspector/history/outline.ts';
-import type { Step } from '../../../../src/inspector/history/shared-fold.ts';
+import type { Step } from '../../../../src/inspector/history/past.ts';
 
 const fleet = createFleet('main');
 const decided = (answer: object) => ({ kind: 'decided', decision: answer, openedMs: 0 }) as unknown as Outcome;

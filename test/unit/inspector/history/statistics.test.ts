@@ -1,13 +1,12 @@
 /** Statistics are counted on from request to request, and say from when on where retention has cut the log in between. */
 import { expect, test } from 'vitest';
-import { createCheckpoints } from '../../../../src/inspector/history/checkpoints.ts';
-import { createPastFolds } from '../../../../src/inspector/history/past-folds.ts';
+import { createPast } from '../../../../src/inspector/history/past.ts';
 import { createStatisticsReader } from '../../../../src/inspector/history/statistics.ts';
 import { nothingAccepted } from '../../../../src/nats/log/log-note.ts';
 import type { LogMessage } from '../../../../src/nats/log/log-reader.ts';
 
 const hourMs = 3_600_000;
-const asker = { signal: new AbortController().signal, onProgress: () => {} };
+const job = { signal: new AbortController().signal, step: () => undefined };
 const decision = JSON.stringify({
   decision: 'block',
   cause: 'incomplete',
@@ -47,13 +46,12 @@ function makeLog() {
 
 /** Reads as the history process does, with folds of its own. */
 function openReader(log: ReturnType<typeof makeLog>) {
-  const snapshots = { seqs: async () => [], load: async () => null };
-  const folds = createPastFolds({ fleet: 'main', log, checkpoints: createCheckpoints(), snapshots });
-  return createStatisticsReader(log, folds, log.now);
+  const snapshots = { seqs: async () => [], load: async () => null, write: async () => {} };
+  return createStatisticsReader(log, createPast({ fleet: 'main', log, snapshots }), log.now);
 }
 
 async function count(reader: ReturnType<typeof createStatisticsReader>) {
-  const { buckets, knownFromMs } = await reader.read('week', asker);
+  const { buckets, knownFromMs } = await reader.read('week', job);
   return { blocked: buckets.reduce((all, { verdicts }) => all + verdicts.blocked, 0), knownFromMs };
 }
 
@@ -82,7 +80,7 @@ test('count from behind a cut that took what was not counted yet', async () => {
 test('know for which task something was used, from the state, and go on there', async () => {
   const log = makeLog();
   const reader = openReader(log);
-  const tasks = async () => (await reader.read('week', asker)).usage?.tasks?.map(({ name, usd }) => [name, usd]);
+  const tasks = async () => (await reader.read('week', job)).usage?.tasks?.map(({ name, usd }) => [name, usd]);
   const use = (worker: string, usd: number) => log.add(`worker.${worker}.usage.reported`, JSON.stringify({ usd }));
   use('w1', 1);
   log.add('worker.w1.task.claimed', '{"task":"T-1"}');
@@ -111,6 +109,6 @@ test('say that tasks are not known where the log was cut, and still what was use
   log.grow(5);
   log.add('worker.w1.usage.reported', '{"usd":3}');
   log.cutBelow(4);
-  const { usage } = await openReader(log).read('week', asker);
+  const { usage } = await openReader(log).read('week', job);
   expect(usage).toMatchObject({ tasks: null, models: [{ name: null, usd: 3 }] });
 });

@@ -1,9 +1,9 @@
 /** What if, of a log that is cut while it is folded. */
 import { expect, test } from 'vitest';
-import type { Asker } from '../../../../src/inspector/history/past-folds.ts';
+import type { Job } from '../../../../src/inspector/history/jobs.ts';
 import { compareDecisions, type History } from '../../../../src/inspector/history/what-if.ts';
 
-const asker: Asker = { signal: new AbortController().signal, onProgress() {} };
+const job: Job = { signal: new AbortController().signal, step: () => undefined };
 const message = (seq: number) => ({
   ...{
     seq,
@@ -25,7 +25,7 @@ function cutLog(firstSeq: number, beginSeq = 1): History {
         for (let seq = Math.max(fromSeq, firstSeq); seq <= toSeq; seq += 1) await onMessage(message(seq));
       },
     },
-    folds: { earliest: async () => 1, at: () => Promise.reject(new Error('not asked')), over: async () => {} },
+    past: { earliest: async () => 1, at: () => Promise.reject(new Error('not asked')), over: async () => {} },
   };
 }
 const compare = (history: History) =>
@@ -33,7 +33,7 @@ const compare = (history: History) =>
     history,
     'main',
     { kind: 'whatIf', policy: 'policies: { default: {} }', last: 10, sinceMs: null },
-    asker,
+    job,
   );
 
 test('what is left is not compared without what came before it', async () => {

@@ -1,6 +1,7 @@
 /** Globs over file paths. */
 import { expect, test } from 'vitest';
-import { createWork, matchesAny, workMax } from '../../../../machines/policy/glob.ts';
+import { matchesAny } from '../../../../machines/policy/glob.ts';
+import { createWork, workMax } from '../../../../machines/policy/work.ts';
 
 const matchesGlob = (glob: string, path: string) => matchesAny(glob, [[path]], createWork(100_000_000));
 

@@ -1,14 +1,13 @@
-/** The past at an entry: which entries are read for it. Most must come from checkpoints, snapshots and other requests. */
+/** The past at an entry: which entries are read for it. Most must come from snapshots and from what was folded before. */
 import { expect, test } from 'vitest';
-import { createFleet } from '../../../../machines/index.ts';
+import { createFleet, type Fleet } from '../../../../machines/index.ts';
 import { foldMessage } from '../../../../src/host/fold/fold-message.ts';
-import { createCheckpoints } from '../../../../src/inspector/history/checkpoints.ts';
-import { type Asker, createPastFolds } from '../../../../src/inspector/history/past-folds.ts';
-import type { Moment } from '../../../../src/inspector/history/shared-fold.ts';
+import { type Asker, createJobs } from '../../../../src/inspector/history/jobs.ts';
+import { createPast, type Moment, type Step } from '../../../../src/inspector/history/past.ts';
 import { nothingAccepted } from '../../../../src/nats/log/log-note.ts';
 import type { LogMessage } from '../../../../src/nats/log/log-reader.ts';
 
-const lastSeq = 20_000;
+const end = 20_000;
 const data = new TextEncoder().encode('{"tool":"Bash"}');
 const message = (seq: number, workers = 10): LogMessage => ({
   ...{ seq, atMs: seq * 1_000, subject: `stopgate.main.worker.w${seq % workers}.tool.used`, data },
@@ -39,19 +38,22 @@ function createGate() {
   };
 }
 
-type Log = Parameters<typeof createPastFolds>[0]['log'];
+type Log = Parameters<typeof createPast>[0]['log'];
 type OpenOptions = {
   firstSeq?: number;
+  lastSeq?: number;
   accepted?: Log['accepted'];
   snapshots?: readonly number[];
   missing?: number;
   workers?: number;
 };
 
-function openPast({ firstSeq = 1, accepted = nothingAccepted, snapshots = [], missing, workers }: OpenOptions = {}) {
+function openPast(options: OpenOptions = {}) {
+  const { firstSeq = 1, lastSeq = end, accepted = nothingAccepted, snapshots = [], missing, workers } = options;
   let cutTo = firstSeq;
   const reads: { from: number; count: number }[] = [];
   const loads: number[] = [];
+  const written: number[] = [];
   const gate = createGate();
   const log: Log = {
     accepted,
@@ -76,46 +78,79 @@ function openPast({ firstSeq = 1, accepted = nothingAccepted, snapshots = [], mi
       for (let at = 1; at <= seq; at += 1) foldMessage(fleet, message(at));
       return { fleet, seq };
     },
+    async write({ seq }: Fleet, message: LogMessage) {
+      expect(seq).toBe(message.seq);
+      written.push(seq);
+    },
   };
-  const folds = createPastFolds({ fleet: 'main', log, checkpoints: createCheckpoints(), snapshots: stored });
+  const past = createPast({ fleet: 'main', log, snapshots: stored });
+  const jobs = createJobs();
   const given = new AbortController();
   const asker: Asker = { signal: given.signal, onProgress() {} };
   const toolsIn = ({ fleet, seq, last }: Moment) => ({
     tools: [...fleet.workers.values()].reduce((sum, it) => sum + it.snapshot.context.worker.toolCount, 0),
     ...{ at: seq, entry: last?.seq ?? null },
   });
-  const toolsAt = (seq: number, asking = asker) => folds.at(seq, asking, toolsIn);
+  const toolsAt = (seq: number, asking = asker) => jobs.run('past', asking, (job) => past.at(seq, job, toolsIn));
+  const over = (from: number, to: number, onStep?: (step: Step) => void) =>
+    jobs.run('outline', asker, (job) => past.over(from, to, job, onStep));
   /** Removes what is before `seq`. Who has just asked about the log does not know it yet. */
   const cut = (seq: number) => {
     cutTo = seq;
   };
-  return { folds, toolsAt, reads, loads, gate, asker, cut };
+  return { past, toolsAt, over, reads, loads, written, gate, asker, cut };
 }
 
-test('a jump back, and one forward, start from the nearest checkpoint', async () => {
+test('a jump forward goes on from the last one, and steps back begin a little before it', async () => {
   const { toolsAt, reads } = openPast();
-  expect(await toolsAt(20_000)).toEqual({ tools: 20_000, at: 20_000, entry: 20_000 });
   expect(await toolsAt(9_000)).toEqual({ tools: 9_000, at: 9_000, entry: 9_000 });
   expect(await toolsAt(17_000)).toEqual({ tools: 17_000, at: 17_000, entry: 17_000 });
+  expect(await toolsAt(16_999)).toEqual({ tools: 16_999, at: 16_999, entry: 16_999 });
+  expect(await toolsAt(9_000)).toEqual({ tools: 9_000, at: 9_000, entry: 9_000 });
+  expect(await toolsAt(8_500)).toEqual({ tools: 8_500, at: 8_500, entry: 8_500 });
   expect(reads).toEqual([
-    { from: 1, count: 20_000 },
-    { from: 8_193, count: 808 },
-    { from: 16_385, count: 616 },
+    { from: 1, count: 9_000 },
+    { from: 9_001, count: 8_000 },
+    { from: 16_001, count: 999 },
+    { from: 8_001, count: 500 },
   ]);
 });
 
-test('of many workers checkpoints are left in the background, which holds up nobody', async () => {
-  const { folds, toolsAt, reads, asker } = openPast({ workers: 2_000 });
-  await toolsAt(10_000);
-  await toolsAt(9_000);
-  await folds.over(1, 12_000, asker, { isBackground: true });
-  await toolsAt(8_500);
+test('of a large fleet one position is kept', async () => {
+  const { toolsAt, reads } = openPast({ workers: 40_000, lastSeq: 50_000 });
+  for (const seq of [45_000, 45_001, 44_999]) expect((await toolsAt(seq)).tools).toBe(seq);
+  expect(reads.map(({ from }) => from)).toEqual([1, 45_001, 1]);
+});
+
+test('no more positions are kept than there is room for', async () => {
+  const { toolsAt, reads } = openPast();
+  for (let seq = 100; seq <= 2_000; seq += 100) await toolsAt(seq);
+  reads.length = 0;
+  await toolsAt(450);
+  await toolsAt(550);
   expect(reads).toEqual([
-    { from: 1, count: 10_000 },
-    { from: 1, count: 9_000 },
-    { from: 1, count: 12_000 },
-    { from: 8_193, count: 308 },
+    { from: 1, count: 450 },
+    { from: 451, count: 100 },
   ]);
+});
+
+test('where no snapshots were taken, a fold stores some on its way', async () => {
+  const { toolsAt, written } = openPast({ lastSeq: 100_000 });
+  await toolsAt(99_000);
+  expect(written).toEqual([32_768, 65_536, 98_304]);
+});
+
+test('the more actors there are to pack, the further apart they are', async () => {
+  const { toolsAt, written } = openPast({ lastSeq: 100_000, workers: 20_000 });
+  await toolsAt(99_000);
+  expect(written).toEqual([65_536]);
+});
+
+test('none is stored near one that was taken', async () => {
+  const { toolsAt, written } = openPast({ lastSeq: 140_000, snapshots: [50_000] });
+  await toolsAt(40_000);
+  await toolsAt(140_000);
+  expect(written).toEqual([98_304, 131_072]);
 });
 
 test('the first jump starts from the nearest snapshot of the service', async () => {
@@ -132,25 +167,11 @@ test('the next entry is folded on the one before, and the same again reads nothi
   expect(reads.map(({ count }) => count)).toEqual([6_000, 1, 1]);
 });
 
-test('one fold serves all that it passes', async () => {
+test('all that is asked for at once is answered, and goes on from what was folded for others', async () => {
   const { toolsAt, reads } = openPast();
-  const all = await Promise.all([5_000, 5_001, 15_000, 4_000, 5_000].map((seq) => toolsAt(seq)));
-  expect(all.map(({ tools }) => tools)).toEqual([5_000, 5_001, 15_000, 4_000, 5_000]);
+  const all = await Promise.all([5_000, 5_001, 15_000, 14_000, 5_000].map((seq) => toolsAt(seq)));
+  expect(all.map(({ tools }) => tools)).toEqual([5_000, 5_001, 15_000, 14_000, 5_000]);
   expect(reads.reduce((sum, { count }) => sum + count, 0)).toBe(15_000);
-});
-
-test('who comes later is served by a fold that is not past the entry', async () => {
-  const past = openPast();
-  const reached = past.gate.close(3_000);
-  const first = past.toolsAt(9_000);
-  await reached;
-  const [behind, ahead] = [past.toolsAt(2_000), past.toolsAt(4_000)];
-  past.gate.open();
-  expect((await Promise.all([first, behind, ahead])).map(({ tools }) => tools)).toEqual([9_000, 2_000, 4_000]);
-  expect(past.reads).toEqual([
-    { from: 1, count: 9_000 },
-    { from: 1, count: 2_000 },
-  ]);
 });
 
 test('what was given up half-way is where the next begins', async () => {
@@ -160,8 +181,8 @@ test('what was given up half-way is where the next begins', async () => {
   const first = past.toolsAt(15_000, { ...past.asker, signal: given.signal });
   await reached;
   given.abort(new Error('given up'));
-  await expect(first).rejects.toThrow('given up');
   past.gate.open();
+  await expect(first).rejects.toThrow('given up');
   expect((await past.toolsAt(15_000)).tools).toBe(15_000);
   // Either it was still under way, or the next began where it had ended.
   expect(past.reads.slice(1).every(({ from }) => from > 7_000)).toBe(true);
@@ -175,8 +196,8 @@ test('who gives up leaves the others what they wait for', async () => {
   await reached;
   const second = past.toolsAt(5_000);
   given.abort(new Error('given up'));
-  await expect(first).rejects.toThrow('given up');
   past.gate.open();
+  await expect(first).rejects.toThrow('given up');
   expect((await second).tools).toBe(5_000);
 });
 
@@ -206,7 +227,7 @@ test('no state is made over a missing entry', async () => {
   expect((await past.toolsAt(4_999)).tools).toBe(4_999);
   for (const seq of [5_000, 5_001, 9_000])
     await expect(past.toolsAt(seq)).rejects.toThrow(`entry ${seq} cannot be shown: entry 5000 is missing in the log`);
-  await expect(past.folds.over(4_990, 5_010, past.asker, {})).rejects.toThrow('entry 5000 is no longer in the log');
+  await expect(past.over(4_990, 5_010)).rejects.toThrow('entry 5000 is no longer in the log');
   expect((await past.toolsAt(15_001)).at).toBe(15_001);
 });
 
@@ -214,7 +235,7 @@ test('what is cut after a jump is refused by the next ones', async () => {
   const past = openPast({ snapshots: [15_000] });
   expect((await past.toolsAt(9_000)).tools).toBe(9_000);
   past.cut(9_500);
-  // Neither from where the jump ended, nor from a checkpoint, nor from the beginning; and nothing is kept of the first tries.
+  // Neither from where the jump ended, nor from the beginning; and nothing is kept of the first tries.
   for (const seq of [9_600, 14_000, 9_499, 8_500, 1, 14_001])
     await expect(past.toolsAt(seq)).rejects.toThrow(
       `entry ${seq} cannot be shown: the log now starts at entry 9500, and the first that can be shown is 15000`,
@@ -239,15 +260,15 @@ test('what is cut during a jump is begun again where a new snapshot covers it', 
 test('a log that was emptied meanwhile ends no jump early', async () => {
   const past = openPast();
   await past.toolsAt(9_000);
-  past.cut(lastSeq + 1);
-  await expect(past.toolsAt(lastSeq)).rejects.toThrow('and no snapshot covers what is left');
+  past.cut(end + 1);
+  await expect(past.toolsAt(end)).rejects.toThrow('and no snapshot covers what is left');
 });
 
 test('each entry of a range is told once, whatever else is folded', async () => {
-  const { folds, toolsAt, asker } = openPast();
+  const { over, toolsAt } = openPast();
   const seqs: number[] = [];
-  const over = folds.over(101, 200, asker, { onStep: ({ message: { seq } }) => seqs.push(seq) });
-  await Promise.all([over, toolsAt(150), toolsAt(300)]);
+  const told = over(101, 200, ({ message: { seq } }) => seqs.push(seq));
+  await Promise.all([told, toolsAt(150), toolsAt(300)]);
   expect(seqs).toEqual(Array.from({ length: 100 }, (_, at) => 101 + at));
 });
 
@@ -257,8 +278,8 @@ test('entries that are not in the log are refused in words', async () => {
 });
 
 test('of a log whose beginning was cut, what a snapshot covers is shown', async () => {
-  const { folds, toolsAt, reads } = openPast({ firstSeq: 5_000, snapshots: [15_000, 7_000] });
-  expect(await folds.earliest()).toBe(7_000);
+  const { past, toolsAt, reads } = openPast({ firstSeq: 5_000, snapshots: [15_000, 7_000] });
+  expect(await past.earliest()).toBe(7_000);
   expect(await toolsAt(7_100)).toEqual({ tools: 7_100, at: 7_100, entry: 7_100 });
   expect(reads).toEqual([{ from: 7_001, count: 100 }]);
   await expect(toolsAt(6_999)).rejects.toThrow(

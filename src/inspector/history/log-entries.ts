@@ -1,4 +1,4 @@
-/** Entries for a fold, of which each follows the one before: retention may cut the log while it is read. */
+/** Reads entries of the log for a fold of the past: never one without those before it, since retention may cut meanwhile. */
 import { AppError } from '../../errors.ts';
 import { isGapAccepted } from '../../nats/log/log-note.ts';
 import type { LogMessage } from '../../nats/log/log-reader.ts';
@@ -40,4 +40,23 @@ export async function readUnbroken(
     message.seq > nextSeq ? passGap(message.seq).then(() => advance(message)) : advance(message),
   );
   if (nextSeq <= toSeq) await passGap(toSeq + 1);
+}
+
+/** Finds the first entry at or after `fromMs`, or one a little earlier where entries are missing. */
+export async function findFirst(
+  log: Pick<StoredLog, 'history'>,
+  { firstSeq, lastSeq }: { readonly firstSeq: number; readonly lastSeq: number },
+  fromMs: number,
+): Promise<number> {
+  let [low, high] = [Math.max(1, firstSeq), lastSeq + 1];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    let isBefore = false;
+    await log.history({ fromSeq: middle, toSeq: middle }, ({ atMs }) => {
+      isBefore = atMs < fromMs;
+    });
+    if (isBefore) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
