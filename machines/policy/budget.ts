@@ -5,7 +5,7 @@ import { formatDuration } from '../values/time.ts';
 import { countedOf, type Period, type Used, usdOf, type WorkerUsage } from '../values/usage.ts';
 import type { ObjectMaker } from './object-maker.ts';
 
-/** Null: no limit. `per`: since when it counts. */
+/** A null limit is none. `per` says since when the use counts. */
 export type Budget = {
   readonly tokens: number | null;
   readonly usd: number | null;
