@@ -2,7 +2,6 @@
  * Reads a log, as lines of a file or messages of a stream, into entries that can be folded. Each fleet in it has its
  * own count and its own clock, which never goes back.
  */
-
 import { isDone } from '../policy/plan.ts';
 import { decodeUtf8, fromBase64 } from '../values/digest.ts';
 import { jsonDepthMax, payloadBytesMax } from '../values/limits.ts';

@@ -1,5 +1,4 @@
 /** Reads entries from messages. A message that is not an entry is refused, with a code and a reason. */
-
 import type { z } from 'zod';
 import { planStepsMax } from '../policy/plan.ts';
 import { policySizeFault } from '../policy/policy-set.ts';
@@ -106,7 +105,7 @@ const lengthsMax = Object.entries({
   validation: rulesMax,
 });
 
-/** Returns null if nothing is too large. */
+/** Null: nothing is too large. */
 function sizeFault(
   type: string,
   schema: z.ZodType,

@@ -1,8 +1,8 @@
 /** Entries about a task (protocol.md §3), a schema each, with its hooks, iterations and checkpoints; and `depth.reported` of a queue. */
 import { z } from 'zod';
+import { nestingDepth, nestingMax } from '../policy/checks/form.ts';
 import { rulesSchema } from '../policy/checks/validation.ts';
 import { conditionSchema } from '../policy/condition.ts';
-import { nestingDepth, nestingMax } from '../policy/nesting.ts';
 import { promiseNames } from '../policy/promise.ts';
 import { afterMax } from '../values/limits.ts';
 import { idSchema } from '../values/schemas.ts';

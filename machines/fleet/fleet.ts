@@ -1,5 +1,4 @@
 /** Fleet: what has been folded of one log. `fold.ts` changes it, with the files beside it, and nothing else does. */
-
 import { noPolicies, type PolicySet } from '../policy/policy-set.ts';
 import { type Rules, releasedRules } from '../rules/rules.ts';
 import { createStepper, type Stepper } from '../step.ts';
@@ -82,7 +81,7 @@ export type Fleet = {
   outcomes: Outcome[];
   /** Whose effects may have changed in the current step, by `actorKey`; empty between two steps, as `outcomes`. */
   touched: Set<string>;
-  /** It is null if nobody watches this fleet. */
+  /** Null: none. */
   watcher: FleetWatcher | null;
   /** The rules in force. */
   rules: Rules;

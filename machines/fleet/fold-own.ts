@@ -2,7 +2,6 @@
  * Folds own entries: answers of checks and hooks, takeovers, what operators decide, and the fleet's replicas, rules and
  * policies (protocol.md §3).
  */
-
 import type { OwnFleetEntry, OwnQueueEntry, OwnTaskEntry, OwnWorkerEntry } from '../entries/index.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import type { TaskEvent } from '../task/context.ts';

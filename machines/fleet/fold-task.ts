@@ -1,7 +1,6 @@
 /**
  * Folds entries about tasks: entries that are not valid in the current state are refused (protocol.md §3, §4 and §7).
  */
-
 import type { TaskEntry } from '../entries/index.ts';
 import type { TaskEvent, TaskSurroundings } from '../task/context.ts';
 import { dependentsMax } from '../values/limits.ts';

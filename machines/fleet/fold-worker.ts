@@ -2,7 +2,6 @@
  * Folds entries about workers: entries that are not valid in the current state are refused, all others go to the
  * worker's machine (protocol.md §3 and §4).
  */
-
 import type { WorkerEntry } from '../entries/index.ts';
 import { planStepsMax } from '../policy/plan.ts';
 import { backgroundMax, scopesMax } from '../values/limits.ts';

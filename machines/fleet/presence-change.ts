@@ -1,5 +1,4 @@
 /** Brings the presence that a worker's machine shows to what it is now; usage limits change it (protocol.md §3). */
-
 import type { WorkerEntry } from '../entries/index.ts';
 import type { Fleet, WorkerRecord } from './fleet.ts';
 import { presenceAt, staleAfterMs } from './presence.ts';

@@ -1,5 +1,4 @@
 /** Tasks: steps their machines, and keeps the index of what waits in each queue. */
-
 import type { RefusedEntry } from '../entries/refusal.ts';
 import type { HookRun } from '../guards/task-hooks/hook.ts';
 import { empty, type TaskContext, type TaskEvent, type TaskSurroundings } from '../task/context.ts';

@@ -1,5 +1,4 @@
 /** Workers: steps their machines, and carries what follows to tasks, deadlines and outcomes. */
-
 import type { OwnWorkerEntry, WorkerEntry } from '../entries/index.ts';
 import { checkpointOfHooks } from '../guards/task-hooks/evaluate.ts';
 import { stepsOf } from '../policy/plan.ts';

@@ -1,5 +1,4 @@
 /** An attempt: one try of a worker to stop, from `stop.attempted` to its decision, with how far it has been judged. */
-
 import type { AttemptFields } from '../entries/worker.ts';
 import type { DayUsage, TaskUsage } from '../policy/budget.ts';
 import type { EffectfulCheck, Findings } from '../policy/checks/check.ts';
@@ -41,7 +40,7 @@ export type Attempt = {
   readonly atMs: number;
   readonly fields: AttemptFields;
   readonly inForce: PolicyInForce;
-  /** It is null if persistence is off or has no timeout. */
+  /** Null: persistence is off or has no timeout. */
   readonly idleLimitMs: number | null;
   readonly holdUntilMs: number;
   /** The fleet around the worker when the attempt was last evaluated. */
@@ -73,7 +72,7 @@ export type Facts = {
   readonly nextTasks: readonly NextTask[];
   /** The held tasks, in the order of the claims. */
   readonly tasks: readonly TaskFacts[];
-  /** It is null if the fleet has no budget of the day. */
+  /** Null: the fleet has no budget of the day. */
   readonly day: DayUsage | null;
 };
 /** A task that waits in a queue, as a worker is told of it. */

@@ -1,7 +1,7 @@
 /** Checks and hooks share this: the circumstances that conditions read, and how an answer is waited for. */
 import type { CheckResult } from '../policy/checks/check-result.ts';
 import type { Circumstances } from '../policy/condition.ts';
-import { createWork } from '../policy/work.ts';
+import { createWork } from '../policy/glob.ts';
 import { formatDuration } from '../values/time.ts';
 import type { Attempt, PendingCheck, TaskFacts } from './attempt.ts';
 import type { GuardScope } from './guard.ts';

@@ -1,8 +1,8 @@
 /** Guard `hooks`: the hooks that were registered on the held tasks, task by task in the order of the claims (protocol.md §7). */
 import { checkTimeoutMs } from '../policy/checks/check.ts';
 import type { Feedback } from '../policy/checks/check-result.ts';
+import { createWork, type Work } from '../policy/glob.ts';
 import { promisesOf } from '../policy/promise.ts';
-import { createWork, type Work } from '../policy/work.ts';
 import { cutMiddle } from '../values/text.ts';
 import type { TaskFacts } from './attempt.ts';
 import { circumstancesOf, pendingSince } from './circumstances.ts';

@@ -1,11 +1,10 @@
 /** Budgets: how much an agent may use before its stops are no longer judged (protocol.md §8). */
 import { z } from 'zod';
-import { durationSchema } from '../values/schemas.ts';
+import { durationSchema, type ObjectMaker } from '../values/schemas.ts';
 import { formatDuration } from '../values/time.ts';
 import { countedOf, type Period, type Used, usdOf, type WorkerUsage } from '../values/usage.ts';
-import type { ObjectMaker } from './object-maker.ts';
 
-/** A null limit is none. `per` says since when the use counts. */
+/** Null: no limit. `per`: since when it counts. */
 export type Budget = {
   readonly tokens: number | null;
   readonly usd: number | null;

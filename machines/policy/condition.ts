@@ -2,8 +2,7 @@
  * `when`: makes a check or hook conditional (protocol.md §7). All given conditions must hold, or else it is skipped.
  */
 import { z } from 'zod';
-import { globSchema, matchesAny } from './glob.ts';
-import type { Work } from './work.ts';
+import { globSchema, matchesAny, type Work } from './glob.ts';
 
 export const conditionShape = {
   iterationAtLeast: z.int().positive().optional(),
@@ -28,7 +27,7 @@ export type Circumstances = {
   readonly work: Work;
 };
 
-/** Returns null if it is not known, since the work allowed for it is used up. */
+/** Null: not known, since the work allowed for it is used up. */
 export function holds(when: Condition | null | undefined, at: Circumstances): boolean | null {
   if (when === null || when === undefined) return true;
   const { iterationAtLeast, phase, filesMatch, filesModified, label } = when;

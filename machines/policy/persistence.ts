@@ -1,7 +1,6 @@
 /** Persistence: whether, and for how long, a worker without work is kept alive (protocol.md §5; seed 004). */
 import { z } from 'zod';
-import { durationSchema, idSchema } from '../values/schemas.ts';
-import type { ObjectMaker } from './object-maker.ts';
+import { durationSchema, idSchema, type ObjectMaker } from '../values/schemas.ts';
 
 const defaultIdleMs = 600_000;
 

@@ -2,7 +2,6 @@
  * The policies of a fleet. The same form is used in two places: in `stopgate.yaml` unknown keys are errors; in a
  * `policy.set` entry they are ignored, because an older replica may read it. Both give the same normal form.
  */
-
 import { z } from 'zod';
 import {
   forgetMsDefault,
@@ -12,9 +11,8 @@ import {
   unattendedMsDefault,
   waitingMsDefault,
 } from '../values/limits.ts';
-import { durationSchema, idSchema } from '../values/schemas.ts';
+import { durationSchema, idSchema, looseObject, type ObjectMaker, strictObject } from '../values/schemas.ts';
 import { createDayBudgetForm, type DayBudget, normalizeDayBudget } from './budget.ts';
-import { looseObject, type ObjectMaker, strictObject } from './object-maker.ts';
 import { createPolicyForm, normalizePolicy, type Policy } from './policy.ts';
 
 /** How large a set of policies may be (docs/protocol.md §2): every replica reads it, and every stop uses it. */

@@ -1,10 +1,9 @@
 /** A policy: the rules by which a stop is judged (protocol.md §8). */
 import { z } from 'zod';
-import { durationSchema, idSchema } from '../values/schemas.ts';
+import { durationSchema, idSchema, type ObjectMaker } from '../values/schemas.ts';
 import { type Budget, createBudgetForm, normalizeBudget } from './budget.ts';
 import type { Check } from './checks/check.ts';
 import { createCheckForm, normalizeChecks } from './checks/form.ts';
-import type { ObjectMaker } from './object-maker.ts';
 import { createPersistenceForm, normalizePersistence, type Persistence } from './persistence.ts';
 
 /** `mask`: numbers, times, paths and durations make no difference between failures. */
@@ -14,11 +13,11 @@ export type StuckAfter = { readonly times: number; readonly mask: boolean };
 export type Policy = {
   readonly retries: number | null;
   readonly onCap: 'allow' | 'escalate';
-  /** It is null if no worker counts as stuck. */
+  /** Null: never. */
   readonly stuckAfter: StuckAfter | null;
   readonly promises: boolean;
   readonly keepAlives: number | null;
-  /** It is null if persistence is off. */
+  /** Null: off. */
   readonly persistence: Persistence | null;
   readonly budget: Budget | null;
   /** Whether a person is asked when a budget is used up. */

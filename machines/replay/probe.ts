@@ -2,7 +2,6 @@
  * Probe: what would be decided if this worker tried to stop now? It is judged like an attempt, on data that is then
  * discarded: nothing is folded, an open attempt is not touched, and nothing is held (protocol.md §5).
  */
-
 import type { AttemptFields } from '../entries/worker.ts';
 import { planOfTask, surroundingsOf } from '../fleet/facts.ts';
 import type { Fleet } from '../fleet/fleet.ts';

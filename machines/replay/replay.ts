@@ -2,7 +2,6 @@
  * Replay: folds the lines of a file with the same machines and collects the decisions (protocol.md §10). Times come
  * from the lines. Nothing is run: the answers of checks are in the file.
  */
-
 import { createLogLines, type LogEntry, type StoredText } from '../entries/log-line.ts';
 import { createFleet, type Fleet } from '../fleet/fleet.ts';
 import { advanceClock, foldEntry } from '../fleet/fold.ts';

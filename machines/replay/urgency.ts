@@ -1,5 +1,4 @@
 /** Ranks what a person looks at first: who waits for one, then what may come to that. Lists and the terminal use it. */
-
 import { nameTasks } from '../guards/pending.ts';
 import type { EscalatedEntity, Escalation, Unattended } from '../values/escalation.ts';
 import type { InputRequest } from '../values/questions.ts';
@@ -62,9 +61,9 @@ export type PersonWait = {
   /** How it stands, as its view says it. */
   readonly sentence: string;
   readonly note: string | null;
-  /** It is null for a queue. */
+  /** Null: of a queue. */
   readonly state: State | null;
-  /** It is null for a task or a queue. */
+  /** Null: of a task or a queue. */
   readonly presence: Presence | null;
   readonly agent: string | null;
   readonly queue: string | null;

@@ -2,7 +2,6 @@
  * Makes the views that `get`, `list`, `replay --at` and the inspector show of an actor (protocol.md §10), at a moment
  * of the log's time.
  */
-
 import type { RefusedEntry } from '../entries/refusal.ts';
 import { planOfTask } from '../fleet/facts.ts';
 import { type Fleet, pendingIn, type StateMove, type WorkerRecord } from '../fleet/fleet.ts';
@@ -101,7 +100,7 @@ export type WorkerView = {
   refused: readonly RefusedEntry[];
   /** How the worker stands: who waits for whom, and what would let it go. */
   standing: Standing;
-  /** This says the standing in one plain sentence, as everything shows it that lists workers. */
+  /** The same in one plain sentence, as everything shows it that lists workers. */
   sentence: string;
 };
 export type TaskView = {
@@ -135,7 +134,7 @@ export type TaskView = {
   refused: readonly RefusedEntry[];
   /** How the task stands: who waits for whom, and what would let it go. */
   standing: Standing;
-  /** This says the standing in one plain sentence. */
+  /** The same in one plain sentence. */
   sentence: string;
 };
 export type Checkpoint = Omit<SavedCheckpoint, 'context'> & { readonly context: unknown };
@@ -291,7 +290,7 @@ export function checkpointOf(fleet: Fleet, task: string, checkpoint: string | nu
   return found === undefined ? null : { ...found, context: fromJsonText(found.context) };
 }
 
-/** Returns null if no entry has named the queue. `main` always exists. */
+/** Null: no entry has named the queue. `main` always exists. */
 export function viewQueue(fleet: Fleet, queue: string): QueueView | null {
   const known = fleet.queues.get(queue);
   if (known === undefined && queue !== 'main') return null;

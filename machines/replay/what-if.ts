@@ -5,7 +5,6 @@
  *
  * The entries stay the same, because nobody knows what an agent would have done after a different answer.
  */
-
 import type { OwnWorkerEntry, StoredEntry } from '../entries/index.ts';
 import { createLogLines, type LogEntry, type StoredText } from '../entries/log-line.ts';
 import { copyFleet, createFleet, type Fleet } from '../fleet/fleet.ts';
@@ -126,7 +125,7 @@ type Pair = {
 
 type BothFolds = {
   readonly before: Fleet;
-  /** It is null if the other policies are not yet in force. */
+  /** Null: the other policies are not yet in force. */
   after: Fleet | null;
   readonly pairs: Map<string, Pair>;
   readonly onPaired: (pair: Pair) => void;

@@ -1,5 +1,4 @@
 /** The context of a task's machine: everything that is known of the task. */
-
 import type { EventOf, OwnTaskEntry, TaskEntry, WorkerEntry } from '../entries/index.ts';
 import type { RefusedEntry } from '../entries/refusal.ts';
 import { type HookForm, membersWithin } from '../entries/task.ts';
@@ -16,7 +15,7 @@ export type TaskContext = {
   readonly fleet: string;
   readonly task: string;
   readonly title: string | null;
-  /** It is null if the task is in no queue, and so is never pending. */
+  /** Null: in no queue, so never pending. */
   readonly queue: string | null;
   readonly plan: Plan | null;
   readonly policy: string | null;

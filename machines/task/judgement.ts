@@ -13,8 +13,8 @@ import {
 import type { HookRun } from '../guards/task-hooks/hook.ts';
 import { checkTimeoutMs } from '../policy/checks/check.ts';
 import type { CheckResult } from '../policy/checks/check-result.ts';
+import { createWork, type Work, workMax } from '../policy/glob.ts';
 import { promisesOf } from '../policy/promise.ts';
-import { createWork, type Work, workMax } from '../policy/work.ts';
 import { formatIsoTime } from '../values/time.ts';
 import { empty, type On, type Place, type TaskContext } from './context.ts';
 import { hasFailedRule, judgeIteration } from './iteration.ts';

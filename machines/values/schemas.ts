@@ -40,3 +40,9 @@ export const gitRefSchema = textSchema(gitRefLengthMax)
   .min(1)
   .regex(/^[^-]/, 'a ref does not begin with -')
   .regex(/^[^\s\p{Cc}]+$/u, 'a ref has no spaces');
+
+/** Policies are read in two ways: loosely from the log, and strictly (unknown keys are errors) from a configuration. */
+export type ObjectMaker = <Shape extends z.core.$ZodLooseShape>(shape: Shape) => z.ZodObject<Shape>;
+
+export const looseObject: ObjectMaker = (shape) => z.object(shape);
+export const strictObject: ObjectMaker = (shape) => z.strictObject(shape) as never;

@@ -1,5 +1,4 @@
 /** Changes a worker's context as each entry says (protocol.md §3 and §4). */
-
 import type { Attempt } from '../guards/attempt.ts';
 import type { Check, Findings } from '../policy/checks/check.ts';
 import { joinChecks } from '../policy/checks/form.ts';

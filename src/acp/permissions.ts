@@ -168,7 +168,7 @@ type Input = {
   readonly options: readonly PermissionOption[];
 };
 
-/** Returns null if it asks nothing of a person. */
+/** Null: it asks nothing of a person. */
 function readInput(method: string, params: unknown): Input | null {
   if (method === methods.permission) {
     const read = permissionParams.safeParse(params);

@@ -2,7 +2,6 @@
  * The fleets that one process serves: those of a selection, each with its own replica on the shared connection. If a
  * fleet cannot be opened, the process tries again, and serves the others meanwhile.
  */
-
 import { createSemaphore } from '../concurrency/semaphore.ts';
 import { type FleetSelection, isInShard, matchesSelection, type Shard, shardOf } from '../config/fleet-selection.ts';
 import { AppError } from '../errors.ts';
@@ -31,7 +30,7 @@ export type FleetsOptions = {
 
 export type Fleets = {
   readonly directory: FleetDirectory;
-  /** Returns the replicas of all fleets that are open now. */
+  /** Of all fleets that are open now. */
   replicas(): readonly Replica[];
   /** Other fleets than before: what is new is opened, what is not meant any more is closed. */
   select(selection: FleetSelection): Promise<void>;
@@ -45,7 +44,7 @@ type Slot = {
   replica: Replica | null;
   /** Why it is not open. */
   fault: AppError;
-  /** The status of the replica that is being opened, once it folds its log. */
+  /** Of the replica that is being opened, once it folds its log. */
   folding: Service['status'] | null;
   tries: number;
   /** On the stopwatch. */

@@ -1,5 +1,4 @@
 /** Replica: one running copy of the service for one fleet. Wires log, host, service and requests on a connection. */
-
 import type { Fleet, Rules } from '../../machines/index.ts';
 import type { HostMetrics, HostOptions } from '../host/context.ts';
 import type { EscalationRules } from '../host/effects/notices.ts';
@@ -17,7 +16,7 @@ import type { OnAnswer } from '../nats/request-server.ts';
 import type { FoldStart } from '../nats/snapshots/find-start.ts';
 import { createLogTrimmer, createSnapshots } from '../nats/snapshots/snapshots.ts';
 import { createEndpoints, createService, type Service, snapshotEndpoint } from '../service/index.ts';
-import { createForwardClock } from './forward-clock.ts';
+import { createForwardClock } from '../timer.ts';
 import { type Link, openRequestsMax } from './link.ts';
 
 export type ReplicaOptions = {

@@ -4,9 +4,9 @@ import { describeSystemError, syscallVerb } from '../system-error.ts';
 import { createOutput, type Output } from '../terminal/output.ts';
 import type { Io } from '../terminal/process-io.ts';
 import { clean, cleanLines } from '../terminal/text.ts';
-import { clientArgs } from './client-args.ts';
 import type { CommandRow, Services } from './command.ts';
 import { commands } from './command-table.ts';
+import { clientArgs } from './option-values.ts';
 import { spellCommands } from './program-name.ts';
 
 /**

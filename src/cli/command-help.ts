@@ -1,9 +1,9 @@
 /** Help of one command. */
 import type { Colors } from '../terminal/colors.ts';
 import { wrap } from '../terminal/text.ts';
-import { clientArgs, timeoutArg } from './client-args.ts';
 import { type Argument, type Arguments, type Command, isRequired, optionsOf, positionalsOf } from './command.ts';
 import { indent, twoColumns } from './help.ts';
+import { clientArgs, timeoutArg } from './option-values.ts';
 
 /** `asTyped`: writes our command lines as this user has to type them. */
 export type HelpSubject = {

@@ -35,6 +35,15 @@ type Flag<Arg extends Argument> = Arg extends { type: 'boolean' }
         ? Value | undefined
         : string | undefined;
 
+export const flag = (description: string) => ({ type: 'boolean', description }) as const;
+export const option = (valueHint: string, description: string) => ({ type: 'string', valueHint, description }) as const;
+export const choice = <const Value extends string>(valueHint: string, options: readonly Value[], description: string) =>
+  ({ type: 'enum', valueHint, options, description }) as const;
+export const argument = (valueHint: string, description: string) =>
+  ({ type: 'positional', valueHint, description }) as const;
+export const optionalArgument = (valueHint: string, description: string) =>
+  ({ type: 'positional', required: false, valueHint, description }) as const;
+
 export const optionsOf = (args: Arguments): (readonly [string, Option])[] =>
   Object.entries(args).filter((entry): entry is [string, Option] => entry[1].type !== 'positional');
 export const positionalsOf = (args: Arguments): (readonly [string, Positional])[] =>

@@ -1,5 +1,4 @@
 /** Questions to the person at the terminal. */
-
 import { homedir } from 'node:os';
 import { agents } from '../agents/index.ts';
 import { findInstalled, type Installed, type Places } from '../agents/setup/places.ts';
@@ -7,7 +6,7 @@ import { AppError } from '../errors.ts';
 import type { Io } from '../terminal/process-io.ts';
 import { formatTable } from '../terminal/table.ts';
 import { clean } from '../terminal/text.ts';
-import type { Context } from './command.ts';
+import { type Context, flag } from './command.ts';
 
 const hasInputTerminal = ({ stdin }: Io): boolean => (stdin as { isTTY?: boolean }).isTTY === true;
 
@@ -49,7 +48,7 @@ function readLine(stdin: Io['stdin']): Promise<string> {
 export const askYes = async (io: Io, question: string): Promise<boolean> =>
   /^y(es)?$/i.test(await ask(io, `${question} [y/N] `));
 
-export const yesArg = { yes: { type: 'boolean', description: 'do not ask; required without a terminal' } } as const;
+export const yesArg = { yes: flag('do not ask; required without a terminal') } as const;
 
 /**
  * Confirms a change: asks at a terminal, and needs --yes elsewhere. The returned function throws AppError input.bad.
@@ -65,7 +64,7 @@ export function createConfirm(yes: boolean, io: Io): (question: string) => Promi
 
 // Which agent `init` without AGENT sets up: the list of those on this machine, and a question.
 
-/** Returns null if nobody could be asked. The list has been printed. */
+/** Null: nobody could be asked. The list has been printed. */
 export async function chooseAgent({
   io,
   out,
@@ -108,10 +107,7 @@ async function findAll(places: Places): Promise<Installed[]> {
 
 // "Did you mean": the nearest known word.
 
-/**
- * Returns the word that was meant; null if none is near. The beginning of a word is near; else up to a third of its
- * letters may be wrong, missing or swapped.
- */
+/** Null: none is near. The beginning of a word is near; else up to a third of its letters may be wrong, missing or swapped. */
 export function suggest(word: string, known: readonly string[]): string | null {
   const begun = known.filter((each) => word.length > 1 && each.startsWith(word));
   if (begun[0] !== undefined) return begun[0];

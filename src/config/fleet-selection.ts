@@ -1,5 +1,4 @@
 /** Which fleets a process serves: names, patterns for those that exist already, and its shard of both. Pure. */
-
 import { hashOf } from '../../machines/values/digest.ts';
 import { isId } from '../../machines/values/id.ts';
 

@@ -37,10 +37,7 @@ export async function runHookProcess(argv: readonly string[], env: HookIo['env']
   process.exit(code);
 }
 
-/**
- * Returns the current folder. If it was removed under the agent, no file names a service, and the usual address is
- * asked.
- */
+/** Where an agent's folder was removed under it, no file names a service: then the usual address is asked. */
 function currentFolder(): string {
   try {
     return process.cwd();
@@ -134,8 +131,8 @@ async function judge(options: HookOptions, { stdin }: HookIo, note: (text: strin
 }
 
 /**
- * Posts the call. If no service answers, it starts one if the options say so, and waits for one before a stop is
- * blocked: a service that is being restarted is back within a second.
+ * Where no service answers, starts one if the options say so, and waits for one before a stop is blocked: a service that is
+ * being restarted is back within a second.
  */
 async function postCall(
   { name, http, stopped, token, policy, fleet, autostart, waits }: HookOptions,

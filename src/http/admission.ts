@@ -11,9 +11,9 @@ import { AppError } from '../errors.ts';
 import type { Caller } from './access.ts';
 
 export type Admission = {
-  /** The server listens here. */
+  /** Where the server listens. */
   readonly host: string;
-  /** Others reach it here, through a proxy; null: only where it listens. */
+  /** Where others reach it, through a proxy; null: only there. */
   readonly publicUrl: URL | null;
   /** Whether the server itself terminates TLS. */
   readonly isTls: boolean;
@@ -118,7 +118,7 @@ function readHostName(header: string | undefined): string {
   return bare(name ?? '');
 }
 
-/** Returns null for the opaque origin `null`, and for what is no URL. */
+/** Null: the opaque origin `null`, or not a URL. */
 function hostOf(origin: string): string | null {
   return URL.canParse(origin) ? new URL(origin).host : null;
 }

@@ -2,21 +2,17 @@
 import { AppError } from '../errors.ts';
 import type { Inspection } from '../inspector/index.ts';
 import type { Service } from '../service/service.ts';
+import type { ServiceStatus } from '../service/views.ts';
 
 export type ServedFleet = { readonly service: Service; readonly inspection: Inspection };
 
-export type FleetState = {
+export type FleetState = Pick<
+  ServiceStatus,
+  'foldedSeq' | 'lag' | 'workers' | 'openAttempts' | 'neglected' | 'stateShare'
+> & {
   readonly name: string;
-  /** Why nothing is decided in it now; null: it is served. */
+  /** Why nothing is decided in it now; null: it is served. Its numbers are 0 while it is not open. */
   readonly fault: AppError | null;
-  /** 0 while it is not open. */
-  readonly foldedSeq: number;
-  /** Entries of the log that are not folded yet, as far as it is known. */
-  readonly lag: number;
-  readonly workers: number;
-  readonly openAttempts: number;
-  readonly neglected: number;
-  readonly stateShare: number;
 };
 
 export type FleetDirectory = {

@@ -29,7 +29,7 @@ export type Requests = {
 };
 export type Requester = Requests &
   LogClient & {
-    /** The name of the NATS server; '' if it gave none. */
+    /** Of the NATS server; '' if it told none. */
     readonly serverName: string;
   };
 export type RequesterOptions = Omit<ConnectionOptions, 'patient'> & { readonly fleet: string };

@@ -3,7 +3,6 @@
  * command itself are the same. Failures are never kept. Passes are in memory alone: a new process, and a changed
  * configuration, know of none.
  */
-
 import { createHash } from 'node:crypto';
 import { setNewest } from '../newest.ts';
 import type { GitPlace } from './git/run-git.ts';

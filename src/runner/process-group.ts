@@ -7,7 +7,6 @@
  *
  * A process that leaves the group (setsid, as daemons do) is out of reach. All it keeps is a pipe that nobody reads.
  */
-
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import type { Readable, Writable } from 'node:stream';
@@ -104,7 +103,7 @@ async function drain(child: ChildProcess, closed: Promise<void>): Promise<void> 
   child.stderr?.destroy();
 }
 
-/** Returns false if there is no such group (any more). A null signal sends none, and only asks. */
+/** False: there is no such group (any more). Null: no signal, the answer only. */
 export function signalGroup(id: number, signal: 'SIGTERM' | 'SIGKILL' | null): boolean {
   try {
     return process.kill(-id, signal ?? 0);

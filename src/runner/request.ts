@@ -4,49 +4,11 @@ import {
   gitRefSchema,
   globSchema,
   idSchema,
-  type JudgeApi,
   judgeApis,
   judgeEndpointSchema,
   keyEnvSchema,
   type UsageReport,
 } from '../../machines/index.ts';
-
-/** For the command's environment: STOPGATE_WORKER, STOPGATE_TASK, STOPGATE_ATTEMPT and STOPGATE_FLEET. */
-export type RunIds = {
-  readonly fleet?: string | null | undefined;
-  readonly worker?: string | null | undefined;
-  readonly task?: string | null | undefined;
-  readonly attempt?: string | null | undefined;
-};
-
-/** `cwd`: the worker's own folder, absolute. `timeoutMs`: the check's own; null: the command's, or 120 s. */
-type Shared = { readonly cwd: string | null; readonly timeoutMs: number | null };
-export type RunRequest =
-  | (Shared & { readonly kind: 'command'; readonly name: string; readonly env: RunIds })
-  | (Shared & { readonly kind: 'files'; readonly files: readonly string[] })
-  | (Shared & {
-      readonly kind: 'git';
-      readonly clean: boolean;
-      readonly pushed: boolean;
-      /** Files that match one of these globs must be as in `since`; null: as in the merge base with the upstream. */
-      readonly unchanged?: readonly string[] | undefined;
-      readonly since?: string | null | undefined;
-      /** The worker whose place the check takes; null: nobody knows. */
-      readonly worker?: string | null | undefined;
-    })
-  | (Shared & {
-      readonly kind: 'judge';
-      readonly prompt: string;
-      readonly model: string;
-      readonly api: JudgeApi;
-      /** The whole URL of the request. */
-      readonly endpoint: string;
-      /** The variable that holds the key; null: none is sent. */
-      readonly keyEnv?: string | null | undefined;
-      readonly since?: string | null | undefined;
-      readonly worker?: string | null | undefined;
-      readonly work: JudgedWork;
-    });
 
 /** What is known of the work beside the folder. Lists and texts may have been cut (`truncated`). */
 const workSchema = z.object({
@@ -61,6 +23,7 @@ const workSchema = z.object({
 });
 export type JudgedWork = z.infer<typeof workSchema>;
 
+/** `cwd`: the worker's own folder, absolute. `timeoutMs`: the check's own; null: the command's, or 120 s. */
 const shared = {
   cwd: z
     .string()
@@ -72,22 +35,26 @@ const shared = {
     .nullish()
     .transform((timeoutMs) => timeoutMs ?? null),
 };
+/** For the command's environment: STOPGATE_WORKER, STOPGATE_TASK, STOPGATE_ATTEMPT and STOPGATE_FLEET. */
 const ids = z.object({
   fleet: idSchema.nullish(),
   worker: idSchema.nullish(),
   task: idSchema.nullish(),
   attempt: idSchema.nullish(),
 });
+export type RunIds = z.infer<typeof ids>;
 /** The request as it comes over the wire: optional fields may be left out, unknown ones are ignored. */
 export const runRequestSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('command'), name: z.string(), env: ids.default({}), ...shared }),
-  z.object({ kind: z.literal('files'), files: z.array(z.string()), ...shared }),
+  z.object({ kind: z.literal('files'), files: z.array(z.string()).readonly(), ...shared }),
   z.object({
     kind: z.literal('git'),
     clean: z.boolean().default(false),
     pushed: z.boolean().default(false),
-    unchanged: z.array(globSchema).default([]),
+    /** Files that match one of these globs must be as in `since`; null: as in the merge base with the upstream. */
+    unchanged: z.array(globSchema).readonly().default([]),
     since: gitRefSchema.nullish(),
+    /** The worker whose place the check takes; null: nobody knows. */
     worker: idSchema.nullish(),
     ...shared,
   }),
@@ -96,14 +63,17 @@ export const runRequestSchema = z.discriminatedUnion('kind', [
     prompt: z.string().min(1),
     model: z.string().min(1),
     api: z.enum(judgeApis),
+    /** The whole URL of the request. */
     endpoint: judgeEndpointSchema,
+    /** The variable that holds the key; null: none is sent. */
     keyEnv: keyEnvSchema.nullish(),
     since: gitRefSchema.nullish(),
     worker: idSchema.nullish(),
     work: workSchema,
     ...shared,
   }),
-]) satisfies z.ZodType<RunRequest>;
+]);
+export type RunRequest = z.infer<typeof runRequestSchema>;
 
 /**
  * `fail`: the check says no; `error`: it could not tell. `reason` is missing on a pass only, and a judge's pass has one. `feedback`: text, or the

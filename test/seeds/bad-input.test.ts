@@ -1,7 +1,6 @@
 /** Input that is malformed, or that makes no sense now: a clear error, which changes nothing. */
 import { describe, expect, test } from 'vitest';
-import { matchesAny } from '../../machines/policy/glob.ts';
-import { createWork } from '../../machines/policy/work.ts';
+import { createWork, matchesAny } from '../../machines/policy/glob.ts';
 import { readConfigFile } from '../../src/config/file-reader.ts';
 import type { SeedService } from './service.ts';
 import { stage } from './stage.ts';

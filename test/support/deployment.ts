@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type Client, openClient } from './client.ts';
 import type { NatsServer, NatsServerOptions } from './nats-server.ts';
-import { endService, type Service, type StartService, startService } from './service.ts';
+import { startReplica } from './replica.ts';
+import { endService, type Service, type StartService, serveShipped, startService } from './service.ts';
 import { openNats } from './shared-server.ts';
 
 export type Folder = {
@@ -99,4 +100,48 @@ export function linesOf(text: string): Record<string, unknown>[] {
       return [];
     }
   });
+}
+
+/** Two replicas of the shipped program on one server, `ra` and `rb`, that are killed and started again. */
+export async function deployReplicas(config: string) {
+  const folder = await makeFolder({ 'stopgate.yaml': config });
+  const server = await openNats();
+  const client = await openClient(server.url);
+  const replicas = new Map<string, Service>();
+  const start = async (name: string) => {
+    const args = ['serve', '--nats', server.url, '--http', 'off', '--replica', name, '--log-level', 'warn'];
+    replicas.set(name, await serveShipped(args, folder.path));
+  };
+  await start('ra');
+  await start('rb');
+  return {
+    server,
+    client,
+    start,
+    /** Kills it with SIGKILL. */
+    kill: async (name: string) => replicas.get(name)?.kill('SIGKILL'),
+    async close() {
+      for (const replica of replicas.values()) await replica.kill('SIGKILL');
+      await client.close();
+      await server.stop();
+      await folder.remove();
+    },
+  };
+}
+
+/** A replica in this process, its server, a folder and a plain client. */
+export async function deployReplica() {
+  const server = await openNats();
+  const client = await openClient(server.url);
+  const folder = await makeFolder();
+  const replica = await startReplica({ nats: server.url });
+  return {
+    ...{ server, client, folder, replica },
+    async close() {
+      await replica.close();
+      await client.close();
+      await server.stop();
+      await folder.remove();
+    },
+  };
 }

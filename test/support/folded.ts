@@ -1,5 +1,5 @@
 /** What lines of a log fold to, as far as the rules say it: decisions and states, without the texts. */
-import { createReplay, type FleetView, type ReplayLine } from '../../machines/index.ts';
+import { createReplay, type FleetView, type ReplayLine, type TaskView, type WorkerView } from '../../machines/index.ts';
 
 export type Folded = {
   /** The numbers of the lines that were refused, from 1. */
@@ -27,51 +27,24 @@ function describe(line: ReplayLine): string {
   return `${at} ${worker} [${tasks}] ${attempt} ${decision} ${action} ${cause} ${state} ${counts} ${policy.name}@${policy.seq} ${verdicts.at(-1)?.guard}`;
 }
 
+const workerFields = [
+  ...['worker', 'state', 'presence', 'agent', 'tasks', 'policy', 'queue', 'retry', 'keepAlives', 'plan', 'calls'],
+  ...['usage', 'inputs', 'lastSeen'],
+] as (keyof WorkerView)[];
+const taskFields = [
+  ...['task', 'state', 'worker', 'queue', 'after', 'outcome', 'plan', 'judged', 'usage', 'iteration', 'hooks'],
+] as (keyof TaskView)[];
+
 function statesOf({ workers, tasks, queues }: FleetView): unknown {
   return [
-    Object.values(workers).map(
-      ({
-        worker,
-        state,
-        presence,
-        agent,
-        tasks: held,
-        policy,
-        queue,
-        retry,
-        keepAlives,
-        plan,
-        calls,
-        usage,
-        inputs,
-        lastSeen,
-        refused,
-      }) => [
-        ...[
-          worker,
-          state,
-          presence,
-          agent,
-          held,
-          policy,
-          queue,
-          retry,
-          keepAlives,
-          plan,
-          calls,
-          usage,
-          inputs,
-          lastSeen,
-        ],
-        refused.map(({ at, type }) => [at, type]),
-      ],
-    ),
-    Object.values(tasks).map(
-      ({ task, state, worker, queue, after, outcome, plan, judged, usage, iteration, hooks, checkpoints }) => [
-        ...[task, state, worker, queue, after, outcome, plan, judged, usage, iteration, hooks],
-        checkpoints.map(({ checkpoint }) => checkpoint),
-      ],
-    ),
+    Object.values(workers).map((worker) => [
+      ...workerFields.map((field) => worker[field]),
+      worker.refused.map(({ at, type }) => [at, type]),
+    ]),
+    Object.values(tasks).map((task) => [
+      ...taskFields.map((field) => task[field]),
+      task.checkpoints.map(({ checkpoint }) => checkpoint),
+    ]),
     queues,
   ];
 }

@@ -1,6 +1,6 @@
 /**
  * The plan of the house (docs/architecture.md): which room may import which. Rooms import to the right only, type
- * imports included; files never import each other in a circle. Folders stay small, and files are whole.
+ * imports included; files never import each other in a circle. Folders stay small, and files are whole and not long.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
@@ -38,6 +38,8 @@ const srcRooms = [
 /** More than this in one folder is a room that wants rooms of its own. */
 const filesInFolderMax = 25;
 
+/** A longer file is more than one thought. */
+const fileLinesMax = 350;
 /** A file of fewer lines is mostly a piece of another one. */
 const wholeFileLines = 25;
 /** Small by design: the index of a folder, one guard a file, what a program for each call loads alone, a start. */
@@ -46,13 +48,9 @@ const smallByDesign =
 /** The other files with fewer lines. A file may leave this list, and none may join it: write it where it belongs. */
 const fragments = `
 machines/policy/checks/validation.ts
-machines/policy/nesting.ts
-machines/policy/object-maker.ts
-machines/policy/work.ts
 src/agents/doctor/finding.ts
 src/agents/shell/settings.ts
 src/app/command-line.ts
-src/app/forward-clock.ts
 src/app/program.ts
 src/cli/commands/agents/agent-client.ts
 src/config/environment.ts
@@ -64,7 +62,6 @@ src/inspector/current-policies.ts
 src/text/json-text.ts
 src/concurrency/keyed-mutex.ts
 src/log.ts
-src/mcp/tools/iteration-id.ts
 src/nats/id.ts
 src/newest.ts
 src/runner/environment.ts
@@ -93,6 +90,8 @@ function importsOf(from: string): Import[] {
     .map(([, path]) => ({ from, to: posix.join(posix.dirname(from), path as string) }))
     .filter(({ to }) => known.has(to));
 }
+
+const linesOf = (file: string): number => readFileSync(new URL(file, root), 'utf8').split('\n').length - 1;
 
 /** The folder and the room in it; a file that is no room of its own is in `*.ts`. */
 function roomOf(file: string): [folder: string, room: string] {
@@ -155,8 +154,12 @@ test('a folder holds 25 files at most', () => {
   expect(over, 'give some of these files a folder of their own').toEqual([]);
 });
 
+test('a file has 350 lines at most', () => {
+  const long = files.map((file) => ({ file, lines: linesOf(file) })).filter(({ lines }) => lines > fileLinesMax);
+  expect(long, 'split these by thought').toEqual([]);
+});
+
 test('a file is a whole: a small one is an index, a guard, a start, or on the list, which only shrinks', () => {
-  const linesOf = (file: string) => readFileSync(new URL(file, root), 'utf8').split('\n').length - 1;
   const small = files.filter((file) => linesOf(file) < wholeFileLines && !smallByDesign.test(file));
   const known = fragments.trim().split('\n');
   expect(small.length).toBeGreaterThan(0);

@@ -7,10 +7,10 @@ import { decisionSchema, guardNames, verdictSchema } from '../../guards/decision
 import type { CheckOf, CheckSettings, Kind } from '../../policy/checks/check.ts';
 import { feedbackSchema } from '../../policy/checks/check-result.ts';
 import { conditionSchema } from '../../policy/condition.ts';
-import { looseObject } from '../../policy/object-maker.ts';
 import type { Policy } from '../../policy/policy.ts';
 import type { PolicySet } from '../../policy/policy-set.ts';
 import type { TaskContext } from '../../task/context.ts';
+import { looseObject } from '../../values/schemas.ts';
 import { presences, workerStates } from '../../values/states.ts';
 import type { WorkerContext } from '../../worker/context.ts';
 import type { TaskRecord, WorkerRecord } from '../records.ts';

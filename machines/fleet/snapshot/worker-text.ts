@@ -3,7 +3,6 @@
  * workers in it. Times are relative to when the worker was last seen. Only the parts of its context that differ from a
  * new one are written, with a bit for each field.
  */
-
 import type { Step } from '../../policy/plan.ts';
 import type { Stepper } from '../../step.ts';
 import { type Presence, presences, workerStates } from '../../values/states.ts';

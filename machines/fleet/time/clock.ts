@@ -1,5 +1,4 @@
 /** The log's clock: deadlines are handled in order, each at its own time, before anything later is folded (protocol.md §1). */
-
 import { escalate } from '../../values/escalation.ts';
 import { formatIsoTime } from '../../values/time.ts';
 import { resumeAttempt, resumeHeldOn } from '../attempts.ts';

@@ -2,7 +2,6 @@
  * When a deadline is due as things stand: most are not removed when what they are about has changed. A stale worker that
  * holds tasks has some of its own: when it is escalated, and when its tasks go back.
  */
-
 import { parseIsoTime } from '../../values/time.ts';
 import type { WorkerContext } from '../../worker/context.ts';
 import type { Fleet, WorkerRecord } from '../fleet.ts';
@@ -11,7 +10,7 @@ import { staleAfterMs, staleFromMs } from '../presence.ts';
 import { unattendedDueMs } from '../queues/queues.ts';
 import type { Deadline } from './deadlines.ts';
 
-/** Returns null if it no longer means anything. */
+/** Null: it no longer means anything. */
 function dueMsOf(fleet: Fleet, deadline: Deadline): number | null {
   const { kind, id, attempt, atMs } = deadline;
   if (kind === 'evaluation') {

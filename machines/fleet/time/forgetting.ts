@@ -5,7 +5,6 @@
  * These deadlines have a separate heap. They need not be prompt, so no timer is ever stored for them; they are handled
  * whenever the log's clock next advances.
  */
-
 import { actorKey, type Fleet, type Forgettable, type TaskRecord, type WorkerRecord } from '../fleet.ts';
 import { changeQueue } from '../queues/queues.ts';
 import { sizeOfTask, sizeOfWorker } from '../state-size.ts';

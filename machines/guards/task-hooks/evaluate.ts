@@ -2,7 +2,7 @@
 import type { HookForm } from '../../entries/task.ts';
 import type { CheckResult } from '../../policy/checks/check-result.ts';
 import { holds } from '../../policy/condition.ts';
-import { tooMuchWork } from '../../policy/work.ts';
+import { tooMuchWork } from '../../policy/glob.ts';
 import { idLengthMax } from '../../values/id.ts';
 import { decisionBytesMax, nextPromptLengthMax, reasonLengthMax } from '../../values/limits.ts';
 import { cutMiddle, fromJsonText, type JsonText, toJsonText, utf8Length } from '../../values/text.ts';

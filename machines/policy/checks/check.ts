@@ -3,8 +3,8 @@
  * beside this one.
  */
 import type { z } from 'zod';
+import type { ObjectMaker } from '../../values/schemas.ts';
 import type { Circumstances, Condition } from '../condition.ts';
-import type { ObjectMaker } from '../object-maker.ts';
 import type { Plan } from '../plan.ts';
 import { type Feedback, noDetails } from './check-result.ts';
 import type { Validation } from './validation.ts';

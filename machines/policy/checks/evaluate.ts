@@ -5,7 +5,7 @@
  */
 import { formatDuration } from '../../values/time.ts';
 import { holds } from '../condition.ts';
-import { tooMuchWork } from '../work.ts';
+import { tooMuchWork } from '../glob.ts';
 import {
   type Check,
   type CheckFacts,

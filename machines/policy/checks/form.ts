@@ -1,10 +1,8 @@
 /** Checks as a policy writes them, read into their normal form. */
 import { z } from 'zod';
 import { idLengthMax } from '../../values/id.ts';
-import { durationSchema, idSchema } from '../../values/schemas.ts';
+import { durationSchema, idSchema, type ObjectMaker } from '../../values/schemas.ts';
 import { conditionSchema } from '../condition.ts';
-import { nestingDepth, nestingMax } from '../nesting.ts';
-import type { ObjectMaker } from '../object-maker.ts';
 import type { Check, CheckForm, CheckKind, CheckSettings, Kind } from './check.ts';
 import { checkKinds } from './kinds.ts';
 
@@ -83,4 +81,13 @@ function freeName(name: string, taken: Names): string {
   taken.set(name, count);
   if (free !== name) taken.set(free, 1);
   return free;
+}
+
+/** How deep groups of checks or hooks may nest. */
+export const nestingMax = 4;
+
+/** Counts how deep groups nest in a check or hook; 0: it is no group. */
+export function nestingDepth<Node>(node: Node, membersOf: (node: Node) => readonly Node[] | undefined): number {
+  const members = membersOf(node);
+  return members === undefined ? 0 : 1 + Math.max(...members.map((member) => nestingDepth(member, membersOf)));
 }

@@ -3,8 +3,7 @@
  * how a policy writes it, and whom that means.
  */
 import { z } from 'zod';
-import { gitRefSchema, textSchema } from '../../values/schemas.ts';
-import type { ObjectMaker } from '../object-maker.ts';
+import { gitRefSchema, type ObjectMaker, textSchema } from '../../values/schemas.ts';
 import type { CheckForm, CheckKind, JudgeApi, JudgeFields } from './check.ts';
 
 export const judgeApis = ['openai', 'anthropic'] as const satisfies readonly JudgeApi[];
@@ -62,7 +61,7 @@ function normalizeJudge(form: NonNullable<CheckForm['judge']>): JudgeFields {
   };
 }
 
-/** The makers of the two APIs serve them here; their keys usually have these names. */
+/** Where the makers of the two APIs serve them, and the usual names of their keys. */
 export const vendors = {
   openai: { endpoint: 'https://api.openai.com/v1', keyEnv: 'OPENAI_API_KEY' },
   anthropic: { endpoint: 'https://api.anthropic.com', keyEnv: 'ANTHROPIC_API_KEY' },

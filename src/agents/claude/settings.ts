@@ -1,5 +1,4 @@
 /** What `init` and `doctor` know of Claude Code: its settings, its plugin, and how a dry turn of it is run. Seen with 2.1.330. */
-
 import { mkdirSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';

@@ -1,5 +1,4 @@
 /** What `init` and `doctor` know of Codex: its settings, and how a dry turn of it is run. */
-
 import { mkdirSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { dirname, join } from 'node:path';
@@ -128,7 +127,7 @@ export const doctor = createHookDoctor(hooks, {
   checkHooked: async (hooked, context) => [checkTrust(hooked, await listHooks(context))],
 });
 
-/** Returns an empty list if Codex cannot be asked. */
+/** Empty: Codex cannot be asked. */
 async function listHooks({ binary, places }: CheckContext): Promise<readonly CodexHook[]> {
   return binary === null ? [] : ((await listCodexHooks(binary, places.cwd, places.env)) ?? []);
 }

@@ -1,5 +1,4 @@
 /** What `init` and `doctor` know of Copilot CLI: its settings, and how a dry turn of it is run. */
-
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DryTurn } from '../doctor/dry-turn.ts';

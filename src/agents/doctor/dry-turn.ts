@@ -147,7 +147,7 @@ function openGate(stopEvent: string, calls: Calls): Promise<Loopback> {
 type Program = {
   /** The end of what it has written. */
   readonly output: () => string;
-  /** It is null if it ended well. */
+  /** Null: it ended well. */
   readonly ended: Promise<string | null>;
   readonly kill: () => void;
 };
@@ -204,7 +204,7 @@ async function endOf(program: Program, drive: Prepared['drive'], isOver: () => b
   }
 }
 
-/** Returns null if the program has ended before. */
+/** Null: the program has ended before. */
 async function until<Found>(program: Program, find: () => Found | undefined): Promise<Found | null> {
   let hasEnded = false;
   void program.ended.then(() => {

@@ -1,4 +1,4 @@
-/** Finds our hooks in an agent's settings. */
+/** Where an agent's settings have our hooks. */
 import { execFile } from 'node:child_process';
 import { getNodeValue } from 'jsonc-parser';
 import { type FoundHook, readHooks } from '../setup/hook-settings.ts';
@@ -18,7 +18,7 @@ export type Hooked = {
 };
 
 export type ReadSettings = {
-  /** It is null if the file has no hook of ours. */
+  /** Null: the file has no hook of ours. */
   readonly hooked: Hooked | null;
   /** All hooks of the file. */
   readonly hooks: readonly FoundHook[];
@@ -85,7 +85,7 @@ export async function checkProgram({
   return warn(name, `${title} ${version}: ${tested}`, `${where} shows whether it works`);
 }
 
-/** Returns null if the program fails, or prints none. */
+/** Null: the program fails, or prints none. */
 function readVersion(binary: string): Promise<string | null> {
   return new Promise((resolve) => {
     execFile(binary, ['--version'], { timeout: versionTimeoutMs }, (error, stdout) => {

@@ -1,5 +1,4 @@
 /** What the sessions of an agent say of themselves, as its hooks are written. */
-
 import { tryJson } from '../../text/json-text.ts';
 import type { Places } from '../setup/places.ts';
 

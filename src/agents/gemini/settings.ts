@@ -1,5 +1,4 @@
 /** What `init` and `doctor` know of Gemini CLI: its settings, and how a dry turn of it is run. Seen with 0.61.0. */
-
 import { mkdirSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';

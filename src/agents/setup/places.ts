@@ -1,4 +1,4 @@
-/** Finds an agent's settings and program. */
+/** Where an agent's settings and program are looked for. */
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 

@@ -1,5 +1,4 @@
 /** Hides secrets in a check's output, recognised by how tools print them: the text goes to an agent's model and logs. */
-
 import { type Question, questionsIn, readQuestions } from '../../../machines/values/questions.ts';
 import { cutMiddle } from './text.ts';
 
@@ -16,7 +15,7 @@ const shapes: readonly (readonly [RegExp, string])[] = [
   [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, hidden],
 ];
 
-/** Masks secrets. The same text always gives the same result, so that a block can be recognised later. */
+/** The same text always gives the same result, so that a block can be recognised later. */
 export function hideSecrets(text: string): string {
   return shapes.reduce((shown, [shape, instead]) => shown.replace(shape, instead), text);
 }

@@ -1,5 +1,4 @@
 /** Text between agents and the log: cut at whole code points, without what a terminal would interpret. */
-
 import { createHash } from 'node:crypto';
 import { stripVTControlCharacters } from 'node:util';
 import { isId } from '../../../machines/index.ts';

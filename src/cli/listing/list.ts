@@ -2,46 +2,39 @@
 import { type Presence, presences, workerStates } from '../../../machines/values/states.ts';
 import { AppError } from '../../errors.ts';
 import type { Requester } from '../../nats/requester.ts';
-import { clientArgs, timeoutArg } from '../client-args.ts';
-import type { Arguments, Context, Flags } from '../command.ts';
+import { type Arguments, type Context, choice, type Flags, flag, option } from '../command.ts';
 import { withRequester } from '../connection.ts';
-import { readCount, readId, readTimeout } from '../option-values.ts';
+import { clientArgs, readCount, readId, readTimeout, timeoutArg } from '../option-values.ts';
 import { spellCommands } from '../program-name.ts';
 import { type Filter, formatListing, type Listing } from './listing.ts';
 import { watch } from './watch.ts';
 
 export const listArgs = {
-  limit: { type: 'string', valueHint: 'N', description: 'at most this many (default: all)' },
-  watch: { type: 'boolean', description: 'keep watching: redraw a terminal each second, or print each change' },
+  limit: option('N', 'at most this many (default: all)'),
+  watch: flag('keep watching: redraw a terminal each second, or print each change'),
   ...clientArgs,
   ...timeoutArg,
 } as const satisfies Arguments;
 
 export const stateArg = {
-  state: { type: 'enum', valueHint: 'STATE', options: [...workerStates], description: 'only those in this state' },
+  state: choice('STATE', workerStates, 'only those in this state'),
 } as const satisfies Arguments;
 export const sortArg = {
-  sort: {
-    type: 'enum',
-    valueHint: 'USE',
-    options: ['usd', 'tokens', 'turns'],
-    description: 'those first that have used most: usd, tokens or turns (default: by id)',
-  },
+  sort: choice(
+    'USE',
+    ['usd', 'tokens', 'turns'],
+    'those first that have used most: usd, tokens or turns (default: by id)',
+  ),
 } as const satisfies Arguments;
 export const queueArg = {
-  queue: { type: 'string', valueHint: 'Q', description: 'only those in this queue' },
+  queue: option('Q', 'only those in this queue'),
 } as const satisfies Arguments;
 export const agentArg = {
-  agent: { type: 'string', valueHint: 'NAME', description: 'only workers of this agent, e.g. claude' },
+  agent: option('NAME', 'only workers of this agent, e.g. claude'),
 } as const satisfies Arguments;
 export const presenceArgs = {
-  presence: {
-    type: 'enum',
-    valueHint: 'PRESENCE',
-    options: [...presences],
-    description: 'only workers with this presence',
-  },
-  stale: { type: 'boolean', description: 'only workers that have been silent for two minutes: --presence stale' },
+  presence: choice('PRESENCE', presences, 'only workers with this presence'),
+  stale: flag('only workers that have been silent for two minutes: --presence stale'),
 } as const satisfies Arguments;
 
 /** @throws AppError input.bad: they contradict each other */

@@ -1,5 +1,4 @@
 /** Defines what a list command shows of its entity. */
-
 import { type TaskView, usedUp, type WorkerView } from '../../../machines/index.ts';
 import { formatDuration } from '../../../machines/values/time.ts';
 import type { Colors } from '../../terminal/colors.ts';

@@ -14,7 +14,7 @@ import type { FoldProgress } from '../fold/fold-progress.ts';
 import type { Life } from '../life.ts';
 
 export type LogHealth = {
-  /** The given log, observed. */
+  /** The same log, observed. */
   readonly log: EventLog;
   /** Why the last entry was not stored; null: it was. */
   fault(): AppError | null;

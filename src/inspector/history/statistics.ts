@@ -4,8 +4,8 @@
  */
 import { AppError } from '../../errors.ts';
 import type { StoredLog } from '../../nats/log/stored-log.ts';
-import type { FleetStatistics } from '../messages.ts';
 import { type Span, spanMs } from '../statistics/buckets.ts';
+import type { FleetStatistics } from '../statistics/messages.ts';
 import { createStatistics, type Statistics } from '../statistics/statistics.ts';
 import type { Job } from './jobs.ts';
 import { findFirst } from './log-entries.ts';

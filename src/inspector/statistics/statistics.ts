@@ -15,7 +15,6 @@ import {
 } from '../../../machines/index.ts';
 import { addUsage, showUsage, sumOfReport } from '../../../machines/replay/usage-sums.ts';
 import { setNewest } from '../../newest.ts';
-import type { FleetStatistics } from '../messages.ts';
 import { verdictKindOf } from '../vocabulary.ts';
 import {
   addBlock,
@@ -35,6 +34,7 @@ import {
   type Span,
   spans,
 } from './buckets.ts';
+import type { FleetStatistics } from './messages.ts';
 import { summarizeUsage } from './usage.ts';
 
 /**

@@ -9,8 +9,8 @@ import {
   showUsage,
   type UsageSum,
 } from '../../../machines/replay/usage-sums.ts';
-import type { FleetStatistics, UsageLine } from '../messages.ts';
 import { type Counted, otherNames, type UsageByName } from './buckets.ts';
+import type { FleetStatistics, UsageLine } from './messages.ts';
 
 /** More than anybody reads; the others are one line. */
 const linesMax = 50;

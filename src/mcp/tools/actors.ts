@@ -1,5 +1,4 @@
 /** Reads tasks and workers for the tools, and changes them by entries that the fold may refuse. */
-
 import { z } from 'zod';
 import type { TaskDetail, WorkerView } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
@@ -22,7 +21,7 @@ export async function getTask(port: ServicePort, task: string, body?: object): P
   }
 }
 
-/** Returns null if nobody knows the actor. */
+/** Null: unknown. */
 async function findActor<View>(port: ServicePort, entity: 'task' | 'worker', id: string): Promise<View | null> {
   try {
     return (await port.get(entity, id)) as View;

@@ -3,8 +3,7 @@ import type { HookResult, PromiseName, TaskDetail } from '../../../machines/inde
 import { AppError } from '../../errors.ts';
 import type { ServicePort } from '../nats-port.ts';
 import { getTask } from './actors.ts';
-import { toWire } from './input-fields.ts';
-import { formatIterationId, parseIterationId } from './iteration-id.ts';
+import { formatIterationId, parseIterationId, toWire } from './input-fields.ts';
 
 type Evaluation = {
   readonly result: HookResult;

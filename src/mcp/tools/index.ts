@@ -1,5 +1,4 @@
 /** All tools, by name, in the order in which they are listed. */
-
 import { workerTools } from './actors.ts';
 import { checkpointTools } from './checkpoints.ts';
 import { decisionTools } from './decisions.ts';

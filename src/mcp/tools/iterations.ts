@@ -5,8 +5,7 @@ import { AppError } from '../../errors.ts';
 import { publishAndRead } from './actors.ts';
 import { currentIteration, evaluateIteration, withNextStep } from './evaluate-iteration.ts';
 import { hookResultShape, toHookResult } from './hooks.ts';
-import { iterationId, notesOf, promise, taskId, workShape } from './input-fields.ts';
-import { formatIterationId } from './iteration-id.ts';
+import { formatIterationId, iterationId, notesOf, promise, taskId, workShape } from './input-fields.ts';
 import { defineTool, type Tool } from './tool.ts';
 
 const { maxIterations, rules, breakers } = entrySchemas.task['iteration.started'].shape;

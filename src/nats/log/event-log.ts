@@ -11,8 +11,7 @@ import { explainGap, type FindCoveredTo, inspectLog, type LogIdentity, proveLog 
 import { confirmLoss } from './log-doubt.ts';
 import { type HistoryRange, readHistory } from './log-history.ts';
 import { readNewest } from './log-range.ts';
-import type { LogPosition } from './log-reader.ts';
-import { type LogMessage, type LogReader, openLogReader } from './log-reader.ts';
+import { type LogMessage, type LogPosition, type LogReader, openLogReader } from './log-reader.ts';
 import { noteFolded } from './log-recognition.ts';
 import { type LogStreamOptions, lastDeadSeq, type OpenedLog, openLogStreams } from './log-streams.ts';
 import { type EntryHeaders, type Stored, type Submit, submitterOf, toHeaders } from './log-submitter.ts';
@@ -75,14 +74,11 @@ export type EventLogOptions = LogStreamOptions & {
 
 /** How long the server may take to answer about a stream: callers have given up by then. */
 const timeoutMsMin = 2_000;
-/**
- * A request waits this long for a server that answered slowly at the start. An answer that is lost with its server is
- * waited for as long.
- */
+/** The same where it answered slowly at the start. An answer that is lost with its server is waited for as long. */
 const timeoutMsMax = 8_000;
 /**
- * The tries of a start wait this long, one after another. What a server lost as it died is asked again soon, and one
- * that recovers a large store gets the time that it needs. A minute in all: nobody waits for a start.
+ * The same at a start, one try after another. What a server lost as it died is asked again soon, and one that recovers a
+ * large store gets the time that it needs. A minute in all: nobody waits for a start.
  */
 const startTimeoutsMs = [4_000, 8_000, 16_000, 32_000];
 

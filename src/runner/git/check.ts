@@ -69,7 +69,7 @@ async function inspect(
   }
 }
 
-/** Returns null if nothing differs. */
+/** Null: nothing differs. */
 function answerOfChanged(changed: readonly string[] | GitNoAnswer, context: Context): Answer {
   if (!Array.isArray(changed)) return findingOf(changed as GitNoAnswer, context);
   return changed.length === 0 ? null : `Changed files that must stay: ${listNames(changed)}`;
@@ -156,7 +156,7 @@ async function inspectSubmodule(path: string, around: string, context: Context):
   const repository = (await realpath(path)) === path ? await openRepository(path, [around]) : null;
   if (repository === null) return { outcome: 'error', reason: `git: the submodule ${quote(path)} is a symlink` };
   if ('reason' in repository) return { outcome: 'error', reason: repository.reason };
-  const [answer = null] = await inspect(repository, { clean: true, pushed: false }, context);
+  const [answer = null] = await inspect(repository, { clean: true, pushed: false, unchanged: [] }, context);
   return answer;
 }
 

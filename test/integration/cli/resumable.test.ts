@@ -2,57 +2,41 @@
 import { chmod, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Replica } from '../../../src/app/replica.ts';
-import { type Client, openClient } from '../../support/client.ts';
 import { runCommand, startCommand } from '../../support/command.ts';
-import { type Folder, makeFolder } from '../../support/deployment.ts';
-import type { NatsServer } from '../../support/nats-server.ts';
-import { startReplica } from '../../support/replica.ts';
-import { openNats } from '../../support/shared-server.ts';
+import { deployReplica } from '../../support/deployment.ts';
 
-let server: NatsServer;
-let client: Client;
-let folder: Folder;
-let replica: Replica;
+let stage: Awaited<ReturnType<typeof deployReplica>>;
 
 beforeEach(async () => {
-  server = await openNats();
-  client = await openClient(server.url);
-  folder = await makeFolder();
-  replica = await startReplica({ nats: server.url });
+  stage = await deployReplica();
 });
-afterEach(async () => {
-  await replica.close();
-  await client.close();
-  await server.stop();
-  await folder.remove();
-});
+afterEach(() => stage.close());
 
 /** A program of this name notes its arguments and its folder, then does this. */
 async function install(name: string, script = 'exit 0') {
-  await folder.write(name, `#!/bin/sh\necho "$0 $* in $PWD" >> "${folder.path}/ran"\n${script}\n`);
-  await chmod(join(folder.path, name), 0o755);
+  await stage.folder.write(name, `#!/bin/sh\necho "$0 $* in $PWD" >> "${stage.folder.path}/ran"\n${script}\n`);
+  await chmod(join(stage.folder.path, name), 0o755);
 }
 /** No real agent is on it. */
-const env = () => ({ PATH: `${folder.path}:/usr/bin:/bin` });
+const env = () => ({ PATH: `${stage.folder.path}:/usr/bin:/bin` });
 const ran = async () =>
-  (await readFile(join(folder.path, 'ran'), 'utf8').catch(() => ''))
-    .replaceAll(`${folder.path}/`, '')
+  (await readFile(join(stage.folder.path, 'ran'), 'utf8').catch(() => ''))
+    .replaceAll(`${stage.folder.path}/`, '')
     .split('\n')
     .filter((line) => line !== '');
-const line = (...options: string[]) => ['resumable', ...options, '--nats', server.url];
-const run = (...options: string[]) => runCommand(line(...options), { cwd: folder.path, env: env() });
+const line = (...options: string[]) => ['resumable', ...options, '--nats', stage.server.url];
+const run = (...options: string[]) => runCommand(line(...options), { cwd: stage.folder.path, env: env() });
 const list = async () => JSON.parse((await run('--json')).stdout) as { worker: string }[];
 
 const endedAt = '2026-01-01T00:00:00.000Z';
 /** A session that works, and then reports a limit. */
 async function limit(
   worker: string,
-  { agent = 'claude', cwd = folder.path, data = { until: endedAt } as object } = {},
+  { agent = 'claude', cwd = stage.folder.path, data = { until: endedAt } as object } = {},
 ) {
-  await client.publish(`worker.${worker}.worker.registered`, { agent, cwd });
-  await client.publish(`worker.${worker}.prompt.submitted`, { text: 'Work' });
-  await client.publish(`worker.${worker}.limit.reached`, data);
+  await stage.client.publish(`worker.${worker}.worker.registered`, { agent, cwd });
+  await stage.client.publish(`worker.${worker}.prompt.submitted`, { text: 'Work' });
+  await stage.client.publish(`worker.${worker}.limit.reached`, data);
 }
 const later = () => ({ until: new Date(Date.now() + 3_600_000).toISOString() });
 
@@ -60,18 +44,18 @@ test('who is listed: those whose limit is over, who have not worked since, and w
   await install('claude');
   await limit('over', { data: { until: endedAt, scope: 'weekly' } });
   await limit('ended');
-  await client.publish('worker.ended.session.ended', {});
+  await stage.client.publish('worker.ended.session.ended', {});
   await limit('holds', { data: later() });
   await limit('works');
-  await client.publish('worker.works.prompt.submitted', {});
+  await stage.client.publish('worker.works.prompt.submitted', {});
   await limit('no-command', { agent: 'mine' });
   await limit('cleared', { data: {} });
-  await client.publish('worker.cleared.limit.cleared', {});
+  await stage.client.publish('worker.cleared.limit.cleared', {});
   await limit('elsewhere', { cwd: '/nowhere/at/all' });
-  await client.publish('worker.never.worker.registered', { agent: 'claude' });
-  const command = (worker: string, cwd = folder.path) =>
+  await stage.client.publish('worker.never.worker.registered', { agent: 'claude' });
+  const command = (worker: string, cwd = stage.folder.path) =>
     `cd ${cwd} && claude --resume ${worker} 'The usage limit is over. Go on where you stopped.'`;
-  const here = { agent: 'claude', cwd: folder.path, notHere: null };
+  const here = { agent: 'claude', cwd: stage.folder.path, notHere: null };
   expect(await list()).toEqual([
     { worker: 'over', ...here, scope: 'weekly', endedAt, command: command('over') },
     { worker: 'ended', ...here, scope: null, endedAt, command: command('ended') },
@@ -100,8 +84,8 @@ test('--run resumes each in its folder, once, and leaves what is not here alone'
   expect(stderr).toContain('stopgate: s4 is left alone: not on this machine\n');
   expect(code).toBe(1);
   expect((await ran()).filter((it) => /^(claude|gemini) /.test(it)).sort()).toEqual([
-    `claude --resume s1 Go on in ${folder.path}`,
-    `gemini --resume s2 Go on in ${folder.path}`,
+    `claude --resume s1 Go on in ${stage.folder.path}`,
+    `gemini --resume s2 Go on in ${stage.folder.path}`,
   ]);
   expect((await list()).map(({ worker }) => worker)).toEqual(['s3', 's4']);
   await run('--run');
@@ -127,7 +111,7 @@ test('a limit that comes again is a new one', async () => {
 test('Ctrl-C ends what it has started', async () => {
   await install('claude', 'exec sleep 60');
   await limit('s1');
-  const command = startCommand(line('--run'), { cwd: folder.path, env: env() });
+  const command = startCommand(line('--run'), { cwd: stage.folder.path, env: env() });
   await expect.poll(ran, { timeout: 20_000 }).toHaveLength(1);
   expect(await command.kill('SIGINT')).toBe(130);
 });

@@ -44,7 +44,7 @@ export async function createRepository({ pushed = false, commit = true } = {}) {
   type Asked = { clean?: boolean; pushed?: boolean; unchanged?: string[]; since?: string };
   const ask = (what: Asked, more: { cwd?: string | null; timeoutMs?: number } = {}) =>
     workspace.runner.run(
-      { kind: 'git', clean: false, pushed: false, cwd, timeoutMs: null, ...what, ...more },
+      { kind: 'git', clean: false, pushed: false, unchanged: [], cwd, timeoutMs: null, ...what, ...more },
       new AbortController().signal,
     );
   return { ...workspace, env: runnerEnv, git, gitIn, ask };

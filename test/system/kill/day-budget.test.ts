@@ -1,17 +1,8 @@
-/**
- * The budget of a fleet's day, with `kill -9`: two replicas answer eight workers that report what they use, and one after
- * the other is killed and started again. Whoever decides, it is by the sum of all that the log holds before the attempt.
- */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { WorkerView } from '../../../machines/index.ts';
-import { type Client, openClient } from '../../support/client.ts';
-import type { NatsServer } from '../../support/nats-server.ts';
+import type { Client } from '../../support/client.ts';
+import { deployReplicas } from '../../support/deployment.ts';
 import { createRandom } from '../../support/random.ts';
-import { type Service, serveShipped } from '../../support/service.ts';
-import { openNats } from '../../support/shared-server.ts';
 
 const limit = 300;
 const workers = Array.from({ length: 8 }, (_, index) => `w${index}`);
@@ -23,30 +14,14 @@ policies:
 budget: { tokens: ${limit}, per: day }
 `;
 
-let server: NatsServer;
+let stage: Awaited<ReturnType<typeof deployReplicas>>;
 let client: Client;
-let folder: string;
-const replicas = new Map<string, Service>();
-
-const start = async (name: string) => {
-  const args = ['serve', '--nats', server.url, '--http', 'off', '--replica', name, '--log-level', 'warn'];
-  replicas.set(name, await serveShipped(args, folder));
-};
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'stopgate-day-'));
-  await writeFile(join(folder, 'stopgate.yaml'), config);
-  server = await openNats();
-  client = await openClient(server.url);
-  await start('ra');
-  await start('rb');
+  stage = await deployReplicas(config);
+  client = stage.client;
 });
-afterAll(async () => {
-  for (const replica of replicas.values()) await replica.kill('SIGKILL');
-  await client.close();
-  await server.stop();
-  await rm(folder, { recursive: true, force: true });
-});
+afterAll(() => stage.close());
 
 /** Asks until it is answered, with the same id, as a client that was cut off does. */
 async function decide(worker: string, attempt: string): Promise<void> {
@@ -92,8 +67,8 @@ test('each attempt is decided by what all have used before it, whoever was kille
       const until = attempts + 15;
       await expect.poll(() => isDone || attempts >= until, { timeout: 60_000, interval: 20 }).toBe(true);
       const name = kills % 2 === 0 ? 'ra' : 'rb';
-      await replicas.get(name)?.kill('SIGKILL');
-      await start(name);
+      await stage.kill(name);
+      await stage.start(name);
     }
     return kills;
   };

@@ -3,15 +3,10 @@
  * after the other is killed and started again. Every attempt gets exactly one decision, and the caps are exact.
  */
 import { EventEmitter, once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Client, openClient } from '../../support/client.ts';
-import type { NatsServer } from '../../support/nats-server.ts';
+import type { Client } from '../../support/client.ts';
+import { deployReplicas } from '../../support/deployment.ts';
 import { createRandom } from '../../support/random.ts';
-import { type Service, serveShipped } from '../../support/service.ts';
-import { openNats } from '../../support/shared-server.ts';
 
 const killsMin = 20;
 const attemptsMin = 200;
@@ -25,35 +20,14 @@ commands:
   slow: { run: [sh, -c, 'sleep 0.3; exit 1'], cwd: '.' }
 `;
 
-let server: NatsServer;
+let stage: Awaited<ReturnType<typeof deployReplicas>>;
 let client: Client;
-let folder: string;
-const replicas = new Map<string, Service>();
-
-const start = async (name: string) => {
-  replicas.set(
-    name,
-    await serveShipped(
-      ['serve', '--nats', server.url, '--http', 'off', '--replica', name, '--log-level', 'warn'],
-      folder,
-    ),
-  );
-};
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'stopgate-kill-'));
-  await writeFile(join(folder, 'stopgate.yaml'), config);
-  server = await openNats();
-  client = await openClient(server.url);
-  await start('ra');
-  await start('rb');
+  stage = await deployReplicas(config);
+  client = stage.client;
 });
-afterAll(async () => {
-  for (const replica of replicas.values()) await replica.kill('SIGKILL');
-  await client.close();
-  await server.stop();
-  await rm(folder, { recursive: true, force: true });
-});
+afterAll(() => stage.close());
 
 test('every attempt gets one decision, and caps are exact', { timeout: 180_000 }, async () => {
   const random = createRandom('kills');
@@ -84,9 +58,9 @@ test('every attempt gets one decision, and caps are exact', { timeout: 180_000 }
       const until = attempts + Math.floor(random() * 25);
       while (attempts < until) await once(decided, 'one');
       const name = turn % 2 === 0 ? 'ra' : 'rb';
-      await replicas.get(name)?.kill('SIGKILL');
+      await stage.kill(name);
       kills += 1;
-      await start(name);
+      await stage.start(name);
     }
   };
   const [, ...causes] = await Promise.all([killer(), ...workers.map(work)]);

@@ -1,19 +1,15 @@
 /** The screen of `stopgate top`: what is said of the fleet while the service is there, and while it is away. */
 import { expect, test } from 'vitest';
-import { createReplay, type WorkerView } from '../../../machines/index.ts';
+import type { WorkerView } from '../../../machines/index.ts';
 import { draw } from '../../../src/cli/top/draw.ts';
 import { emptyModel, withWorkers } from '../../../src/cli/top/model.ts';
 import { createColors } from '../../../src/terminal/colors.ts';
+import { replayLines } from '../../support/fold-lines.ts';
 
 const readMs = Date.UTC(2026, 2, 2, 12, 0, 20);
 
 function workersOf(...entries: readonly [tail: string, data: object][]): WorkerView[] {
-  const replay = createReplay();
-  for (const [index, [tail, data]] of entries.entries()) {
-    const at = new Date(Date.UTC(2026, 2, 2, 12, 0, index)).toISOString();
-    expect(replay.fold(JSON.stringify({ at, subject: `stopgate.main.${tail}`, data }))).toBeNull();
-  }
-  return Object.values(replay.view().fleets.main?.workers ?? {});
+  return Object.values(replayLines(...entries).view().fleets.main?.workers ?? {});
 }
 const asks = workersOf([
   'worker.w1.input.requested',

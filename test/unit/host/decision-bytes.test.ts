@@ -1,15 +1,10 @@
 /** The text of a decision that the fold has made is that of JSON.stringify, whatever agents and policies put into it. */
+
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import {
-  attemptSchema,
-  createFleet,
-  type Decision,
-  foldEntry,
-  guardNames,
-  readEntry,
-} from '../../../machines/index.ts';
+import { attemptSchema, createFleet, type Decision, foldEntry, guardNames } from '../../../machines/index.ts';
 import { encodeDecision, encodeMade } from '../../../src/host/fold/decision-bytes.ts';
+import { entryOf } from '../../support/fold-lines.ts';
 
 const decoder = new TextDecoder();
 const made = (decision: Decision) => decoder.decode(encodeMade(decision));
@@ -65,9 +60,7 @@ test('as the fold makes it: field by field, in its order', () => {
   const fleet = createFleet('main', {});
   let seq = 0;
   const fold = (tail: string, data: object) => {
-    const payload = JSON.stringify(data);
-    const entry = readEntry(`stopgate.main.${tail}`, payload, payload.length);
-    if (entry === null || !('data' in entry)) throw new Error(`${tail} is no entry`);
+    const entry = entryOf(tail, data);
     seq += 1;
     return foldEntry(fleet, { seq, atMs: 1_700_000_000_000 + seq, entry, owner: 'r1' }).outcomes;
   };

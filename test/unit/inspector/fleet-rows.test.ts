@@ -1,4 +1,5 @@
 /** What the page gets of a whole fleet. */
+
 import { expect, test } from 'vitest';
 import { createFleet, type Entry, foldEntry, readEntry } from '../../../machines/index.ts';
 import { wholeOf } from '../../../src/inspector/fleet-rows.ts';
@@ -9,6 +10,7 @@ import {
   type WorkerRow,
   workerFields,
 } from '../../../src/inspector/messages.ts';
+import { entryOf } from '../../support/fold-lines.ts';
 
 test('a queue has the tasks that are known, and what was reported of those that are elsewhere', () => {
   const fleet = createFleet('main');
@@ -31,8 +33,7 @@ test('the row of a worker says what failed, also at the cap, and what it asks', 
     ['worker.capped.stop.attempted', { attempt: 'a1' }],
     ['worker.asks.input.requested', { kind: 'permission', tool: 'Bash', detail: 'make deploy' }],
   ] as const) {
-    const text = JSON.stringify(data);
-    const entry = readEntry(`stopgate.main.${tail}`, text, text.length) as Entry;
+    const entry = entryOf(tail, data);
     foldEntry(fleet, { seq: fleet.seq + 1, atMs: 1_000, entry, owner: null });
   }
   const sentences = Object.fromEntries(
@@ -53,8 +54,7 @@ test('rows say what a session and a task have used', () => {
     ['worker.w1.task.claimed', { task: 'T-1' }],
     ['worker.w1.usage.reported', { usd: 0.25, output: 3 }],
   ] as const) {
-    const text = JSON.stringify(data);
-    const entry = readEntry(`stopgate.main.${tail}`, text, text.length) as Entry;
+    const entry = entryOf(tail, data);
     foldEntry(fleet, { seq: fleet.seq + 1, atMs: 1_000, entry, owner: null });
   }
   const { workers, tasks } = wholeOf(fleet);

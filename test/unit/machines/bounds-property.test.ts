@@ -14,14 +14,14 @@ import {
   type HookResult,
   readEntry,
 } from '../../../machines/index.ts';
-import type { Work } from '../../../machines/policy/work.ts';
+import type { Work } from '../../../machines/policy/glob.ts';
 import type { Stepper } from '../../../machines/step.ts';
 import { type Line, line, worlds } from './hostile-entries.ts';
 
 const counted = vi.hoisted(() => ({ works: [] as { work: Work; from: number }[], steps: 0 }));
 
 vi.mock('../../../machines/policy/work.ts', async (original) => {
-  const real = await original<typeof import('../../../machines/policy/work.ts')>();
+  const real = await original<typeof import('../../../machines/policy/glob.ts')>();
   const createWork = (left = real.workMax) => {
     const work = real.createWork(left);
     counted.works.push({ work, from: left });

@@ -1,13 +1,8 @@
 /** The rules' version (protocol.md §15): from its entry on another one holds; what stood before is folded by its own. */
+
 import { expect, test } from 'vitest';
-import {
-  createFleet,
-  createReplay,
-  type Fleet,
-  foldEntry,
-  readEntry,
-  rulesOfMembers,
-} from '../../../machines/index.ts';
+import { createFleet, createReplay, type Fleet, foldEntry, rulesOfMembers } from '../../../machines/index.ts';
+import { entryOf } from '../../support/fold-lines.ts';
 import { bothVersions, version2 } from '../../support/second-rules.ts';
 import { restoreText, snapshotText } from '../../support/snapshot-text.ts';
 
@@ -17,9 +12,7 @@ const startMs = Date.parse('2026-03-02T12:00:00.000Z');
 /** @returns the causes of what was decided */
 function fold(fleet: Fleet, lines: readonly Line[]): string[] {
   return lines.flatMap(([tail, data = {}]) => {
-    const text = JSON.stringify(data);
-    const entry = readEntry(`stopgate.main.${tail}`, text, text.length);
-    if (entry === null || !('data' in entry)) throw new Error(`no entry: ${tail}`);
+    const entry = entryOf(tail, data);
     const seq = fleet.seq + 1;
     return foldEntry(fleet, { seq, atMs: startMs + seq, entry }).outcomes.flatMap((it) =>
       it.kind === 'decided' ? [it.decision.cause] : [],

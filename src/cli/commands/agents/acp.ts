@@ -5,17 +5,16 @@ import type { ServiceLink } from '../../../acp/worker-link.ts';
 import { findProgram } from '../../../agents/setup/places.ts';
 import { AppError } from '../../../errors.ts';
 import type { GroupEnd } from '../../../runner/process-group.ts';
-import { clientArgs } from '../../client-args.ts';
-import { defineCommand } from '../../command.ts';
+import { defineCommand, option } from '../../command.ts';
 import { resolvePlace } from '../../connection.ts';
-import { readId } from '../../option-values.ts';
+import { clientArgs, readId } from '../../option-values.ts';
 import { environmentOf } from './agent-turn.ts';
 
 const { json: _, ...placeArgs } = clientArgs;
 
 export const acp = defineCommand({
   args: {
-    policy: { type: 'string', valueHint: 'P', description: 'the policy that its sessions ask for' },
+    policy: option('P', 'the policy that its sessions ask for'),
     ...placeArgs,
     creds: {
       ...placeArgs.creds,

@@ -15,7 +15,7 @@ import { type Config, loadConfig } from '../../../config/config.ts';
 import { tokenForHttp } from '../../../config/own-address.ts';
 import { AppError } from '../../../errors.ts';
 import { clean } from '../../../terminal/text.ts';
-import { type Context, defineCommand, type Flags } from '../../command.ts';
+import { type Context, defineCommand, type Flags, flag, option } from '../../command.ts';
 import { spellCommands } from '../../program-name.ts';
 import { formatAgo } from '../../text/state-text.ts';
 import { environmentOf } from './agent-turn.ts';
@@ -32,19 +32,14 @@ const args = {
     description: `${names.join(', ')}, acp`,
     completions: [...names, 'acp'],
   },
-  http: {
-    type: 'string',
-    valueHint: 'HOST:PORT',
-    description: 'the service (STOPGATE_HTTP; default: that of "stopgate dev" in this folder, else 127.0.0.1:4280)',
-  },
-  fleet: { type: 'string', valueHint: 'F', description: 'whose workers (STOPGATE_FLEET; default: main)' },
-  config: {
-    type: 'string',
-    valueHint: 'FILE',
-    description: 'the policies (default: stopgate.yaml, else those in force)',
-  },
-  quick: { type: 'boolean', description: 'skip the dry turn' },
-  json: { type: 'boolean', description: 'print JSON, for programs' },
+  http: option(
+    'HOST:PORT',
+    'the service (STOPGATE_HTTP; default: that of "stopgate dev" in this folder, else 127.0.0.1:4280)',
+  ),
+  fleet: option('F', 'whose workers (STOPGATE_FLEET; default: main)'),
+  config: option('FILE', 'the policies (default: stopgate.yaml, else those in force)'),
+  quick: flag('skip the dry turn'),
+  json: flag('print JSON, for programs'),
 } as const;
 type DoctorContext = Context<Flags<typeof args>>;
 
@@ -169,7 +164,7 @@ async function examine(
   return { findings, isConnected: true };
 }
 
-/** Returns null if the service wants no token, or does not answer, or there is none. */
+/** Null: the service wants no token, or does not answer, or there is none. */
 function passOf(session: Session, { http, needsToken }: ServiceState): TokenPass | null {
   const { tokenEnv, token } = session;
   if (http === null || !needsToken || token === null) return null;

@@ -1,47 +1,31 @@
 /** hook: one call of an agent. `main.ts` runs the same code without the command line; this is its help. */
 import { agents } from '../../../agents/index.ts';
 import { runHook } from '../../../hook-command/run.ts';
-import { defineCommand } from '../../command.ts';
+import { argument, choice, defineCommand, flag, option } from '../../command.ts';
 
 export const hook = defineCommand({
   args: {
-    agent: { type: 'positional', valueHint: 'AGENT', description: [...agents.keys()].join(', ') },
-    http: {
-      type: 'string',
-      valueHint: 'HOST:PORT',
-      description:
-        'the service (STOPGATE_HTTP; default: that of "stopgate dev" in this folder or above, else 127.0.0.1:4280)',
-    },
-    event: { type: 'string', valueHint: 'NAME', description: 'the event, for agents whose call does not name it' },
-    worker: { type: 'string', valueHint: 'W', description: 'shell: the name of its worker' },
-    policy: { type: 'string', valueHint: 'P', description: 'the policy of the agent, if nothing else names one' },
-    fleet: { type: 'string', valueHint: 'F', description: 'its fleet, if the service serves several' },
-    'token-env': {
-      type: 'string',
-      valueHint: 'NAME',
-      description: 'the variable with the token of the service (default: STOPGATE_TOKEN)',
-    },
-    timeout: {
-      type: 'string',
-      valueHint: 'MS',
-      description: 'how long to wait: 500, 5s, 10m (default: 5s to 595s, by agent and event)',
-    },
-    'on-unreachable': {
-      type: 'enum',
-      options: ['allow', 'block'],
-      valueHint: 'WORD',
-      description: 'what happens to a stop that could not be judged (default: allow)',
-    },
-    wake: {
-      type: 'boolean',
-      description:
-        'claude: judge nothing; wait in the background for a resolution, and wake the session with its prompt',
-    },
-    autostart: {
-      type: 'string',
-      valueHint: 'DIR',
-      description: 'start "stopgate dev" in this folder if no service answers; it exits after 30 idle minutes',
-    },
+    agent: argument('AGENT', [...agents.keys()].join(', ')),
+    http: option(
+      'HOST:PORT',
+      'the service (STOPGATE_HTTP; default: that of "stopgate dev" in this folder or above, else 127.0.0.1:4280)',
+    ),
+    event: option('NAME', 'the event, for agents whose call does not name it'),
+    worker: option('W', 'shell: the name of its worker'),
+    policy: option('P', 'the policy of the agent, if nothing else names one'),
+    fleet: option('F', 'its fleet, if the service serves several'),
+    'token-env': option('NAME', 'the variable with the token of the service (default: STOPGATE_TOKEN)'),
+    timeout: option('MS', 'how long to wait: 500, 5s, 10m (default: 5s to 595s, by agent and event)'),
+    'on-unreachable': choice(
+      'WORD',
+      ['allow', 'block'],
+      'what happens to a stop that could not be judged (default: allow)',
+    ),
+    wake: flag('claude: judge nothing; wait in the background for a resolution, and wake the session with its prompt'),
+    autostart: option(
+      'DIR',
+      'start "stopgate dev" in this folder if no service answers; it exits after 30 idle minutes',
+    ),
   },
   details: [
     'Reads one hook call as JSON on stdin, posts it to the service and prints the answer. "stopgate init" writes this line.',

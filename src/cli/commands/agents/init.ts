@@ -2,92 +2,28 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { describePlans, findPolicies, isUnknownPolicy } from '../../../agents/doctor/worker-checks.ts';
+import type { Finding } from '../../../agents/doctor/finding.ts';
+import { checkPlace } from '../../../agents/doctor/place-checks.ts';
+import { checkAnswer } from '../../../agents/doctor/service-checks.ts';
+import { describePlans, findPolicies } from '../../../agents/doctor/worker-checks.ts';
 import { type Agent, agents } from '../../../agents/index.ts';
-import {
-  type Form,
-  hookProgram,
-  httpForms,
-  type Line,
-  type Poster,
-  posterOf,
-  posters,
-} from '../../../agents/setup/line.ts';
-import { findProgram, type Places, type Scope } from '../../../agents/setup/places.ts';
+import { type Line, posterOf } from '../../../agents/setup/line.ts';
+import type { Places, Scope } from '../../../agents/setup/places.ts';
 import { type Change, diffTexts, openSettings, writeSettings } from '../../../agents/setup/settings-file.ts';
-import type { LineSetup, SettingsSetup, Setup } from '../../../agents/setup/setup.ts';
+import type { LineSetup, SettingsSetup } from '../../../agents/setup/setup.ts';
 import { shellWord } from '../../../agents/shared/text.ts';
 import { casesFile, firstCases } from '../../../config/case-schema.ts';
 import { type Config, loadConfig } from '../../../config/config.ts';
-import { tokenForHttp } from '../../../config/own-address.ts';
-import { isLoopback } from '../../../config/values.ts';
 import { AppError } from '../../../errors.ts';
-import { type Context, defineCommand, type Flags } from '../../command.ts';
+import type { Io } from '../../../terminal/process-io.ts';
+import { defineCommand } from '../../command.ts';
 import { readId } from '../../option-values.ts';
 import { programName } from '../../program-name.ts';
 import { askYes, canAsk, chooseAgent } from '../../questions.ts';
-import { judgeSession, reportFindings } from './session-judgement.ts';
-
-const names = [...agents.keys()];
-
-const args = {
-  agent: { type: 'positional', valueHint: 'AGENT', required: false, description: names.join(', ') },
-  project: { type: 'boolean', description: 'the settings of this folder (default, except for codex)' },
-  user: { type: 'boolean', description: 'your own settings, for all folders' },
-  policy: { type: 'string', valueHint: 'P', description: 'the policy for its sessions' },
-  fleet: { type: 'string', valueHint: 'F', description: 'the fleet of its sessions, if the service serves several' },
-  http: {
-    type: 'string',
-    valueHint: 'HOST:PORT',
-    description: 'the service (STOPGATE_HTTP; default: that of "stopgate dev" in this folder, else 127.0.0.1:4280)',
-  },
-  form: {
-    type: 'enum',
-    options: [...httpForms],
-    valueHint: 'FORM',
-    description:
-      'how it asks (default: curl, else command; for claude and qwen http+curl, else http; with --user perl or http+perl first)',
-  },
-  'on-unreachable': {
-    type: 'enum',
-    options: ['allow', 'block'] as ('allow' | 'block')[],
-    valueHint: 'WORD',
-    description: 'what happens to a stop that could not be judged (default: allow); block needs --form command',
-  },
-  autostart: {
-    type: 'boolean',
-    description: 'start the service in this folder if none answers; needs --form command',
-  },
-  'token-env': {
-    type: 'string',
-    valueHint: 'NAME',
-    description: 'the variable from which the agent takes the token (STOPGATE_TOKEN, if that is set)',
-  },
-  'block-cap': {
-    type: 'string',
-    valueHint: 'N',
-    description: 'claude, qwen: let it obey N blocks in a row instead of 8 or 7 (claude: 0 for any number)',
-  },
-  wake: {
-    type: 'boolean',
-    description: 'claude: add a hook that wakes a session when its escalation is resolved with a prompt',
-  },
-  usage: {
-    type: 'boolean',
-    description:
-      'let it send what it uses (budgets, "stopgate spend"): claude and codex with --user, gemini, qwen; for copilot it prints the variables',
-  },
-  worker: { type: 'string', valueHint: 'W', description: 'shell: the name of its worker' },
-  remove: { type: 'boolean', description: 'remove exactly what init has added' },
-  yes: { type: 'boolean', description: 'do not ask' },
-  'dry-run': { type: 'boolean', description: 'only show the change' },
-  json: { type: 'boolean', description: 'print JSON, for programs' },
-} as const;
-
-type InitContext = Context<Flags<typeof args>>;
+import { type InitContext, initArgs, names, readCap, readLine, readScope } from './init-options.ts';
 
 export const init = defineCommand({
-  args,
+  args: initArgs,
   details: [
     'Shows the change to the settings of the agent, asks, and changes nothing else in them.',
     'If a policy checks the plan and the plan tools of Claude Code are off, it offers to switch them on.',
@@ -220,29 +156,6 @@ function formatChange({ file, after }: Change, colors: InitContext['out']['color
   return [colors.bold(`${file.path}${link}${what}`), ...lines];
 }
 
-function readScope(name: string, { scopes }: SettingsSetup, { project, user }: InitContext['flags']): Scope {
-  if (project && user) throw new AppError('input.bad', 'use either --project or --user');
-  const scope: Scope = user ? 'user' : project ? 'project' : (scopes[0] as Scope);
-  if (scopes.includes(scope)) return scope;
-  throw new AppError('input.bad', `${name} has its hooks in the user's own settings only: --user`);
-}
-
-function readCap(
-  name: string,
-  { blockCap }: SettingsSetup,
-  { 'block-cap': cap }: InitContext['flags'],
-): number | undefined {
-  if (cap === undefined) return undefined;
-  if (blockCap === null) {
-    const problem = `--block-cap is for claude and qwen: init cannot set the cap of ${name} (see docs/agents.md)`;
-    throw new AppError('input.bad', problem);
-  }
-  const { least, most } = blockCap;
-  if (/^\d{1,6}$/.test(cap) && Number(cap) >= least && Number(cap) <= most) return Number(cap);
-  const range = least === 0 ? '(0: no cap)' : `from ${least} to ${most}`;
-  throw new AppError('input.bad', `--block-cap '${cap}' is not a whole number ${range}`);
-}
-
 /** Its token cannot stand in a file that is often committed. */
 function checkUsage(
   { name, title }: Agent,
@@ -273,90 +186,6 @@ const formatEnv = (variables: Readonly<Record<string, string>>): string =>
     .map(([name, value]) => `${name}=${shellWord(value)}`)
     .join(' ')}`;
 
-type Connected = { readonly line: Line; readonly config: Config };
-
-/** @throws AppError input.bad: options that cannot be combined */
-async function readLine(
-  name: string,
-  setup: Setup,
-  scope: Scope,
-  { flags, io, note }: InitContext,
-): Promise<Connected> {
-  const { policy, fleet, autostart, wake, 'on-unreachable': onUnreachable = 'allow' } = flags;
-  if (wake && !(setup.kind === 'settings' && setup.wakes))
-    throw new AppError('input.bad', `--wake is for claude: ${name} has no hooks that wake it`);
-  const config = await loadConfig({ flags: { http: flags.http, fleet }, cwd: io.cwd, env: io.env });
-  const { http } = config;
-  if (http === null) {
-    const problem = 'the service has no HTTP (http: off), and hooks come over HTTP; pass --http HOST:PORT';
-    throw new AppError('input.bad', problem);
-  }
-  const isTokenKnown = Boolean(io.env.STOPGATE_TOKEN) || !isLoopback(http.host);
-  const tokenEnv = flags['token-env'] ?? (isTokenKnown ? 'STOPGATE_TOKEN' : undefined);
-  if (tokenEnv !== undefined && !/^[A-Za-z_]\w*$/.test(tokenEnv))
-    throw new AppError('input.bad', `--token-env '${tokenEnv}' is not the name of a variable`);
-  // Its hooks would send the token there from now on.
-  if (tokenEnv !== undefined) tokenForHttp(config, `$${tokenEnv}`);
-  const form = readForm(name, setup, { flags, io }, { scope, url: http.url, tokenEnv });
-  if (
-    policy !== undefined &&
-    !flags.remove &&
-    isUnknownPolicy(policy, (await findPolicies(config, http.url))?.policies ?? null)
-  )
-    note(`stopgate: there is no policy ${policy} yet: until you add it, sessions that name it get default`);
-  const line = {
-    ...{ form, http: http.url, tokenEnv, onUnreachable, wake },
-    policy: policy === undefined ? undefined : readId('policy', policy),
-    fleet: fleet === undefined ? undefined : readId('fleet', fleet),
-    autostart: autostart ? io.cwd : undefined,
-    program: hookProgram(),
-  };
-  return { line, config };
-}
-
-type Target = { readonly scope: Scope; readonly url: string; readonly tokenEnv: string | undefined };
-
-/**
- * Each call starts a command, and Perl or curl take a fraction of the time; where the agent posts by itself, they are for
- * stops alone, of which a person must know that nobody judged them. The line for Perl has the path of a script on this
- * machine, so it is no default for a project's settings: others take these from the repository.
- */
-function defaultForm({ kind, forms: possible }: Setup, target: Target, { env }: InitContext['io']): Form {
-  const [first] = possible as [Form];
-  const isHere = (program: string) => findProgram(program, env) !== null;
-  if (kind !== 'settings' || process.platform === 'win32' || !isHere('sh')) return first;
-  const poster = posters.find(
-    (it) => (it !== 'perl' || target.scope === 'user') && posterFault(it, target) === null && isHere(it),
-  );
-  const form = poster === undefined ? first : first === 'http' ? (`http+${poster}` as const) : poster;
-  return possible.includes(form) ? form : first;
-}
-
-/** Why it cannot post there. Null: it can. */
-function posterFault(poster: Poster, { url, tokenEnv }: Omit<Target, 'scope'>): string | null {
-  if (poster === 'curl') return tokenEnv === undefined ? null : 'would show the token in the process list';
-  return url.startsWith('https:') ? `cannot post to ${url}: it has no TLS` : null;
-}
-
-function readForm(name: string, setup: Setup, { flags, io }: Pick<InitContext, 'flags' | 'io'>, target: Target): Form {
-  const { forms: possible } = setup;
-  const { autostart, 'on-unreachable': onUnreachable = 'allow' } = flags;
-  const needsCommand = onUnreachable === 'block' || autostart;
-  const form =
-    flags.form ?? (needsCommand && possible.includes('command') ? 'command' : defaultForm(setup, target, io));
-  if (!possible.includes(form))
-    throw new AppError('input.bad', `${name} has no hooks of the form ${form}; it takes ${possible.join(', ')}`);
-  const poster = posterOf(form);
-  const fault = poster === undefined ? null : posterFault(poster, target);
-  if (fault !== null) throw new AppError('input.bad', `the form ${form} ${fault}; use --form command`);
-  if (!needsCommand || form === 'command') return form;
-  const option = autostart ? '--autostart' : '--on-unreachable block';
-  throw new AppError(
-    'input.bad',
-    `${option} needs --form command: a hook of the form ${form} always allows a stop when nobody answers`,
-  );
-}
-
 async function printLine(agent: Agent, setup: LineSetup, context: InitContext): Promise<number> {
   const { flags, out, note } = context;
   const { line } = await readLine(agent.name, setup, 'user', context);
@@ -368,4 +197,26 @@ async function printLine(agent: Agent, setup: LineSetup, context: InitContext): 
     if (flags.worker === undefined) note('w1 is an example: name its worker with --worker W');
   }
   return 0;
+}
+
+/**
+ * Asks the service, with the token of the hooks, whether the sessions that this has connected will be judged. Returns what
+ * is wrong, or not as one may expect; an empty list also if no service answers yet.
+ */
+async function judgeSession(
+  agent: string,
+  { http, policy, fleet, tokenEnv = 'STOPGATE_TOKEN' }: Line,
+  config: Config,
+  { cwd, env }: Pick<Io, 'cwd' | 'env'>,
+): Promise<readonly Finding[]> {
+  const names = { policy: policy ?? null, fleet: fleet ?? null };
+  const session = { agent, cwd, ...names, tokenEnv, token: env[tokenEnv] || null };
+  const findings = (await checkAnswer(http, session.token, config)) ?? (await checkPlace(http, session, config));
+  return findings.filter(({ state }) => state === 'bad' || state === 'warn');
+}
+
+/** @returns the exit code: 1 where no stop will be judged as it is meant */
+function reportFindings(findings: readonly Finding[], note: (text: string) => void): number {
+  for (const { state, text, fix } of findings) note(`${state === 'bad' ? '✗' : '!'} ${text} → ${fix}`);
+  return findings.some(({ state }) => state === 'bad') ? 1 : 0;
 }

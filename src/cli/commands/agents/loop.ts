@@ -1,5 +1,4 @@
 /** loop: runs an agent again, with the next prompt, until it may stop. */
-
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
@@ -10,11 +9,10 @@ import { AppError } from '../../../errors.ts';
 import type { Requester } from '../../../nats/requester.ts';
 import { cannotRun } from '../../../runner/process-group.ts';
 import { throwIfRefused } from '../../../service/refusal.ts';
-import { clientArgs } from '../../client-args.ts';
-import { type Context, defineCommand, type Flags } from '../../command.ts';
+import { type Context, defineCommand, type Flags, flag, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
 import { readText } from '../../input.ts';
-import { readCount, readDuration, readId } from '../../option-values.ts';
+import { clientArgs, readCount, readDuration, readId } from '../../option-values.ts';
 import { isComplete, type TurnsEnd, takeTurns } from './loop-turns.ts';
 import { workThroughQueue } from './queue-loop.ts';
 
@@ -24,31 +22,18 @@ const turnsMax = 1_000_000;
 const viewTimeoutMs = 5_000;
 
 const args = {
-  worker: { type: 'string', valueHint: 'W', description: 'the id of the worker (default: a new one)' },
-  task: { type: 'string', valueHint: 'T', description: 'the existing task that it works on, which it claims first' },
-  queue: {
-    type: 'string',
-    valueHint: 'Q',
-    description: 'work through this queue: claim the first task that waits, work on it, and go on with the next',
-  },
-  policy: { type: 'string', valueHint: 'P', description: 'the policy that it asks for' },
-  prompt: { type: 'string', valueHint: 'TEXT', description: 'what to do (default: the command already knows)' },
-  'prompt-file': {
-    type: 'string',
-    valueHint: 'FILE',
-    description: 'the prompt from a file, which is read again for each turn, or from stdin (-)',
-  },
-  continue: {
-    type: 'boolean',
-    description: 'the command continues its own session: later turns get only the next prompt',
-  },
-  pause: {
-    type: 'string',
-    valueHint: 'DURATION',
-    description:
-      'how long to wait after a turn that ended at once, doubled after each one more, up to 30s (default: 500ms; 0: not at all)',
-  },
-  turns: { type: 'string', valueHint: 'N', description: `the largest number of turns (default: ${turnsDefault})` },
+  worker: option('W', 'the id of the worker (default: a new one)'),
+  task: option('T', 'the existing task that it works on, which it claims first'),
+  queue: option('Q', 'work through this queue: claim the first task that waits, work on it, and go on with the next'),
+  policy: option('P', 'the policy that it asks for'),
+  prompt: option('TEXT', 'what to do (default: the command already knows)'),
+  'prompt-file': option('FILE', 'the prompt from a file, which is read again for each turn, or from stdin (-)'),
+  continue: flag('the command continues its own session: later turns get only the next prompt'),
+  pause: option(
+    'DURATION',
+    'how long to wait after a turn that ended at once, doubled after each one more, up to 30s (default: 500ms; 0: not at all)',
+  ),
+  turns: option('N', `the largest number of turns (default: ${turnsDefault})`),
   ...clientArgs,
 } as const;
 type LoopContext = Context<Flags<typeof args>>;

@@ -11,11 +11,10 @@ import type { Io } from '../../../terminal/process-io.ts';
 import { formatTable } from '../../../terminal/table.ts';
 import { clean } from '../../../terminal/text.ts';
 import { tryJson } from '../../../text/json-text.ts';
-import { clientArgs } from '../../client-args.ts';
-import { type Context, defineCommand, type Flags } from '../../command.ts';
+import { type Context, defineCommand, type Flags, flag, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
 import { readAll } from '../../listing/list.ts';
-import { readCount, readTimeout } from '../../option-values.ts';
+import { clientArgs, readCount, readTimeout } from '../../option-values.ts';
 import { formatAgo } from '../../text/state-text.ts';
 import { environmentOf, runTurn } from './agent-turn.ts';
 
@@ -25,13 +24,9 @@ const concurrencyDefault = 2;
 const concurrencyMax = 64;
 
 const args = {
-  run: { type: 'boolean', description: 'run the commands of the sessions that are on this machine, once each' },
-  prompt: { type: 'string', valueHint: 'TEXT', description: `what the agents are told (default: "${promptDefault}")` },
-  concurrency: {
-    type: 'string',
-    valueHint: 'N',
-    description: `with --run: how many run at the same time (default: ${concurrencyDefault})`,
-  },
+  run: flag('run the commands of the sessions that are on this machine, once each'),
+  prompt: option('TEXT', `what the agents are told (default: "${promptDefault}")`),
+  concurrency: option('N', `with --run: how many run at the same time (default: ${concurrencyDefault})`),
   ...clientArgs,
 } as const;
 type ResumableContext = Context<Flags<typeof args>>;
@@ -137,7 +132,7 @@ async function readLimits(requester: Requester): Promise<Map<string, Limit>> {
 
 const decoder = new TextDecoder();
 
-/** Returns null if it was refused. */
+/** Null: it was refused. */
 function entryOf({ subject, data }: LogMessage) {
   const entry = readEntry(subject, decoder.decode(data), data.length);
   return entry !== null && 'data' in entry ? entry : null;

@@ -1,20 +1,15 @@
 /** claim-next: a worker takes the first task that waits in its queue. */
 import { randomBytes } from 'node:crypto';
 import type { TaskView } from '../../../../machines/index.ts';
-import { clientArgs } from '../../client-args.ts';
-import { defineCommand } from '../../command.ts';
+import { argument, defineCommand, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
-import { readId, readTimeout } from '../../option-values.ts';
+import { clientArgs, readId, readTimeout } from '../../option-values.ts';
 
 export const claimNext = defineCommand({
   args: {
-    worker: { type: 'positional', valueHint: 'WORKER', description: 'the id of the worker' },
-    queue: { type: 'string', valueHint: 'Q', description: 'the queue (default: that of the worker)' },
-    request: {
-      type: 'string',
-      valueHint: 'ID',
-      description: 'the id of this request; repeating it gives the same task',
-    },
+    worker: argument('WORKER', 'the id of the worker'),
+    queue: option('Q', 'the queue (default: that of the worker)'),
+    request: option('ID', 'the id of this request; repeating it gives the same task'),
     ...clientArgs,
   },
   details: [

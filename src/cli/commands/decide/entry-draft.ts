@@ -1,5 +1,4 @@
 /** An entry to publish, checked before it is sent just as the log's readers will check it. */
-
 import { type Area, entrySchemas } from '../../../../machines/entries/index.ts';
 import { payloadBytesMax, readEntry, readJson, readSubject, subjectOf } from '../../../../machines/index.ts';
 import { AppError } from '../../../errors.ts';

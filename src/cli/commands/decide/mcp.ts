@@ -1,19 +1,15 @@
 /** mcp: the tools of the service for one agent, on stdin and stdout. */
-import { clientArgs } from '../../client-args.ts';
-import { defineCommand } from '../../command.ts';
+
+import { defineCommand, option } from '../../command.ts';
 import { connect, resolvePlace } from '../../connection.ts';
-import { readId } from '../../option-values.ts';
+import { clientArgs, readId } from '../../option-values.ts';
 import { spellCommands } from '../../program-name.ts';
 
 const { json: _, ...placeArgs } = clientArgs;
 
 export const mcp = defineCommand({
   args: {
-    worker: {
-      type: 'string',
-      valueHint: 'W',
-      description: 'the worker, if a tool call does not name one',
-    },
+    worker: option('W', 'the worker, if a tool call does not name one'),
     ...placeArgs,
     creds: {
       ...placeArgs.creds,

@@ -3,27 +3,20 @@ import { z } from 'zod';
 import { isId } from '../../../../machines/values/id.ts';
 import { AppError } from '../../../errors.ts';
 import type { Requester } from '../../../nats/requester.ts';
-import { clientArgs } from '../../client-args.ts';
-import { type Context, defineCommand, type Flags } from '../../command.ts';
+import { argument, type Context, defineCommand, type Flags, flag, option, optionalArgument } from '../../command.ts';
 import { resolvePlace, withRequester } from '../../connection.ts';
 import { readLines, readText } from '../../input.ts';
-import { readId } from '../../option-values.ts';
+import { clientArgs, readId } from '../../option-values.ts';
 import { type EntryDraft, readDraft, readDraftLine } from './entry-draft.ts';
 
 const args = {
-  subject: {
-    type: 'positional',
-    valueHint: 'SUBJECT-TAIL',
-    description: 'the subject after stopgate.<fleet>., in one word or several; "-" alone reads JSON lines from stdin',
-  },
-  body: {
-    type: 'positional',
-    required: false,
-    valueHint: 'JSON',
-    description: 'the fields, as an object; "-" reads them from stdin',
-  },
-  id: { type: 'string', valueHint: 'ID', description: 'its Nats-Msg-Id: the same id within 2 minutes is stored once' },
-  stream: { type: 'boolean', description: 'with "-": send each line as it comes, and skip bad ones' },
+  subject: argument(
+    'SUBJECT-TAIL',
+    'the subject after stopgate.<fleet>., in one word or several; "-" alone reads JSON lines from stdin',
+  ),
+  body: optionalArgument('JSON', 'the fields, as an object; "-" reads them from stdin'),
+  id: option('ID', 'its Nats-Msg-Id: the same id within 2 minutes is stored once'),
+  stream: flag('with "-": send each line as it comes, and skip bad ones'),
   ...clientArgs,
 } as const;
 

@@ -3,11 +3,18 @@ import { readJson } from '../../../../machines/entries/json.ts';
 import type { Decision } from '../../../../machines/index.ts';
 import { isId } from '../../../../machines/values/id.ts';
 import { AppError } from '../../../errors.ts';
-import { clientArgs } from '../../client-args.ts';
-import { type Arguments, type Context, defineCommand, type Flags } from '../../command.ts';
+import {
+  type Arguments,
+  argument,
+  type Context,
+  defineCommand,
+  type Flags,
+  option,
+  optionalArgument,
+} from '../../command.ts';
 import { orNamed, withRequester } from '../../connection.ts';
 import { readText } from '../../input.ts';
-import { readDuration, readId, readTimeout } from '../../option-values.ts';
+import { clientArgs, readDuration, readId, readTimeout } from '../../option-values.ts';
 import { formatDecision } from '../../text/decision-text.ts';
 import { isDecision } from './decision-shape.ts';
 
@@ -16,46 +23,20 @@ const patienceMs = 600_000;
 const outputBytesMax = 32_768;
 
 const attemptArgs = {
-  worker: { type: 'positional', valueHint: 'WORKER', description: 'the id of the worker' },
-  body: {
-    type: 'positional',
-    required: false,
-    valueHint: 'JSON',
-    description: 'fields of stop.attempted, as an object; "-" reads them from stdin; options override them',
-  },
-  attempt: {
-    type: 'string',
-    valueHint: 'ID',
-    description: 'the id of the attempt; repeating it gives the same decision and counts once',
-  },
-  'stop-reason': {
-    type: 'string',
-    valueHint: 'TEXT',
-    description: 'why the agent stops, e.g. end_turn or user_interrupt',
-  },
-  output: {
-    type: 'string',
-    valueHint: 'TEXT',
-    description: "the agent's last output, which is searched for promises",
-  },
-  'output-file': {
-    type: 'string',
-    valueHint: 'FILE',
-    description: 'the last output from a file, of which the last 32 KiB are used',
-  },
-  validation: { type: 'string', valueHint: 'RULES', description: "results of rules, e.g. 'tests_pass=pass,lint=fail'" },
-  files: { type: 'string', valueHint: 'A,B', description: 'files that were modified' },
-  hold: {
-    type: 'string',
-    valueHint: 'DURATION',
-    description: 'hold the stop open this long to wait for a task, e.g. 50s',
-  },
+  worker: argument('WORKER', 'the id of the worker'),
+  body: optionalArgument(
+    'JSON',
+    'fields of stop.attempted, as an object; "-" reads them from stdin; options override them',
+  ),
+  attempt: option('ID', 'the id of the attempt; repeating it gives the same decision and counts once'),
+  'stop-reason': option('TEXT', 'why the agent stops, e.g. end_turn or user_interrupt'),
+  output: option('TEXT', "the agent's last output, which is searched for promises"),
+  'output-file': option('FILE', 'the last output from a file, of which the last 32 KiB are used'),
+  validation: option('RULES', "results of rules, e.g. 'tests_pass=pass,lint=fail'"),
+  files: option('A,B', 'files that were modified'),
+  hold: option('DURATION', 'hold the stop open this long to wait for a task, e.g. 50s'),
   ...clientArgs,
-  timeout: {
-    type: 'string',
-    valueHint: 'MS',
-    description: 'how long to wait for the decision (default: 10m plus the hold)',
-  },
+  timeout: option('MS', 'how long to wait for the decision (default: 10m plus the hold)'),
 } as const satisfies Arguments;
 
 export const decide = defineCommand({
@@ -82,7 +63,7 @@ export const verify = defineCommand({
   args: {
     ...attemptArgs,
     worker: { ...attemptArgs.worker, required: false, description: 'the id of the worker; or name a task' },
-    task: { type: 'string', valueHint: 'T', description: 'is this task complete, instead of the work of a worker?' },
+    task: option('T', 'is this task complete, instead of the work of a worker?'),
   },
   details: [
     'A final check for scripts and CI. It asks about the work alone: whether every check passes, and every hook of the held tasks. It does not matter whether the worker waits, is limited, has used up its retries, or has ended; then the tasks that it held are asked about. Nothing is logged or counted.',

@@ -1,7 +1,6 @@
 /** worker, task, workers and tasks: one in full with its timeline, or all as a list. */
 import type { TaskView, WorkerView } from '../../../../machines/index.ts';
-import { clientArgs, entriesArg, timeoutArg } from '../../client-args.ts';
-import { type Context, defineCommand, type Flags } from '../../command.ts';
+import { argument, type Context, defineCommand, type Flags } from '../../command.ts';
 import { orNamed, withRequester } from '../../connection.ts';
 import {
   agentArg,
@@ -14,7 +13,7 @@ import {
   stateArg,
 } from '../../listing/list.ts';
 import { taskListing, workerListing } from '../../listing/listing.ts';
-import { readEntryCount, readId, readTimeout } from '../../option-values.ts';
+import { clientArgs, entriesArg, readEntryCount, readId, readTimeout, timeoutArg } from '../../option-values.ts';
 import { formatTask, formatWorker } from '../../text/actor-text.ts';
 import { orNone, readTaskTimeline, readWorkerTimeline } from '../../text/timeline.ts';
 
@@ -45,7 +44,7 @@ async function showActor(
 }
 
 export const worker = defineCommand({
-  args: { worker: { type: 'positional', valueHint: 'WORKER', description: 'the id of the worker' }, ...actorArgs },
+  args: { worker: argument('WORKER', 'the id of the worker'), ...actorArgs },
   details: [
     'Exit code 1: there is no such worker. Times are in UTC.',
     'The timeline is read from the log with operator credentials; those of "stopgate dev" are found automatically. Without them there is a note instead, and null with --json.',
@@ -55,7 +54,7 @@ export const worker = defineCommand({
 });
 
 export const task = defineCommand({
-  args: { task: { type: 'positional', valueHint: 'TASK', description: 'the id of the task' }, ...actorArgs },
+  args: { task: argument('TASK', 'the id of the task'), ...actorArgs },
   details: [
     'Exit code 1: there is no such task. Times are in UTC.',
     'The timeline also has its claims, and the decisions about its holders with the results of its hooks.',

@@ -2,7 +2,7 @@
 import type { PersonWait } from '../../../../machines/index.ts';
 import { personKinds } from '../../../../machines/replay/standing.ts';
 import type { Colors } from '../../../terminal/colors.ts';
-import { defineCommand } from '../../command.ts';
+import { choice, defineCommand } from '../../command.ts';
 import { agentArg, list, listArgs, presenceArgs, queueArg, readPresence, stateArg } from '../../listing/list.ts';
 import type { Listing } from '../../listing/listing.ts';
 import { formatAgo } from '../../text/state-text.ts';
@@ -52,7 +52,7 @@ const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 export const escalations = defineCommand({
   args: {
-    kind: { type: 'enum', valueHint: 'KIND', options: [...personKinds], description: 'only what waits for this' },
+    kind: choice('KIND', personKinds, 'only what waits for this'),
     ...stateArg,
     ...presenceArgs,
     ...queueArg,

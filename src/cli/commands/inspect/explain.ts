@@ -11,26 +11,17 @@ import {
 import { AppError } from '../../../errors.ts';
 import { formatTable } from '../../../terminal/table.ts';
 import { clean, wrap } from '../../../terminal/text.ts';
-import { clientArgs } from '../../client-args.ts';
-import { defineCommand } from '../../command.ts';
+import { argument, defineCommand, option } from '../../command.ts';
 import { feedFold } from '../../log-source.ts';
-import { readId } from '../../option-values.ts';
+import { clientArgs, readId } from '../../option-values.ts';
 import { programName } from '../../program-name.ts';
 
 export const explain = defineCommand({
   args: {
-    worker: { type: 'positional', valueHint: 'WORKER', description: 'the worker that tried to stop' },
-    attempt: { type: 'string', valueHint: 'A', description: 'which attempt (default: the last decided one)' },
-    file: {
-      type: 'string',
-      valueHint: 'FILE.jsonl',
-      description: 'a log in a file, or a folder of an archive, instead of the live one',
-    },
-    archive: {
-      type: 'string',
-      valueHint: 'DIR',
-      description: 'the folder where the service archived what was cut from the live log',
-    },
+    worker: argument('WORKER', 'the worker that tried to stop'),
+    attempt: option('A', 'which attempt (default: the last decided one)'),
+    file: option('FILE.jsonl', 'a log in a file, or a folder of an archive, instead of the live one'),
+    archive: option('DIR', 'the folder where the service archived what was cut from the live log'),
     ...clientArgs,
   },
   details: [

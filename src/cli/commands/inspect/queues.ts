@@ -1,6 +1,6 @@
 /** queues: where tasks wait. */
 import type { QueueView } from '../../../../machines/index.ts';
-import { type Arguments, defineCommand } from '../../command.ts';
+import { type Arguments, defineCommand, option } from '../../command.ts';
 import { list, listArgs } from '../../listing/list.ts';
 import { type Listing, spellCommand } from '../../listing/listing.ts';
 
@@ -24,7 +24,7 @@ const listing: Listing<QueueView> = {
 };
 
 const onlyArg = {
-  queue: { type: 'string', valueHint: 'Q', description: 'only this queue' },
+  queue: option('Q', 'only this queue'),
 } as const satisfies Arguments;
 
 export const queues = defineCommand({

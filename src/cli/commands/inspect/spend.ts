@@ -14,10 +14,9 @@ import { foldMessage } from '../../../host/fold/fold-message.ts';
 import type { LogMessage } from '../../../nats/log/log-reader.ts';
 import type { Requester } from '../../../nats/requester.ts';
 import { formatTable } from '../../../terminal/table.ts';
-import { clientArgs } from '../../client-args.ts';
-import { defineCommand } from '../../command.ts';
+import { choice, defineCommand, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
-import { readTime, timeForms } from '../../option-values.ts';
+import { clientArgs, readTime, timeForms } from '../../option-values.ts';
 
 const dimensions = ['day', 'model', 'task', 'worker'] as const;
 type Dimension = (typeof dimensions)[number];
@@ -27,13 +26,8 @@ type Report = { readonly name: string | null; readonly data: UsageReport };
 
 export const spend = defineCommand({
   args: {
-    by: {
-      type: 'enum',
-      valueHint: 'WHAT',
-      options: [...dimensions],
-      description: 'day (default), model, task or worker',
-    },
-    since: { type: 'string', valueHint: 'TIME', description: `only from this time on: ${timeForms}` },
+    by: choice('WHAT', dimensions, 'day (default), model, task or worker'),
+    since: option('TIME', `only from this time on: ${timeForms}`),
     ...clientArgs,
   },
   details: [
@@ -87,7 +81,7 @@ const dayOf = ({ atMs }: LogMessage): string => formatIsoTime(atMs).slice(0, 10)
 
 const decoder = new TextDecoder();
 
-/** Returns null if it was refused. */
+/** Null: it was refused. */
 function readReport({ subject, data }: LogMessage) {
   const entry = readEntry(subject, decoder.decode(data), data.length);
   return entry !== null && 'data' in entry && entry.type === 'usage.reported' ? entry : null;

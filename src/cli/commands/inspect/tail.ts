@@ -4,10 +4,9 @@ import { AppError } from '../../../errors.ts';
 import { type LogLine, toLogLine } from '../../../nats/log/log-line.ts';
 import type { LogMessage } from '../../../nats/log/log-reader.ts';
 import type { Requester } from '../../../nats/requester.ts';
-import { clientArgs } from '../../client-args.ts';
-import { defineCommand } from '../../command.ts';
+import { defineCommand, flag, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
-import { readCount, readId } from '../../option-values.ts';
+import { clientArgs, readCount, readId } from '../../option-values.ts';
 import { formatLogLine } from '../../text/timeline.ts';
 import { createNewestEntries } from './newest-entries.ts';
 
@@ -16,10 +15,10 @@ const windowMin = 10_000;
 
 export const tail = defineCommand({
   args: {
-    last: { type: 'string', valueHint: 'N', description: 'start with the newest N matching entries (default: 20)' },
-    worker: { type: 'string', valueHint: 'W', description: 'only entries about this worker' },
-    'no-follow': { type: 'boolean', description: 'end with the newest entry, instead of waiting for more' },
-    all: { type: 'boolean', description: 'also internal entries of the service: replica.joined, timer.fired' },
+    last: option('N', 'start with the newest N matching entries (default: 20)'),
+    worker: option('W', 'only entries about this worker'),
+    'no-follow': flag('end with the newest entry, instead of waiting for more'),
+    all: flag('also internal entries of the service: replica.joined, timer.fired'),
     ...clientArgs,
   },
   details: [

@@ -6,11 +6,10 @@ import { AppError } from '../../../errors.ts';
 import type { Requester } from '../../../nats/requester.ts';
 import { enterScreen, leaveScreen } from '../../../terminal/colors.ts';
 import type { Io } from '../../../terminal/process-io.ts';
-import { clientArgs } from '../../client-args.ts';
-import { defineCommand } from '../../command.ts';
+import { defineCommand, option } from '../../command.ts';
 import { connect, resolvePlace } from '../../connection.ts';
 import { readAll } from '../../listing/list.ts';
-import { readDuration } from '../../option-values.ts';
+import { clientArgs, readDuration } from '../../option-values.ts';
 import { canAsk } from '../../questions.ts';
 import { draw } from '../../top/draw.ts';
 import { type Action, emptyModel, type Key, type Model, pressKey, type Reading, withWorkers } from '../../top/model.ts';
@@ -25,12 +24,8 @@ const waitingMax = 100;
 
 export const top = defineCommand({
   args: {
-    every: { type: 'string', valueHint: 'DURATION', description: 'how often it updates: 500ms, 5s (default: 1s)' },
-    by: {
-      type: 'string',
-      valueHint: 'NAME',
-      description: 'your name, stored with each of your actions (default: your login name)',
-    },
+    every: option('DURATION', 'how often it updates: 500ms, 5s (default: 1s)'),
+    by: option('NAME', 'your name, stored with each of your actions (default: your login name)'),
     nats: clientArgs.nats,
     creds: clientArgs.creds,
     fleet: clientArgs.fleet,

@@ -1,11 +1,11 @@
 /** ack: a person looks at what people are told of: an escalation, a request that waits for long, a queue without workers. */
 import { AppError } from '../../../errors.ts';
-import { defineCommand } from '../../command.ts';
+import { argument, defineCommand } from '../../command.ts';
 import { operatorArgs, publishOperatorEntry, queueArg, taskArg, type View } from './operator-entry.ts';
 
 export const ack = defineCommand({
   args: {
-    id: { type: 'positional', valueHint: 'WORKER', description: 'the id of the worker, or of the task or queue' },
+    id: argument('WORKER', 'the id of the worker, or of the task or queue'),
     ...taskArg,
     ...queueArg,
     ...operatorArgs,

@@ -3,7 +3,7 @@ import type { InputRequest, WorkerView } from '../../../../machines/index.ts';
 import { AppError } from '../../../errors.ts';
 import { createAnswer, openRequest } from '../../../service/open-request.ts';
 import { cut } from '../../../terminal/text.ts';
-import { defineCommand } from '../../command.ts';
+import { argument, defineCommand, flag, option } from '../../command.ts';
 import { describeInput } from '../../text/actor-text.ts';
 import { operatorArgs, publishOperatorEntry } from './operator-entry.ts';
 
@@ -12,15 +12,11 @@ const detailMax = 300;
 
 export const answer = defineCommand({
   args: {
-    worker: { type: 'positional', valueHint: 'WORKER', description: 'the id of the worker' },
-    allow: { type: 'boolean', description: 'allow the request' },
-    deny: { type: 'boolean', description: 'deny the request' },
-    request: { type: 'string', valueHint: 'R', description: 'which request, if several are open' },
-    message: {
-      type: 'string',
-      valueHint: 'TEXT',
-      description: 'for the agent: the reason of --deny, the answer to a question',
-    },
+    worker: argument('WORKER', 'the id of the worker'),
+    allow: flag('allow the request'),
+    deny: flag('deny the request'),
+    request: option('R', 'which request, if several are open'),
+    message: option('TEXT', 'for the agent: the reason of --deny, the answer to a question'),
     ...operatorArgs,
   },
   details: [

@@ -3,10 +3,9 @@ import { isFields, topicOf } from '../../../../machines/index.ts';
 import { toLogLine } from '../../../nats/log/log-line.ts';
 import type { LogMessage } from '../../../nats/log/log-reader.ts';
 import { formatTable } from '../../../terminal/table.ts';
-import { clientArgs } from '../../client-args.ts';
-import { defineCommand } from '../../command.ts';
+import { defineCommand, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
-import { readCount, readId, readTime, timeForms } from '../../option-values.ts';
+import { clientArgs, readCount, readId, readTime, timeForms } from '../../option-values.ts';
 
 /** The entries that an operator publishes (docs/protocol.md §3), and their names here. */
 const actions = {
@@ -33,10 +32,10 @@ type Action = {
 
 export const audit = defineCommand({
   args: {
-    last: { type: 'string', valueHint: 'N', description: 'the newest N (default: 100)' },
-    since: { type: 'string', valueHint: 'TIME', description: `only from this time on: ${timeForms}` },
-    worker: { type: 'string', valueHint: 'W', description: 'only actions on this worker' },
-    by: { type: 'string', valueHint: 'NAME', description: 'only what this person did' },
+    last: option('N', 'the newest N (default: 100)'),
+    since: option('TIME', `only from this time on: ${timeForms}`),
+    worker: option('W', 'only actions on this worker'),
+    by: option('NAME', 'only what this person did'),
     ...clientArgs,
   },
   details: [

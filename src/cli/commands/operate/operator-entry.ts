@@ -13,25 +13,24 @@ import type { Requester } from '../../../nats/requester.ts';
 import { acknowledgementFault, throwIfRefused } from '../../../service/refusal.ts';
 import type { Io } from '../../../terminal/process-io.ts';
 import { clean } from '../../../terminal/text.ts';
-import { clientArgs, timeoutArg } from '../../client-args.ts';
-import type { Arguments, Context, Flags } from '../../command.ts';
+import { type Arguments, type Context, type Flags, flag, option } from '../../command.ts';
 import { orNamed, withRequester } from '../../connection.ts';
-import { readId, readTimeout } from '../../option-values.ts';
+import { clientArgs, readId, readTimeout, timeoutArg } from '../../option-values.ts';
 import { spellCommands } from '../../program-name.ts';
 import { createConfirm, yesArg } from '../../questions.ts';
 import { formatAgo } from '../../text/state-text.ts';
 
 export const operatorArgs = {
-  by: { type: 'string', valueHint: 'NAME', description: 'your name (default: your login name)' },
+  by: option('NAME', 'your name (default: your login name)'),
   ...yesArg,
   ...clientArgs,
   ...timeoutArg,
 } as const satisfies Arguments;
 export const queueArg = {
-  queue: { type: 'boolean', description: 'the id is that of a queue that nobody attends' },
+  queue: flag('the id is that of a queue that nobody attends'),
 } as const satisfies Arguments;
 export const taskArg = {
-  task: { type: 'boolean', description: 'the id is that of a task, not of a worker' },
+  task: flag('the id is that of a task, not of a worker'),
 } as const satisfies Arguments;
 
 export type View = (WorkerView | TaskView) & { readonly escalation: Escalation | null };

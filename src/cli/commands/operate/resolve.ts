@@ -4,16 +4,16 @@ import { agents } from '../../../agents/index.ts';
 import { resumeCommand } from '../../../agents/resume-command.ts';
 import { AppError } from '../../../errors.ts';
 import type { Requester } from '../../../nats/requester.ts';
-import { defineCommand } from '../../command.ts';
+import { argument, defineCommand, flag, option } from '../../command.ts';
 import { readTimeout } from '../../option-values.ts';
 import { operatorArgs, publishOperatorEntry, taskArg, type View } from './operator-entry.ts';
 
 export const resolve = defineCommand({
   args: {
-    id: { type: 'positional', valueHint: 'WORKER', description: 'the id of the worker, or with --task of the task' },
-    resume: { type: 'boolean', description: 'it may continue: the worker becomes idle, a task goes back to its queue' },
-    stop: { type: 'boolean', description: 'it is over: the worker becomes stopped, a task is cancelled' },
-    prompt: { type: 'string', valueHint: 'TEXT', description: "with --resume: a prompt for the worker's agent" },
+    id: argument('WORKER', 'the id of the worker, or with --task of the task'),
+    resume: flag('it may continue: the worker becomes idle, a task goes back to its queue'),
+    stop: flag('it is over: the worker becomes stopped, a task is cancelled'),
+    prompt: option('TEXT', "with --resume: a prompt for the worker's agent"),
     ...taskArg,
     ...operatorArgs,
   },

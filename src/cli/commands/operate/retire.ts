@@ -1,11 +1,11 @@
 /** retire: takes a worker out of service. */
 import type { WorkerView } from '../../../../machines/index.ts';
 import { throwIfRetired } from '../../../service/refusal.ts';
-import { defineCommand } from '../../command.ts';
+import { argument, defineCommand } from '../../command.ts';
 import { operatorArgs, publishOperatorEntry } from './operator-entry.ts';
 
 export const retire = defineCommand({
-  args: { worker: { type: 'positional', valueHint: 'WORKER', description: 'the id of the worker' }, ...operatorArgs },
+  args: { worker: argument('WORKER', 'the id of the worker'), ...operatorArgs },
   details: [
     'Its stops are allowed, its claims are refused, and its tasks go back to their queue. It returns only when it registers again.',
     'Exit code 1: it is not known, or retired already.',

@@ -2,15 +2,14 @@
 import { AppError } from '../../../errors.ts';
 import type { SnapshotTaken } from '../../../host/keeping/snapshots.ts';
 import type { Requester } from '../../../nats/requester.ts';
-import { clientArgs } from '../../client-args.ts';
-import { defineCommand } from '../../command.ts';
+import { defineCommand, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
-import { readTimeout } from '../../option-values.ts';
+import { clientArgs, readTimeout } from '../../option-values.ts';
 import { count } from '../../text/actor-text.ts';
 
 export const snapshot = defineCommand({
   args: {
-    timeout: { type: 'string', valueHint: 'DURATION', description: 'how long it may take (default: 60s)' },
+    timeout: option('DURATION', 'how long it may take (default: 60s)'),
     ...clientArgs,
   },
   details: [

@@ -1,7 +1,7 @@
 /** dev: everything on this machine, for a first try and for a developer's own agents. */
 import { loadConfig } from '../../../config/config.ts';
 import { AppError } from '../../../errors.ts';
-import { defineCommand } from '../../command.ts';
+import { defineCommand, option } from '../../command.ts';
 import { readDuration } from '../../option-values.ts';
 import { natsServerArgs, readNatsServer, readServeOptions, serveArgs } from './server-args.ts';
 
@@ -18,11 +18,7 @@ export const dev = defineCommand({
     'tls-key': serveArgs['tls-key'],
     'log-level': serveArgs['log-level'],
     'accept-empty-log': serveArgs['accept-empty-log'],
-    'idle-exit': {
-      type: 'string',
-      valueHint: 'DURATION',
-      description: 'exit when no agent has sent anything for this long, e.g. 30m (default: never)',
-    },
+    'idle-exit': option('DURATION', 'exit when no agent has sent anything for this long, e.g. 30m (default: never)'),
   },
   details: [
     'Starts a NATS server that keeps its log in .stopgate/, and the service. Runs until Ctrl-C.',

@@ -1,33 +1,23 @@
 /** runner: checks with side effects, next to a workspace. */
 import { loadConfig } from '../../../config/config.ts';
 import { AppError } from '../../../errors.ts';
-import { clientArgs } from '../../client-args.ts';
-import { defineCommand } from '../../command.ts';
-import { readId } from '../../option-values.ts';
+import { defineCommand, option } from '../../command.ts';
+import { clientArgs, readId } from '../../option-values.ts';
 import { serveArgs } from './server-args.ts';
 
 export const runner = defineCommand({
   args: {
-    name: {
-      type: 'string',
-      valueHint: 'N',
-      description: 'the name that policies use, as in runner: N or runners: [N, …]',
-    },
+    name: option('N', 'the name that policies use, as in runner: N or runners: [N, …]'),
     nats: clientArgs.nats,
     creds: {
       ...clientArgs.creds,
       description: 'credentials of the role runner (STOPGATE_CREDS); those of "stopgate dev" are found automatically',
     },
-    fleet: {
-      type: 'string',
-      valueHint: 'F',
-      description: 'the fleet whose checks it runs (STOPGATE_FLEET; default: main)',
-    },
-    config: {
-      type: 'string',
-      valueHint: 'FILE',
-      description: 'the file with its commands and roots (STOPGATE_CONFIG; default: stopgate.yaml, if it exists)',
-    },
+    fleet: option('F', 'the fleet whose checks it runs (STOPGATE_FLEET; default: main)'),
+    config: option(
+      'FILE',
+      'the file with its commands and roots (STOPGATE_CONFIG; default: stopgate.yaml, if it exists)',
+    ),
     'log-level': serveArgs['log-level'],
   },
   details: [

@@ -1,51 +1,34 @@
 /** serve: the service on an existing NATS server. */
 import { loadConfig } from '../../../config/config.ts';
 import { AppError } from '../../../errors.ts';
-import { defineCommand } from '../../command.ts';
+import { defineCommand, flag, option } from '../../command.ts';
 import { readCount } from '../../option-values.ts';
 import { natsServerArgs, readNatsServer, readServeOptions, serveArgs } from './server-args.ts';
 
 export const serve = defineCommand({
   args: {
-    nats: {
-      type: 'string',
-      valueHint: 'URL',
-      description: 'the NATS servers, separated by commas (STOPGATE_NATS; default: nats://127.0.0.1:4222)',
-    },
-    creds: { type: 'string', valueHint: 'FILE', description: 'credentials of the role service (STOPGATE_CREDS)' },
+    nats: option('URL', 'the NATS servers, separated by commas (STOPGATE_NATS; default: nats://127.0.0.1:4222)'),
+    creds: option('FILE', 'credentials of the role service (STOPGATE_CREDS)'),
     ...serveArgs,
-    fleet: {
-      type: 'string',
-      valueHint: 'F…',
-      description: 'the fleet to serve; may be repeated (STOPGATE_FLEET; default: main)',
-    },
-    fleets: {
-      type: 'string',
-      valueHint: 'PATTERN…',
-      description: "all fleets that have a log, now or later, and match, such as 'team-*' (STOPGATE_FLEETS)",
-    },
-    shard: {
-      type: 'string',
-      valueHint: 'K/N',
-      description: 'only the fleets of shard K, from 1, of N; start it several times for replicas (STOPGATE_SHARD)',
-    },
-    replica: {
-      type: 'string',
-      valueHint: 'NAME',
-      description: 'the name of this replica (STOPGATE_REPLICA; default: generated)',
-    },
-    replicas: {
-      type: 'string',
-      valueHint: 'N',
-      description: 'how many copies of a new log a NATS cluster keeps, 1 to 5 (default: 3, or 1 without three nodes)',
-    },
-    rules: {
-      type: 'string',
-      valueHint: 'N',
-      description:
-        'do not use later versions of the rules; otherwise a fleet uses a version once every replica knows it',
-    },
-    embedded: { type: 'boolean', description: 'start a NATS server as a child process, instead of --nats' },
+    fleet: option('F…', 'the fleet to serve; may be repeated (STOPGATE_FLEET; default: main)'),
+    fleets: option(
+      'PATTERN…',
+      "all fleets that have a log, now or later, and match, such as 'team-*' (STOPGATE_FLEETS)",
+    ),
+    shard: option(
+      'K/N',
+      'only the fleets of shard K, from 1, of N; start it several times for replicas (STOPGATE_SHARD)',
+    ),
+    replica: option('NAME', 'the name of this replica (STOPGATE_REPLICA; default: generated)'),
+    replicas: option(
+      'N',
+      'how many copies of a new log a NATS cluster keeps, 1 to 5 (default: 3, or 1 without three nodes)',
+    ),
+    rules: option(
+      'N',
+      'do not use later versions of the rules; otherwise a fleet uses a version once every replica knows it',
+    ),
+    embedded: flag('start a NATS server as a child process, instead of --nats'),
     port: { ...natsServerArgs.port, description: `with --embedded: ${natsServerArgs.port.description}` },
     store: { ...natsServerArgs.store, description: `with --embedded: ${natsServerArgs.store.description}` },
   },

@@ -1,47 +1,30 @@
 /** Options of the commands that run the service: `serve` and `dev`. */
 import { resolve } from 'node:path';
-import type { Arguments, DevFlags } from '../../command.ts';
+import { type Arguments, type DevFlags, flag, option } from '../../command.ts';
 import { readCount } from '../../option-values.ts';
 
 export const serveArgs = {
-  http: {
-    type: 'string',
-    valueHint: 'HOST:PORT|off',
-    description:
-      'the address of hooks, API and metrics (STOPGATE_HTTP; default: 127.0.0.1:4280); if other machines can reach it, it needs --token',
-  },
-  fleet: { type: 'string', valueHint: 'F', description: 'the fleet to serve (STOPGATE_FLEET; default: main)' },
-  config: {
-    type: 'string',
-    valueHint: 'FILE',
-    description: 'policies, commands and options (STOPGATE_CONFIG; default: stopgate.yaml, if it exists)',
-  },
-  token: {
-    type: 'string',
-    valueHint: 'TOKEN',
-    description: 'the token that HTTP callers must send (use STOPGATE_TOKEN to keep it out of process lists)',
-  },
-  'public-url': {
-    type: 'string',
-    valueHint: 'URL',
-    description:
-      'the URL at which others reach the service through a proxy, e.g. https://stopgate.example.com (STOPGATE_PUBLIC_URL)',
-  },
-  'tls-cert': {
-    type: 'string',
-    valueHint: 'FILE',
-    description: 'use HTTPS with this PEM certificate, which is reloaded when it changes (STOPGATE_TLS_CERT)',
-  },
-  'tls-key': { type: 'string', valueHint: 'FILE', description: 'the key of the certificate (STOPGATE_TLS_KEY)' },
-  'log-level': {
-    type: 'string',
-    valueHint: 'LEVEL',
-    description: 'what to log on stderr: debug, info, warn, error or silent (STOPGATE_LOG_LEVEL; default: info)',
-  },
-  'accept-empty-log': {
-    type: 'boolean',
-    description: 'start even if an earlier log is gone, and lose its history',
-  },
+  http: option(
+    'HOST:PORT|off',
+    'the address of hooks, API and metrics (STOPGATE_HTTP; default: 127.0.0.1:4280); if other machines can reach it, it needs --token',
+  ),
+  fleet: option('F', 'the fleet to serve (STOPGATE_FLEET; default: main)'),
+  config: option('FILE', 'policies, commands and options (STOPGATE_CONFIG; default: stopgate.yaml, if it exists)'),
+  token: option('TOKEN', 'the token that HTTP callers must send (use STOPGATE_TOKEN to keep it out of process lists)'),
+  'public-url': option(
+    'URL',
+    'the URL at which others reach the service through a proxy, e.g. https://stopgate.example.com (STOPGATE_PUBLIC_URL)',
+  ),
+  'tls-cert': option(
+    'FILE',
+    'use HTTPS with this PEM certificate, which is reloaded when it changes (STOPGATE_TLS_CERT)',
+  ),
+  'tls-key': option('FILE', 'the key of the certificate (STOPGATE_TLS_KEY)'),
+  'log-level': option(
+    'LEVEL',
+    'what to log on stderr: debug, info, warn, error or silent (STOPGATE_LOG_LEVEL; default: info)',
+  ),
+  'accept-empty-log': flag('start even if an earlier log is gone, and lose its history'),
 } as const satisfies Arguments;
 
 /** Reads the options that `serve` and `dev` both pass on to the configuration, beside the fleet. */
@@ -55,16 +38,8 @@ export const readServeOptions = (
 });
 
 export const natsServerArgs = {
-  port: {
-    type: 'string',
-    valueHint: 'PORT',
-    description: 'the port of its NATS server (default: 4222; 0: any free port)',
-  },
-  store: {
-    type: 'string',
-    valueHint: 'DIR',
-    description: 'the folder for the files of its NATS server (default: .stopgate)',
-  },
+  port: option('PORT', 'the port of its NATS server (default: 4222; 0: any free port)'),
+  store: option('DIR', 'the folder for the files of its NATS server (default: .stopgate)'),
 } as const satisfies Arguments;
 
 /** @throws AppError input.bad */

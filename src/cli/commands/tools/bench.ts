@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { AppError } from '../../../errors.ts';
 import { builtScript } from '../../../version.ts';
-import { defineCommand } from '../../command.ts';
+import { defineCommand, flag, optionalArgument } from '../../command.ts';
 
 /** The bench stands beside the program in a checkout, and is not in the package: it measures from outside. */
 const program = pathToFileURL(builtScript('../bench/bench.js'));
@@ -22,14 +22,9 @@ type Bench = {
 
 export const bench = defineCommand({
   args: {
-    part: {
-      type: 'positional',
-      required: false,
-      valueHint: 'PART...',
-      description: 'only these parts; an unknown one prints their list',
-    },
-    quick: { type: 'boolean', description: 'a tenth of the samples, in under 20 s; the figures vary more' },
-    json: { type: 'boolean', description: 'print JSON, for programs' },
+    part: optionalArgument('PART...', 'only these parts; an unknown one prints their list'),
+    quick: flag('a tenth of the samples, in under 20 s; the figures vary more'),
+    json: flag('print JSON, for programs'),
   },
   rest: true,
   details: [

@@ -8,22 +8,14 @@ import { describePosition } from '../../../config/problems.ts';
 import { AppError } from '../../../errors.ts';
 import type { Io } from '../../../terminal/process-io.ts';
 import { clean } from '../../../terminal/text.ts';
-import { defineCommand } from '../../command.ts';
+import { defineCommand, flag, optionalArgument } from '../../command.ts';
 import { readText } from '../../input.ts';
 
 export const check = defineCommand({
   args: {
-    file: {
-      type: 'positional',
-      required: false,
-      valueHint: 'FILE',
-      description: 'the configuration (default: stopgate.yaml); -: stdin',
-    },
-    elsewhere: {
-      type: 'boolean',
-      description: 'the service runs elsewhere: what is missing on this machine is only noted',
-    },
-    json: { type: 'boolean', description: 'print JSON, for programs' },
+    file: optionalArgument('FILE', 'the configuration (default: stopgate.yaml); -: stdin'),
+    elsewhere: flag('the service runs elsewhere: what is missing on this machine is only noted'),
+    json: flag('print JSON, for programs'),
   },
   details: [
     'Reads the file as a service would at its start here, and refuses what that would refuse, and what can never work. ' +

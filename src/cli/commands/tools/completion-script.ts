@@ -1,5 +1,4 @@
 /** Completion scripts for shells, made from the command table, so that new commands are completed at once. */
-
 import { AppError } from '../../../errors.ts';
 import { type Arguments, type CommandTable, type Option, optionsOf, positionalsOf } from '../../command.ts';
 import { type CompletionList, completionLists, listOf } from './completion-values.ts';

@@ -1,7 +1,7 @@
 /** completion: a script for the shell, and the values that it asks for. */
 import { AppError } from '../../../errors.ts';
-import { clientArgs } from '../../client-args.ts';
-import { defineCommand } from '../../command.ts';
+import { choice, defineCommand } from '../../command.ts';
+import { clientArgs } from '../../option-values.ts';
 import { formatCompletion, readShell, shells } from './completion-script.ts';
 import { completionLists, listValues } from './completion-values.ts';
 
@@ -16,13 +16,11 @@ export const completion = defineCommand({
       description: 'bash, zsh or fish',
       completions: shells,
     },
-    list: {
-      type: 'enum',
-      options: [...completionLists],
-      valueHint: 'LIST',
-      description:
-        'print what there is now, one a line, as the scripts ask for it: nothing where it cannot be had at once',
-    },
+    list: choice(
+      'LIST',
+      completionLists,
+      'print what there is now, one a line, as the scripts ask for it: nothing where it cannot be had at once',
+    ),
     ...place,
   },
   details: [

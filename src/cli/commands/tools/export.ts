@@ -9,27 +9,23 @@ import { formatLogLine, toLogLine } from '../../../nats/log/log-line.ts';
 import type { LogMessage } from '../../../nats/log/log-reader.ts';
 import type { Requester } from '../../../nats/requester.ts';
 import { describeSystemError } from '../../../system-error.ts';
-import { clientArgs } from '../../client-args.ts';
-import { defineCommand } from '../../command.ts';
+import { defineCommand, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
-import { readId } from '../../option-values.ts';
+import { clientArgs, readId } from '../../option-values.ts';
 
 /** The entries on which decisions about any worker depend. */
 const ofEveryone: ReadonlySet<string> = new Set(['policy.set', 'rules.set']);
 
 export const exportLog = defineCommand({
   args: {
-    worker: {
-      type: 'string',
-      valueHint: 'W',
-      description: 'only what concerns this worker: its entries, those of the tasks that it claimed, and the policies',
-    },
-    html: {
-      type: 'string',
-      valueHint: 'FILE',
-      description:
-        'write its history, with that of its sub-agents, as one page that opens without the service; - prints it',
-    },
+    worker: option(
+      'W',
+      'only what concerns this worker: its entries, those of the tasks that it claimed, and the policies',
+    ),
+    html: option(
+      'FILE',
+      'write its history, with that of its sub-agents, as one page that opens without the service; - prints it',
+    ),
     ...clientArgs,
   },
   details: [

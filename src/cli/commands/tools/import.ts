@@ -8,17 +8,16 @@ import { createLogger } from '../../../log.ts';
 import type { ImportedEntry, LogImport } from '../../../nats/log/log-import.ts';
 import { messageBytesMax } from '../../../nats/log/stream-info.ts';
 import type { Io } from '../../../terminal/process-io.ts';
-import { clientArgs } from '../../client-args.ts';
-import { defineCommand } from '../../command.ts';
+import { argument, defineCommand } from '../../command.ts';
 import { findLogFiles, readLines } from '../../input.ts';
+import { clientArgs } from '../../option-values.ts';
 
 export const importLog = defineCommand({
   args: {
-    file: {
-      type: 'positional',
-      valueHint: 'FILE…',
-      description: 'what "stopgate export" printed, or archive files or their folder, oldest first; .gz too; -: stdin',
-    },
+    file: argument(
+      'FILE…',
+      'what "stopgate export" printed, or archive files or their folder, oldest first; .gz too; -: stdin',
+    ),
     ...clientArgs,
   },
   rest: true,
@@ -97,7 +96,7 @@ async function* readEntries(names: readonly string[], fleet: string, io: Io): As
   if (lastSeq === 0) throw new AppError('input.bad', `no entries in ${names.join(' ')}`);
 }
 
-/** Returns null for an empty line. @throws AppError input.bad */
+/** Null: an empty line. @throws AppError input.bad */
 function readLine(line: string | null, fleet: string, place: string): ImportedEntry | null {
   if (line?.trim() === '') return null;
   const parsed = line === null ? 'is too long' : parseLogLine(line);

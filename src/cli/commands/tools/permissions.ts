@@ -3,40 +3,23 @@ import { loadConfig } from '../../../config/config.ts';
 import { AppError } from '../../../errors.ts';
 import { type Accounts, accountsOf, type Member, mergeAccounts, serverLimits } from '../../../nats/accounts.ts';
 import { type Role, roles } from '../../../nats/permissions.ts';
-import { defineCommand } from '../../command.ts';
+import { choice, defineCommand, flag, option } from '../../command.ts';
 import { readId } from '../../option-values.ts';
 import { formatNatsConfig, formatNscScript } from './nsc-script.ts';
 
 export const permissions = defineCommand({
   args: {
-    role: {
-      type: 'enum',
-      options: [...roles],
-      valueHint: 'ROLE',
-      description: `only the part for this role; without it, or with --all, all roles`,
-    },
-    all: { type: 'boolean', description: 'the accounts of all roles (the default)' },
-    worker: {
-      type: 'string',
-      valueHint: 'W…',
-      description: 'agent: the only worker that it may act for; repeat it for more',
-    },
-    name: { type: 'string', valueHint: 'N', description: 'runner: the name under which it may serve' },
-    check: {
-      type: 'string',
-      valueHint: 'NAME…',
-      description: 'check: the remote check that it may answer (also for a runner with a name); repeat it for more',
-    },
-    fleet: {
-      type: 'string',
-      valueHint: 'F…',
-      description: 'the fleet; repeat it for more (STOPGATE_FLEET; default: main)',
-    },
-    json: { type: 'boolean', description: 'print JSON, which a NATS server also reads' },
-    nsc: {
-      type: 'boolean',
-      description: 'print a script of nsc commands, which makes JWT accounts and a .creds file per role',
-    },
+    role: choice('ROLE', roles, `only the part for this role; without it, or with --all, all roles`),
+    all: flag('the accounts of all roles (the default)'),
+    worker: option('W…', 'agent: the only worker that it may act for; repeat it for more'),
+    name: option('N', 'runner: the name under which it may serve'),
+    check: option(
+      'NAME…',
+      'check: the remote check that it may answer (also for a runner with a name); repeat it for more',
+    ),
+    fleet: option('F…', 'the fleet; repeat it for more (STOPGATE_FLEET; default: main)'),
+    json: flag('print JSON, which a NATS server also reads'),
+    nsc: flag('print a script of nsc commands, which makes JWT accounts and a .creds file per role'),
   },
   details: [
     'Prints accounts with users and permissions for the configuration of your own NATS server. The server of "stopgate dev" has them already. Replace every change-me-… with a password, then test it: nats-server -c FILE -t.',

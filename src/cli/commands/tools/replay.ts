@@ -9,52 +9,26 @@ import {
 import { readConfigFile } from '../../../config/file-reader.ts';
 import { describePosition } from '../../../config/problems.ts';
 import { AppError } from '../../../errors.ts';
-import { clientArgs } from '../../client-args.ts';
-import { type Context, defineCommand, type Flags } from '../../command.ts';
+import { type Context, defineCommand, type Flags, flag, option, optionalArgument } from '../../command.ts';
 import { readText } from '../../input.ts';
 import { feedFold } from '../../log-source.ts';
-import { readId, readTime, timeForms } from '../../option-values.ts';
+import { clientArgs, readId, readTime, timeForms } from '../../option-values.ts';
 import { describeCounts, formatDifference, formatFleets, formatReplayLine } from '../../text/replay-text.ts';
 
 const args = {
-  file: {
-    type: 'positional',
-    required: false,
-    valueHint: 'FILE.jsonl',
-    description: 'entries, one JSON object per line; .gz too, or a folder of such files; "-" is stdin',
-  },
-  policy: {
-    type: 'string',
-    valueHint: 'FILE',
-    description: 'a stopgate.yaml whose policies replace those in the log',
-  },
-  diff: { type: 'boolean', description: 'print only what --policy would decide differently, with both decisions' },
-  since: {
-    type: 'string',
-    valueHint: 'TIME',
-    description: `with --diff: compare attempts from this time on: ${timeForms}`,
-  },
-  at: {
-    type: 'string',
-    valueHint: 'TIME',
-    description: `print all workers and tasks as they were then: ${timeForms}`,
-  },
-  worker: { type: 'string', valueHint: 'W', description: 'only decisions about this worker' },
-  archive: {
-    type: 'string',
-    valueHint: 'DIR',
-    description: 'with --fleet: the folder with what retention has removed from the log',
-  },
+  file: optionalArgument(
+    'FILE.jsonl',
+    'entries, one JSON object per line; .gz too, or a folder of such files; "-" is stdin',
+  ),
+  policy: option('FILE', 'a stopgate.yaml whose policies replace those in the log'),
+  diff: flag('print only what --policy would decide differently, with both decisions'),
+  since: option('TIME', `with --diff: compare attempts from this time on: ${timeForms}`),
+  at: option('TIME', `print all workers and tasks as they were then: ${timeForms}`),
+  worker: option('W', 'only decisions about this worker'),
+  archive: option('DIR', 'with --fleet: the folder with what retention has removed from the log'),
   ...clientArgs,
-  fleet: {
-    type: 'string',
-    valueHint: 'F',
-    description: 'read the live log of this fleet up to now, instead of a file',
-  },
-  json: {
-    type: 'boolean',
-    description: 'print JSON lines, as a pipe gets without --diff',
-  },
+  fleet: option('F', 'read the live log of this fleet up to now, instead of a file'),
+  json: flag('print JSON lines, as a pipe gets without --diff'),
 } as const;
 
 type ReplayContext = Context<Flags<typeof args>>;
@@ -196,7 +170,7 @@ async function printDifferences(
   return code;
 }
 
-/** Returns undefined if the file says nothing of policies, so those among the entries hold, as they would for a service. */
+/** Undefined: the file says nothing of policies, so those among the entries hold, as they would for a service. */
 async function readPolicies(path: string, { io, note, flags }: ReplayContext): Promise<PolicySet | undefined> {
   const read = readConfigFile(await readText(path, io), path);
   if (!read.ok) {

@@ -1,5 +1,4 @@
 /** support-bundle: what somebody else needs to help, in one file that can be read before it is sent. */
-
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { arch, cpus, platform, release, totalmem } from 'node:os';
@@ -13,19 +12,19 @@ import { AppError } from '../../../errors.ts';
 import { describeSystemError } from '../../../system-error.ts';
 import type { Io } from '../../../terminal/process-io.ts';
 import { version } from '../../../version.ts';
-import { defineCommand } from '../../command.ts';
+import { defineCommand, option } from '../../command.ts';
 import { serveArgs } from '../run/server-args.ts';
 
 const { http, fleet, config: configFile } = serveArgs;
 
 export const supportBundle = defineCommand({
   args: {
-    nats: { type: 'string', valueHint: 'URL', description: 'the NATS servers (STOPGATE_NATS)' },
-    creds: { type: 'string', valueHint: 'FILE', description: 'credentials of the operator (STOPGATE_CREDS)' },
+    nats: option('URL', 'the NATS servers (STOPGATE_NATS)'),
+    creds: option('FILE', 'credentials of the operator (STOPGATE_CREDS)'),
     http: { ...http, description: 'the service (STOPGATE_HTTP)' },
     fleet: { ...fleet, description: 'the fleet (STOPGATE_FLEET; default: main)' },
     config: configFile,
-    out: { type: 'string', valueHint: 'FILE', description: 'where to write it (default: stopgate-support-TIME.json)' },
+    out: option('FILE', 'where to write it (default: stopgate-support-TIME.json)'),
   },
   details: [
     'Writes versions, options, the shape of stopgate.yaml, readiness, metrics, and what NATS reports about its streams and replicas.',

@@ -9,21 +9,16 @@ import { readConfigFile } from '../../../config/file-reader.ts';
 import { describeFaults, describePosition } from '../../../config/problems.ts';
 import { readYaml } from '../../../config/yaml.ts';
 import { AppError } from '../../../errors.ts';
-import { type Context, defineCommand, type Flags } from '../../command.ts';
+import { type Context, defineCommand, type Flags, flag, optionalArgument } from '../../command.ts';
 import { readText } from '../../input.ts';
 import { pause } from '../agents/agent-turn.ts';
 import { type CaseDifference, runCase } from './policy-cases.ts';
 
 const args = {
-  file: {
-    type: 'positional',
-    required: false,
-    valueHint: 'FILE…',
-    description: 'case files, YAML or JSON (default: stopgate.test.yaml)',
-  },
-  init: { type: 'boolean', description: 'write a first case file that passes, instead of running one' },
-  watch: { type: 'boolean', description: 'run them again when they, or a stopgate.yaml that they name, change' },
-  json: { type: 'boolean', description: 'print JSON, one line a case' },
+  file: optionalArgument('FILE…', 'case files, YAML or JSON (default: stopgate.test.yaml)'),
+  init: flag('write a first case file that passes, instead of running one'),
+  watch: flag('run them again when they, or a stopgate.yaml that they name, change'),
+  json: flag('print JSON, one line a case'),
 } as const;
 type TestContext = Context<Flags<typeof args>>;
 
@@ -109,7 +104,7 @@ function readCases(text: string, file: string): z.output<typeof caseFile> {
   );
 }
 
-/** Returns null if the case has none. @throws AppError input.bad */
+/** Null: the case has none. @throws AppError input.bad */
 async function policiesOf(
   policy: PolicyCase['policy'],
   file: string,

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { accessRoles, hashOfToken } from '../../../config/access-tokens.ts';
 import { isIdOrPattern } from '../../../config/fleet-selection.ts';
 import { AppError } from '../../../errors.ts';
-import { defineCommand } from '../../command.ts';
+import { argument, choice, defineCommand, flag, option } from '../../command.ts';
 import { readId } from '../../option-values.ts';
 
 /** More than anyone can guess: the hash is a fast one. */
@@ -11,29 +11,15 @@ const secretBytes = 24;
 
 export const token = defineCommand({
   args: {
-    name: {
-      type: 'positional',
-      valueHint: 'NAME',
-      description: "whose it is: an operator's is stored with what it does",
-    },
-    role: {
-      type: 'enum',
-      options: [...accessRoles],
-      valueHint: 'ROLE',
-      description:
-        'read (default): all that leaves the log as it is; agent: also stops and entries; operator: everything',
-    },
-    worker: {
-      type: 'string',
-      valueHint: 'W…',
-      description: "only for these workers, by id or by a pattern such as 'box-1-*'; repeat it for more",
-    },
-    fleet: {
-      type: 'string',
-      valueHint: 'F…',
-      description: "only in these fleets, by name or by a pattern such as 'team-*'; repeat it for more",
-    },
-    json: { type: 'boolean', description: 'print JSON, for programs' },
+    name: argument('NAME', "whose it is: an operator's is stored with what it does"),
+    role: choice(
+      'ROLE',
+      accessRoles,
+      'read (default): all that leaves the log as it is; agent: also stops and entries; operator: everything',
+    ),
+    worker: option('W…', "only for these workers, by id or by a pattern such as 'box-1-*'; repeat it for more"),
+    fleet: option('F…', "only in these fleets, by name or by a pattern such as 'team-*'; repeat it for more"),
+    json: flag('print JSON, for programs'),
   },
   details: [
     'Makes a random token and its hash. The token is shown only once. The hash goes into stopgate.yaml; nobody can sign in with it.',

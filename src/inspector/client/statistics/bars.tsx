@@ -1,5 +1,5 @@
 /** Bars over time, stacked where there are several series. The colours are those of the verdicts. */
-import type { CheckStatistics, FleetStatistics } from '../../messages.ts';
+import type { CheckStatistics, FleetStatistics } from '../../statistics/messages.ts';
 import { createAxis, ticksOf } from '../../time-axis.ts';
 import { navigate } from '../route.ts';
 import { count, millis } from '../ui/format.ts';

@@ -1,7 +1,7 @@
 /** The fleet over the last hour, day or week: small multiples on one time axis, and a table of the checks. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { FleetStatistics } from '../../messages.ts';
+import type { FleetStatistics } from '../../statistics/messages.ts';
 import { verdictWords } from '../../vocabulary.ts';
 import { askPatiently, fleet, type Progress } from '../data/api.ts';
 import { navigate, route } from '../route.ts';

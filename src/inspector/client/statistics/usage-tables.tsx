@@ -1,6 +1,6 @@
 /** What agents have used over the span: by day, by model and by task. */
 import type { ComponentChildren } from 'preact';
-import type { UsageLine, UsageStatistics } from '../../messages.ts';
+import type { UsageLine, UsageStatistics } from '../../statistics/messages.ts';
 import { selection } from '../route.ts';
 import { Link } from '../ui/controls.tsx';
 import { count, dollars } from '../ui/format.ts';

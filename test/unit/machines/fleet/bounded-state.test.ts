@@ -1,6 +1,8 @@
 /** What one worker or one publisher names again and again is not kept for ever (docs/protocol.md §2 and §15). */
+
 import { expect, test } from 'vitest';
-import { advanceClock, createFleet, type Fleet, foldEntry, readEntry, viewFleet } from '../../../../machines/index.ts';
+import { advanceClock, createFleet, type Fleet, foldEntry, viewFleet } from '../../../../machines/index.ts';
+import { entryOf } from '../../../support/fold-lines.ts';
 import { restoreText, snapshotText } from '../../../support/snapshot-text.ts';
 
 const startMs = Date.parse('2026-03-02T12:00:00.000Z');
@@ -9,9 +11,7 @@ const time = (ms: number) => new Date(ms).toISOString();
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index);
 
 function publish(fleet: Fleet, tail: string, data: object = {}, atMs = fleet.nowMs || startMs): void {
-  const text = JSON.stringify(data);
-  const entry = readEntry(`stopgate.main.${tail}`, text, text.length);
-  if (entry === null || !('data' in entry)) throw new Error(`no entry: ${tail}`);
+  const entry = entryOf(tail, data);
   foldEntry(fleet, { seq: fleet.seq + 1, atMs, entry });
 }
 

@@ -1,12 +1,12 @@
 /** A copy of a fleet goes its own way: what is folded into one of the two is not seen in the other. */
+
 import { expect, test } from 'vitest';
-import { copyFleet, createFleet, type Fleet, foldEntry, readEntry, viewFleet } from '../../../../machines/index.ts';
+import { copyFleet, createFleet, type Fleet, foldEntry, viewFleet } from '../../../../machines/index.ts';
+import { entryOf } from '../../../support/fold-lines.ts';
 
 function fold(fleet: Fleet, lines: readonly (readonly [tail: string, data: object])[]): Fleet {
   for (const [tail, data] of lines) {
-    const text = JSON.stringify(data);
-    const entry = readEntry(`stopgate.main.${tail}`, text, text.length);
-    if (entry === null || !('data' in entry)) throw new Error(`no entry: ${tail}`);
+    const entry = entryOf(tail, data);
     const seq = fleet.seq + 1;
     foldEntry(fleet, { seq, atMs: Date.parse('2026-03-02T12:00:00.000Z') + seq, entry });
   }

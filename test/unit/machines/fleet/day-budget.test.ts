@@ -1,15 +1,15 @@
 /** The budget of a fleet's day, and whose grant renews it. */
+
 import { expect, test } from 'vitest';
-import { createFleet, type Decision, foldEntry, readEntry } from '../../../../machines/index.ts';
+import { createFleet, type Decision, foldEntry } from '../../../../machines/index.ts';
+import { entryOf } from '../../../support/fold-lines.ts';
 
 /** A fleet whose workers ask a person when the day's 100 dollars are spent, or their own 50. */
 function openFleet() {
   const fleet = createFleet('main');
   const decisions: Decision[] = [];
   const fold = (tail: string, data: object = {}) => {
-    const text = JSON.stringify(data);
-    const entry = readEntry(`stopgate.main.${tail}`, text, text.length);
-    if (entry === null || !('data' in entry)) throw new Error(`no entry: ${tail}`);
+    const entry = entryOf(tail, data);
     const { outcomes } = foldEntry(fleet, { seq: fleet.seq + 1, atMs: 1_000 * fleet.seq, entry });
     decisions.push(...outcomes.flatMap((it) => (it.kind === 'decided' ? [it.decision] : [])));
   };

@@ -7,9 +7,9 @@ import {
   type Fleet,
   foldEntry,
   nextDeadline,
-  readEntry,
   type StoredEntry,
 } from '../../../../machines/index.ts';
+import { entryOf } from '../../../support/fold-lines.ts';
 import { takesAll } from '../../../support/random.ts';
 import { randomLog } from '../../../support/random-log.ts';
 import { snapshotText } from '../../../support/snapshot-text.ts';
@@ -39,10 +39,7 @@ test('a replica that looks for the next deadline after each entry has the state 
 });
 
 const entryAt = (minute: number, tail: string, data: object = {}): StoredEntry => {
-  const text = JSON.stringify(data);
-  const entry = readEntry(`stopgate.main.worker.w1.${tail}`, text, text.length);
-  if (entry === null || !('data' in entry)) throw new Error(`no entry: ${tail}`);
-  return { seq: minute + 1, atMs: startMs + minute * minuteMs, entry };
+  return { seq: minute + 1, atMs: startMs + minute * minuteMs, entry: entryOf(`worker.w1.${tail}`, data) };
 };
 
 test('a worker is stale two minutes after its last tool, however often tools ran and deadlines were moved', () => {

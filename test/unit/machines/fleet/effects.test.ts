@@ -1,18 +1,18 @@
 /** Effects: all that a replica must do is read from the state, and a step names everyone whose effects it has changed. */
+
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
   actorsWithEffects,
   createFleet,
   type Effect,
-  type Entry,
   effectsOf,
   type Fleet,
   fleetKey,
   foldEntry,
   isAskedFor,
-  readEntry,
 } from '../../../../machines/index.ts';
+import { entryOf } from '../../../support/fold-lines.ts';
 import { randomLog } from '../../../support/random-log.ts';
 
 type Line = readonly [tail: string, data: object];
@@ -20,9 +20,7 @@ type Line = readonly [tail: string, data: object];
 /** Folds a line a second. `owner`: the replica that took the request. */
 function foldLines(fleet: Fleet, lines: readonly Line[], owner: string | null = null): void {
   for (const [tail, data] of lines) {
-    const text = JSON.stringify(data);
-    const entry = readEntry(`stopgate.main.${tail}`, text, text.length);
-    if (entry === null || !('data' in entry)) throw new Error(`no entry: ${tail}`);
+    const entry = entryOf(tail, data);
     const seq = fleet.seq + 1;
     foldEntry(fleet, { seq, atMs: seq * 1_000, entry, owner });
   }
@@ -81,8 +79,7 @@ test('an escalation asks for a notice, and for a reminder after each, until some
 test('a deadline of another kind at the very moment of the first is a new timer', () => {
   const fleet = createFleet('main');
   const fold = (atMs: number, [tail, data]: Line) => {
-    const text = JSON.stringify(data);
-    const entry = readEntry(`stopgate.main.${tail}`, text, text.length) as Entry;
+    const entry = entryOf(tail, data);
     return foldEntry(fleet, { seq: fleet.seq + 1, atMs, entry }).touched.has(fleetKey);
   };
   const escalate = { policies: { default: { onStale: 'escalate' } } };

@@ -2,17 +2,17 @@
  * Objects that every entry reads and writes share their hidden classes. A literal with a spread first and a new property
  * after it gives each object its own (Node 20), and folding a stop took seven times as long: nothing else showed it.
  */
+
 import { setFlagsFromString } from 'node:v8';
 import { expect, test } from 'vitest';
-import { createFleet, type Fleet, foldEntry, readEntry } from '../../../../machines/index.ts';
+import { createFleet, type Fleet, foldEntry } from '../../../../machines/index.ts';
+import { entryOf } from '../../../support/fold-lines.ts';
 
 setFlagsFromString('--allow-natives-syntax');
 const haveOneClass = new Function('a', 'b', 'return %HaveSameMap(a, b)') as (a: object, b: object) => boolean;
 
 function fold(fleet: Fleet, tail: string, data: object = {}) {
-  const text = JSON.stringify(data);
-  const entry = readEntry(`stopgate.main.${tail}`, text, text.length);
-  if (entry === null || !('data' in entry)) throw new Error(tail);
+  const entry = entryOf(tail, data);
   return foldEntry(fleet, { seq: fleet.seq + 1, atMs: 1_700_000_000_000 + fleet.seq, entry });
 }
 

@@ -2,6 +2,7 @@
  * What people are told of though nothing is escalated: a request that waits for them for longer than
  * `escalation.waiting`, and a queue whose ready tasks nobody alive could take for longer than `escalation.unattended`.
  */
+
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
@@ -12,9 +13,9 @@ import {
   type Fleet,
   foldEntry,
   queueFor,
-  readEntry,
 } from '../../../../machines/index.ts';
 import { timeOf } from '../../../support/case-times.ts';
+import { entryOf } from '../../../support/fold-lines.ts';
 import { randomLog } from '../../../support/random-log.ts';
 
 type Line = readonly [time: string, tail: string, data?: object];
@@ -192,9 +193,7 @@ test('who attends which queue is what the states say, whatever has come in betwe
 describe('the notice of it', () => {
   const fold = (fleet: Fleet, lines: readonly Line[]) => {
     for (const [at, tail, data = {}] of lines) {
-      const text = JSON.stringify(data);
-      const entry = readEntry(`stopgate.main.${tail}`, text, text.length);
-      if (entry === null || !('data' in entry)) throw new Error(`no entry: ${tail}`);
+      const entry = entryOf(tail, data);
       foldEntry(fleet, { seq: fleet.seq + 1, atMs: Date.parse(timeOf(at)), entry });
     }
   };

@@ -1,13 +1,13 @@
 /** Which task is ready for a worker that asks for the next one. */
+
 import { expect, test } from 'vitest';
-import { createFleet, firstReady, foldEntry, isReady, readEntry } from '../../../../machines/index.ts';
+import { createFleet, firstReady, foldEntry, isReady } from '../../../../machines/index.ts';
+import { entryOf } from '../../../support/fold-lines.ts';
 
 test('a task is ready while it waits in its queue: not before another one, not claimed, not without a queue', () => {
   const fleet = createFleet('main');
   const fold = (tail: string, data: object) => {
-    const text = JSON.stringify(data);
-    const entry = readEntry(`stopgate.main.${tail}`, text, text.length);
-    if (entry === null || !('data' in entry)) throw new Error(`no entry: ${tail}`);
+    const entry = entryOf(tail, data);
     foldEntry(fleet, { seq: fleet.seq + 1, atMs: fleet.seq, entry });
   };
   const ready = () => ['T-1', 'T-2', 'T-3', 'T-4'].filter((task) => isReady(fleet, task));

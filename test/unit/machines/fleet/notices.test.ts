@@ -1,4 +1,5 @@
 /** Notices of escalations: the fold counts the one that is due, and no other. */
+
 import { expect, test } from 'vitest';
 import {
   createFleet,
@@ -6,18 +7,16 @@ import {
   type Fleet,
   foldEntry,
   nextDelivery,
-  readEntry,
   viewTask,
   viewWorker,
 } from '../../../../machines/index.ts';
+import { entryOf } from '../../../support/fold-lines.ts';
 
 const startMs = Date.parse('2026-03-02T12:00:00.000Z');
 
 function foldLines(lines: readonly (readonly [tail: string, data: object])[], fleet = createFleet('main')): Fleet {
   for (const [tail, data] of lines) {
-    const text = JSON.stringify(data);
-    const entry = readEntry(`stopgate.main.${tail}`, text, text.length);
-    if (entry === null || !('data' in entry)) throw new Error(`no entry: ${tail}`);
+    const entry = entryOf(tail, data);
     const seq = fleet.seq + 1;
     foldEntry(fleet, { seq, atMs: startMs + seq, entry });
   }

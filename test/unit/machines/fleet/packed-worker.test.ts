@@ -1,12 +1,12 @@
 /** Stopped workers are held as text, and nobody can tell (docs/decisions/008-snapshots-while-the-fold-goes-on.md). */
+
 import { expect, test } from 'vitest';
 import { decodeKnown, encodeKnown } from '../../../../machines/fleet/snapshot/known-text.ts';
-import { createFleet, type Fleet, foldEntry, readEntry, viewWorker } from '../../../../machines/index.ts';
+import { createFleet, type Fleet, foldEntry, viewWorker } from '../../../../machines/index.ts';
+import { entryOf } from '../../../support/fold-lines.ts';
 
 function fold(fleet: Fleet, tail: string, data: object = {}): void {
-  const text = JSON.stringify(data);
-  const entry = readEntry(`stopgate.main.worker.${tail}`, text, text.length);
-  if (entry === null || !('data' in entry)) throw new Error(tail);
+  const entry = entryOf(`worker.${tail}`, data);
   foldEntry(fleet, { seq: fleet.seq + 1, atMs: fleet.nowMs + 1, entry });
 }
 function stop(fleet: Fleet, ...workers: string[]): void {

@@ -1,16 +1,11 @@
 /** A fleet keeps no more of its workers and tasks than the protocol says (docs/protocol.md §2), whoever publishes what. */
+
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { sizeOfTask, sizeOfWorker } from '../../../../machines/fleet/state-size.ts';
-import {
-  advanceClock,
-  createFleet,
-  type Fleet,
-  foldEntry,
-  type Outcome,
-  readEntry,
-} from '../../../../machines/index.ts';
+import { advanceClock, createFleet, type Fleet, foldEntry, type Outcome } from '../../../../machines/index.ts';
 import { conformanceLogs } from '../../../support/conformance-logs.ts';
+import { entryOf } from '../../../support/fold-lines.ts';
 import { randomLog } from '../../../support/random-log.ts';
 import { restoreText, snapshotText } from '../../../support/snapshot-text.ts';
 
@@ -18,9 +13,7 @@ const startMs = Date.parse('2026-03-02T12:00:00.000Z');
 const stateSizeMax = 4_000_000;
 
 function publish(fleet: Fleet, tail: string, data: object = {}): readonly Outcome[] {
-  const text = JSON.stringify(data);
-  const entry = readEntry(`stopgate.main.${tail}`, text, text.length);
-  if (entry === null || !('data' in entry)) throw new Error(`no entry: ${tail}`);
+  const entry = entryOf(tail, data);
   return foldEntry(fleet, { seq: fleet.seq + 1, atMs: fleet.nowMs || startMs, entry }).outcomes;
 }
 

@@ -1,14 +1,14 @@
 /** An attempt that nobody waits for any more: the agent goes on, or its worker was retired. */
+
 import { expect, test } from 'vitest';
-import { createFleet, type Decision, foldEntry, readEntry, viewWorker } from '../../../../machines/index.ts';
+import { createFleet, type Decision, foldEntry, viewWorker } from '../../../../machines/index.ts';
+import { entryOf } from '../../../support/fold-lines.ts';
 
 function openAttempt(policy: object = {}) {
   const fleet = createFleet('main');
   const decisions: Decision[] = [];
   const fold = (tail: string, data: object = {}) => {
-    const text = JSON.stringify(data);
-    const entry = readEntry(`stopgate.main.${tail}`, text, text.length);
-    if (entry === null || !('data' in entry)) throw new Error(`no entry: ${tail}`);
+    const entry = entryOf(tail, data);
     const { outcomes } = foldEntry(fleet, { seq: fleet.seq + 1, atMs: fleet.seq, entry });
     decisions.push(...outcomes.flatMap((it) => (it.kind === 'decided' ? [it.decision] : [])));
   };

@@ -1,6 +1,7 @@
 /** Checks of a policy, in their normal form. */
 import { expect, test } from 'vitest';
-import { createReplay, policySetSchema } from '../../../../machines/index.ts';
+import { policySetSchema } from '../../../../machines/index.ts';
+import { replayLines } from '../../../support/fold-lines.ts';
 
 test('the second check of a name that is as long as names may be still has a name', () => {
   const name = 'n'.repeat(128);
@@ -19,17 +20,12 @@ test('the second check of a name that is as long as names may be still has a nam
 });
 
 test('of a group that ends with a question for a person, the feedback has what failed before', () => {
-  const replay = createReplay();
   const either = { name: 'either', any: [{ rules: ['lint'] }, { remote: 'ci', onError: 'escalate' }] };
-  const entries: readonly (readonly [tail: string, data: object])[] = [
+  const replay = replayLines(
     ['own.fleet.main.policy.set', { policies: { default: { checks: [either] } } }],
     ['worker.w1.stop.attempted', { attempt: 'a1', validation: [{ rule: 'lint', passed: false }] }],
     ['own.worker.w1.check.finished', { attempt: 'a1', check: 'ci', outcome: 'error', reason: 'no answer' }],
-  ];
-  for (const [index, [tail, data]] of entries.entries()) {
-    const at = new Date(Date.UTC(2026, 2, 2, 12, 0, index)).toISOString();
-    expect(replay.fold(JSON.stringify({ at, subject: `stopgate.main.${tail}`, data }))).toBeNull();
-  }
+  );
   expect(replay.take()).toMatchObject([
     { decision: 'allow', action: 'escalate', feedback: [{ message: 'Failed rules: lint' }, { outcome: 'error' }] },
   ]);

@@ -1,7 +1,6 @@
 /** Globs over file paths. */
 import { expect, test } from 'vitest';
-import { matchesAny } from '../../../../machines/policy/glob.ts';
-import { createWork, workMax } from '../../../../machines/policy/work.ts';
+import { createWork, matchesAny, workMax } from '../../../../machines/policy/glob.ts';
 
 const matchesGlob = (glob: string, path: string) => matchesAny(glob, [[path]], createWork(100_000_000));
 

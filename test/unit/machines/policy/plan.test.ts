@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest';
 import { policySetSchema } from '../../../../machines/index.ts';
 import { evaluateChecks } from '../../../../machines/policy/checks/evaluate.ts';
+import { createWork } from '../../../../machines/policy/glob.ts';
 import { addSteps, remainingStepsMessage, returnSteps, updateStep } from '../../../../machines/policy/plan.ts';
-import { createWork } from '../../../../machines/policy/work.ts';
 
 test('a plan changes step by step: added, changed, removed', () => {
   const one = updateStep([], { step: '1' });

@@ -1,14 +1,14 @@
 /** A probe of a single step: the policy's checks alone, as if nothing remained of the plan. */
+
 import { expect, test } from 'vitest';
-import { createFleet, type Fleet, foldEntry, probe, readEntry } from '../../../../machines/index.ts';
+import { createFleet, type Fleet, foldEntry, probe } from '../../../../machines/index.ts';
+import { entryOf } from '../../../support/fold-lines.ts';
 
 function fold(policy: object, ...lines: [subject: string, data: object][]): Fleet {
   const fleet = createFleet('main');
   const all = [['own.fleet.main.policy.set', { policies: { default: policy } }] as const, ...lines];
   for (const [index, [subject, data]] of all.entries()) {
-    const text = JSON.stringify(data);
-    const entry = readEntry(`stopgate.main.${subject}`, text, text.length);
-    if (entry === null || 'code' in entry) throw new Error(`bad entry ${subject}`);
+    const entry = entryOf(subject, data);
     foldEntry(fleet, { seq: index + 1, atMs: (index + 1) * 1_000, entry });
   }
   return fleet;

@@ -1,19 +1,11 @@
 /** The one sentence of a worker, a task and a decision: what an operator reads first, everywhere. */
 import { describe, expect, test } from 'vitest';
-import { createReplay } from '../../../../machines/replay/replay.ts';
 import { sentenceOfDecision } from '../../../../machines/replay/sentence.ts';
+import { replayLines } from '../../../support/fold-lines.ts';
 
 type Entry = readonly [tail: string, data: object];
 
-/** Each entry a second after the one before. */
-function fold(...entries: readonly Entry[]) {
-  const replay = createReplay();
-  for (const [index, [tail, data]] of entries.entries()) {
-    const at = new Date(Date.UTC(2026, 2, 2, 12, 0, index)).toISOString();
-    expect(replay.fold(JSON.stringify({ at, subject: `stopgate.main.${tail}`, data }))).toBeNull();
-  }
-  return replay.view().fleets.main ?? expect.unreachable();
-}
+const fold = (...entries: readonly Entry[]) => replayLines(...entries).view().fleets.main ?? expect.unreachable();
 const w1 = (...entries: readonly Entry[]) => fold(...entries).workers.w1 ?? expect.unreachable();
 const sentence = (...entries: readonly Entry[]) => w1(...entries).sentence;
 

@@ -1,20 +1,11 @@
 /** Who waits for whom, and what would let it go: derived from the state, so that nothing is said that is no longer so. */
 import { describe, expect, test } from 'vitest';
 import { explainDecision } from '../../../../machines/index.ts';
-import { createReplay } from '../../../../machines/replay/replay.ts';
+import { replayLines } from '../../../support/fold-lines.ts';
 
 type Entry = readonly [tail: string, data: object];
 
-/** Each entry a second after the one before. */
-function fold(...entries: readonly Entry[]) {
-  const replay = createReplay();
-  for (const [index, [tail, data]] of entries.entries()) {
-    const at = new Date(Date.UTC(2026, 2, 2, 12, 0, index)).toISOString();
-    expect(replay.fold(JSON.stringify({ at, subject: `stopgate.main.${tail}`, data }))).toBeNull();
-  }
-  const { main } = replay.view().fleets;
-  return main ?? expect.unreachable();
-}
+const fold = (...entries: readonly Entry[]) => replayLines(...entries).view().fleets.main ?? expect.unreachable();
 const worker = (...entries: readonly Entry[]) => fold(...entries).workers.w1 ?? expect.unreachable();
 
 const policy = (fields: object): Entry => ['own.fleet.main.policy.set', { policies: { default: fields } }];

@@ -1,8 +1,8 @@
 /** The clock that a replica's timers follow (docs/protocol.md §1). */
 import { expect, test } from 'vitest';
-import { createFleet } from '../../../machines/index.ts';
-import { createForwardClock } from '../../../src/app/forward-clock.ts';
-import { createLogClock } from '../../../src/host/fold/log-clock.ts';
+import { createFleet } from '../../machines/index.ts';
+import { createLogClock } from '../../src/host/fold/log-clock.ts';
+import { createForwardClock } from '../../src/timer.ts';
 
 function scene() {
   const machine = { wallMs: 1_000_000, monotonicMs: 500 };
