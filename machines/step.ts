@@ -280,7 +280,7 @@ const byKeys =
       Object.entries(given).map(([key, value]) => [key, typeof value === 'function' ? value(at, params) : value]),
     );
 
-/** Null: a function or an object without a name. */
+/** Gives a null type for a function, and for an object without a name. */
 function named(given: unknown): { readonly type: string | null; readonly params?: unknown } {
   if (typeof given === 'string') return { type: given };
   const { type, params } = given as { readonly type?: unknown; readonly params?: unknown };

@@ -105,7 +105,7 @@ const lengthsMax = Object.entries({
   validation: rulesMax,
 });
 
-/** Null: nothing is too large. */
+/** Returns null if nothing is too large. */
 function sizeFault(
   type: string,
   schema: z.ZodType,

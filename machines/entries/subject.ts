@@ -43,7 +43,7 @@ export function isLogSubject(subject: string, fleet: string): boolean {
   return root === 'stopgate' && of === fleet && logHeads.includes(head) && isComplete;
 }
 
-/** Null: a subject of the service's own output (`decision`, `dead`), which is no entry. */
+/** Returns null for a subject of the service's own output (`decision`, `dead`), which is no entry. */
 export function readSubject(subject: string): Address | Refusal | null {
   const [root, fleet = '', head = '', ...tail] = subject.split('.');
   if (head === 'decision' || head === 'dead') return null;

@@ -81,7 +81,7 @@ export type Fleet = {
   outcomes: Outcome[];
   /** Whose effects may have changed in the current step, by `actorKey`; empty between two steps, as `outcomes`. */
   touched: Set<string>;
-  /** Null: none. */
+  /** It is null if nobody watches this fleet. */
   watcher: FleetWatcher | null;
   /** The rules in force. */
   rules: Rules;

@@ -26,7 +26,7 @@ class Encoded<Value> {
 }
 
 export type Packing<Value> = {
-  /** Null: the value is no longer at rest. */
+  /** Returns null if the value is no longer at rest. */
   pack(value: Value): Packed | null;
   unpack(key: string, packed: Packed): Value;
 };
@@ -44,7 +44,7 @@ export type Captured<Value> = {
 const packedPerStep = 16;
 
 export class SnapshotMap<Value extends object> extends Map<string, Value> {
-  /** Null: none of its values rest. */
+  /** It is null if none of its values rest. */
   packing: Packing<Value> | null = null;
   readonly #copyValue: (value: Value) => Value;
   readonly #restingMax: number;

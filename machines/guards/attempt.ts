@@ -40,7 +40,7 @@ export type Attempt = {
   readonly atMs: number;
   readonly fields: AttemptFields;
   readonly inForce: PolicyInForce;
-  /** Null: persistence is off or has no timeout. */
+  /** It is null if persistence is off or has no timeout. */
   readonly idleLimitMs: number | null;
   readonly holdUntilMs: number;
   /** The fleet around the worker when the attempt was last evaluated. */
@@ -72,7 +72,7 @@ export type Facts = {
   readonly nextTasks: readonly NextTask[];
   /** The held tasks, in the order of the claims. */
   readonly tasks: readonly TaskFacts[];
-  /** Null: the fleet has no budget of the day. */
+  /** It is null if the fleet has no budget of the day. */
   readonly day: DayUsage | null;
 };
 /** A task that waits in a queue, as a worker is told of it. */

@@ -4,7 +4,7 @@ import { durationSchema, type ObjectMaker } from '../values/schemas.ts';
 import { formatDuration } from '../values/time.ts';
 import { countedOf, type Period, type Used, usdOf, type WorkerUsage } from '../values/usage.ts';
 
-/** Null: no limit. `per`: since when it counts. */
+/** A null limit is none. `per` says since when the use counts. */
 export type Budget = {
   readonly tokens: number | null;
   readonly usd: number | null;

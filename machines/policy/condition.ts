@@ -27,7 +27,7 @@ export type Circumstances = {
   readonly work: Work;
 };
 
-/** Null: not known, since the work allowed for it is used up. */
+/** Returns null if it is not known, since the work allowed for it is used up. */
 export function holds(when: Condition | null | undefined, at: Circumstances): boolean | null {
   if (when === null || when === undefined) return true;
   const { iterationAtLeast, phase, filesMatch, filesModified, label } = when;

@@ -86,7 +86,7 @@ const shownTitleLength = 30;
 /** Shortens a title as texts of a decision do: to its first 30 code points. */
 export const shortTitle = (title: string): string => [...title].slice(0, shownTitleLength).join('');
 
-/** Null: nothing remains. Else the fixed text of protocol.md §5, with three titles of 30 code points at most. */
+/** Returns the fixed text of protocol.md §5, with three titles of 30 code points at most; null if nothing remains. */
 export function remainingStepsMessage(plan: Plan): string | null {
   const open = plan.filter((step) => !isDone(step));
   if (open.length === 0) return null;

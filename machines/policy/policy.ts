@@ -13,11 +13,11 @@ export type StuckAfter = { readonly times: number; readonly mask: boolean };
 export type Policy = {
   readonly retries: number | null;
   readonly onCap: 'allow' | 'escalate';
-  /** Null: never. */
+  /** It is null if no worker counts as stuck. */
   readonly stuckAfter: StuckAfter | null;
   readonly promises: boolean;
   readonly keepAlives: number | null;
-  /** Null: off. */
+  /** It is null if persistence is off. */
   readonly persistence: Persistence | null;
   readonly budget: Budget | null;
   /** Whether a person is asked when a budget is used up. */

@@ -22,7 +22,7 @@ export type Wait = {
   readonly whom: string;
   /** The reason, in one line. */
   readonly text: string;
-  /** Null: it is not known. */
+  /** It is null if it is not known. */
   readonly since: string | null;
 };
 export type Standing = {
@@ -261,7 +261,7 @@ const namedMax = 3;
 const firstOf = (tasks: readonly string[]): string =>
   [...tasks.slice(0, namedMax).map((id) => `task ${id}`), ...(tasks.length > namedMax ? ['…'] : [])].join(', ');
 
-/** Null: the escalation is the task's own, or its worker still waits with it. */
+/** Returns null if the escalation is the task's own, or its worker still waits with it. */
 function whatBecameOf(escalation: TaskEscalation, partner: Partner | null): string | null {
   if (!escalation.withWorker || isEscalatedWith(escalation, partner)) return null;
   const { worker } = escalation;

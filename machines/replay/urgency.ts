@@ -61,9 +61,9 @@ export type PersonWait = {
   /** How it stands, as its view says it. */
   readonly sentence: string;
   readonly note: string | null;
-  /** Null: of a queue. */
+  /** It is null for a queue. */
   readonly state: State | null;
-  /** Null: of a task or a queue. */
+  /** It is null for a task or a queue. */
   readonly presence: Presence | null;
   readonly agent: string | null;
   readonly queue: string | null;

@@ -100,7 +100,7 @@ export type WorkerView = {
   refused: readonly RefusedEntry[];
   /** How the worker stands: who waits for whom, and what would let it go. */
   standing: Standing;
-  /** The same in one plain sentence, as everything shows it that lists workers. */
+  /** This says the standing in one plain sentence, as everything shows it that lists workers. */
   sentence: string;
 };
 export type TaskView = {
@@ -134,7 +134,7 @@ export type TaskView = {
   refused: readonly RefusedEntry[];
   /** How the task stands: who waits for whom, and what would let it go. */
   standing: Standing;
-  /** The same in one plain sentence. */
+  /** This says the standing in one plain sentence. */
   sentence: string;
 };
 export type Checkpoint = Omit<SavedCheckpoint, 'context'> & { readonly context: unknown };
@@ -290,7 +290,7 @@ export function checkpointOf(fleet: Fleet, task: string, checkpoint: string | nu
   return found === undefined ? null : { ...found, context: fromJsonText(found.context) };
 }
 
-/** Null: no entry has named the queue. `main` always exists. */
+/** Returns null if no entry has named the queue. `main` always exists. */
 export function viewQueue(fleet: Fleet, queue: string): QueueView | null {
   const known = fleet.queues.get(queue);
   if (known === undefined && queue !== 'main') return null;

@@ -125,7 +125,7 @@ type Pair = {
 
 type BothFolds = {
   readonly before: Fleet;
-  /** Null: the other policies are not yet in force. */
+  /** It is null if the other policies are not yet in force. */
   after: Fleet | null;
   readonly pairs: Map<string, Pair>;
   readonly onPaired: (pair: Pair) => void;

@@ -15,7 +15,7 @@ export type TaskContext = {
   readonly fleet: string;
   readonly task: string;
   readonly title: string | null;
-  /** Null: in no queue, so never pending. */
+  /** It is null if the task is in no queue, and so is never pending. */
   readonly queue: string | null;
   readonly plan: Plan | null;
   readonly policy: string | null;

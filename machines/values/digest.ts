@@ -46,7 +46,7 @@ type Runtime = {
 // These files know no runtime's types.
 const { atob, TextDecoder } = globalThis as unknown as Runtime;
 
-/** Null: it is no base64. */
+/** Returns null if it is no base64. */
 export function fromBase64(base64: string): Uint8Array | null {
   try {
     return Uint8Array.from(atob(base64), (unit) => unit.charCodeAt(0));

@@ -40,7 +40,7 @@ const questionsMax = 100;
 /** `detail`: the tool's input as JSON. Null: it is not of questions, or was cut. */
 export const readQuestions = (detail: string | null): Question[] | null => questionsIn(tryJson(detail ?? ''));
 
-/** Null: the tool's input is not of questions, or of too many. */
+/** Returns null if the tool's input is not of questions, or of too many. */
 export function questionsIn(input: unknown): Question[] | null {
   const { questions } = objectOf(input);
   if (!Array.isArray(questions) || questions.length === 0 || questions.length > questionsMax) return null;
@@ -108,7 +108,7 @@ type Fields = Readonly<Record<string, unknown>>;
 const objectOf = (value: unknown): Fields => (typeof value === 'object' && value !== null ? (value as Fields) : {});
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** Null: it is not JSON. */
+/** Returns null if it is not JSON. */
 function tryJson(text: string): unknown {
   try {
     return JSON.parse(text);

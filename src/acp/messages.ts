@@ -42,7 +42,7 @@ export type Response = {
   readonly kind: 'response';
   readonly id: RpcId;
   readonly result: unknown;
-  /** Undefined: it is no error. */
+  /** It is undefined if the answer is no error. */
   readonly error: unknown;
   /** The whole message, for an answer that goes on under another id. */
   readonly whole: object;
@@ -53,7 +53,7 @@ const rpcSchema = z.looseObject({
   method: z.string().optional(),
 });
 
-/** Null: no message of JSON-RPC, such as a log line that an agent prints on stdout. */
+/** Returns null if it is no message of JSON-RPC, such as a log line that an agent prints on stdout. */
 export function readMessage(line: Buffer): Request | Notification | Response | null {
   const read = rpcSchema.safeParse(tryJson(line.toString()));
   if (!read.success) return null;

@@ -168,7 +168,7 @@ type Input = {
   readonly options: readonly PermissionOption[];
 };
 
-/** Null: it asks nothing of a person. */
+/** Returns null if it asks nothing of a person. */
 function readInput(method: string, params: unknown): Input | null {
   if (method === methods.permission) {
     const read = permissionParams.safeParse(params);

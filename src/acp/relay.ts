@@ -109,7 +109,7 @@ const toAsker = (session: Session, editor: LineWriter): Asker => ({
   say: (words) => say(editor, session, words),
 });
 
-/** Of an editor that asks without end and an agent that never answers, the oldest requests are forgotten. */
+/** The oldest requests are forgotten if an editor asks without end and its agent never answers. */
 const pendingMax = 1_000;
 
 const begins: ReadonlySet<string> = new Set([

@@ -85,7 +85,7 @@ export function createSessionDrafts(worker: string) {
       output.clear();
       return heartbeat;
     },
-    /** Empty: it shows nothing that the fleet has to know. */
+    /** Returns an empty list if the update shows nothing that the fleet has to know. */
     update(update: Update): readonly EntryDraft[] {
       if (update.sessionUpdate === 'agent_message_chunk') output.add(update);
       else if (update.sessionUpdate.startsWith('tool_call')) output.endMessage();

@@ -40,7 +40,7 @@ import type { Judgement } from './worker-link.ts';
 
 type Turn = {
   readonly session: Session;
-  /** Of the editor's request. */
+  /** The id of the editor's request. */
   readonly id: RpcId;
   /** Under which the agent has the current prompt. Null: it has answered, and the stop is being decided. */
   agentId: RpcId | null;
@@ -63,7 +63,7 @@ export type TurnsOptions = {
 };
 export type Turns = {
   begin(prompt: Request): void;
-  /** Undefined: it answers no prompt. Resolves when the editor or the agent has what follows. */
+  /** Returns undefined if it answers no prompt; else it resolves when the editor or the agent has what follows. */
   end(answer: Answer): Promise<void> | undefined;
   /** What the agent gets of it; null: nothing, since what it is about is over for the agent. */
   cancel(notification: Notification): object | 'as it came' | null;

@@ -32,7 +32,7 @@ export type ServiceLink = {
   close(): Promise<void>;
 };
 
-/** Where the service is now, and how a client for there is opened. */
+/** A service that was found: its address, and how a client of it is opened. */
 export type Place = { readonly address: string; readonly open: () => Promise<Client> };
 
 export function createServiceLink(resolve: () => Promise<Place>): ServiceLink {

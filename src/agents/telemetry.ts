@@ -73,7 +73,7 @@ const events: ReadonlyMap<string, Reader> = new Map([
   ['qwen-code.api_response', gemini],
 ]);
 
-/** Null: it is about something else. @param name of the event; Claude Code's own attribute leaves out the prefix */
+/** Returns null if it is about something else. @param name of the event; Claude Code's own attribute leaves out the prefix */
 export function usageOfEvent(name: string, at: TelemetryAttributes): ReportedUsage | null {
   const reader = events.get(name) ?? events.get(`claude_code.${name}`);
   if (reader === undefined) return null;
@@ -81,7 +81,7 @@ export function usageOfEvent(name: string, at: TelemetryAttributes): ReportedUsa
   return reported(reader, at);
 }
 
-/** Null: no request to a model, or one of an agent whose events are read. */
+/** Returns null if it is no request to a model, or one of an agent whose events are read. */
 export function usageOfSpan(service: string, at: TelemetryAttributes): ReportedUsage | null {
   if (!/copilot/i.test(service) || at.get('gen_ai.operation.name') !== 'chat') return null;
   return reported(conventions, at);
@@ -94,7 +94,7 @@ const claudeTokens: ReadonlyMap<unknown, keyof UsageReport> = new Map([
   ['cacheCreation', 'cacheWrite'],
 ]);
 
-/** Null: it is another metric. @param value by how much it has grown */
+/** Returns null if it is another metric. @param value by how much it has grown */
 export function usageOfMetric(name: string, at: TelemetryAttributes, value: number): ReportedUsage | null {
   const field =
     name === 'claude_code.cost.usage'
@@ -119,7 +119,7 @@ function reported({ session, read }: Reader, at: TelemetryAttributes): ReportedU
 /** Model names have 60 characters at most. */
 const modelLengthMax = 256;
 
-/** Undefined: it is missing, or no amount. */
+/** Returns undefined if it is missing, or no amount. */
 function amount(at: TelemetryAttributes, name: string): number | undefined {
   const value = at.get(name);
   const read = typeof value === 'string' && value !== '' ? Number(value) : value;

@@ -7,7 +7,7 @@ import type { Io } from '../terminal/process-io.ts';
 
 export type AccessTokens = {
   current(): readonly AccessToken[];
-  /** Those of a changed file, which has no faults. */
+  /** Takes the tokens of a changed file, which has no faults. */
   configure(tokens: readonly TokenConfig[]): void;
   close(): void;
 };

@@ -7,7 +7,10 @@ import { AppError } from '../errors.ts';
 import type { Certificate } from '../http/server.ts';
 import type { Logger } from '../log.ts';
 
-/** Null: HTTP is not encrypted. @throws AppError config.bad: one file without the other, or they are no such files */
+/**
+ * Returns null if HTTP is not encrypted. @throws AppError config.bad: one file without the other, or they are no such
+ * files
+ */
 export function readCertificate({ tlsCert, tlsKey }: Pick<Config, 'tlsCert' | 'tlsKey'>): Certificate | null {
   if (tlsCert === null && tlsKey === null) return null;
   if (tlsCert === null || tlsKey === null)

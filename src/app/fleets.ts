@@ -30,7 +30,7 @@ export type FleetsOptions = {
 
 export type Fleets = {
   readonly directory: FleetDirectory;
-  /** Of all fleets that are open now. */
+  /** Returns the replicas of all fleets that are open now. */
   replicas(): readonly Replica[];
   /** Other fleets than before: what is new is opened, what is not meant any more is closed. */
   select(selection: FleetSelection): Promise<void>;
@@ -44,7 +44,7 @@ type Slot = {
   replica: Replica | null;
   /** Why it is not open. */
   fault: AppError;
-  /** Of the replica that is being opened, once it folds its log. */
+  /** The status of the replica that is being opened, once it folds its log. */
   folding: Service['status'] | null;
   tries: number;
   /** On the stopwatch. */

@@ -24,7 +24,10 @@ type Sender = { shutdown(): Promise<void>; disable(): void };
 
 export type Otlp = { close(): Promise<void> };
 
-/** Null: no collector is named. @throws AppError config.bad: the SDK is not installed, or a variable makes no sense */
+/**
+ * Returns null if no collector is named. @throws AppError config.bad: the SDK is not installed, or a variable makes no
+ * sense
+ */
 export async function openOtlp(env: Environment, about: About, logger: Logger): Promise<Otlp | null> {
   const senders = new Map<Signal, Sender>();
   const end = async ([signal, sender]: [Signal, Sender]) => {

@@ -1,4 +1,7 @@
-/** Where a session of an agent would be judged: whose service this is, and whether its checks can look into the folder. */
+/**
+ * Tells where a session of an agent would be judged: whose service this is, and whether its checks can look into the
+ * folder.
+ */
 import { userInfo } from 'node:os';
 import { dirname } from 'node:path';
 import type { Check } from '../../machines/index.ts';

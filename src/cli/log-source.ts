@@ -1,4 +1,4 @@
-/** Where a replay's entries come from: a file, or the live log of a fleet up to where it is now. */
+/** Reads a replay's entries from one of two sources: a file, or the live log of a fleet up to where it is now. */
 import type { Replay } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Context } from './command.ts';

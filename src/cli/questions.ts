@@ -64,7 +64,7 @@ export function createConfirm(yes: boolean, io: Io): (question: string) => Promi
 
 // Which agent `init` without AGENT sets up: the list of those on this machine, and a question.
 
-/** Null: nobody could be asked. The list has been printed. */
+/** Returns null if nobody could be asked. The list has been printed. */
 export async function chooseAgent({
   io,
   out,
@@ -107,7 +107,10 @@ async function findAll(places: Places): Promise<Installed[]> {
 
 // "Did you mean": the nearest known word.
 
-/** Null: none is near. The beginning of a word is near; else up to a third of its letters may be wrong, missing or swapped. */
+/**
+ * Returns the word that was meant; null if none is near. The beginning of a word is near; else up to a third of its
+ * letters may be wrong, missing or swapped.
+ */
 export function suggest(word: string, known: readonly string[]): string | null {
   const begun = known.filter((each) => word.length > 1 && each.startsWith(word));
   if (begun[0] !== undefined) return begun[0];

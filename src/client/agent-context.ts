@@ -15,7 +15,7 @@ export type CompletionPromise = {
 };
 
 export type AgentContext = {
-  /** Null: a check of a policy runs, and the worker holds no task. Hooks always have one. */
+  /** It is null if a check of a policy runs, and the worker holds no task. Hooks always have one. */
   readonly taskId: string | null;
   /** 1-based; 0: no iteration was started. */
   readonly iteration: number;
@@ -27,7 +27,7 @@ export type AgentContext = {
   readonly agentOutput?: string;
   readonly draftContent?: string;
   readonly draftType?: string;
-  /** Null: an iteration is validated and nobody holds the task. */
+  /** It is null if an iteration is validated and nobody holds the task. */
   readonly worker: string | null;
   readonly attempt: string | null;
   /** Blocked stops so far. */

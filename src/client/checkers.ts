@@ -6,7 +6,7 @@ export type TaskCompletionContext = {
   readonly session: { readonly plan: Plan };
   /** The work that the agent is about to deliver: its draft, else its final message. */
   readonly tentativeOutput: unknown;
-  /** Null: files cannot be checked. */
+  /** It is null if files cannot be checked. */
   readonly filesystem: { exists(path: string): boolean | Promise<boolean> } | null;
   readonly stopReason: string | null;
 };

@@ -39,7 +39,7 @@ export type ConnectOptions = {
    * answer requests, resolve escalations and retire workers; `check` may serve checks and nothing else.
    */
   readonly role?: 'agent' | 'operator' | 'check';
-  /** Where to start looking for stopgate.yaml and `.stopgate`; default: the working directory. */
+  /** The search for stopgate.yaml and `.stopgate` starts in this folder; default: the working directory. */
   readonly cwd?: string;
   /** The connection's name on the NATS server. */
   readonly name?: string;
@@ -149,7 +149,7 @@ function createClient(fleet: string, link: ClientLink, checks: ServedChecks, dec
   };
 }
 
-/** Null: not a decision. Anybody may publish on a bus without permissions, so it is ignored. */
+/** Returns null if it is not a decision. Anybody may publish on a bus without permissions, so it is ignored. */
 function tryReadDecision(text: string): Decision | null {
   try {
     return readDecision(JSON.parse(text));

@@ -51,7 +51,7 @@ export const readDecision = (reply: unknown): Decision => read(decisionSchema, '
 export const readHookResult = (reply: unknown): HookResult => read(hookResultSchema, 'hook result', reply);
 export const readView = <Entity extends keyof Views>(entity: Entity, reply: unknown): Views[Entity] =>
   read(viewSchemas[entity], `view of a ${entity}`, reply) as Views[Entity];
-/** Null: no task waits. */
+/** Returns null if no task waits. */
 export const readClaim = (reply: unknown): TaskView | null =>
   noTask.safeParse(reply).success ? null : readView('task', reply);
 export const readDetail = (reply: unknown): TaskDetail =>

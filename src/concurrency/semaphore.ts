@@ -4,7 +4,9 @@
  */
 
 export type Semaphore = {
-  /** True: a place is taken, until `release`. False: `signal` was aborted before one was free. */
+  /**
+   * Resolves to true once it has a place, until `release`, and to false if `signal` was aborted before one was free.
+   */
   acquire(signal: AbortSignal): Promise<boolean>;
   release(): void;
 };
@@ -153,7 +155,7 @@ const keyOf = (name: string | null) => (name === null ? '' : `=${name}`);
 
 type Turns<Value> = {
   get(key: string): Value | undefined;
-  /** Of a key that is there, it changes nothing. */
+  /** Adds a key with its value. It changes nothing if the key is there. */
   add(key: string, value: Value): void;
   delete(key: string): void;
   /** Whose turn it is; it keeps its value until it is deleted. There must be one. */

@@ -48,7 +48,7 @@ export const caseFile = z.strictObject({
 export type PolicyCase = z.output<typeof policyCase>;
 export type CaseEntry = PolicyCase['entries'][number];
 
-/** Where `stopgate test` looks by itself. */
+/** `stopgate test` reads this file by itself. */
 export const casesFile = 'stopgate.test.yaml';
 
 /** Cases to begin with; they pass. */

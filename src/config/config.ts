@@ -38,14 +38,14 @@ export type Flags = { readonly [Name in Option | 'config']?: string | undefined 
 export type Config = Omit<Options, 'fleets'> & {
   /** The fleets that a service serves. */
   readonly fleets: FleetSelection;
-  /** Where `fleets` comes from: as long as only the file says it, a change of the file counts. */
+  /** True if `fleets` was given to this process: as long as only the file says it, a change of the file counts. */
   readonly fleetIsGiven: boolean;
   readonly fleetsInFile: boolean;
   /** The contents of stopgate.yaml; the defaults if there is none. */
   readonly file: ConfigFile;
-  /** Where it is, or would be: a file that appears there later is ours. */
+  /** The path at which the file is or would be: one that appears there later is ours. */
   readonly filePath: string;
-  /** Null: there is no file. For `watchFile`, so that no edit is missed. */
+  /** It is null if there is no file. `watchFile` compares with it, so that no edit is missed. */
   readonly fileText: string | null;
   /** How often a long-running process polls the file. Default: 500 ms. */
   readonly fileIntervalMs?: number;
@@ -173,7 +173,7 @@ export function tokensWithoutFleets(
     });
 }
 
-/** Null: only `fleet` is configured, if anything. A given `fleet` is served too, and comes first. */
+/** Returns null if only `fleet` is configured, if anything. A given `fleet` is served too, and comes first. */
 export function selectFleets(
   { fleet, fleetIsGiven }: Pick<Config, 'fleet' | 'fleetIsGiven'>,
   given: FleetSelection | null,

@@ -33,7 +33,7 @@ export type PolicyForm = {
   readonly budget?: unknown;
   readonly releaseAfter?: unknown;
   readonly forget?: unknown;
-  /** Of `escalation:` what the fold reads. */
+  /** The part of `escalation:` that the fold reads. */
   readonly escalation?: { readonly waiting?: unknown; readonly unattended?: unknown };
 };
 
@@ -46,14 +46,16 @@ export type EscalationConfig = {
     readonly secretEnv: string | null;
     /** Whether it may post to private addresses; null: as far as the service itself is private. */
     readonly allowPrivate: boolean | null;
-    /** Where people reach the service to answer requests, and whose those answers are; null: no links are sent. */
+    /**
+     * People reach the service at `url` to answer requests, and the answers are `by`; it is null if no links are sent.
+     */
     readonly links: { readonly url: string; readonly by: string } | null;
   } | null;
 };
 
 export const concurrencyDefault = 8;
 
-/** Null: not in the file. All paths are absolute. */
+/** A field is null if the file does not have it. All paths are absolute. */
 export type ConfigFile = {
   readonly fleet: string | null;
   /** Names and patterns, as `--fleets` takes them. */
@@ -70,7 +72,7 @@ export type ConfigFile = {
   readonly replica: string | null;
   readonly policySet: PolicySet;
   /**
-   * Null: the file has none of `policies`, `assign`, `budget`, `releaseAfter`, `forget`, `escalation.waiting` and
+   * It is null if the file has none of `policies`, `assign`, `budget`, `releaseAfter`, `forget`, `escalation.waiting` and
    * `escalation.unattended`, so it does not change them.
    */
   readonly policyForm: PolicyForm | null;
@@ -80,7 +82,7 @@ export type ConfigFile = {
   readonly concurrency: number;
   /** The commands by name. The object has no prototype, so that every unknown name is undefined. */
   readonly commands: Readonly<Record<string, CommandConfig>>;
-  /** Where judges may send work and keys: those of the file's policies are among them. */
+  /** Judges may send work and keys to these places; those of the file's policies are among them. */
   readonly judges: readonly JudgePlace[];
   readonly escalation: EscalationConfig | null;
   /** The limits of the log. Null: no limit; `archive`: an absolute path, null: none. */

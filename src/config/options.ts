@@ -34,12 +34,12 @@ export type Options = {
   readonly fleet: string;
   /** The fleets that a service serves; null: only `fleet`. */
   readonly fleets: FleetSelection | null;
-  /** Null: a service serves all of them. */
+  /** It is null if a service serves all of them. */
   readonly shard: Shard | null;
-  /** Null: no HTTP. */
+  /** It is null if there is no HTTP. */
   readonly http: HttpAddress | null;
   readonly token: string | null;
-  /** Where others reach it, through a proxy; without a path. Null: only where it listens. */
+  /** Others reach it here, through a proxy; it has no path. It is null if they reach it only where it listens. */
   readonly publicUrl: string | null;
   /** Paths as they were written; null: HTTP is not encrypted. */
   readonly tlsCert: string | null;

@@ -111,7 +111,7 @@ function describeUnknownKey(key: string, known: readonly string[]): string {
     : `unknown key "${key}"; known keys: ${known.join(', ')}`;
 }
 
-/** Null: more than half of the letters differ from every known key. Case, `_` and `-` do not count. */
+/** Returns null if more than half of the letters differ from every known key. Case, `_` and `-` do not count. */
 function nearestOf(key: string, known: readonly string[]): string | null {
   const plain = (text: string) => text.toLowerCase().replace(/[_-]/g, '');
   const ranked = known

@@ -14,7 +14,7 @@ const storeName = '.stopgate';
 /** `service.json`. It outlives a service that was killed: the reader must find out whether `pid` still runs. */
 export type ServiceFile = {
   readonly nats: string;
-  /** Null: that service has no HTTP. */
+  /** It is null if that service has no HTTP. */
   readonly http: string | null;
   readonly fleet: string;
   readonly pid: number;
@@ -54,7 +54,7 @@ function readService(path: string, cwd: string): ServiceFile | null {
   }
 }
 
-/** Null: it is not valid. */
+/** Returns null if it is not valid. */
 function toService(data: unknown): ServiceFile | null {
   const { nats, http, fleet, pid } = data as Readonly<Record<keyof ServiceFile, unknown>>;
   // The server that dev starts listens on loopback: any other address was written by somebody else.

@@ -108,7 +108,7 @@ async function describeState(path: string): Promise<string> {
   }
 }
 
-/** Undefined: it cannot be read, so whatever it turns out to be is a change. */
+/** Returns undefined if it cannot be read, so whatever it turns out to be is a change. */
 function readNow(path: string): string | null | undefined {
   try {
     return readFileSync(path, 'utf8');

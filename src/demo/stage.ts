@@ -1,6 +1,6 @@
 /**
- * Where the demo runs: the same as `stopgate dev`, in a temporary folder that is removed afterwards, and two connections
- * to its NATS server, one as an agent and one as the operator.
+ * Prepares what the demo runs on: the same as `stopgate dev`, in a temporary folder that is removed afterwards, and two
+ * connections to its NATS server, one as an agent and one as the operator.
  */
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -41,11 +41,11 @@ export type Stage = {
   /** Without credentials, like a plain NATS client: it may publish as a worker and make requests. */
   readonly agents: Requester;
   readonly operator: Requester;
-  /** Of the service; workers' folders may lie in it. */
+  /** The folder of the service; workers' folders may lie in it. */
   readonly folder: string;
   /** Answers the check `remote: <name>` from a process of its own connection, until the stage is closed. */
   serveCheck(name: string, answer: CheckFunction): Promise<void>;
-  /** Where hooks, API and inspector are; '' without HTTP. */
+  /** The address of hooks, API and inspector; '' without HTTP. */
   readonly page: string;
   /** Runs `stopgate` with these arguments in the service's folder. `text`: what it printed on stdout. */
   cli(...argv: string[]): Promise<{ readonly code: number; readonly text: string }>;

@@ -9,16 +9,16 @@ export type HookOptions = {
   readonly http: string;
   /** Undefined too where only the files of the folder name the service: see `withheld`. */
   readonly token: string | undefined;
-  /** Where the token was not sent. */
+  /** The address to which the token was not sent. */
   readonly withheld: string | null;
   /** No address was given, and the service of this folder does not run: another's must not hear of the call. */
   readonly stopped: string | null;
-  /** Undefined: the body names it. */
+  /** It is undefined if the body names it. */
   readonly event: string | undefined;
   readonly worker: string | undefined;
   readonly policy: string | undefined;
   readonly fleet: string | undefined;
-  /** Undefined: depends on agent and event. */
+  /** It is undefined if agent and event decide it. */
   readonly timeoutMs: number | undefined;
   readonly onUnreachable: 'allow' | 'block';
   /** Nothing is judged: it waits until a person resolves the session's escalation, and wakes the agent. */
@@ -31,7 +31,10 @@ export type HookOptions = {
 export type HookWaits = {
   /** For an answer that was lost on its way, and for a service that is away before a stop is blocked. */
   readonly serviceMs: number;
-  /** The same after a block: longer, since a loop of blocks would cost money. */
+  /**
+   * The wait for a service that is being restarted, after a block: it is longer, since a loop of blocks would cost
+   * money.
+   */
   readonly serviceAgainMs: number;
   /** `--wake`: another hook posts the stop itself, at the same time. The service may learn of the session this much later. */
   readonly sessionMs: number;

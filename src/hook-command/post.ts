@@ -21,7 +21,7 @@ type Call = {
   readonly token: string | undefined;
   /** Names the call, and is the same in every try of it: see `newKey`. */
   readonly key?: string;
-  /** Null: a GET. */
+  /** It is null for a GET. */
   readonly body: Buffer | null;
   readonly timeoutMs: number;
   /** Aborted: nobody waits for the answer any more. */

@@ -37,7 +37,10 @@ export async function runHookProcess(argv: readonly string[], env: HookIo['env']
   process.exit(code);
 }
 
-/** Where an agent's folder was removed under it, no file names a service: then the usual address is asked. */
+/**
+ * Returns the current folder. If it was removed under the agent, no file names a service, and the usual address is
+ * asked.
+ */
 function currentFolder(): string {
   try {
     return process.cwd();
@@ -131,8 +134,8 @@ async function judge(options: HookOptions, { stdin }: HookIo, note: (text: strin
 }
 
 /**
- * Where no service answers, starts one if the options say so, and waits for one before a stop is blocked: a service that is
- * being restarted is back within a second.
+ * Posts the call. If no service answers, it starts one if the options say so, and waits for one before a stop is
+ * blocked: a service that is being restarted is back within a second.
  */
 async function postCall(
   { name, http, stopped, token, policy, fleet, autostart, waits }: HookOptions,

@@ -7,7 +7,7 @@ import type { HookOptions } from './options.ts';
 import { post } from './post.ts';
 
 export type ResolutionAnswer =
-  /** Null: there is no prompt, or the session is not escalated (any more). */
+  /** `prompt` is null if there is none, or the session is not escalated (any more). */
   | { readonly kind: 'resolved'; readonly prompt: string | null }
   | { readonly kind: 'pending' }
   | { readonly kind: 'unreachable' }

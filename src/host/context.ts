@@ -37,7 +37,7 @@ export type HostMetrics = {
   /** Something was refused because a bound was reached. */
   bounded(bound: Bound): void;
   hookRan(run: HookRun): void;
-  /** Of all replicas of the fleet only one is told of a report. */
+  /** Counts a report. Of all replicas of the fleet, only one is called for it. */
   used(report: UsageReport): void;
 };
 
@@ -62,15 +62,15 @@ export type HostOptions = {
   readonly openReadsMax: number;
   /** Decisions made that the log has not delivered yet: past it no more are asked for. Default: 32,768. */
   readonly unconfirmedDecisionsMax?: number | undefined;
-  /** Where the fold begins; null: at the log's first entry. */
+  /** The fold begins at this snapshot; null: at the log's first entry. */
   readonly start: FoldStart | null;
-  /** Null: no snapshots are taken. */
+  /** It is null if no snapshots are taken. */
   readonly snapshotStore: SnapshotStore | null;
   /** Default: the one of protocol.md §15. */
   readonly snapshotSchedule?: SnapshotSchedule | undefined;
   /** The snapshots of this log as it is now that a start can continue from, newest first. Each is read for that. */
   readonly usableSnapshots: () => AsyncIterable<SnapshotInfo>;
-  /** Null: the log is never cut. */
+  /** It is null if the log is never cut. */
   readonly trimmer: LogTrimmer | null;
   /** Nothing more can be folded, or, with `isNameTaken`, another replica has the name: this one must end. */
   readonly onBroken: (isNameTaken: boolean) => void;
@@ -83,14 +83,14 @@ export type HostContext = Omit<HostOptions, 'fleet' | 'rules'> & {
   readonly logClock: LogClock;
   readonly logHealth: LogHealth;
   readonly entries: OwnEntries;
-  /** Of requests that store something, and of those that only read: neither takes the places of the other. */
+  /** Admits requests that store something, and those that only read: neither takes the places of the other. */
   readonly admission: { readonly writes: Admission; readonly reads: Admission };
   /** Callers of `attempt`: by message id until the entry is folded, then by `attemptMessageId`. */
   readonly decisionWaiters: Waiters<Decision>;
   /** Callers of `evaluate`: by message id until the entry is folded, then by task and attempt. */
   readonly evaluationWaiters: Waiters<HookResult>;
   readonly replyInboxes: ReplyInboxes;
-  /** Of half of `entryTimeoutMs`. */
+  /** Its timers last half of `entryTimeoutMs`. */
   readonly entryWaits: TimerQueue;
   readonly traces: AttemptTraces;
 };

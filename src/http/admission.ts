@@ -11,9 +11,9 @@ import { AppError } from '../errors.ts';
 import type { Caller } from './access.ts';
 
 export type Admission = {
-  /** Where the server listens. */
+  /** The server listens here. */
   readonly host: string;
-  /** Where others reach it, through a proxy; null: only there. */
+  /** Others reach it here, through a proxy; null: only where it listens. */
   readonly publicUrl: URL | null;
   /** Whether the server itself terminates TLS. */
   readonly isTls: boolean;
@@ -118,7 +118,7 @@ function readHostName(header: string | undefined): string {
   return bare(name ?? '');
 }
 
-/** Null: the opaque origin `null`, or not a URL. */
+/** Returns null for the opaque origin `null`, and for what is no URL. */
 function hostOf(origin: string): string | null {
   return URL.canParse(origin) ? new URL(origin).host : null;
 }

@@ -37,7 +37,7 @@ export function timelineEntry({ seq, atMs, subject, data }: LogMessage): Timelin
   return { seq, atMs, entity, id, type, by, text: text.slice(0, textLengthMax), data: fields };
 }
 
-/** Null: the entry is valid. A refused entry stays in the log, and must not look as if it had an effect. */
+/** Returns null if the entry is valid. A refused entry stays in the log, and must not look as if it had an effect. */
 function describeRefusal(subject: string, data: Uint8Array): string | null {
   const entry = readEntry(subject, decoder.decode(data), data.length);
   return entry === null || 'data' in entry ? null : `refused, so nothing changed: ${entry.message}`;

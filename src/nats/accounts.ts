@@ -31,7 +31,7 @@ export const agentsLimits = { ...connectionLimits, max_connections: 512 };
 /** Connections of an agent that is one worker: its hook, client and MCP server, twice while they reconnect. */
 const oneAgentLimits = { ...connectionLimits, max_connections: 32 };
 
-/** Of the whole server, for every connection alike: NATS has no such limits of a user or an account. */
+/** Limits of the whole server, for every connection alike: NATS has no such limits of a user or an account. */
 export const serverLimits = {
   /**
    * What may wait for a connection that does not read: then it is closed. It is eight windows of a log reader

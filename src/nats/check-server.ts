@@ -11,7 +11,7 @@ export type CheckServer = {
 const group = 'stopgate-check';
 const errorCode = '500';
 const drainMs = 2_000;
-/** Of NATS. */
+/** The default of NATS. */
 const payloadMaxDefault = 1_048_576;
 
 /**

@@ -21,7 +21,7 @@ export type ConnectionOptions = {
   readonly name: string;
   /** Reconnect for ever (a service), or fail soon (a command). */
   readonly patient: boolean;
-  /** Where answers to it arrive; default `_INBOX`. */
+  /** Answers to it arrive under this subject; default: `_INBOX`. */
   readonly inboxPrefix?: string | undefined;
   /** Default: over TCP, or the WebSocket that the URL names. */
   readonly connect?: typeof connectToNats | undefined;

@@ -71,7 +71,7 @@ export function createFastPath(nc: NatsConnection, root: string): FastPath {
   };
 }
 
-/** False: nobody listens (a status without a body), the log refused it, or it had that id before. */
+/** Returns false if nobody listens (a status without a body), the log refused it, or it had that id before. */
 function isNewlyStored(message: Msg): boolean {
   try {
     const { seq, duplicate = false } = message.json<{ seq?: number; duplicate?: boolean }>();

@@ -42,7 +42,7 @@ const slowVerbs = ['decide', 'probe', 'verify', 'verify-task', 'evaluate', ...wo
  * `Stopgate-Reply`, so they could read what arrives there, and a decision could be sent there in place of a reply.
  */
 export const privateInbox = '_STOPGATE_INBOX';
-/** Where replies go: to a client's inbox, or to what the server puts in its place between accounts. */
+/** Replies go to a client's inbox, or to what the server puts in its place between accounts. */
 const replies = ['_INBOX.>', '_R_.>', `${privateInbox}.>`];
 /** What the service publishes for everybody. */
 const heardByAgents = ['decision', 'dead'];
@@ -174,14 +174,14 @@ const consumerCalls = (stream: string): string[] => [
 type Service = { readonly account: string; readonly subject: string };
 /** In the form of a NATS configuration. */
 export type SharedSubjects = {
-  /** Of the service's account. */
+  /** The exports of the service's account. */
   readonly exports: readonly (
     | { readonly service: string; readonly response_type?: 'stream'; readonly threshold?: string }
     | { readonly stream: string }
   )[];
-  /** Of the agents' account. */
+  /** The imports of the agents' account. */
   readonly imports: readonly ({ readonly service: Service; readonly to?: string } | { readonly stream: Service })[];
-  /** Of the agents' account. */
+  /** The mappings of the agents' account. */
   readonly mappings: Readonly<Record<string, string>>;
 };
 

@@ -29,7 +29,7 @@ export type Requests = {
 };
 export type Requester = Requests &
   LogClient & {
-    /** Of the NATS server; '' if it told none. */
+    /** The name of the NATS server; '' if it gave none. */
     readonly serverName: string;
   };
 export type RequesterOptions = Omit<ConnectionOptions, 'patient'> & { readonly fleet: string };

@@ -40,7 +40,7 @@ export type AnswerLinks = {
 };
 
 export type AnswerLinksOptions = {
-  /** Where people reach this service. */
+  /** People reach this service here. */
   readonly url: string;
   readonly by: string;
   readonly secret: string;
@@ -105,7 +105,7 @@ const fieldsOf = ({ fleet, worker, request, seq, expiresMs, by }: Answerable): [
   ['by', by],
 ];
 
-/** Null: one is missing or given twice. */
+/** Returns null if one is missing or given twice. */
 function readFields(query: Readonly<Record<string, unknown>>): Answerable | null {
   const { fleet, worker, request, seq, expires, by } = query;
   const isText = (it: unknown) => typeof it === 'string';

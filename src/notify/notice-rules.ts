@@ -1,4 +1,7 @@
-/** Where notices go, from the configuration: to a webhook, or to the service's own log; and the links that they carry. */
+/**
+ * Reads from the configuration where notices go: to a webhook, or to the service's own log; and the links that they
+ * carry.
+ */
 import { readVariable } from '../config/environment.ts';
 import type { ConfigFile } from '../config/file.ts';
 import type { EscalationRules } from '../host/effects/notices.ts';

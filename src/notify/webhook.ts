@@ -17,7 +17,7 @@ export type WebhookOutcome = (typeof webhookOutcomes)[number];
 
 export type WebhookOptions = {
   readonly url: string;
-  /** Null: unsigned. */
+  /** It is null if webhooks are unsigned. */
   readonly secret: string | null;
   /** Which addresses it may post to. Default: any. */
   readonly reach?: Reach;

@@ -103,7 +103,7 @@ async function drain(child: ChildProcess, closed: Promise<void>): Promise<void> 
   child.stderr?.destroy();
 }
 
-/** False: there is no such group (any more). Null: no signal, the answer only. */
+/** Returns false if there is no such group (any more). A null signal sends none, and only asks. */
 export function signalGroup(id: number, signal: 'SIGTERM' | 'SIGKILL' | null): boolean {
   try {
     return process.kill(-id, signal ?? 0);

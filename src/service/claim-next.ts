@@ -75,7 +75,7 @@ async function claim(host: Host, log: EventLog, { worker, request, task, tries }
   return null;
 }
 
-/** Null: it is not a claim of this request; an agent has used the message id for something else. */
+/** Returns null if it is not a claim of this request; an agent has used the message id for something else. */
 function claimIn(payload: string | null, request: string): string | null {
   const read = z.object({ task: idSchema, request: z.literal(request) }).safeParse(JSON.parse(payload ?? 'null'));
   return read.success ? read.data.task : null;

@@ -149,7 +149,7 @@ function personWaitsOf({ fleet, logNow }: Host, key: string): PersonWait[] {
   return view === null ? [] : personWaitsOfWorker(view);
 }
 
-/** Those after `after`. They are sorted in parts, which are merged as the smallest is popped. */
+/** Sorts the ids after `after`. They are sorted in parts, which are merged as the smallest is popped. */
 async function sortIds(ids: Iterable<string>, after = '') {
   /** Each with its smallest last; none is empty. */
   const parts: string[][] = [];

@@ -16,7 +16,10 @@ export async function untilAnswered(
   signal: AbortSignal,
 ): Promise<InputAnswer | null> {
   await host.foldedTo(seq);
-  /** Undefined: it is still open. Looked at entry by entry, since only the last answer of a worker is kept. */
+  /**
+   * Returns undefined while it is still open. It is read entry by entry, since only the last answer of a worker is
+   * kept.
+   */
   const readAnswer = (): InputAnswer | null | undefined => {
     const { inputs = [], lastAnswer = null } = host.fleet.workers.read(worker)?.snapshot.context.worker ?? {};
     if (lastAnswer?.request === request) return lastAnswer;

@@ -13,7 +13,7 @@ export type Metrics = ReturnType<typeof createMetrics>;
 /** What the gauges of a fleet show. */
 export type FleetGauges = {
   readonly name: string;
-  /** Null: it is served. */
+  /** It is null if the fleet is served. */
   readonly fault: unknown;
   readonly foldedSeq: number;
   readonly lag: number;
@@ -93,7 +93,7 @@ export function createMetrics(checksWaiting = () => 0) {
   };
 }
 
-/** Of what was refused, and of what broke because somebody sends too much. */
+/** Counts what was refused, and what broke because somebody sends too much. */
 const createLimitMetrics = ({ counter }: ReturnType<typeof createInstruments>) => ({
   /** Counted where the bound is: `http bodies`, `checks waiting`, those of admission, `received requests`. */
   bounded: counter('bounded_total', 'What was refused because a bound was reached, by bound.', ['bound']),
@@ -103,7 +103,7 @@ const createLimitMetrics = ({ counter }: ReturnType<typeof createInstruments>) =
   ]),
 });
 
-/** Of the hooks on tasks. */
+/** Counts and measures the hooks on tasks. */
 const createHookMetrics = ({ counter, histogram }: ReturnType<typeof createInstruments>) => ({
   hookAnswers: counter('hook_answers_total', 'Answers of hooks on tasks, by type; skip: none.', [
     'fleet',

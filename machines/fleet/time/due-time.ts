@@ -10,7 +10,7 @@ import { staleAfterMs, staleFromMs } from '../presence.ts';
 import { unattendedDueMs } from '../queues/queues.ts';
 import type { Deadline } from './deadlines.ts';
 
-/** Null: it no longer means anything. */
+/** Returns null if it no longer means anything. */
 function dueMsOf(fleet: Fleet, deadline: Deadline): number | null {
   const { kind, id, attempt, atMs } = deadline;
   if (kind === 'evaluation') {

@@ -29,7 +29,7 @@ export const presets: Readonly<Record<PresetType, (facts: HookFacts, form: HookF
   },
 };
 
-/** Null: no promise that counts in this iteration. */
+/** Returns null if no promise counts in this iteration. */
 function byPromise({ promises, current }: HookFacts): HookAnswer | null {
   const counts = (name: PromiseName) => promises.has(name) && (current?.completionPromises?.includes(name) ?? true);
   if (counts('COMPLETE')) return answer('complete', 'Agent signaled completion via <promise>COMPLETE</promise>');
@@ -55,7 +55,10 @@ function byValidation(facts: HookFacts): HookAnswer | null {
   return outcome;
 }
 
-/** Null: no results. Where the iteration names rules, those alone count, and one that was not reported has failed. */
+/**
+ * Returns null if no results were reported. If the iteration names rules, those alone count, and one that was not
+ * reported has failed.
+ */
 function judgeValidation({ validation, current }: HookFacts): HookAnswer | null {
   const rules = current?.rules ?? null;
   const named = rules === null ? null : new Set(rules);

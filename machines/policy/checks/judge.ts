@@ -61,7 +61,7 @@ function normalizeJudge(form: NonNullable<CheckForm['judge']>): JudgeFields {
   };
 }
 
-/** Where the makers of the two APIs serve them, and the usual names of their keys. */
+/** The makers of the two APIs serve them here; their keys usually have these names. */
 export const vendors = {
   openai: { endpoint: 'https://api.openai.com/v1', keyEnv: 'OPENAI_API_KEY' },
   anthropic: { endpoint: 'https://api.anthropic.com', keyEnv: 'ANTHROPIC_API_KEY' },

@@ -26,7 +26,7 @@ export function putBlock(bare: string, block: Block, lines: string): string {
   return bare === '' || bare.endsWith('\n') ? `${bare}${marked}\n` : `${bare}\n${marked}`;
 }
 
-/** Null: nothing is left. @throws SyntaxProblem */
+/** Returns null if nothing is left. @throws SyntaxProblem */
 export function takeBlock(text: string, block: Block): string | null {
   parseConfig(text);
   const from = text.indexOf(begins[block]);

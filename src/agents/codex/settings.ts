@@ -127,7 +127,7 @@ export const doctor = createHookDoctor(hooks, {
   checkHooked: async (hooked, context) => [checkTrust(hooked, await listHooks(context))],
 });
 
-/** Empty: Codex cannot be asked. */
+/** Returns an empty list if Codex cannot be asked. */
 async function listHooks({ binary, places }: CheckContext): Promise<readonly CodexHook[]> {
   return binary === null ? [] : ((await listCodexHooks(binary, places.cwd, places.env)) ?? []);
 }

@@ -28,7 +28,7 @@ export function readTodos(query: string, plan: Plan | null): PlanReading {
   return { changes: changes.slice(0, changesMax), unread: changes.length > changesMax };
 }
 
-/** Null: it writes to `todos` in a form that is not read here. */
+/** Returns null if it writes to `todos` in a form that is not read here. */
 function readStatement(tokens: readonly Token[], plan: Plan | null): readonly PlanChange[] | null {
   const at = cursor(tokens);
   if (at.takes('insert')) {

@@ -30,7 +30,7 @@ export type CheckContext = {
   /** The service's address, as hooks should have it. */
   readonly url: string;
   readonly needsToken: boolean;
-  /** Null: they are not known. */
+  /** It is null if they are not known. */
   readonly policies: ReadonlyMap<string, Policy> | null;
   /** The budget of all workers of the fleet for one day. Null: there is none, or it is not known. */
   readonly dayBudget: DayBudget | null;

@@ -147,7 +147,7 @@ function openGate(stopEvent: string, calls: Calls): Promise<Loopback> {
 type Program = {
   /** The end of what it has written. */
   readonly output: () => string;
-  /** Null: it ended well. */
+  /** It is null if it ended well. */
   readonly ended: Promise<string | null>;
   readonly kill: () => void;
 };
@@ -204,7 +204,7 @@ async function endOf(program: Program, drive: Prepared['drive'], isOver: () => b
   }
 }
 
-/** Null: the program has ended before. */
+/** Returns null if the program has ended before. */
 async function until<Found>(program: Program, find: () => Found | undefined): Promise<Found | null> {
   let hasEnded = false;
   void program.ended.then(() => {

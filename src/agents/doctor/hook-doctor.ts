@@ -24,7 +24,7 @@ import { checkPlanTools } from './worker-checks.ts';
 /** What the doctor has to know of the agent, besides its hooks. */
 export type HookChecks = {
   readonly limits: Limits;
-  /** Null: it is not known how to run a turn of its program. */
+  /** It is null if it is not known how to run a turn of its program. */
   readonly dryTurn: DryTurn | null;
   /** More settings that may have our hooks. */
   readonly moreFiles?: (places: Places) => readonly (readonly [scope: string, file: string])[];

@@ -1,4 +1,4 @@
-/** Where an agent's settings have our hooks. */
+/** Finds our hooks in an agent's settings. */
 import { execFile } from 'node:child_process';
 import { getNodeValue } from 'jsonc-parser';
 import { type FoundHook, readHooks } from '../setup/hook-settings.ts';
@@ -18,7 +18,7 @@ export type Hooked = {
 };
 
 export type ReadSettings = {
-  /** Null: the file has no hook of ours. */
+  /** It is null if the file has no hook of ours. */
   readonly hooked: Hooked | null;
   /** All hooks of the file. */
   readonly hooks: readonly FoundHook[];
@@ -85,7 +85,7 @@ export async function checkProgram({
   return warn(name, `${title} ${version}: ${tested}`, `${where} shows whether it works`);
 }
 
-/** Null: the program fails, or prints none. */
+/** Returns null if the program fails, or prints none. */
 function readVersion(binary: string): Promise<string | null> {
   return new Promise((resolve) => {
     execFile(binary, ['--version'], { timeout: versionTimeoutMs }, (error, stdout) => {

@@ -14,7 +14,7 @@ export type Limits = {
   readonly checkedEvent: string | null;
   /** The unit of a hook's timeout. Null: hooks have none. */
   readonly timeoutUnitMs: number | null;
-  /** Null: the agent accepts any number of blocks. */
+  /** It is null if the agent accepts any number of blocks. */
   readonly blockCap: BlockCap | null;
 };
 

@@ -94,7 +94,7 @@ function describeRefusal({ agent, tokenEnv, token }: Session, { status, body }: 
   return bad(agent, `the service refuses the calls of this agent: ${message}`, 'see its log');
 }
 
-/** Of this machine alone: elsewhere folders and users have other names. */
+/** Checks a service on this machine alone: elsewhere folders and users have other names. */
 function checkOwner(
   { agent, cwd }: Pick<Session, 'agent' | 'cwd'>,
   { file, user }: Place,

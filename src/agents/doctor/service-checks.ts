@@ -9,7 +9,7 @@ import { askHttp, type Reply } from './session.ts';
 
 export type ServiceState = {
   readonly findings: readonly Finding[];
-  /** Null: it does not answer. */
+  /** It is null if it does not answer. */
   readonly http: string | null;
   readonly needsToken: boolean;
 };
@@ -67,7 +67,7 @@ async function checkNats(): Promise<Finding> {
   }
 }
 
-/** Where NATS can be reached from here: agents need nothing but HTTP. */
+/** Checks the account if NATS can be reached from here: agents need nothing but HTTP. */
 async function checkAccount({ nats, natsIsDefault, creds, store }: Config): Promise<Finding[]> {
   // The server that stopgate starts limits the account of agents, in which there is no log.
   if (creds === null && store?.service?.nats === nats) return [];
@@ -154,7 +154,7 @@ function checkRunners(body: unknown, fleet: string): Finding[] {
   ];
 }
 
-/** Of the codes of Node's TLS. */
+/** Tells whether a code is one of Node's TLS. */
 const isCertificate = (code: string): boolean => /CERT|UNABLE_TO_VERIFY/.test(code);
 
 /** @param code why there is no reply */

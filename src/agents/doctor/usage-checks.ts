@@ -45,7 +45,7 @@ const neverEnd = (budgets: readonly Named[]): string =>
 
 type Named = { readonly of: string; readonly inTokens: boolean };
 
-/** Those that count what is reported. */
+/** Returns the budgets that count what is reported. */
 function budgetsOf(policies: CheckContext['policies'], dayBudget: DayBudget | null): Named[] {
   const all: (readonly [string, DayBudget | null])[] = [
     ...[...(policies ?? [])].map(([name, { budget }]) => [`the budget of policy ${name}`, budget] as const),

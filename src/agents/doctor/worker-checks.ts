@@ -63,7 +63,7 @@ type Policies = ReadonlyMap<string, Policy>;
 /** What becomes of stops without a plan. `passing`, `blocking`: names of policies. */
 type Plans = { readonly passing: readonly string[]; readonly blocking: readonly string[] };
 
-/** Null: no policy looks at the plan. */
+/** Returns null if no policy looks at the plan. */
 export function describePlans(policies: Policies): string | null {
   const { passing, blocking } = findPlans(policies);
   if (passing.length + blocking.length === 0) return null;
@@ -104,8 +104,8 @@ type KnownPolicies = { readonly policies: Policies; readonly budget: DayBudget |
 const replySchema = z.object({ seq: z.number().nullable(), text: z.string() });
 
 /**
- * Those of this folder's stopgate.yaml. Where it has none they are those that the service at `http` has in force. Null:
- * none answers (`http` null likewise), so they are not known.
+ * Returns the policies of this folder's stopgate.yaml, or else those that the service at `http` has in force. Returns
+ * null if they are not known, since no service answers (or `http` is null).
  */
 export async function findPolicies(config: Config, http: string | null): Promise<KnownPolicies | null> {
   const { file, fleet, token } = config;

@@ -58,7 +58,7 @@ const bodySchema = z.object({
       sessionID: text,
       info,
       todos: z.array(todo).optional().catch(undefined),
-      /** Of a permission or a question; `requestID`: of the one that somebody has answered. */
+      /** The id of a permission or a question; `requestID` is the one that somebody has answered. */
       id: text,
       requestID: text,
       permission: text,

@@ -138,7 +138,7 @@ function post(state: State, event: string, body: object): void {
   state.queue = state.queue.then(() => send(state, event, body));
 }
 
-/** Null: an empty answer, or none. */
+/** Returns null for an empty answer, or none. */
 async function send(state: State, event: string, body: object): Promise<Answer | null> {
   const { url, headers, directory } = state;
   const call = {
@@ -178,7 +178,10 @@ async function fetchAgain(url: string, call: object): Promise<{ ok: boolean; sta
   }
 }
 
-/** Undefined: nobody has resolved the escalation yet. Null: there is no prompt, or no escalation (any more). */
+/**
+ * Returns undefined until somebody resolves the escalation, and null if there is no prompt, or no escalation (any
+ * more).
+ */
 async function fetchResolution(
   { url, headers }: State,
   id: string,

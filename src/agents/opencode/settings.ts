@@ -147,7 +147,7 @@ const findPlugins = (places: Places): Plugin[] =>
     return text === null ? [] : [{ scope, file, text }];
   });
 
-/** Empty: it cannot be read, so it points nowhere. Null: there is none. */
+/** Returns an empty text if it cannot be read, so that it points nowhere, and null if there is none. */
 function readPlugin(file: string): string | null {
   try {
     return readText(file);

@@ -38,7 +38,7 @@ export type AgentHooks = {
   readonly usage?: UsageSetup;
   /** What belongs into a second file of its settings. `hooks`: the first. Null: nothing. */
   readonly planConfig?: (wish: Wish, hooks: SettingsFile) => Change | null;
-  /** Null: its hooks need no trust. */
+  /** It is null if its hooks need no trust. */
   readonly trust: Trust | null;
 };
 
@@ -93,7 +93,7 @@ function putUsage(json: string, { usage }: AgentHooks, wish: Wish, isSet: boolea
   return settings !== null && (wish.usage || isSet) ? settings.put(json, wish.line, isSet) : json;
 }
 
-/** Null: nothing is left of the file. */
+/** Returns null if nothing is left of the file. */
 const takeVariables = (json: string, { blockCap, planTools, usage }: AgentHooks): string | null =>
   [planTools, blockCap].reduce<string | null>(
     (text, variable) => (text === null || variable === undefined ? text : takeVariable(text, variable)),

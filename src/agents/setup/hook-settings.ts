@@ -35,7 +35,7 @@ export function putHooks(text: string | null, settings: HookSettings): string {
   });
 }
 
-/** Null: the file was created by us, and nothing is left. @throws SyntaxProblem */
+/** Returns null if the file was created by us, and nothing is left. @throws SyntaxProblem */
 export function takeHooks(text: string, settings: HookSettings): string | null {
   let edited: string | null = text.replace(/^\uFEFF/, '');
   while (edited !== null) {
@@ -126,7 +126,7 @@ export function putVariable(text: string, variable: OwnVariable, value: string |
   return [name, mark].reduce((edited, key) => append(edited, envOf(edited) as Node, key, value), bare);
 }
 
-/** Null: nothing is left of the file. @throws SyntaxProblem */
+/** Returns null if nothing is left of the file. @throws SyntaxProblem */
 export function takeVariable(text: string, { name, mark }: OwnVariable): string | null {
   const ours = valueIn(text, mark);
   if (ours === undefined) return text;

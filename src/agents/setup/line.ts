@@ -30,7 +30,7 @@ export type Line = {
   /** `http://host:port` */
   readonly http: string;
   readonly policy: string | undefined;
-  /** Undefined: the default one of the service. */
+  /** It is undefined for the default fleet of the service. */
   readonly fleet: string | undefined;
   /** The variable with the token. Undefined: no token is needed. */
   readonly tokenEnv: string | undefined;
@@ -83,7 +83,10 @@ export function formatCommand({ agent, hook }: Caller, event: Call | null, line:
   return parts.join(' ');
 }
 
-/** Where the poster fails, the line reports that nothing was judged, as the hook command does. It always ends with 0. */
+/**
+ * Writes a line for a poster. If the poster fails, the line reports that nothing was judged, as the hook command does.
+ * It always ends with 0.
+ */
 function formatPost({ agent, hook }: Caller, event: Call, line: Line, poster: Poster): string {
   const { name, isStop, seconds } = event;
   const timeout = Math.max(seconds - marginSeconds, seconds / 2);

@@ -1,4 +1,4 @@
-/** Where an agent's settings and program are looked for. */
+/** Finds an agent's settings and program. */
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 

@@ -22,7 +22,7 @@ export type SettingsFile = {
   readonly path: string;
   /** With links resolved. */
   readonly target: string;
-  /** Null: there is no such file. */
+  /** It is null if there is no such file. */
   readonly text: string | null;
   /** The folder that it must be in. */
   readonly root: string;
@@ -91,7 +91,7 @@ function orExplain<T>(what: string, act: () => T): T {
   }
 }
 
-/** Null: there is no such file. For reading only, so links may lead anywhere. */
+/** Returns null if there is no such file. The text is for reading only, so links may lead anywhere. */
 export function readText(path: string): string | null {
   try {
     return readFileSync(path, 'utf8');

@@ -24,7 +24,7 @@ export type SettingsSetup = {
   readonly usage: UsageSetup | null;
   /** The first is that of the hooks. Touches nothing. @throws AppError input.bad: with file, line and column if the file cannot be read */
   readonly plan: (wish: Wish) => readonly [Change, ...Change[]];
-  /** Null: its hooks need no trust. */
+  /** It is null if its hooks need no trust. */
   readonly trust: Trust | null;
 };
 
@@ -45,7 +45,7 @@ export type Wish = {
   readonly scope: Scope;
   readonly places: Places;
   readonly line: Line;
-  /** Undefined: the agent's own cap stays as it is. */
+  /** It is undefined if the agent's own cap stays as it is. */
   readonly blockCap: number | undefined;
   /** Switch its plan tools on. False: they stay as they are. */
   readonly planTools: boolean;

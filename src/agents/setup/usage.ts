@@ -18,7 +18,10 @@ export type UsageSetup = {
   readonly settings: UsageSettings | null;
   /** What its environment must have, since no settings can say it. Null: nothing. */
   readonly environment: ((line: Pick<Line, 'http' | 'fleet'>) => Readonly<Record<string, string>>) | null;
-  /** Where it sends what it uses now, by its settings and its environment. Null: nowhere that we could listen. */
+  /**
+   * Returns where it sends its usage now, by its settings and its environment; null if that is nowhere that we could
+   * listen.
+   */
   readonly target: (places: Places) => string | null;
   /** Does it report dollars, too? */
   readonly inDollars: boolean;
@@ -52,7 +55,10 @@ export const usageVariables = (variables: readonly UsageVariable[]): UsageSettin
 
 const key = 'telemetry';
 
-/** Of Gemini CLI and of Qwen Code. Prompts stay out of it: they would be sent with each request, and are read by nobody. */
+/**
+ * The telemetry settings of Gemini CLI and of Qwen Code. Prompts stay out of it: they would be sent with each request,
+ * and are read by nobody.
+ */
 const telemetryFor = (line: Line) => ({
   ...{ enabled: true, otlpEndpoint: receiverFor(line, ''), otlpProtocol: 'http', logPrompts: false },
 });
@@ -99,7 +105,7 @@ const telemetrySchema = z.object({
 
 type Telemetry = {
   readonly agent: string;
-  /** Of its variables. */
+  /** Its variables begin with this. */
   readonly prefix: string;
   readonly file: (scope: Scope, places: Places) => string;
 };

@@ -29,7 +29,7 @@ export type Adapter<Call extends BaseCall> = {
   readonly check?: (call: Call, prior: PriorWorker) => UnsolicitedCheck | null;
   /** What the agent asks of a person with this call, if its hook can be answered. */
   readonly ask?: (call: Call) => InputFields | null;
-  /** Null: the answer is none to this call, so the agent asks at its own terminal. */
+  /** Returns null if the answer is none to this call, so the agent asks at its own terminal. */
   readonly answerInput?: (answer: InputAnswer, call: Call) => object | null;
   /** An answer that needs no decision. */
   readonly immediateAnswer?: (call: Call, prior: PriorWorker) => object | null;

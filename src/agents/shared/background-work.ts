@@ -17,7 +17,7 @@ export type BackgroundTask = {
 export const shortName = z.string().transform((name) => firstChars(name, nameCharsMax));
 
 type ListingCall = {
-  /** Undefined: the call has no list, so it tells nothing. */
+  /** It is undefined if the call has no list, so it tells nothing. */
   readonly background_tasks?: readonly BackgroundTask[] | undefined;
   /** A sub-agent lists itself too. */
   readonly agent_id?: string | undefined;

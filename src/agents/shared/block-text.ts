@@ -48,7 +48,10 @@ export function allowNotice(call: { readonly worker: string }, decision: Answera
   return text === null ? null : { systemMessage: text };
 }
 
-/** The same for agents whose hooks have no such key: the hook command and the plugin take `note` out and report it. */
+/**
+ * Makes that answer for agents whose hooks have no such key: the hook command and the plugin take `note` out and report
+ * it.
+ */
 export function allowNote(call: { readonly worker: string }, decision: AnswerableDecision): object | null {
   const text = noticeText(call, decision);
   return text === null ? null : { note: text };

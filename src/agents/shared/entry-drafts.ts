@@ -105,7 +105,7 @@ export function draftToolStart({ tool, id }: Pick<ToolUse, 'tool' | 'id'>): Entr
   return { type: 'tool.started', data: { tool: firstChars(tool, nameCharsMax), ...callOf(id) } };
 }
 
-/** The same at its start and at its end. */
+/** A call has the same id at its start and at its end. */
 const callOf = (id: string | undefined): object => (id === undefined ? {} : { call: firstChars(id, nameCharsMax) });
 
 export function draftToolUse(use: ToolUse, { cwd }: BaseCall, prior: PriorWorker): EntryDraft {

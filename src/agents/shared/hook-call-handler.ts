@@ -17,7 +17,7 @@ export type CallOptions = {
   /** The agent does not wait for the answer any more. */
   readonly gone?: AbortSignal;
 };
-/** Null: an empty answer. */
+/** Resolves to null for an empty answer. */
 export type HookCallHandler = (call: HookCall, options?: CallOptions) => Promise<object | null>;
 
 /** Gets each request that is held for an operator; `over` fires when nobody waits for its answer any more. */

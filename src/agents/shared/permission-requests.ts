@@ -8,7 +8,7 @@ import { nameCharsMax } from './entry-drafts.ts';
 import { fitQuestions, fittedQuestions, shownInput, shownText } from './secrets.ts';
 import { firstChars } from './text.ts';
 
-/** Of what a tool is to do: enough for a person to judge it. The fold keeps no more. */
+/** The description of what a tool is to do has this much: enough for a person to judge it. The fold keeps no more. */
 const detailCharsMax = 4_000;
 
 /** The fields of an `input.requested`. */

@@ -14,7 +14,10 @@ export type PlanChange =
   | { readonly type: 'plan.updated'; readonly data: { readonly steps: readonly Step[] } }
   | { readonly type: 'step.updated'; readonly data: { step: string; title?: string; status?: string } };
 
-/** Of too many steps the completed ones are dropped first: a dropped step must never make a plan look complete. */
+/**
+ * Drafts a whole plan. If it has too many steps, the completed ones are dropped first: a dropped step must never make a
+ * plan look complete.
+ */
 export function wholePlan(given: readonly Step[]): PlanChange {
   const steps = given.map((step) => ({ ...step, status: firstChars(step.status, statusMax) }));
   const room = planStepsMax - steps.filter((step) => !isDone(step)).length;

@@ -16,7 +16,7 @@ export type PriorWorker = {
   /** Ids of the background work that is running. */
   readonly background: readonly string[];
   readonly awaitsInput: boolean;
-  /** Of what it asks a person: the requests that a hook holds for an operator's answer. */
+  /** The requests to a person that a hook holds for an operator's answer. */
   readonly held: readonly string[];
   /** A usage limit is in force. */
   readonly limited: boolean;

@@ -15,7 +15,7 @@ const shapes: readonly (readonly [RegExp, string])[] = [
   [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, hidden],
 ];
 
-/** The same text always gives the same result, so that a block can be recognised later. */
+/** Masks secrets. The same text always gives the same result, so that a block can be recognised later. */
 export function hideSecrets(text: string): string {
   return shapes.reduce((shown, [shape, instead]) => shown.replace(shape, instead), text);
 }

@@ -73,7 +73,7 @@ export function formatIdle({ ms, limitMs, remainingMs }: Decision['idle']): stri
 /** A running clock, in whole seconds. */
 export const formatSeconds = (ms: number): string => formatDuration(Math.floor(Math.max(0, ms) / 1_000) * 1_000);
 
-/** Null: too short to show, or not measured. */
+/** Returns null if it is too short to show, or was not measured. */
 function formatTook(ms: number): string | null {
   if (ms < 0.05) return null;
   if (ms < 1_000) return `${Math.round(ms * 10) / 10} ms`;

@@ -39,7 +39,7 @@ export type Notice = {
   /** What would end it, a line each; of an escalation as the worker or task's view says it (`standing.missing`). */
   readonly missing: readonly string[];
   readonly reminder: number;
-  /** The same at every try and on every replica, and no other notice's. */
+  /** This id is the same at every try and on every replica, and no other notice has it. */
   readonly delivery: string;
 } & (EscalationNotice | WaitingNotice | UnattendedNotice);
 
@@ -102,7 +102,7 @@ export function createNotices(options: NoticesOptions): Notices {
   let rules: EscalationRules = { remindMs: null, notify: null };
   /** Aborted when the rules change. */
   let change = new AbortController();
-  /** Where this replica first reached the head: what began before was new to others. */
+  /** The head that this replica reached first: what began before was new to others. */
   let opened: { readonly seq: number; readonly atMs: number } | null = null;
   const isNew = ({ seq, since }: NoticeEffect['data']['began']) =>
     opened !== null && (seq > opened.seq || (parseIsoTime(since) ?? 0) > opened.atMs);

@@ -12,7 +12,7 @@ const replySchema = z.object({
   worker: idSchema,
   attempt: z.string(),
   check: z.string(),
-  /** Null: it gave none. */
+  /** It is null if it gave none. */
   reason: z.string().max(1_000).nullable(),
   /** By the log's clock, in milliseconds since 1970. */
   askedAgainMs: z.number(),
@@ -22,7 +22,7 @@ export type PendingReply = z.infer<typeof replySchema>;
 export type PendingReplies = {
   /** Keeps what a check of this replica replied, and tells the others. */
   note(reply: PendingReply): void;
-  /** Null: the worker waits for no check, or for one that was not answered yet. */
+  /** Returns null if the worker waits for no check, or for one that was not answered yet. */
   of(worker: string): PendingReply | null;
   /** Hears what the other replicas are told. */
   open(): void;

@@ -191,7 +191,7 @@ async function findDecision(
   return null;
 }
 
-/** Null: no decision of that attempt stands there, or it cannot be read. */
+/** Returns null if no decision of that attempt stands there, or it cannot be read. */
 async function readStored(
   context: HostContext,
   worker: string,

@@ -95,7 +95,7 @@ const askedAgain = () =>
 type ExpectOptions = {
   readonly bus: Pick<Bus, 'isHeard'>;
   readonly progress: Pick<FoldProgress, 'seq'>;
-  /** Of half the time that the log may take to deliver an entry that was sent to it. */
+  /** Its timers last half the time that the log may take to deliver an entry that was sent to it. */
   readonly entryWaits: TimerQueue;
 };
 
@@ -151,7 +151,7 @@ export type ReplyInboxes = {
 
 type InboxesOf = readonly [key: string, inboxes: readonly string[]];
 
-/** Of one attempt, the first come. Whoever else repeats it asks by a `decide` request. */
+/** The first callers of one attempt are answered. Whoever else repeats it asks by a `decide` request. */
 const perAttemptMax = 8;
 
 export function createReplyInboxes(): ReplyInboxes {

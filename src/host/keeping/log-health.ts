@@ -14,7 +14,7 @@ import type { FoldProgress } from '../fold/fold-progress.ts';
 import type { Life } from '../life.ts';
 
 export type LogHealth = {
-  /** The same log, observed. */
+  /** The given log, observed. */
   readonly log: EventLog;
   /** Why the last entry was not stored; null: it was. */
   fault(): AppError | null;

@@ -136,7 +136,7 @@ export type SnapshotsOptions = {
   readonly bus: Pick<Bus, 'isConnected'>;
   readonly logger: Logger;
   readonly replyInboxes: ReplyInboxes;
-  /** Null: no snapshots are taken. */
+  /** It is null if no snapshots are taken. */
   readonly snapshotStore: SnapshotStore | null;
   /** Default: the one of protocol.md §15. */
   readonly snapshotSchedule?: SnapshotSchedule | undefined;

@@ -108,7 +108,7 @@ export function decodeOtlp(signal: Signal, body: Uint8Array): object {
   }
 }
 
-/** Of all three signals: a response with its partial success, which is left out where nothing was rejected. */
+/** Encodes the response of all three signals with its partial success, which is left out if nothing was rejected. */
 export function encodeResponse(rejected: number, errorMessage: string): Uint8Array {
   const pbf = new PbfWriter();
   if (rejected > 0)

@@ -18,7 +18,7 @@ export type ChartTransition = {
   readonly event: string;
   readonly guard: string | null;
   readonly from: string;
-  /** Null: changes the context only. */
+  /** It is null if the transition changes the context only. */
   readonly to: string | null;
 };
 export type ChartDefinition = {

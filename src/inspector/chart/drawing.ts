@@ -24,7 +24,7 @@ export type ChartDrawing = {
 };
 export type Charts = { readonly worker: ChartDrawing; readonly task: ChartDrawing };
 
-/** The same states and edges in less room: their areas and lines, in the order of the drawing. */
+/** The states and edges in less room: their areas and lines, in the order of the drawing. */
 export type Outline = {
   readonly width: number;
   readonly height: number;

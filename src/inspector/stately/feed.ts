@@ -33,7 +33,7 @@ type Step = { readonly event: string; readonly captured: Captured; readonly atMs
 type ShownActor = { readonly actor: Actor; captured: Captured; steps: Step[]; isSent: boolean };
 type Connection = {
   readonly client: FeedClient;
-  /** Null: the whole fleet. */
+  /** It is null for the whole fleet. */
   readonly worker: string | null;
   /** By session id, parents before their children. */
   readonly shown: Map<string, ShownActor>;

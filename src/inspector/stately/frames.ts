@@ -84,7 +84,7 @@ export type ActorRef = { readonly entity: Entity; readonly id: string };
 
 export const sessionIdOf = ({ entity, id }: ActorRef): string => `${entity}:${id}`;
 
-/** Null: unknown. */
+/** Returns null if unknown. */
 export function capture(fleet: Fleet, { entity, id }: ActorRef): Captured | null {
   if (entity === 'worker') {
     const snapshot = fleet.workers.read(id)?.snapshot;

@@ -21,7 +21,7 @@ export async function getTask(port: ServicePort, task: string, body?: object): P
   }
 }
 
-/** Null: unknown. */
+/** Returns null if nobody knows the actor. */
 async function findActor<View>(port: ServicePort, entity: 'task' | 'worker', id: string): Promise<View | null> {
   try {
     return (await port.get(entity, id)) as View;

@@ -244,7 +244,7 @@ async function awaitPort(portsDir: string, changes: FSWatcher, closed: Promise<S
   }
 }
 
-/** Undefined: there is no complete ports file yet. */
+/** Returns undefined if there is no complete ports file yet. */
 async function readPort(portsDir: string): Promise<number | undefined> {
   const name = (await readdir(portsDir)).find((file) => file.endsWith('.ports'));
   const text = name === undefined ? '' : await readFile(join(portsDir, name), 'utf8');

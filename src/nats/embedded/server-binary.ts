@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { AppError } from '../../errors.ts';
 
-/** Where packages put it. Not all of these are on every PATH (Debian: `/usr/sbin`). */
+/** Packages put it into these folders. Not all of these are on every PATH (Debian: `/usr/sbin`). */
 const folders = [
   '/usr/sbin',
   '/usr/local/sbin',
@@ -13,7 +13,9 @@ const folders = [
   '/opt/homebrew/bin',
   '/home/linuxbrew/.linuxbrew/bin',
 ];
-/** Of `npm run packages -- --nats-server FILE`: installed beside stopgate by whoever wants it. */
+/**
+ * `npm run packages -- --nats-server FILE` makes this package: it is installed beside stopgate by whoever wants it.
+ */
 const packageName = `@stopgate/nats-server-${process.platform}-${process.arch}`;
 const howToGetIt =
   'install 2.9 or later by "apt-get install nats-server", "brew install nats-server" or from https://nats.io/download, ' +

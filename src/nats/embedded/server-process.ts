@@ -126,7 +126,7 @@ const prefix = 'stopgate:';
 /** A server's name must not contain spaces. */
 export const nameServer = (folder: string): string => `${prefix}${encodeURI(folder)}`;
 
-/** Null: stopgate did not start that server. */
+/** Returns null if stopgate did not start that server. */
 export function folderOfServer(name: string): string | null {
   if (!name.startsWith(prefix)) return null;
   try {

@@ -177,7 +177,7 @@ export function requireOwnStore(folder: string): void {
   }
 }
 
-/** Of a link, and of where it leads: null if both are ours alone. */
+/** Returns the fault of a link or of where it leads; null if both are ours alone. */
 function faultOf(path: string, user: number): string | null {
   const own = lstatSync(path, { throwIfNoEntry: false });
   if (own === undefined) return null; // it went meanwhile, as a lock does

@@ -74,11 +74,14 @@ export type EventLogOptions = LogStreamOptions & {
 
 /** How long the server may take to answer about a stream: callers have given up by then. */
 const timeoutMsMin = 2_000;
-/** The same where it answered slowly at the start. An answer that is lost with its server is waited for as long. */
+/**
+ * A request waits this long for a server that answered slowly at the start. An answer that is lost with its server is
+ * waited for as long.
+ */
 const timeoutMsMax = 8_000;
 /**
- * The same at a start, one try after another. What a server lost as it died is asked again soon, and one that recovers a
- * large store gets the time that it needs. A minute in all: nobody waits for a start.
+ * The tries of a start wait this long, one after another. What a server lost as it died is asked again soon, and one
+ * that recovers a large store gets the time that it needs. A minute in all: nobody waits for a start.
  */
 const startTimeoutsMs = [4_000, 8_000, 16_000, 32_000];
 

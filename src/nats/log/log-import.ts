@@ -24,7 +24,7 @@ export type LogImport = {
 /** How many entries are sent without an acknowledgement: 18 MB at most. */
 const pendingMax = 256;
 const timeoutMs = 10_000;
-/** Of what an import sends: an expected number, and an id of two ids and a number. */
+/** The headers of an entry that an import sends: an expected number, and an id of two ids and a number. */
 const headerBytesMax = 512;
 
 /** Creates the log as a service would. @throws AppError entry.refused: there is one with entries; stream.foreign, log.lost */

@@ -99,7 +99,7 @@ type Reading = {
   lastSeq: number;
   /** Entries from the next one to the one before this sequence number are missing. */
   gapTo: number | null;
-  /** Null: between two consumers. */
+  /** It is null between two consumers. */
   source: Source | null;
   heardMs: number;
   closed: boolean;
@@ -108,7 +108,7 @@ type Reading = {
 
 type Source = { readonly subscription: Subscription; consumer: { name: string; windows: Windows } | null };
 
-/** Those of all fleets of a process share a connection, and what may wait for it. */
+/** The readers of all fleets of a process share a connection, and what may wait for it. */
 const readersOf = new WeakMap<NatsConnection, number>();
 const countReaders = (nc: NatsConnection, change: 1 | -1) => readersOf.set(nc, (readersOf.get(nc) ?? 0) + change);
 

@@ -8,7 +8,7 @@ const streamNotFound = 10_059;
 const noSuitablePeers = 10_005;
 const replicasNotSupported = 10_074;
 
-/** Of a cluster, or of the nodes that have the stream: temporarily unavailable, not the leader, offline. */
+/** The errors of a cluster, or of the nodes that have the stream: temporarily unavailable, not the leader, offline. */
 const withoutLeader: ReadonlySet<number> = new Set([10_008, 10_009, 10_118]);
 
 export const isStreamNotFound = (cause: unknown): boolean =>
@@ -33,7 +33,7 @@ export const logPrefix = 'STOPGATE_';
 export const logName = (fleet: string): string => `${logPrefix}${fleet}`;
 export const deadName = (fleet: string): string => `STOPGATE-DEAD_${fleet}`;
 
-/** Null: there is no such stream. @throws AppError log.unavailable */
+/** Returns null if there is no such stream. @throws AppError log.unavailable */
 export async function infoOf(manager: JetStreamManager, stream: string): Promise<StreamInfo | null> {
   try {
     return await manager.streams.info(stream);

@@ -1,6 +1,6 @@
 /**
- * Where a fold begins: at the newest snapshot that is complete and fits the log, or at the first entry (protocol.md
- * §15).
+ * Finds where a fold begins: at the newest snapshot that is complete and fits the log, or at the first entry
+ * (protocol.md §15).
  */
 import { describeUnknownRules, type Fleet, type Rules, restoreFleet, snapshotFormat } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
@@ -30,7 +30,7 @@ export type FindStartOptions = {
 };
 
 /**
- * Null: from the first entry. Those that cannot be used are passed over with a warning.
+ * Returns null to begin at the first entry. Snapshots that cannot be used are passed over with a warning.
  * @throws AppError, where the log is cut, rules.unknown: what covers it needs a later release; log.unavailable: it cannot be
  * read now
  */
@@ -50,7 +50,7 @@ export async function findStart({
     logger.warn({ err: cause }, 'the snapshots cannot be read; the log is folded from its beginning');
     return [];
   });
-  /** Of those that another release, or a later try, can use. */
+  /** The errors of snapshots that another release, or a later try, can use. */
   const passing: AppError[] = [];
   for (const info of infos) {
     const { name, position } = info;
@@ -96,8 +96,9 @@ const unknownFormat = (format: number): AppError =>
   );
 
 /**
- * Those that are of this log as it is now: a log that went back keeps the snapshots of what is gone. First comes the one
- * that covers most, which need not be the one that was stored last. The log is asked about each only when it is its turn.
+ * Yields the snapshots that are of this log as it is now: a log that went back keeps the snapshots of what is gone.
+ * First comes the one that covers most, which need not be the one that was stored last. The log is asked about each
+ * only when it is its turn.
  */
 export async function* fittingSnapshots({
   store,

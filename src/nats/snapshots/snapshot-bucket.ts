@@ -66,7 +66,7 @@ export function createSnapshotBucket(nc: NatsConnection, options: BucketOptions)
   const objects = new Objm(jetstream(nc));
   const stream = `OBJ_${bucket}`;
   const openManager = () => jetstreamManager(nc, { checkAPI: false });
-  /** Null: nothing was ever written. */
+  /** Resolves to null if nothing was ever written. */
   const open = async (): Promise<Opened | null> => {
     const manager = await openManager();
     const info = await manager.streams.info(stream).catch(nullIfMissing);
@@ -158,7 +158,7 @@ const encodeName = (name: string): string =>
 /** Digits only. */
 const nameOf = ({ seq }: LogPosition): string => String(seq).padStart(16, '0');
 
-/** Of an object, as the library stores it. */
+/** The metadata of an object, as the library stores it. */
 const infoSchema = z.object({
   name: z.string(),
   /** A token of a subject: with a wildcard it would name the chunks of all. */
@@ -194,7 +194,7 @@ async function newestFirst(opened: Opened, onBad: OnBad = () => {}): Promise<rea
   return (await Promise.all(found)).flat().sort((a, b) => b.revision - a.revision);
 }
 
-/** Null: there is none, or it is not what the library stores. */
+/** Returns null if there is none, or it is not what the library stores. */
 async function infoAt(
   { manager, bucket }: Opened,
   subject: string,
@@ -209,7 +209,7 @@ async function infoAt(
   return null;
 }
 
-/** Null: it is none of ours. */
+/** Returns null if it is none of ours. */
 const parse = <Value>(schema: z.ZodType<Value>, json: string): Value | null =>
   schema.safeParse(tryJson(json)).data ?? null;
 

@@ -65,7 +65,7 @@ async function* chunksOf(head: SnapshotHead, { lines, host }: SnapshotContent): 
 export type SnapshotFile = {
   readonly head: SnapshotHead;
   readonly host: unknown;
-  /** Of the fleet; their JSON is made into text when it is asked for. */
+  /** The lines of the fleet; their JSON is made into text when it is asked for. */
   readonly lines: Iterable<SnapshotLine>;
 };
 

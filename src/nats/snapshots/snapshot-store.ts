@@ -9,7 +9,7 @@ import { type SnapshotContent, type SnapshotFile, type SnapshotHead, writeSnapsh
 /** A snapshot that is about to be dropped. */
 export type OldSnapshot = {
   readonly info: SnapshotInfo;
-  /** Where the one that was stored after it ends. */
+  /** The end of the snapshot that was stored after it. */
   readonly nextSeq: number;
   readonly bytes: () => AsyncIterable<Uint8Array>;
 };

@@ -69,7 +69,7 @@ async function inspect(
   }
 }
 
-/** Null: nothing differs. */
+/** Returns null if nothing differs. */
 function answerOfChanged(changed: readonly string[] | GitNoAnswer, context: Context): Answer {
   if (!Array.isArray(changed)) return findingOf(changed as GitNoAnswer, context);
   return changed.length === 0 ? null : `Changed files that must stay: ${listNames(changed)}`;

@@ -117,7 +117,7 @@ async function describeNewFile(name: string, workTree: string): Promise<string> 
   return `${head}${lines.map((line) => `+${line}\n`).join('')}${isCut ? `(cut: it has ${found?.size} bytes)\n` : ''}`;
 }
 
-/** Null: it is no file, or a folder of its path leads out of the work tree. */
+/** Returns null if it is no file, or a folder of its path leads out of the work tree. */
 async function readStart(path: string, workTree: string): Promise<Buffer | null> {
   const folder = await realpath(dirname(path)).catch(() => null);
   if (folder === null || !isInside(workTree, folder)) return null;

@@ -92,7 +92,7 @@ const isFolder = (path: string): Promise<boolean> =>
     () => false,
   );
 
-/** Undefined: there is no such file. Without waiting: a FIFO in its place would hold one of Node's few threads for ever. */
+/** Returns undefined if there is no such file. Without waiting: a FIFO in its place would hold one of Node's few threads for ever. */
 export async function readSmallFile(path: string): Promise<string | undefined> {
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(() => null);
   if (file === null) return undefined;

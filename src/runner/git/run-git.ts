@@ -32,7 +32,7 @@ type Env = Readonly<Record<string, string>>;
 const outputCharsMax = 16 * 1024 * 1024;
 const stderrCharsMax = 1_000;
 
-/** Where git finds the user's own settings, of which a few are read (sealed-repository.ts). */
+/** Git finds the user's own settings by these, of which a few are read (sealed-repository.ts). */
 const keptVariables = ['HOME', 'XDG_CONFIG_HOME', 'TMPDIR'] as const;
 
 const fixed: Env = {

@@ -49,7 +49,7 @@ async function readNames({ git, branch }: SealedRepository): Promise<Names | nul
   return { head: `${branch ?? ''} ${commit}`, index: index.stdout, files };
 }
 
-/** False: they could not all be read. */
+/** Returns false if they could not all be read. */
 async function addFiles(
   digest: Hash,
   workTree: string,

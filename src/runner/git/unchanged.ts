@@ -119,7 +119,10 @@ const tooManyUntracked = ['untracked files'] as const;
 
 type Place = { readonly workTree: string; readonly sealed: SealedRepository; readonly stop: Interruption };
 
-/** Those of `files` whose contents in the work tree are others, but for what git itself converts (line ends, git-lfs). */
+/**
+ * Returns those of `files` whose contents in the work tree are others, but for what git itself converts (line ends,
+ * git-lfs).
+ */
 async function editedFiles(files: Files, known: ReadonlySet<string>, place: Place): Promise<string[] | GitNoAnswer> {
   const { workTree, sealed, stop } = place;
   const folders = new Map<string, Promise<boolean>>();

@@ -15,7 +15,7 @@ export type Api = {
   body(question: Question, plain: boolean): object;
   /** `problem`: why it is no verdict. */
   read(answer: unknown): Verdict | { readonly problem: string };
-  /** Null: it does not say. */
+  /** Returns null if it does not say. */
   usage(answer: unknown): UsageReport | null;
 };
 

@@ -15,7 +15,7 @@ import { type Api, apis, type Question } from './apis.ts';
 import { type Post, type Posted, post } from './post.ts';
 
 export type JudgeRequest = Extract<RunRequest, { kind: 'judge' }>;
-/** Where work and keys may be sent. `keyEnv` null: work alone. */
+/** Work and keys may be sent here; with a `keyEnv` of null, work alone. */
 export type JudgePlace = { readonly endpoint: string; readonly keyEnv: string | null };
 
 type Place = GitPlace & { readonly judges: readonly JudgePlace[]; readonly log: Logger };

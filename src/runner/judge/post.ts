@@ -80,7 +80,7 @@ async function postOnce(body: string, { url, headers, signal }: Post): Promise<R
   }
 }
 
-/** Null: it is too long. */
+/** Returns null if it is too long. */
 async function readText(response: Response): Promise<string | null> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;

@@ -4,7 +4,7 @@ import { refuseOtherService } from '../../../config/config.ts';
 import type { Io } from '../../../terminal/process-io.ts';
 import { type Place, resolvePlace } from '../../connection.ts';
 
-/** Where the service is now, and how a client for there is opened. @throws AppError config.bad */
+/** Finds the service, and returns its address and how a client of it is opened. @throws AppError config.bad */
 export async function connectAsAgent(
   where: Place,
   io: Io,

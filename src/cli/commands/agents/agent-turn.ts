@@ -38,7 +38,7 @@ export async function runTurn({ onOutput, ...spec }: TurnSpec, signal: AbortSign
   return { end, output: new TextDecoder().decode(kept).replace(/^\ufffd+/, '') };
 }
 
-/** Of an agent that the user's own command starts: all of ours. */
+/** Returns all of our environment, for an agent that the user's own command starts. */
 export const environmentOf = ({ env }: Pick<Io, 'env'>): Record<string, string> =>
   Object.fromEntries(Object.entries(env).filter((it): it is [string, string] => it[1] !== undefined));
 

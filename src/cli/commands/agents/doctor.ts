@@ -164,7 +164,7 @@ async function examine(
   return { findings, isConnected: true };
 }
 
-/** Null: the service wants no token, or does not answer, or there is none. */
+/** Returns null if the service wants no token, or does not answer, or there is none. */
 function passOf(session: Session, { http, needsToken }: ServiceState): TokenPass | null {
   const { tokenEnv, token } = session;
   if (http === null || !needsToken || token === null) return null;

@@ -18,7 +18,7 @@ export const lookMs = 2_000;
 const probeTimeoutMs = 10_000;
 /** An agent says at its end that a limit has stopped it. */
 const wordsMax = 2_000;
-/** Of a prompt, in the log: as much as is stored of a person's in an agent with hooks. The command gets all of it. */
+/** The log stores this much of a prompt, as of a person's in an agent with hooks. The command gets all of it. */
 const storedCharsMax = 2_000;
 
 export type TurnsContext = Pick<
@@ -37,7 +37,7 @@ export type Run = {
   readonly readPrompt: () => Promise<string>;
   /** Further variables of the command. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Of each attempt, beside its output. */
+  /** Each attempt has these fields beside its output. */
   readonly fields?: object;
   /** A block by which the turns end too. */
   readonly endsBy?: (decision: Decision) => boolean;

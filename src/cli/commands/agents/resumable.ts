@@ -132,7 +132,7 @@ async function readLimits(requester: Requester): Promise<Map<string, Limit>> {
 
 const decoder = new TextDecoder();
 
-/** Null: it was refused. */
+/** Returns null if it was refused. */
 function entryOf({ subject, data }: LogMessage) {
   const entry = readEntry(subject, decoder.decode(data), data.length);
   return entry !== null && 'data' in entry ? entry : null;

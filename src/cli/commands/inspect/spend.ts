@@ -81,7 +81,7 @@ const dayOf = ({ atMs }: LogMessage): string => formatIsoTime(atMs).slice(0, 10)
 
 const decoder = new TextDecoder();
 
-/** Null: it was refused. */
+/** Returns null if it was refused. */
 function readReport({ subject, data }: LogMessage) {
   const entry = readEntry(subject, decoder.decode(data), data.length);
   return entry !== null && 'data' in entry && entry.type === 'usage.reported' ? entry : null;

@@ -96,7 +96,7 @@ async function* readEntries(names: readonly string[], fleet: string, io: Io): As
   if (lastSeq === 0) throw new AppError('input.bad', `no entries in ${names.join(' ')}`);
 }
 
-/** Null: an empty line. @throws AppError input.bad */
+/** Returns null for an empty line. @throws AppError input.bad */
 function readLine(line: string | null, fleet: string, place: string): ImportedEntry | null {
   if (line?.trim() === '') return null;
   const parsed = line === null ? 'is too long' : parseLogLine(line);

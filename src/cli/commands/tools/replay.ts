@@ -170,7 +170,7 @@ async function printDifferences(
   return code;
 }
 
-/** Undefined: the file says nothing of policies, so those among the entries hold, as they would for a service. */
+/** Returns undefined if the file says nothing of policies, so those among the entries hold, as they would for a service. */
 async function readPolicies(path: string, { io, note, flags }: ReplayContext): Promise<PolicySet | undefined> {
   const read = readConfigFile(await readText(path, io), path);
   if (!read.ok) {

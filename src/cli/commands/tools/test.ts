@@ -104,7 +104,7 @@ function readCases(text: string, file: string): z.output<typeof caseFile> {
   );
 }
 
-/** Null: the case has none. @throws AppError input.bad */
+/** Returns null if the case has none. @throws AppError input.bad */
 async function policiesOf(
   policy: PolicyCase['policy'],
   file: string,
