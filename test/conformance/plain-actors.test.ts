@@ -1,58 +1,125 @@
-/** The protocol's cases by the exported machines under plain `createActor`, with documented facts (protocol.md §4). */
+/**
+ * The protocol's cases, and the histories that a service has recorded, by the exported machines as XState runs them, with
+ * documented facts and without the service (protocol.md §4).
+ */
 import { readdirSync, readFileSync } from 'node:fs';
-import { describe, it } from 'vitest';
-import { parseIsoTime } from '../../machines/index.ts';
+import { describe, expect, it } from 'vitest';
+import { createReplay, type Decision, type FleetView, parseIsoTime } from '../../machines/index.ts';
 import { spellTimes, timeOf } from '../support/case-times.ts';
 import { type Case, expectResults } from '../support/cases.ts';
-import { createPlainActors } from '../support/plain-actors.ts';
+import { historyNames, inOrderOf, judgementOf, readHistory, storedDecisions } from '../support/histories.ts';
+import { createPlainActors, type PlainActors, type Run, runs } from '../support/plain-actors.ts';
+import { sample } from '../support/random.ts';
 
-/** What no machine knows alone; by topic. Everything else is run. */
-const unknowable: Record<string, readonly string[]> = {
-  // Which names a set of policies has is nothing that the policy in the facts says.
-  assign: [
-    'an unknown name is passed over, and a verdict says so',
-    'a row with an unknown policy is passed over, the next one binds',
-  ],
-  policy: ['an unknown policy is the default, and says so'],
-  forgetting: [
-    'a stopped worker is forgotten after seven days',
-    'a set of policies names the time',
-    'decision and dead entries do not count',
-    'attempt ids are forgotten too',
-  ],
-  limits: ['a scope is shared by all that reported it'],
-  // Claims that are refused for what another actor holds or has done.
-  tasks: [
-    'a task is held by one worker',
-    'a completed task cannot be claimed',
-    'a cancelled task cannot be claimed',
-    'a claim before its time is refused',
-  ],
+/** What no machine knows alone, and why; by topic. Everything else is run. */
+const unknowable: Record<string, Readonly<Record<string, string>>> = {
+  assign: {
+    'an unknown name is passed over, and a verdict says so': 'names of a set of policies are none of its policy',
+    'a row with an unknown policy is passed over, the next one binds':
+      'names of a set of policies are none of its policy',
+  },
+  policy: { 'an unknown policy is the default, and says so': 'names of a set of policies are none of its policy' },
+  forgetting: {
+    'a stopped worker is forgotten after seven days': 'the fleet forgets, not the actor',
+    'a set of policies names the time': 'the fleet forgets, not the actor',
+    'decision and dead entries do not count': 'the fleet forgets, not the actor',
+    'attempt ids are forgotten too': 'the fleet forgets, not the actor',
+  },
+  limits: { 'a scope is shared by all that reported it': 'the limit was reported by another worker' },
+  tasks: {
+    'a task is held by one worker': 'another worker holds the task',
+    'a completed task cannot be claimed': 'another actor, the task, is completed',
+    'a cancelled task cannot be claimed': 'another actor, the task, is cancelled',
+    'a claim before its time is refused': 'it comes after other tasks',
+  },
+};
+
+/** Histories whose decisions depend on what several actors know together. */
+const unknowableHistories: Readonly<Record<string, string>> = {
+  'claim-next-with-dependencies': 'another worker holds a task, it is completed, or comes after others',
+  'dead-entries': 'the log refuses ids of attempts that look like its own numbers',
+  'release-after-silence': 'the fleet hears that a worker is silent, not its actor',
+  'stale-worker-escalated': 'the fleet hears that a worker is silent, not its actor',
+  'usage-limit-until': 'the limit was reported by another worker',
 };
 
 const folder = new URL('.', import.meta.url);
-for (const file of readdirSync(folder).filter((name) => name.endsWith('.json'))) {
-  const { topic, cases } = JSON.parse(readFileSync(new URL(file, folder), 'utf8')) as { topic: string; cases: Case[] };
-  describe(topic, () => {
-    for (const each of cases) {
-      const run = unknowable[topic]?.includes(each.name) ? it.fails : it;
-      run(each.name, () => {
-        const actors = createPlainActors();
-        const first = each.entries.find((entry) => 'at' in entry);
-        const policy = {
-          at: first?.at ?? '12:00',
-          subject: 'own.fleet.main.policy.set',
-          data: { policies: each.policy },
-        };
-        for (const entry of each.policy === undefined ? each.entries : [policy, ...each.entries]) {
-          if ('raw' in entry || entry.subject.startsWith('!')) continue;
-          actors.send(parseIsoTime(timeOf(entry.at)) ?? 0, entry.subject, spellTimes(entry.data));
+const files = readdirSync(folder)
+  .filter((name) => name.endsWith('.json'))
+  .map((file) => JSON.parse(readFileSync(new URL(file, folder), 'utf8')) as { topic: string; cases: Case[] });
+
+describe.each(Object.entries(runs) as [string, Run][])('%s', (way, run) => {
+  // One way in full; the others are XState's, too, and differ in how they keep the state.
+  const some = <Item>(items: Iterable<Item>) => (run === runs.createActor ? [...items] : sample(items, 6, way));
+
+  for (const { topic, cases } of files
+    .map((it) => ({ ...it, cases: some(it.cases) }))
+    .filter((it) => it.cases.length > 0))
+    describe(topic, () => {
+      for (const each of cases) {
+        const why = unknowable[topic]?.[each.name];
+        (why === undefined ? it : it.fails)(
+          `${each.name}${why === undefined ? '' : ` (not by a machine: ${why})`}`,
+          () => {
+            const actors = createPlainActors(run);
+            const first = each.entries.find((entry) => 'at' in entry);
+            const policy = {
+              at: first?.at ?? '12:00',
+              subject: 'own.fleet.main.policy.set',
+              data: { policies: each.policy },
+            };
+            for (const entry of each.policy === undefined ? each.entries : [policy, ...each.entries]) {
+              if ('raw' in entry || entry.subject.startsWith('!')) continue;
+              actors.send(parseIsoTime(timeOf(entry.at)) ?? 0, entry.subject, spellTimes(entry.data));
+            }
+            expectResults(actors.results as never, expected(each));
+          },
+        );
+      }
+    });
+
+  describe('recorded histories', () => {
+    for (const name of historyNames()) {
+      const why = unknowableHistories[name];
+      (why === undefined ? it : it.fails)(`${name}${why === undefined ? '' : ` (not by a machine: ${why})`}`, () => {
+        const actors = createPlainActors(run);
+        const lines = readHistory(name);
+        for (const line of lines) {
+          const { at, subject, data, seq } = JSON.parse(line) as {
+            at: string;
+            subject: string;
+            data: unknown;
+            seq: number;
+          };
+          actors.send(parseIsoTime(at) ?? 0, subject.slice('stopgate.main.'.length), data, seq);
         }
-        expectResults(actors.results as never, expected(each));
+        const decided = actors.results.filter((it): it is Decision => 'verdicts' in it);
+        const stored = inOrderOf(decided, storedDecisions(lines));
+        const known = ({ policy: _, ...judgement }: ReturnType<typeof judgementOf>) => judgement;
+        expect(decided.map(judgementOf).map(known)).toEqual(stored.map(judgementOf).map(known));
+        expect(statesIn(foldLog(lines), actors)).toEqual(statesIn(foldLog(lines)));
       });
     }
   });
-}
+});
+
+const foldLog = (lines: readonly string[]): FleetView => {
+  const replay = createReplay();
+  for (const line of lines) replay.fold(line);
+  return replay.view().fleets.main as FleetView;
+};
+
+/** How the actors of a fleet end: as its fold says, or as plain actors do. */
+const statesIn = ({ workers, tasks }: FleetView, actors?: PlainActors) => ({
+  workers: Object.values(workers).map(({ worker, state, tasks: held }) => {
+    const plain = actors?.worker(worker);
+    return actors === undefined ? [worker, state, held] : [worker, plain?.state, plain?.tasks];
+  }),
+  tasks: Object.values(tasks).map(({ task, state, worker }) => {
+    const plain = actors?.task(task);
+    return actors === undefined ? [task, state, worker] : [task, plain?.state, plain?.worker];
+  }),
+});
 
 /** An attempt that stays open gives nothing, and the name of a policy is its place in a set. */
 const expected = ({ expect: parts }: Case) =>

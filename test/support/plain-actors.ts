@@ -1,9 +1,17 @@
 /**
- * A fleet of plain XState actors: the exported machines under `createActor`, with the documented facts and nothing else
- * (protocol.md §4). It looks policies and facts up as somebody would who runs the machines without the service. What
+ * A fleet of plain XState actors: the exported machines, run by XState's own functions, with the documented facts and
+ * nothing else (protocol.md §4). It looks policies and facts up as somebody would who runs the machines without the service. What
  * several actors know together (claims that are refused, staleness, scopes of limits, forgetting) is left out.
  */
-import { type ActorRefFrom, createActor } from 'xstate';
+import {
+  type AnyStateMachine,
+  createActor,
+  type EventFromLogic,
+  type InputFrom,
+  initialTransition,
+  type SnapshotFrom,
+  transition,
+} from 'xstate';
 import {
   type Decision,
   type HookResult,
@@ -17,18 +25,62 @@ import {
 
 type Form = { persistence?: unknown; checks?: unknown[] };
 type Row = { agent?: string; worker?: string; labels?: Record<string, string>; policy: string };
-type Worker = ActorRefFrom<typeof workerMachine>;
-type Task = ActorRefFrom<typeof taskMachine>;
+
+type Actor<Machine extends AnyStateMachine> = {
+  send(event: EventFromLogic<Machine>): void;
+  getSnapshot(): SnapshotFrom<Machine>;
+};
+/** A way to run a machine. */
+export type Run = <Machine extends AnyStateMachine>(machine: Machine, input: InputFrom<Machine>) => Actor<Machine>;
+type Worker = Actor<typeof workerMachine>;
+type Task = Actor<typeof taskMachine>;
+
+/** The ways in which a user of the package may run its machines. */
+export const runs = {
+  createActor: (machine, input) => createActor(machine, { input } as never).start(),
+  transition(machine, input) {
+    let [snapshot] = initialTransition(machine, input as never);
+    return {
+      send(event) {
+        [snapshot] = transition(machine, snapshot, event);
+      },
+      getSnapshot: () => snapshot,
+    };
+  },
+  /** As one does who keeps actors in a store: each event finds one that was read from there. */
+  'createActor from a stored snapshot'(machine, input) {
+    const start = (snapshot?: unknown) => createActor(machine, { input, snapshot } as never).start();
+    let actor = start();
+    return {
+      send(event) {
+        const stored = JSON.parse(JSON.stringify(actor.getPersistedSnapshot())) as unknown;
+        actor.stop();
+        actor = start(stored);
+        actor.send(event);
+      },
+      getSnapshot: () => actor.getSnapshot() as SnapshotFrom<typeof machine>,
+    };
+  },
+} satisfies Record<string, Run>;
+
+/** By value: what was read from a store is equal, and not the same. */
+const isOther = (value: unknown, before: unknown): boolean =>
+  value !== before && JSON.stringify(value) !== JSON.stringify(before);
 
 export type PlainActors = {
-  /** @returns why the entry is bad; null: it is not */
-  send(atMs: number, subject: string, data: unknown): string | null;
+  /**
+   * @param place the entry's number in its log; default: how many were sent
+   * @returns why the entry is bad; null: it is not
+   */
+  send(atMs: number, subject: string, data: unknown, place?: number): string | null;
   /** What was decided, in the order in which attempts ended. */
   readonly results: readonly (Decision | HookResult)[];
+  /** Null: nothing has named it. */
+  task(id: string): { readonly state: string; readonly worker: string | null } | null;
   worker(id: string): { readonly state: string; readonly tasks: readonly string[]; readonly plan: Plan } | null;
 };
 
-export function createPlainActors(): PlainActors {
+export function createPlainActors(run: Run = runs.createActor): PlainActors {
   const workers = new Map<string, Worker>();
   const tasks = new Map<string, Task>();
   const depths = new Map<string, number>();
@@ -43,14 +95,14 @@ export function createPlainActors(): PlainActors {
   const workerOf = (id: string): Worker => {
     const known = workers.get(id);
     if (known !== undefined) return known;
-    const actor = createActor(workerMachine, { input: { fleet: 'main', worker: id, atMs: nowMs } }).start();
+    const actor = run(workerMachine, { fleet: 'main', worker: id, atMs: nowMs });
     workers.set(id, actor);
     return actor;
   };
   const taskOf = (id: string, queue: string | null): Task => {
     const known = tasks.get(id);
     if (known !== undefined) return known;
-    const actor = createActor(taskMachine, { input: { fleet: 'main', task: id, queue } }).start();
+    const actor = run(taskMachine, { fleet: 'main', task: id, queue });
     tasks.set(id, actor);
     return actor;
   };
@@ -110,7 +162,7 @@ export function createPlainActors(): PlainActors {
     const facts = { files: holder?.files, labels: holder?.labels, ...more };
     actor.send({ type, data, seq, atMs: nowMs, facts, ...more } as never);
     const { validated } = actor.getSnapshot().context;
-    if (validated !== before) results.push(...validated.map((it) => it.result));
+    if (isOther(validated, before)) results.push(...validated.map((it) => it.result));
   };
   const sendWorker = (id: string, type: string, data: object, more: object = {}) => {
     const actor = workerOf(id);
@@ -120,7 +172,7 @@ export function createPlainActors(): PlainActors {
     const { value } = actor.getSnapshot();
     if (after.attempt !== null && before.attempt === null)
       for (const task of after.tasks) sendTask(task, 'attempt.opened', {});
-    if (after.lastDecision !== before.lastDecision && after.lastDecision !== null) {
+    if (after.lastDecision !== null && isOther(after.lastDecision, before.lastDecision)) {
       results.push(after.lastDecision);
       for (const task of before.tasks) {
         sendTask(task, 'attempt.opened', {});
@@ -213,8 +265,8 @@ export function createPlainActors(): PlainActors {
 
   return {
     results,
-    send(atMs, subject, fields) {
-      seq += 1;
+    send(atMs, subject, fields, place = seq + 1) {
+      seq = place;
       const text = JSON.stringify(fields ?? {});
       const entry = readEntry(`stopgate.main.${subject}`, text, text.length);
       if (entry === null) return null;
@@ -226,6 +278,9 @@ export function createPlainActors(): PlainActors {
       else if (area === 'queue') depths.set(id, entry.data.pending);
       else if (area === 'ownWorker') {
         const isOperator = type === 'worker.retired' || type === 'input.answered' || type.startsWith('escalation.');
+        // Whoever resumes such a worker grants the budget of the day once more, for all.
+        if (type === 'escalation.resolved' && entry.data.verdict === 'resume')
+          if (contextOf(id).escalation?.budget === 'day') today = { ...usedToday(), tokens: 0, nanoUsd: 0 };
         if (type !== 'timer.fired' && (isOperator || workers.has(id))) sendWorker(id, type, entry.data);
       } else if (area === 'ownTask') {
         if (type !== 'timer.fired') sendTask(id, type, entry.data);
@@ -237,6 +292,10 @@ export function createPlainActors(): PlainActors {
         } = fields as { policies: typeof policies; assign?: Row[]; budget?: typeof dayBudget });
       wakeHeld();
       return null;
+    },
+    task(id) {
+      const snapshot = tasks.get(id)?.getSnapshot();
+      return snapshot === undefined ? null : { state: snapshot.value, worker: snapshot.context.worker };
     },
     worker(id) {
       if (!workers.has(id)) return null;

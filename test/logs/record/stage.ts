@@ -1,0 +1,157 @@
+/** Where a history is recorded: a nats-server and a shipped service of its own, and a plain NATS client beside them. */
+import { execFile } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import type { Decision } from '../../../machines/index.ts';
+import { openClient } from '../../support/client.ts';
+import { cleanEnv } from '../../support/command.ts';
+import { makeFolder } from '../../support/deployment.ts';
+import { startNatsServer } from '../../support/nats-server.ts';
+import { openReceiver } from '../../support/receiver.ts';
+import { endService, type Service, serveShipped } from '../../support/service.ts';
+import { runShipped } from '../../support/shipped.ts';
+
+/** What a process answers that serves a check; undefined: nothing, so that the check stays open. */
+export type CheckReply = object | undefined;
+
+export type Stage = {
+  /** Stores an entry, by its subject after `stopgate.main.`. A text is stored as it is. */
+  entry(tail: string, data?: object | string | Uint8Array): Promise<void>;
+  /** @throws Error where the service refuses to decide */
+  decide(worker: string, body?: object): Promise<Decision>;
+  /** Any other request. An error reply is an answer like another. */
+  ask(tail: string, body?: object): Promise<unknown>;
+  /** Resolves when so many entries, decisions, dead letters or requests to a served check were published there since the start. */
+  seen(tail: string, count?: number): Promise<void>;
+  /** Serves a remote check. Each request gets the next reply, and the last one again and again. */
+  serve(check: string, ...replies: readonly CheckReply[]): Promise<void>;
+  /** Replaces the service's file, and waits until its policies are in force. */
+  configure(config: object): Promise<void>;
+  /** Writes a file into the folder where the service's checks look. */
+  write(name: string, text: string): Promise<void>;
+  /** Lets real time pass: it is the log's, and what it does is recorded. */
+  pass(ms: number): Promise<void>;
+  /** Runs git in that folder. */
+  git(...args: readonly string[]): Promise<void>;
+  /** The webhook answers this, one after the other, and the last one again and again. Default: nothing, with status 200. */
+  answer(...bodies: readonly object[]): void;
+  /** Starts one more replica. */
+  start(replica: string): Promise<void>;
+  /** Ends a replica by SIGKILL. */
+  kill(replica: string): Promise<void>;
+  /** Ends everything. @returns the log as `stopgate export` prints it */
+  close(): Promise<string>;
+};
+
+const run = promisify(execFile);
+const author = ['-c', 'user.name=ann', '-c', 'user.email=ann@example.com'];
+
+/** Longer than a worker needs to become stale, which is 2 min (protocol.md §4). */
+const seenTimeoutMs = 180_000;
+const decideTimeoutMs = 60_000;
+
+/** @param configOf makes the service's file, given the URL of a webhook that accepts everything */
+export async function openStage(configOf: (webhook: string) => object): Promise<Stage> {
+  const nats = await startNatsServer();
+  const receiver = await openReceiver();
+  const folder = await makeFolder({ 'stopgate.yaml': JSON.stringify(configOf(receiver.url)) });
+  const client = await openClient(nats.url);
+  const counts = new Map<string, number>();
+  const waiting = new Set<() => void>();
+  const note = (tail: string) => {
+    counts.set(tail, (counts.get(tail) ?? 0) + 1);
+    for (const look of waiting) look();
+  };
+  // Not all subjects: a check that nobody serves must have no responder.
+  for (const head of ['worker', 'task', 'queue', 'own', 'decision', 'dead'])
+    client.nc.subscribe(`stopgate.main.${head}.>`, {
+      callback: (_, { subject }) => note(subject.slice('stopgate.main.'.length)),
+    });
+  await client.nc.flush();
+  const services = new Map<string, Service>();
+  const start = async (replica: string) => {
+    const line = ['serve', '--nats', nats.url, '--http', '127.0.0.1:0', '--replica', replica];
+    services.set(replica, await serveShipped(line, folder.path));
+  };
+  const seen: Stage['seen'] = (tail, count = 1) =>
+    new Promise((resolve, reject) => {
+      const end = () => {
+        waiting.delete(look);
+        clearTimeout(late);
+      };
+      const look = () => {
+        if ((counts.get(tail) ?? 0) < count) return;
+        end();
+        resolve();
+      };
+      const late = setTimeout(() => {
+        end();
+        reject(new Error(`${tail} was published ${counts.get(tail) ?? 0} times, not ${count}`));
+      }, seenTimeoutMs);
+      waiting.add(look);
+      look();
+    });
+  await start('r1');
+  return {
+    entry: async (tail, data = {}) => {
+      if (data instanceof Uint8Array) await client.nc.request(`stopgate.main.${tail}`, data);
+      else await client.publish(tail, data);
+    },
+    async decide(worker, body = {}) {
+      const { code, body: decision } = await client.ask(`decide.${worker}`, body, decideTimeoutMs);
+      if (code !== '') throw new Error(`decide ${worker}: ${code} ${JSON.stringify(decision)}`);
+      return decision;
+    },
+    ask: async (tail, body) => (await client.ask(tail, body, decideTimeoutMs)).body,
+    seen,
+    async serve(check, ...replies) {
+      let asked = 0;
+      client.nc.subscribe(`stopgate.main.check.${check}`, {
+        queue: 'stopgate-check',
+        callback: (_, message) => {
+          const reply = replies[Math.min(asked, replies.length - 1)];
+          asked += 1;
+          note(`check.${check}`);
+          if (reply !== undefined) message.respond(JSON.stringify(reply));
+        },
+      });
+      await client.nc.flush();
+    },
+    async configure(config) {
+      const tail = 'own.fleet.main.policy.set';
+      const before = counts.get(tail) ?? 0;
+      await folder.write('stopgate.yaml', JSON.stringify(config));
+      await seen(tail, before + 1);
+    },
+    write: async (name, text) => void (await folder.write(name, text)),
+    pass: sleep,
+    git: async (...args) =>
+      void (await run('git', [...author, ...args], { cwd: folder.path, env: cleanEnv(folder.path) })),
+    answer: (...bodies) => {
+      let asked = 0;
+      receiver.answer((response) => {
+        const body = bodies[Math.min(asked, bodies.length - 1)];
+        asked += 1;
+        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+      });
+    },
+    start,
+    async kill(replica) {
+      await services.get(replica)?.kill('SIGKILL');
+      services.delete(replica);
+    },
+    async close() {
+      try {
+        for (const service of services.values()) await endService(service);
+        const { code, stdout, stderr } = await runShipped(['export', '--nats', nats.url], { cwd: folder.path });
+        if (code !== 0) throw new Error(`export ended with ${code}: ${stderr}`);
+        return stdout;
+      } finally {
+        await client.close();
+        await receiver.close();
+        await nats.stop();
+        await folder.remove();
+      }
+    },
+  };
+}
