@@ -12,6 +12,7 @@ import {
   entrySchemas,
   type Fleet,
   foldEntry,
+  viewFleet,
 } from '../../../machines/index.ts';
 import {
   expectationFile,
@@ -22,6 +23,7 @@ import {
   readHistory,
   storedDecisions,
 } from '../../support/histories.ts';
+import { sample } from '../../support/random.ts';
 import { restoreText, snapshotText } from '../../support/snapshot-text.ts';
 
 const entriesOf = (lines: readonly string[]) => {
@@ -50,12 +52,21 @@ describe.each(historyNames())('%s', (name) => {
     expect(decided.map(judgementOf)).toEqual(inOrderOf(decided, storedDecisions(lines)).map(judgementOf));
   });
 
-  test('ends in the same state, byte for byte, when the fold goes on from a snapshot in its middle', () => {
+  test('ends in the same state, byte for byte, when the fold goes on from a snapshot in its middle, or elsewhere', () => {
     const entries = entriesOf(lines);
-    const middle = Math.floor(entries.length / 2);
-    const whole = foldInto(createFleet('main'), entries);
-    const half = foldInto(createFleet('main'), entries.slice(0, middle));
-    expect(snapshotText(foldInto(restoreText(snapshotText(half)), entries.slice(middle)))).toBe(snapshotText(whole));
+    const fleet = createFleet('main');
+    const points = entries.map((entry) => {
+      foldInto(fleet, [entry]);
+      return { snapshot: snapshotText(fleet), view: JSON.stringify(viewFleet(fleet)) };
+    });
+    const middle = Math.floor(points.length / 2);
+    for (const index of new Set([middle, ...sample(points.keys(), 6, name)])) {
+      const { snapshot, view } = points[index] ?? expect.unreachable();
+      const restored = restoreText(snapshot);
+      expect(JSON.stringify(viewFleet(restored))).toBe(view);
+      foldInto(restored, entries.slice(index + 1));
+      expect({ snapshot: snapshotText(restored), view: JSON.stringify(viewFleet(restored)) }).toEqual(points.at(-1));
+    }
   });
 
   test('is short, and of one fleet', () => {
