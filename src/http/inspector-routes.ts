@@ -5,7 +5,7 @@ import { idSchema, isoTimeSchema, staleAfterMs } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import { incidentHtml } from '../inspector/incident-html.ts';
 import { type Topic, toTruncatedJson } from '../inspector/messages.ts';
-import { spanNames } from '../inspector/statistics/buckets.ts';
+import { rangeMsMax, spanNames } from '../inspector/statistics/buckets.ts';
 import { type OperatorAction, operatorActions } from '../service/operate.ts';
 import { parseInput } from '../service/parse-input.ts';
 import { accessOf, callerOf, checkFleet, checkSubject, fleetInPath, hasRole, isFor, withCallerName } from './access.ts';
@@ -63,10 +63,13 @@ const msSchema = z
   .regex(/^\d{1,15}$/, 'must be milliseconds since 1970')
   .transform(Number);
 const wordSchema = z.string().min(1).max(200).optional();
-/** `text` is searched for in subjects and payloads; `from` and `to`: when they were stored, in milliseconds since 1970. */
+/**
+ * `outcome`: of a check, or what became of a stop; several with commas. `guard`: the one that blocked. `text` is searched
+ * for in subjects and payloads; `from` and `to`: when they were stored, in milliseconds since 1970.
+ */
 export const entriesSchema = pageSchema.extend({
   ...{ type: wordSchema, worker: idSchema.optional(), task: idSchema.optional(), check: wordSchema, text: wordSchema },
-  ...{ from: msSchema.optional(), to: msSchema.optional() },
+  ...{ outcome: wordSchema, guard: wordSchema, from: msSchema.optional(), to: msSchema.optional() },
 });
 export const momentSchema = z.object({ ms: msSchema });
 export const attemptsSchema = pageSchema.extend({ limit: z.coerce.number().int().min(1).max(20).default(6) });
@@ -92,7 +95,12 @@ export const outlineSchema = z
     ({ from, to, width }) => (to - from) / width < bucketsMax,
     `asks for more than ${bucketsMax} buckets; take a greater width`,
   );
-export const statisticsSchema = z.object({ span: z.enum(spanNames).default('hour') });
+/** With `from` and `to`, in milliseconds since 1970: what is between them, without `to`, in place of a span that ends now. */
+export const statisticsSchema = z
+  .object({ span: z.enum(spanNames).default('hour'), from: msSchema.optional(), to: msSchema.optional() })
+  .refine(({ from, to }) => (from === undefined) === (to === undefined), 'give both from and to, or neither')
+  .refine(({ from = 0, to = 1 }) => from < to, 'from must be before to')
+  .refine(({ from = 0, to = 1 }) => to - from <= rangeMsMax, 'from and to may be 31 days apart at most');
 export const tokenSchema = z.object({ token: z.string().trim().min(1).max(1_000) });
 const timelineSchema = z.object({ entity: z.enum(['worker', 'task']), id: idSchema });
 
@@ -161,10 +169,14 @@ function addPast(api: FastifyInstance): void {
     const { from: fromSeq, to: toSeq, width } = parseInput(outlineSchema, request.query);
     return send(request, reply, { kind: 'outline', fromSeq, toSeq, width });
   });
-  // Counted from the log, of the last hour, day or week.
-  api.get('/statistics', async (request, reply) =>
-    send(request, reply, { kind: 'statistics', ...parseInput(statisticsSchema, request.query) }),
-  );
+  // Counted from the log: of the last hour, day or week, or of a range.
+  api.get('/statistics', async (request, reply) => {
+    const { span, from: fromMs, to: toMs } = parseInput(statisticsSchema, request.query);
+    return send(request, reply, {
+      kind: 'statistics',
+      span: fromMs === undefined || toMs === undefined ? span : { fromMs, toMs },
+    });
+  });
   api.get('/policy', async (request) => fleetInPath(request).inspection.policies());
   api.post('/what-if', async (request, reply) => {
     const { policy, last, since: sinceMs = null } = parseInput(whatIfSchema, request.body);
@@ -197,8 +209,8 @@ function addTimelines(api: FastifyInstance): void {
   });
   api.get('/entries', async (request, reply) => {
     const { before = null, limit, from = null, to = null, ...filter } = parseInput(entriesSchema, request.query);
-    const { type = null, worker = null, task = null, check = null, text = null } = filter;
-    const wanted = { type, worker, task, check, text, fromMs: from, toMs: to };
+    const { type = null, worker = null, task = null, check = null, text = null, outcome = null, guard = null } = filter;
+    const wanted = { type, worker, task, check, outcome, guard, text, fromMs: from, toMs: to };
     return sendTruncated(reply, await fleetInPath(request).inspection.entries(wanted, { before, limit }));
   });
   api.get('/moment', async (request) => {

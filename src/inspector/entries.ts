@@ -1,9 +1,11 @@
 /** The entries of the whole log, newest first, by filters: read from the log itself, a bounded part at a time. */
-import { readJson } from '../../machines/index.ts';
+import { type Decision, decidingGuard, readJson } from '../../machines/index.ts';
 import type { EventLog } from '../nats/log/event-log.ts';
 import type { LogMessage } from '../nats/log/log-reader.ts';
 import type { EntriesPage, TimelineEntry } from './messages.ts';
+import { guardKeyOf } from './statistics/buckets.ts';
 import { timelineEntry } from './timeline.ts';
+import { countedKindOf } from './vocabulary.ts';
 
 /** All that are given must fit; null: any. `text`: anywhere in the subject or the payload, in any case. */
 export type EntriesFilter = {
@@ -11,6 +13,10 @@ export type EntriesFilter = {
   readonly worker: string | null;
   readonly task: string | null;
   readonly check: string | null;
+  /** What a check found, or what became of a stop (`VerdictKind`), as the statistics count it; several with commas. */
+  readonly outcome: string | null;
+  /** The guard that blocked, as the statistics name it. */
+  readonly guard: string | null;
   readonly text: string | null;
   /** The times between which they were stored. */
   readonly fromMs: number | null;
@@ -58,24 +64,36 @@ export async function readEntries(
   return { entries, before: next > least ? next : null, readTo: next };
 }
 
-function fits({ subject, data }: LogMessage, { type, worker, task, check, text }: EntriesFilter): boolean {
+function fits({ subject, data }: LogMessage, filter: EntriesFilter): boolean {
+  const { type, worker, task, check, outcome, guard, text } = filter;
   // `stopgate.<fleet>.<entity>.<id>.<type>`, with `own` or `decision` before the entity or in its place.
   const tail = subject.split('.').slice(2).join('.');
-  if (type !== null && !(type === 'decision' ? tail.startsWith('decision.') : tail.endsWith(`.${type}`))) return false;
-  if (worker === null && task === null && check === null && text === null) return true;
+  const isDecision = tail.startsWith('decision.');
+  if (type !== null && !(type === 'decision' ? isDecision : tail.endsWith(`.${type}`))) return false;
+  const isRead = [worker, task, check, outcome, guard].some((it) => it !== null);
+  if (!isRead && text === null) return true;
   const payload = decoder.decode(data);
   if (text !== null && !`${tail} ${payload}`.toLowerCase().includes(text.toLowerCase())) return false;
-  if (worker === null && task === null && check === null) return true;
+  if (!isRead) return true;
   const read = readJson(payload);
   const fields = (read.ok ? read.value : {}) as Fields;
   return (
     (worker === null || isAbout(tail, 'worker', worker) || fields.worker === worker) &&
     (task === null || isAbout(tail, 'task', task) || fields.task === task) &&
-    (check === null || fields.check === check || hasFinding(fields.feedback, check))
+    (check === null || fields.check === check || hasFinding(fields.feedback, check)) &&
+    (outcome === null || outcome.split(',').includes(String(isDecision ? kindOf(fields) : fields.outcome))) &&
+    (guard === null || (isDecision && guard === blockingGuard(fields)))
   );
 }
 
 type Fields = Readonly<Record<string, unknown>>;
+
+const kindOf = (fields: Fields) => countedKindOf(fields as unknown as Decision);
+const blockingGuard = (fields: Fields): string | null => {
+  const decision = fields as unknown as Decision;
+  if (decision.decision !== 'block' || kindOf(fields) === null || !Array.isArray(decision.verdicts)) return null;
+  return guardKeyOf(decidingGuard(decision));
+};
 
 const isAbout = (tail: string, entity: string, id: string): boolean =>
   tail.startsWith(`${entity}.${id}.`) ||

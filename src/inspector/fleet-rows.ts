@@ -179,6 +179,7 @@ function taskRow(fleet: Fleet, task: string): TaskRow | null {
     priority: context.priority,
     createdSeq: record.createdSeq,
     ...{ usd, tokens },
+    sinceMs: record.lastMove?.atMs ?? record.namedMs,
   };
 }
 

@@ -65,6 +65,8 @@ export type TaskRow = {
   /** Used by all workers that had claimed it last. */
   readonly usd: number;
   readonly tokens: number;
+  /** Since when it is in its state; one that was never claimed, since it was last named. */
+  readonly sinceMs: number;
 };
 export type QueueRow = {
   readonly id: string;
@@ -130,6 +132,7 @@ export const taskFields = [
   'createdSeq',
   'usd',
   'tokens',
+  'sinceMs',
 ] as const satisfies readonly (keyof TaskRow)[];
 export const queueFields = [
   'id',

@@ -15,6 +15,10 @@ export function verdictKindOf({
   return cause === 'complete' ? 'complete' : 'let-go';
 }
 
+/** What a decision counts as. Null: it counts as nothing, for another has taken its place, or it was a trial. */
+export const countedKindOf = (decision: Decision): VerdictKind | null =>
+  decision.cause === 'superseded' || decision.dryRun === true ? null : verdictKindOf(decision);
+
 /** One list of words and colours for what may become of a stop. The colours are in styles/base.css, by `data-verdict-kind`. */
 type Answer = Pick<Decision, 'decision' | 'action' | 'cause'>;
 type Verdict = { readonly kind: VerdictKind; readonly word: string };

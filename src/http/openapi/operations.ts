@@ -122,7 +122,10 @@ export const operations: Readonly<Record<Exclude<Endpoint, PageFile>, Operation>
   'GET /api/:fleet/range': { tag: 'reads', returns: 'Object', summary: 'The first and last entry of the log' },
   'GET /api/:fleet/at/:seq': { ...past('The fleet as it was after an entry', selectionSchema), path: seq },
   'GET /api/:fleet/outline': past('Counts of entries by equal parts of the log', outlineSchema),
-  'GET /api/:fleet/statistics': past('Figures of the last hour, day or week, from the log', statisticsSchema),
+  'GET /api/:fleet/statistics': past(
+    'Figures of the last hour, day or week, or of a range, from the log',
+    statisticsSchema,
+  ),
   'POST /api/:fleet/what-if': { ...past('What another policy would have decided'), body: 'WhatIf' },
   'GET /api/:fleet/policy': { tag: 'reads', returns: 'Object', summary: 'The policies in force' },
   'GET /api/:fleet/timeline/:entity/:id': {

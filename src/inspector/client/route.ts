@@ -18,7 +18,7 @@ export type Route = {
   readonly queue: string;
   /** A column's key; descending with a leading minus. */
   readonly sort: string;
-  /** The span of the fleet's history; '' is the last hour. */
+  /** The span of the fleet's history; '' is the last hour. Two times with a slash between are a range (ISO 8601). */
   readonly span: string;
   readonly worker: string | null;
   readonly task: string | null;

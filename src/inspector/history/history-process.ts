@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import type { ErrorCode, ErrorIssue } from '../../errors.ts';
 import type { ConnectionOptions } from '../../nats/connection.ts';
 import type { Topic } from '../messages.ts';
-import type { Span } from '../statistics/buckets.ts';
+import type { Span, TimeRange } from '../statistics/buckets.ts';
 
 /** How the process reaches the log: as the service itself does. The first message to it. */
 export type HistorySource = Pick<ConnectionOptions, 'url' | 'credsFile' | 'inboxPrefix'> & { readonly fleet: string };
@@ -21,7 +21,7 @@ export type HistorySource = Pick<ConnectionOptions, 'url' | 'credsFile' | 'inbox
 export type HistoryWork =
   | { readonly kind: 'past'; readonly seq: number; readonly topic: Topic | null }
   | { readonly kind: 'outline'; readonly fromSeq: number; readonly toSeq: number; readonly width: number }
-  | { readonly kind: 'statistics'; readonly span: Span }
+  | { readonly kind: 'statistics'; readonly span: Span | TimeRange }
   | { readonly kind: 'whatIf'; readonly policy: string; readonly last: number; readonly sinceMs: number | null };
 
 /** Entries folded of those to fold. */

@@ -1,10 +1,12 @@
 /**
- * Statistics of the last week, counted from the log: from where they began on, then on from where the last request ended.
+ * Statistics of the last week, or of any range, counted from the log: from where they began on, then on from where the last
+ * request ended.
  * Where agents report what they use, the entries are folded too: only the state tells for which task it was.
  */
 import { AppError } from '../../errors.ts';
 import type { StoredLog } from '../../nats/log/stored-log.ts';
-import { type Span, spanMs } from '../statistics/buckets.ts';
+import { setNewest } from '../../newest.ts';
+import { type Span, spanMs, type TimeRange, type Windows, windowOf } from '../statistics/buckets.ts';
 import type { FleetStatistics } from '../statistics/messages.ts';
 import { createStatistics, type Statistics } from '../statistics/statistics.ts';
 import type { Job } from './jobs.ts';
@@ -12,8 +14,8 @@ import { findFirst } from './log-entries.ts';
 import type { Past, Step } from './past.ts';
 
 export type StatisticsReader = {
-  /** Counts on to the end of the log. Must not be called twice at once, since all go on in the same counts. */
-  read(span: Span, job: Job): Promise<FleetStatistics>;
+  /** Counts on to the end of the log, or of the range. Must not be called twice at once, since all go on in the same counts. */
+  read(span: Span | TimeRange, job: Job): Promise<FleetStatistics>;
 };
 
 /**
@@ -21,34 +23,55 @@ export type StatisticsReader = {
  * `tasksSeq`: up to where it is known for which tasks something was used; null: no fold can begin before that any more.
  */
 type Counted = { statistics: Statistics; seq: number; tasksSeq: number | null; knownFromMs: number | null };
+type Log = Pick<StoredLog, 'range' | 'history'>;
+type LogRange = Awaited<ReturnType<Log['range']>>;
 
+/** Ranges that are kept: those at which several people look at the same time. Each takes about as much as a week. */
+const rangesMax = 4;
 const decoder = new TextDecoder();
 
 export function createStatisticsReader(
-  log: Pick<StoredLog, 'range' | 'history'>,
+  log: Log,
   past: Pick<Past, 'over'>,
   now: () => number = Date.now,
 ): StatisticsReader {
   let counted: Counted | null = null;
+  const ranges = new Map<string, Counted>();
+  // Less than it was: another log has taken its place. Cut beyond it: earlier counts would be followed by a hole.
+  const isLost = (it: Counted, { firstSeq, lastSeq }: LogRange) => lastSeq < it.seq || firstSeq > it.seq + 1;
+  const readSpan = async (span: Span, range: LogRange, job: Job) => {
+    const nowMs = Math.max(now(), range.lastMs);
+    if (counted === null || isLost(counted, range)) counted = await begin(log, range, nowMs - spanMs('week'));
+    await countOn(log, counted, range.lastSeq, job);
+    await findTasks(past, counted, job);
+    const { statistics, knownFromMs, tasksSeq, seq } = counted;
+    return statistics.view({ span, nowMs, knownFromMs, areTasksKnown: tasksSeq === seq });
+  };
+  const readRange = async ({ fromMs, toMs }: TimeRange, range: LogRange, job: Job) => {
+    const key = `${fromMs} ${toMs}`;
+    let kept = ranges.get(key);
+    if (kept === undefined || isLost(kept, range))
+      kept = await begin(log, range, fromMs, { custom: windowOf(fromMs, toMs) });
+    setNewest(ranges, key, kept, rangesMax);
+    const endSeq = range.lastMs < toMs ? range.lastSeq : (await findFirst(log, range, toMs)) - 1;
+    await countOn(log, kept, endSeq, job);
+    await findTasks(past, kept, job);
+    const { statistics, knownFromMs, tasksSeq, seq } = kept;
+    return statistics.view({ span: 'custom', fromMs, nowMs: toMs, knownFromMs, areTasksKnown: tasksSeq === seq });
+  };
   return {
     async read(span, job) {
-      const { firstSeq, lastSeq, firstMs, lastMs } = await log.range();
-      const nowMs = Math.max(now(), lastMs);
-      // Less than it was: another log has taken its place. Cut beyond it: earlier counts would be followed by a hole.
-      if (counted === null || lastSeq < counted.seq || firstSeq > counted.seq + 1) {
-        const fromMs = nowMs - spanMs('week');
-        const from = await findFirst(log, { firstSeq, lastSeq }, fromMs);
-        const isCut = firstSeq > 1 && firstMs > fromMs;
-        counted = {
-          ...{ statistics: createStatistics(), seq: from - 1, tasksSeq: from - 1 },
-          knownFromMs: isCut ? firstMs : null,
-        };
-      }
-      await countOn(log, counted, lastSeq, job);
-      await findTasks(past, counted, job);
-      const { statistics, knownFromMs, tasksSeq } = counted;
-      return statistics.view({ span, nowMs, knownFromMs, areTasksKnown: tasksSeq === counted.seq });
+      const range = await log.range();
+      return typeof span === 'string' ? readSpan(span, range, job) : readRange(span, range, job);
     },
+  };
+}
+
+async function begin(log: Log, range: LogRange, fromMs: number, windows?: Windows): Promise<Counted> {
+  const from = await findFirst(log, range, fromMs);
+  return {
+    ...{ statistics: createStatistics(windows), seq: from - 1, tasksSeq: from - 1 },
+    knownFromMs: range.firstSeq > 1 && range.firstMs > fromMs ? range.firstMs : null,
   };
 }
 

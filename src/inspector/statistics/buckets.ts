@@ -41,6 +41,25 @@ export const spans = {
 export type Span = keyof typeof spans;
 export const spanNames = Object.keys(spans) as Span[];
 export const spanMs = (span: Span): number => spans[span].bucketMs * spans[span].count;
+/** Milliseconds since 1970; `toMs` is not in it. */
+export type TimeRange = { readonly fromMs: number; readonly toMs: number };
+/** The buckets of a span. They begin at multiples of their width. */
+export type Window = { readonly bucketMs: number; readonly count: number };
+export type Windows = Readonly<Record<string, Window>>;
+
+const [second, minute, hour] = [1_000, 60_000, 3_600_000];
+const widths = [second, 5 * second, 15 * second, minute, 5 * minute, 15 * minute, hour, 2 * hour, 6 * hour];
+/** More bars than a chart of 300 pixels can show, and enough for a month in those of six hours. */
+const bucketsMax = 125;
+/** A month: a report of it is read in one go, and what is kept of it stays as little as of a week. */
+export const rangeMsMax = 31 * 24 * hour;
+
+/** Returns the narrowest buckets that are not too many. @param toMs the end, which is not in the range */
+export function windowOf(fromMs: number, toMs: number): Window {
+  const countOf = (bucketMs: number) => Math.floor((toMs - 1) / bucketMs) - Math.floor(fromMs / bucketMs) + 1;
+  const bucketMs = widths.find((it) => countOf(it) <= bucketsMax) ?? 6 * hour;
+  return { bucketMs, count: countOf(bucketMs) };
+}
 
 export type CheckCounts = {
   runs: number;
@@ -103,8 +122,12 @@ export function checkIn({ checks }: Bucket, name: string): CheckCounts {
   return found;
 }
 
-export function addBlock(bucket: Bucket, guard: string, checks: Iterable<string>): void {
-  const key = knownGuards.has(guard) ? guard : 'policy';
+/** The guard under which a block counts. */
+export const guardKeyOf = (guard: string | null): string =>
+  guard !== null && knownGuards.has(guard) ? guard : 'policy';
+
+export function addBlock(bucket: Bucket, guard: string | null, checks: Iterable<string>): void {
+  const key = guardKeyOf(guard);
   bucket.guards.set(key, (bucket.guards.get(key) ?? 0) + 1);
   for (const name of new Set(checks)) checkIn(bucket, name).blocks += 1;
 }
@@ -120,39 +143,36 @@ export function addResolved(bucket: Bucket, tookMs: number): void {
 }
 
 export type Buckets = {
-  /** Calls `count` with the bucket of each span at `atMs`; not with those that have fallen off. */
+  /** Calls `count` with the bucket of each window at `atMs`; not with those that have fallen off. */
   at(atMs: number, count: (bucket: Bucket) => void): void;
-  /** Returns all buckets of a span that ends at `nowMs`. */
-  of(span: Span, nowMs: number): Counted;
+  /** Returns all buckets of a window that ends at `nowMs`. */
+  of(window: Window, nowMs: number): Counted;
 };
 
-export function createBuckets(): Buckets {
-  const kept: Record<Span, Map<number, Bucket>> = { hour: new Map(), day: new Map(), week: new Map() };
-  const firstOf = (span: Span, nowMs: number) => {
-    const { bucketMs, count } = spans[span];
-    return nowMs - (nowMs % bucketMs) - (count - 1) * bucketMs;
-  };
+export function createBuckets(windows: Windows = spans): Buckets {
+  const kept = new Map(Object.values(windows).map((window) => [window, new Map<number, Bucket>()]));
+  const firstOf = ({ bucketMs, count }: Window, nowMs: number) => nowMs - (nowMs % bucketMs) - (count - 1) * bucketMs;
   let newestMs = 0;
   return {
     at(atMs, count) {
       newestMs = Math.max(newestMs, atMs);
-      for (const span of spanNames) {
-        const startMs = atMs - (atMs % spans[span].bucketMs);
-        if (startMs < firstOf(span, newestMs)) continue;
-        const buckets = kept[span];
+      for (const [window, buckets] of kept) {
+        const startMs = atMs - (atMs % window.bucketMs);
+        const firstMs = firstOf(window, newestMs);
+        if (startMs < firstMs) continue;
         const bucket = buckets.get(startMs) ?? newBucket();
         if (!buckets.has(startMs)) {
           buckets.set(startMs, bucket);
-          for (const old of buckets.keys()) if (old < firstOf(span, newestMs)) buckets.delete(old);
+          for (const old of buckets.keys()) if (old < firstMs) buckets.delete(old);
         }
         count(bucket);
       }
     },
-    of(span, nowMs) {
-      const first = firstOf(span, Math.max(nowMs, newestMs));
-      return Array.from({ length: spans[span].count }, (_, index) => {
-        const atMs = first + index * spans[span].bucketMs;
-        return { atMs, bucket: kept[span].get(atMs) ?? newBucket() };
+    of(window, nowMs) {
+      const firstMs = firstOf(window, Math.max(nowMs, newestMs));
+      return Array.from({ length: window.count }, (_, index) => {
+        const atMs = firstMs + index * window.bucketMs;
+        return { atMs, bucket: kept.get(window)?.get(atMs) ?? newBucket() };
       });
     },
   };

@@ -3,8 +3,11 @@ import type { VerdictKind } from '../vocabulary.ts';
 
 /** Counts of a span of time, oldest first. `guards`: blocks by the guard that decided. */
 export type FleetStatistics = {
-  readonly span: 'hour' | 'day' | 'week';
+  readonly span: 'hour' | 'day' | 'week' | 'custom';
   readonly nowMs: number;
+  /** What was counted, without its end. The first and the last bucket may reach beyond it. */
+  readonly fromMs: number;
+  readonly toMs: number;
   readonly bucketMs: number;
   /** The log holds nothing earlier, though the span goes further back; null: it does. */
   readonly knownFromMs: number | null;
@@ -48,7 +51,7 @@ export type CheckStatistics = {
   /** It did not answer in time, or could not be run. */
   readonly errors: number;
   readonly p95Ms: number | null;
-  /** The number of `compared` pairs of results for the same state of a worker that differ. */
+  /** The number of `compared` pairs of runs that differ: of the same tree, or of a worker that changed nothing in between. */
   readonly differing: number;
   readonly compared: number;
   /** The number of stops that it blocked. */

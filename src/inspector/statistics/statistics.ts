@@ -4,6 +4,7 @@
  * counted from there. Pure; what it keeps is bounded by the buckets (buckets.ts) and by the limits below.
  */
 
+import assert from 'node:assert/strict';
 import {
   type CheckResult,
   type Decision,
@@ -14,8 +15,7 @@ import {
   type UsageReport,
 } from '../../../machines/index.ts';
 import { addUsage, showUsage, sumOfReport } from '../../../machines/replay/usage-sums.ts';
-import { setNewest } from '../../newest.ts';
-import { verdictKindOf } from '../vocabulary.ts';
+import { countedKindOf } from '../vocabulary.ts';
 import {
   addBlock,
   addDuration,
@@ -31,62 +31,17 @@ import {
   mergeDurations,
   newCheck,
   quantileOf,
-  type Span,
   spans,
+  type Windows,
 } from './buckets.ts';
+import { createFlakiness, type Pair } from './flakiness.ts';
 import type { FleetStatistics } from './messages.ts';
 import { summarizeUsage } from './usage.ts';
 
-/**
- * Flakiness: the same check for the same worker with a different result, although the worker did nothing in between.
- * Only workers that report their tools can be judged; for the others, nobody knows whether they did something.
- */
-
-type Pair = { readonly differs: boolean } | null;
-type Flakiness = {
-  /** @returns whether two results of the same state can be compared, and whether they differ; null: they cannot */
-  result(worker: string, check: string, passed: boolean): Pair;
-  /** The worker did something that a check may see. */
-  worked(worker: string, type: string): void;
-};
-
-/** The most workers that are compared. More rarely work at the same time; those silent the longest are forgotten. */
-const workersMax = 5_000;
-/** A policy rarely has more than eight. */
-const checksMax = 64;
-
-type Seen = { reportsTools: boolean; readonly results: Map<string, boolean> };
-
-/** Nothing that a check looks at. */
-const idleTypes: ReadonlySet<string> = new Set([
-  ...['stop.attempted', 'heartbeat.sent', 'limit.reached', 'limit.cleared', 'usage.reported'],
-]);
-
-function createFlakiness(): Flakiness {
-  const workers = new Map<string, Seen>();
-  const seenOf = (worker: string): Seen => {
-    const seen = workers.get(worker) ?? { reportsTools: false, results: new Map() };
-    setNewest(workers, worker, seen, workersMax);
-    return seen;
-  };
-  return {
-    result(worker, check, passed) {
-      const { reportsTools, results } = seenOf(worker);
-      const before = results.get(check);
-      if (before !== undefined || results.size < checksMax) results.set(check, passed);
-      return before === undefined || !reportsTools ? null : { differs: before !== passed };
-    },
-    worked(worker, type) {
-      if (idleTypes.has(type)) return;
-      const seen = seenOf(worker);
-      if (type === 'tool.used') seen.reportsTools = true;
-      seen.results.clear();
-    },
-  };
-}
-
+/** `nowMs`: until when is counted. `fromMs`: what is left out of the first bucket, if anything. */
 type Wanted = {
-  readonly span: Span;
+  readonly span: FleetStatistics['span'];
+  readonly fromMs?: number;
   readonly nowMs: number;
   readonly knownFromMs: number | null;
   /** Was `usedFor` told all that was used? */
@@ -94,9 +49,13 @@ type Wanted = {
 };
 
 /** Returns what the page receives. */
-const summarize = (counted: Counted, { span, nowMs, knownFromMs, areTasksKnown }: Wanted): FleetStatistics => ({
-  ...{ span, nowMs, bucketMs: spans[span].bucketMs },
-  knownFromMs: knownFromMs !== null && knownFromMs > (counted[0]?.atMs ?? 0) ? knownFromMs : null,
+const summarize = (
+  counted: Counted,
+  bucketMs: number,
+  { span, nowMs, fromMs = counted[0]?.atMs ?? 0, knownFromMs, areTasksKnown }: Wanted,
+): FleetStatistics => ({
+  ...{ span, nowMs, fromMs, toMs: nowMs, bucketMs },
+  knownFromMs: knownFromMs !== null && knownFromMs > fromMs ? knownFromMs : null,
   buckets: counted.map(({ atMs, bucket }) => {
     const { verdicts, guards, checkMs, escalations, resolved, resolveTimes, usage } = bucket;
     const { usd, tokens } = showUsage(usage);
@@ -151,8 +110,9 @@ const escalationsMax = 10_000;
 /** They end an escalation: the worker goes on, or has ended. */
 const endings: ReadonlySet<string> = new Set(['escalation.resolved', 'prompt.submitted', 'worker.retired']);
 
-export function createStatistics(): Statistics {
-  const buckets = createBuckets();
+/** @param windows what is counted, by the names of their spans */
+export function createStatistics(windows: Windows = spans): Statistics {
+  const buckets = createBuckets(windows);
   const flakiness = createFlakiness();
   /** The time of each open escalation. */
   const escalated = new Map<string, number>();
@@ -173,15 +133,14 @@ export function createStatistics(): Statistics {
     buckets.at(atMs, (bucket) => addResolved(bucket, Math.max(0, atMs - sinceMs)));
   };
   const decided = (key: string, atMs: number, decision: Decision) => {
-    if (decision.cause === 'superseded' || decision.dryRun === true) return;
-    const kind = verdictKindOf(decision);
-    const guard = decidingGuard(decision);
+    const kind = countedKindOf(decision);
+    if (kind === null) return;
     buckets.at(atMs, (bucket) => {
       bucket.verdicts[kind] += 1;
       if (decision.decision === 'block')
         addBlock(
           bucket,
-          guard ?? 'policy',
+          decidingGuard(decision),
           decision.feedback.filter(({ outcome }) => outcome !== 'warn').map(({ check }) => check),
         );
     });
@@ -189,9 +148,9 @@ export function createStatistics(): Statistics {
     else end(key, atMs);
   };
   const checked = (worker: string, atMs: number, result: CheckResult) => {
-    const { check, outcome } = result;
+    const { outcome } = result;
     const isJudged = outcome === 'pass' || outcome === 'fail';
-    const pair = isJudged ? flakiness.result(worker, check, outcome === 'pass') : null;
+    const pair = isJudged ? flakiness.result(worker, result, atMs) : null;
     buckets.at(atMs, (bucket) => countCheck(bucket, result, pair));
   };
   return {
@@ -213,9 +172,15 @@ export function createStatistics(): Statistics {
       else if (type === 'escalation.notified') begin(key, atMs);
       else if (endings.has(type)) end(key, atMs);
       else if (type === 'usage.reported') hasUsage = countUsage(buckets, { atMs, subject, text }) || hasUsage;
-      if (entity === 'worker' && !isOwn) flakiness.worked(id, type);
+      if (entity === 'worker' && !isOwn) flakiness.entry(id, type, atMs, () => toolIn(text()));
     },
-    view: (wanted) => summarize(buckets.of(wanted.span, wanted.nowMs), wanted),
+    view(wanted) {
+      const window = windows[wanted.span];
+      assert(window !== undefined, `'${wanted.span}' is counted`);
+      // The end of a range is not in it.
+      const lastMs = wanted.span === 'custom' ? wanted.nowMs - 1 : wanted.nowMs;
+      return summarize(buckets.of(window, lastMs), window.bucketMs, wanted);
+    },
   };
 }
 
@@ -243,6 +208,11 @@ function countUsage(buckets: Buckets, { atMs, subject, text }: CountedEntry): bo
     addUsageTo(bucket.models, data.model ?? null, more);
   });
   return true;
+}
+
+function toolIn(text: string): unknown {
+  const read = readJson(text);
+  return read.ok ? (read.value as { tool?: unknown }).tool : null;
 }
 
 /** Counts the data if it has the expected form. */

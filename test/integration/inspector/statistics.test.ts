@@ -28,6 +28,28 @@ test('counts the stops of the fleet, and goes on', async () => {
   expect(body.buckets.at(-1)?.guards).toEqual({ checks: 2 });
 });
 
+test('counts a range, whose entries are found by the same filters', async () => {
+  const body = async (query: string) => (await stage.get(query)).body;
+  const [first] = (await body('entries?type=decision&outcome=blocked&guard=checks')).entries;
+  const range = (fromMs: number, toMs: number) => `from=${fromMs}&to=${toMs}`;
+  const within = await body(`statistics?${range(first.atMs, first.atMs + 1)}`);
+  expect(within).toMatchObject({ span: 'custom', fromMs: first.atMs, toMs: first.atMs + 1, bucketMs: 1_000 });
+  const { entries } = await body(`entries?outcome=blocked,complete&${range(first.atMs, first.atMs + 1)}`);
+  expect(blocked(within)).toBe(entries.length);
+  expect(blocked(await body(`statistics?${range(first.atMs - 60_000, first.atMs)}`))).toBe(0);
+  for (const none of ['outcome=complete', 'outcome=fail', 'guard=idle', 'type=decision&outcome=superseded'])
+    expect((await body(`entries?${none}`)).entries).toEqual([]);
+});
+
+test.each([
+  ['from=1', 'both'],
+  ['from=2&to=2', 'before'],
+  ['from=0&to=2678400001', '31 days'],
+])('refuses the range %s', async (query, why) => {
+  const { status, body } = await stage.get(`statistics?${query}`);
+  expect([status, JSON.stringify(body)]).toEqual([400, expect.stringContaining(why)]);
+});
+
 test('refuses another span', async () => {
   expect((await read('year')).status).toBe(400);
 });

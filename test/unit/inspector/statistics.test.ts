@@ -1,6 +1,6 @@
 /** The fleet's history, counted from its log: verdicts, blocks, checks, escalations, and what stays within bounds. */
-import { expect, test } from 'vitest';
-import { addDuration, createBuckets, quantileOf } from '../../../src/inspector/statistics/buckets.ts';
+import { describe, expect, test } from 'vitest';
+import { addDuration, createBuckets, quantileOf, spans, windowOf } from '../../../src/inspector/statistics/buckets.ts';
 import { createStatistics } from '../../../src/inspector/statistics/statistics.ts';
 
 const minute = 60_000;
@@ -82,21 +82,73 @@ test('counts how often a check passes and how long it takes', () => {
   expect(view.buckets.at(-1)?.checkMs).toBe(100 * 20 + 9_000);
 });
 
-test('a check is flaky if it differs though the worker did nothing', () => {
-  const [used, result] = ['worker.w1.tool.used', 'own.worker.w1.check.finished'];
-  const view = count([
-    [0, used],
-    [0, result, finished('unit', 'fail')],
-    [0, 'worker.w1.stop.attempted'],
-    [0, result, finished('unit', 'pass')],
-    [0, result, finished('unit', 'pass')],
-    [0, used],
-    [0, result, finished('unit', 'fail')],
-    // It reports no tools, so nobody knows what it did.
-    [0, 'own.worker.w2.check.finished', finished('unit', 'fail')],
-    [0, 'own.worker.w2.check.finished', finished('unit', 'pass')],
-  ]);
-  expect(view.checks[0]).toMatchObject({ compared: 2, differing: 1 });
+describe('a check is flaky if two runs that looked at the same thing differ:', () => {
+  const [used, attempted] = ['worker.w1.tool.used', 'worker.w1.stop.attempted'];
+  const run = (minutes: number, outcome: string, more: object = {}, worker = 'w1') =>
+    [minutes, `own.worker.${worker}.check.finished`, { ...finished('unit', outcome), ...more }] as const;
+  const pairs = (...lines: Parameters<typeof count>[0]) => {
+    const { compared, differing } = count(lines).checks[0] ?? {};
+    return { compared, differing };
+  };
+
+  test('of a worker that reports its tools, and has used none that changes anything in between', () => {
+    const read = [1, used, { tool: 'Read' }] as const;
+    expect(pairs([0, used], run(0, 'fail'), [9, attempted], run(9, 'pass'), run(9, 'pass'))).toEqual({
+      compared: 2,
+      differing: 1,
+    });
+    expect(pairs([0, used], run(0, 'fail'), read, [9, attempted], run(9, 'pass'))).toEqual({
+      compared: 1,
+      differing: 1,
+    });
+    const edit = [1, used, { tool: 'Edit' }] as const;
+    expect(pairs([0, used], run(0, 'fail'), edit, [9, attempted], run(9, 'pass'))).toEqual({
+      compared: 0,
+      differing: 0,
+    });
+  });
+
+  test('of a worker that reports no tools only where it tried again within a second, or in the same attempt', () => {
+    const second = 1 / 60;
+    expect(pairs(run(0, 'fail'), [second, attempted], run(2, 'pass'))).toEqual({ compared: 1, differing: 1 });
+    expect(pairs(run(0, 'fail'), [2 * second, attempted], run(2, 'pass'))).toEqual({ compared: 0, differing: 0 });
+    expect(pairs([0, attempted], run(0, 'fail'), run(9, 'pass'))).toEqual({ compared: 1, differing: 1 });
+  });
+
+  test('on the same tree, whoever worked on it and whatever was in between', () => {
+    const on = (tree: string) => ({ metadata: { tree } });
+    expect(pairs(run(0, 'fail', on('a')), [1, used], run(2, 'pass', on('a'), 'w2'))).toEqual({
+      compared: 1,
+      differing: 1,
+    });
+    // Nothing was reported, and yet it is another tree.
+    expect(pairs([0, used], run(0, 'fail', on('a')), run(0, 'pass', on('b')))).toEqual({ compared: 0, differing: 0 });
+  });
+
+  test('a pass that was taken over is no run', () => {
+    expect(pairs([0, used], run(0, 'pass'), run(1, 'pass', { metadata: { reused: 'a time' } }))).toEqual({
+      compared: 0,
+      differing: 0,
+    });
+  });
+});
+
+test('counts a range in buckets of round widths, and only what is in it', () => {
+  const fromMs = startMs + 7 * minute;
+  const [hour, day] = [60 * minute, 24 * 60 * minute];
+  expect(windowOf(fromMs, fromMs + 5 * minute)).toEqual({ bucketMs: 5_000, count: 60 });
+  expect(windowOf(fromMs, fromMs + hour)).toEqual({ bucketMs: minute, count: 60 });
+  expect(windowOf(fromMs, fromMs + 31 * day)).toEqual({ bucketMs: 6 * hour, count: 125 });
+  const statistics = createStatistics({ custom: windowOf(fromMs, fromMs + 5 * minute) });
+  for (const second of [0, 4, 299])
+    statistics.fold({
+      ...{ atMs: fromMs + second * 1_000, subject: 'stopgate.main.decision.w1' },
+      text: () => JSON.stringify(block('checks', 'unit')),
+    });
+  const view = statistics.view(wanted({ span: 'custom', fromMs, nowMs: fromMs + 5 * minute }));
+  expect(view).toMatchObject({ span: 'custom', fromMs, toMs: fromMs + 5 * minute, bucketMs: 5_000 });
+  expect(view.buckets.map(({ verdicts }) => verdicts.blocked)).toEqual([2, ...Array(58).fill(0), 1]);
+  expect(view.buckets[0]?.atMs).toBe(fromMs);
 });
 
 test('counts escalations and how long people took', () => {
@@ -178,7 +230,7 @@ test('keeps so many buckets and checks, whatever comes', () => {
   const buckets = createBuckets();
   let counted = 0;
   for (let at = 0; at < 500; at += 1) buckets.at(startMs + at * minute, () => (counted += 1));
-  expect(buckets.of('hour', startMs)).toHaveLength(60);
+  expect(buckets.of(spans.hour, startMs)).toHaveLength(60);
   // What is older than the span is not counted in it.
   counted = 0;
   buckets.at(startMs, () => (counted += 1));

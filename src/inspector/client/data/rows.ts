@@ -108,3 +108,26 @@ export const queueOrder = (a: Ordered, b: Ordered): number =>
   stateOf(a.state) === 'idle' && stateOf(b.state) === 'idle'
     ? b.priority - a.priority || a.createdSeq - b.createdSeq
     : 0;
+
+/** `oldestMs`: since when the task waits that waits the longest; null: none waits. `done`: completed within the last hour. */
+export type QueueFigures = { readonly oldestMs: number | null; readonly done: number };
+
+const hourMs = 60 * minuteMs;
+/** Of a queue without tasks. */
+export const noFigures: QueueFigures = { oldestMs: null, done: 0 };
+
+/** Reads all tasks once, for all queues. @param nowMs by the log's clock */
+export function figuresOf(tasks: Iterable<TaskRow>, nowMs: number): Map<string, QueueFigures> {
+  const found = new Map<string, QueueFigures>();
+  for (const { queue, state, outcome, sinceMs } of tasks) {
+    if (queue === null) continue;
+    const { oldestMs, done } = found.get(queue) ?? noFigures;
+    const isDone = outcome === 'completed' && sinceMs > nowMs - hourMs;
+    const waits = stateOf(state) === 'idle';
+    found.set(queue, {
+      oldestMs: waits ? Math.min(sinceMs, oldestMs ?? sinceMs) : oldestMs,
+      done: done + (isDone ? 1 : 0),
+    });
+  }
+  return found;
+}

@@ -1,7 +1,7 @@
 /** The search text of the entries: words with a name before a colon filter by it, all others are looked for in the entries. */
 import { parsePlace } from '../time-travel/place.ts';
 
-const names = ['type', 'worker', 'task', 'check', 'from', 'to'] as const;
+const names = ['type', 'worker', 'task', 'check', 'outcome', 'guard', 'from', 'to'] as const;
 type Name = (typeof names)[number];
 /** Times in milliseconds since 1970. */
 export type Filter = Readonly<Record<Exclude<Name, 'from' | 'to'> | 'text', string | null>> & {
@@ -24,6 +24,7 @@ export function readFilter(q: string, nowMs: number): Filter {
   };
   return {
     ...{ type: given('type'), worker: given('worker'), task: given('task'), check: given('check') },
+    ...{ outcome: given('outcome'), guard: given('guard') },
     ...{ text: text === '' ? null : text, from: timeOf('from'), to: timeOf('to') },
   };
 }
@@ -31,6 +32,12 @@ export function readFilter(q: string, nowMs: number): Filter {
 /** The text with another value of a filter; '': without it. */
 export const withWord = (q: string, name: Name, value: string): string =>
   [...split(q).filter((it) => nameOf(it) !== name), ...(value === '' ? [] : [`${name}:${value}`])].join(' ');
+
+/** The search text of what was stored from one time to another, which is not in it. */
+export function textOfRange(fromMs: number, toMs: number, words: string): string {
+  const [from, to] = [fromMs, toMs].map((ms) => new Date(ms).toISOString().replace('.000Z', 'Z'));
+  return [words, `from:${from}`, `to:${to}`].filter((it) => it !== '').join(' ');
+}
 
 /** As parameters of a request. */
 export const toQuery = (filter: Filter): string =>

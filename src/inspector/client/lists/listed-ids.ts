@@ -1,10 +1,13 @@
 /** The ids that the current list shows. Updated on each change; in a large fleet at most once a second. */
-import { effect, signal } from '@preact/signals';
+import { computed, effect, signal } from '@preact/signals';
 import type { FleetStore } from '../data/fleet-store.ts';
-import { shownFleet } from '../data/past.ts';
+import { shownFleet, shownMs } from '../data/past.ts';
 import {
   costOrder,
+  figuresOf,
+  noFigures,
   presenceOf,
+  type QueueFigures,
   type QueueRow,
   queueOrder,
   sinceMsOf,
@@ -16,6 +19,14 @@ import {
 } from '../data/rows.ts';
 import { measure } from '../measure.ts';
 import { type Route, route } from '../route.ts';
+
+const figures = computed(() => {
+  void shownFleet.value.version.value;
+  return figuresOf(shownFleet.value.tasks.values(), shownMs.value);
+});
+
+/** What the tasks of a queue tell of it, as of now. All tasks are read once for all queues. */
+export const figuresOfQueue = (queue: string): QueueFigures => figures.value.get(queue) ?? noFigures;
 
 /** Filters and sorts rows by the route. */
 type Value = string | number | null;
@@ -38,7 +49,9 @@ const workerKeys: SortKeys<WorkerRow> = {
 const taskKeys: SortKeys<TaskRow> = {
   '': taskUrgencyOf,
   state: taskUrgencyOf,
+  since: (row) => row.sinceMs,
   title: (row) => row.title,
+  reason: (row) => row.sentence,
   worker: (row) => row.worker,
   queue: (row) => row.queue,
   priority: (row) => -row.priority,
@@ -48,6 +61,9 @@ const taskKeys: SortKeys<TaskRow> = {
 };
 const queueKeys: SortKeys<QueueRow> = {
   pending: (row) => -row.pending,
+  oldest: (row) => figuresOfQueue(row.id).oldestMs,
+  done: (row) => -figuresOfQueue(row.id).done,
+  workers: (row) => -row.workers,
   reported: (row) => -row.reported,
 };
 

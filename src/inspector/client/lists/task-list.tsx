@@ -4,10 +4,10 @@ import { type QueueRow, stateOf, type TaskRow } from '../data/rows.ts';
 import { navigate, route, selection } from '../route.ts';
 import { Link } from '../ui/controls.tsx';
 import { count } from '../ui/format.ts';
-import { Name, StateMark } from '../ui/text.tsx';
+import { Excerpt, For, Name, StateMark } from '../ui/text.tsx';
 import { Filters, valuesOf } from './filters.tsx';
 import { ActorLink, type Column, Cost, columnsFor, Grid, NameCell, NoValue, rowIn } from './grid.tsx';
-import { listedIds } from './listed-ids.ts';
+import { figuresOfQueue, listedIds } from './listed-ids.ts';
 import { OpenedStrip, StateStrip, StripTools } from './state-strip.tsx';
 
 export function TaskList() {
@@ -40,7 +40,9 @@ export function TaskList() {
 const taskColumns: readonly Column<TaskRow>[] = [
   { key: 'task', title: 'Task', render: (row) => <ActorLink entity="task" id={row.id} /> },
   { key: 'state', title: 'State', render: (row) => <StateMark state={stateOf(row.state)} note={row.outcome} /> },
+  { key: 'since', title: 'For', render: (row) => <For sinceMs={row.sinceMs} /> },
   { key: 'title', title: 'Title', render: (row) => <NameCell value={row.title} /> },
+  { key: 'reason', title: 'Why', rank: 2, render: (row) => <Excerpt value={row.sentence} /> },
   { key: 'worker', title: 'Worker', rank: 2, render: (row) => <Holder worker={row.worker} /> },
   { key: 'queue', title: 'Queue', rank: 3, render: (row) => <NameCell value={row.queue} /> },
   { key: 'priority', title: 'Priority', rank: 3, render: (row) => row.priority || <NoValue /> },
@@ -85,9 +87,16 @@ export function QueueList() {
 const queueColumns: readonly Column<QueueRow>[] = [
   { key: 'queue', title: 'Queue', render: (row) => <TasksLink queue={row.id} /> },
   { key: 'pending', title: 'Pending tasks', render: (row) => count(row.pending) },
-  { key: 'workers', title: 'Workers there', render: (row) => count(row.workers) },
+  { key: 'oldest', title: 'Oldest waits', render: ({ id }) => <Oldest queue={id} /> },
+  { key: 'done', title: 'Done in an hour', rank: 2, render: ({ id }) => count(figuresOfQueue(id).done) },
+  { key: 'workers', title: 'Workers there', rank: 2, render: (row) => count(row.workers) },
   { key: 'reported', title: 'Reported from elsewhere', rank: 2, render: (row) => count(row.reported) },
 ];
+
+function Oldest({ queue }: { queue: string }) {
+  const { oldestMs } = figuresOfQueue(queue);
+  return oldestMs === null ? <NoValue /> : <For sinceMs={oldestMs} />;
+}
 
 const TasksLink = ({ queue }: { queue: string }) => (
   <Link to={{ view: 'tasks', queue }} tabIndex={-1}>

@@ -1,24 +1,28 @@
-/** The fleet over the last hour, day or week: small multiples on one time axis, and a table of the checks. */
+/** The fleet over a span of time: a sentence, small multiples on one time axis, and tables of checks and costs. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { FleetStatistics } from '../../statistics/messages.ts';
 import { verdictWords } from '../../vocabulary.ts';
 import { askPatiently, fleet, type Progress } from '../data/api.ts';
+import { nowMs } from '../data/connection.ts';
 import { navigate, route } from '../route.ts';
-import { FoldProgress } from '../ui/controls.tsx';
-import { count, dateTime, dollars, duration, millis } from '../ui/format.ts';
-import { Bars, CheckTable, type Picking, type Series, showEntries } from './bars.tsx';
+import { FoldProgress, Link } from '../ui/controls.tsx';
+import { count, dateTime, dollars, duration, millis, plural, zone } from '../ui/format.ts';
+import { Name } from '../ui/text.tsx';
+import { Chart, type Counting, type Picking, timeOf, toEntries } from './chart.tsx';
+import { CheckTable, flakyText } from './check-table.tsx';
+import { RangePicker, show } from './range-picker.tsx';
+import { querySpan, type Range, readSpan, type Span, spans } from './span.ts';
 import { UsageTables } from './usage-tables.tsx';
 import './statistics.css';
-
-export const spans = ['hour', 'day', 'week'] as const;
 
 /** The service only counts what is new. */
 const refreshMs = 5_000;
 
-/** The statistics of a span: counted by the service, and again from time to time while they are shown. */
-export function useStatistics(span: (typeof spans)[number]) {
-  const [statistics, setStatistics] = useState<FleetStatistics | null>(null);
+/** The statistics of a span: counted by the service, and again from time to time while they may change. */
+function useStatistics(span: Span | Range) {
+  const query = querySpan(span);
+  const [counted, setCounted] = useState<{ query: string; statistics: FleetStatistics } | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
   const [progress, setProgress] = useState<Progress | null>(null);
   const [cancel, setCancel] = useState<() => void>(() => () => {});
@@ -27,18 +31,20 @@ export function useStatistics(span: (typeof spans)[number]) {
     const asked = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const load = async () => {
+      let isLast = false;
       try {
         if (!document.hidden) {
-          setStatistics(
-            await askPatiently<FleetStatistics>(`statistics?span=${span}`, undefined, asked.signal, setProgress),
-          );
+          const path = `statistics?${query}`;
+          const statistics = await askPatiently<FleetStatistics>(path, undefined, asked.signal, setProgress);
+          setCounted({ query, statistics });
           setProblem(null);
+          isLast = statistics.span === 'custom' && statistics.toMs < nowMs.peek();
         }
       } catch (error) {
         setProblem(asked.signal.aborted ? 'It was cancelled. Choose a span to count again.' : (error as Error).message);
       }
       setProgress(null);
-      if (!asked.signal.aborted) timer = setTimeout(() => void load(), refreshMs);
+      if (!asked.signal.aborted && !isLast) timer = setTimeout(() => void load(), refreshMs);
     };
     setCancel(() => () => asked.abort());
     void load();
@@ -46,29 +52,17 @@ export function useStatistics(span: (typeof spans)[number]) {
       clearTimeout(timer);
       asked.abort();
     };
-  }, [span, fleet.value]);
-  return { statistics: statistics?.span === span ? statistics : null, problem, progress, cancel };
+  }, [query, fleet.value]);
+  return { statistics: counted?.query === query ? counted.statistics : null, problem, progress, cancel };
 }
 
 export function StatisticsView() {
-  const span = spans.find((it) => it === route.value.span) ?? 'hour';
+  const span = readSpan(route.value.span);
   const { statistics, problem, progress, cancel } = useStatistics(span);
   return (
     <section class="statistics" aria-label="History of the fleet">
-      <fieldset class="spans">
-        <legend class="sr-only">Span of time</legend>
-        {spans.map((it) => (
-          <button
-            key={it}
-            type="button"
-            aria-pressed={it === span}
-            onClick={() => navigate({ span: it === 'hour' ? '' : it }, 'replace')}
-          >
-            Last {it}
-          </button>
-        ))}
-        {progress !== null && <FoldProgress progress={progress} cancel={cancel} />}
-      </fieldset>
+      <RangePicker span={span} />
+      {progress !== null && <FoldProgress progress={progress} cancel={cancel} />}
       {problem !== null && (
         <p class="problem" role="alert">
           {problem}
@@ -80,82 +74,110 @@ export function StatisticsView() {
 }
 
 function Shown({ statistics }: { statistics: FleetStatistics }) {
-  const { buckets, knownFromMs, span } = statistics;
+  const { buckets, knownFromMs, usage } = statistics;
   const [picked, setPicked] = useState<number | null>(null);
-  const at = picked === null ? null : (buckets[Math.min(picked, buckets.length - 1)] ?? null);
-  if (buckets.every(isEmpty)) return <Nothing span={span} knownFromMs={knownFromMs} />;
+  const index = picked === null ? null : Math.min(picked, buckets.length - 1);
+  if (buckets.every(isEmpty)) return <Nothing statistics={statistics} />;
   return (
     <>
+      <Headline statistics={statistics} />
       {knownFromMs !== null && (
         <p class="muted">Counted from {dateTime(knownFromMs)} on: the log holds nothing earlier.</p>
       )}
-      <TimePicker statistics={statistics} picked={picked} pick={setPicked} />
+      <TimePicker statistics={statistics} picked={index} pick={setPicked} />
       <div class="multiples">
-        {multiplesOf(statistics, at).map(({ title, value, series, note }) => (
-          <Multiple key={title} title={title} value={value} note={note}>
-            <Bars {...{ statistics, series, picked, pick: setPicked }} label={`${title}: ${value}`} />
-          </Multiple>
+        {multiplesOf(statistics, index).map(({ title, value, note, ...counting }) => (
+          <figure key={title} class="multiple">
+            <figcaption>
+              <b>{title}</b>{' '}
+              <Link
+                class="value"
+                to={toEntries(statistics, index, counting.entries)}
+                title="The entries that are counted"
+              >
+                {value}
+              </Link>
+            </figcaption>
+            <Chart {...{ ...counting, statistics, picked: index, pick: setPicked }} label={`${title}: ${value}`} />
+            {note !== null && <p class="note">{note}</p>}
+          </figure>
         ))}
       </div>
-      {statistics.usage !== null && <UsageTables usage={statistics.usage} />}
-      <CheckTable checks={statistics.checks} />
+      <CheckTable statistics={statistics} />
+      {usage !== null && <UsageTables usage={usage} />}
     </>
   );
 }
 
 type Buckets = FleetStatistics['buckets'];
-type MultipleProps = {
-  readonly title: string;
-  /** The value at the picked time, or over the whole span. */
-  readonly value: string;
-  readonly note: ComponentChildren;
-};
+/** `value`: at the picked time, or over the whole span. */
+type Multiple = Counting & { readonly value: string; readonly note: ComponentChildren };
 
 const isEmpty = ({ verdicts, escalations, resolved, checkMs, usd, tokens }: Buckets[number]): boolean =>
   Object.values(verdicts).every((it) => it === 0) && escalations + resolved + checkMs + usd + tokens === 0;
 
-const Nothing = ({ span, knownFromMs }: { span: string; knownFromMs: number | null }) => (
+/** The shown time, in words. */
+const whenOf = ({ span, fromMs, toMs }: FleetStatistics): string =>
+  span === 'custom'
+    ? `from ${dateTime(fromMs)} to ${dateTime(toMs)} ${zone(toMs)}`
+    : `in the ${spans[span].toLowerCase()}`;
+
+/** What an operator asks first: how much, how much of it was stopped, and which check cannot be trusted. */
+function Headline({ statistics }: { statistics: FleetStatistics }) {
+  const { buckets, checks } = statistics;
+  const of = (kind: keyof typeof verdictWords) => sum(buckets, ({ verdicts }) => verdicts[kind]);
+  const all = sum(buckets, ({ verdicts }) => Object.values(verdicts).reduce((total, it) => total + it, 0));
+  const flaky = checks.filter(({ differing }) => differing > 0).sort((a, b) => shareOf(b) - shareOf(a))[0];
+  return (
+    <p class="headline">
+      {plural(all, 'stop')} {whenOf(statistics)}: {count(of('blocked'))} blocked, {count(of('escalated'))} escalated,{' '}
+      {count(of('unjudged'))} not judged.{' '}
+      {flaky !== undefined && (
+        <>
+          The flakiest check is <Name value={flaky.check} />: {flakyText(flaky)} of runs differ.
+        </>
+      )}
+    </p>
+  );
+}
+
+const shareOf = ({ differing, compared }: FleetStatistics['checks'][number]): number => differing / compared;
+
+const Nothing = ({ statistics }: { statistics: FleetStatistics }) => (
   <div class="empty">
-    <h2>No stops in the last {span}</h2>
+    <h2>No stops {whenOf(statistics)}</h2>
     <p>
-      {knownFromMs === null
-        ? 'They are counted here as soon as an agent tries to stop.'
-        : `The log has nothing before ${dateTime(knownFromMs)}.`}
+      {statistics.knownFromMs !== null
+        ? `The log has nothing before ${dateTime(statistics.knownFromMs)}.`
+        : statistics.toMs < nowMs.peek() - refreshMs
+          ? 'No agent tried to stop then.'
+          : 'They are counted here as soon as an agent tries to stop.'}
     </p>
     <p class="buttons">
-      {span !== 'week' && (
-        <button type="button" onClick={() => navigate({ span: 'week' }, 'replace')}>
-          Look at the last week
+      {statistics.span !== 'week' && (
+        <button type="button" onClick={() => show('week', 'replace')}>
+          Look at the last 7 days
         </button>
       )}
-      <button type="button" onClick={() => navigate({ view: 'workers' })}>
+      <button type="button" onClick={() => navigate({ view: 'workers', span: '' })}>
         Show the workers
       </button>
     </p>
   </div>
 );
 
-const Multiple = ({ title, value, note, children }: MultipleProps & { children: ComponentChildren }) => (
-  <figure class="multiple">
-    <figcaption>
-      <b>{title}</b> <span class="value">{value}</span>
-    </figcaption>
-    {children}
-    {note !== null && <p class="note">{note}</p>}
-  </figure>
-);
-
 /** The keyboard's way to a time; the pointer's is over the bars. */
 function TimePicker({ statistics, picked, pick }: Picking & { readonly statistics: FleetStatistics }) {
-  const { buckets, bucketMs } = statistics;
-  const at = buckets[picked ?? buckets.length - 1]?.atMs ?? 0;
-  const text = picked === null ? 'the whole span' : `${dateTime(at)}, ${duration(bucketMs)}`;
+  const { buckets } = statistics;
+  const { fromMs, toMs } = timeOf(statistics, picked ?? 0, picked ?? buckets.length - 1);
+  const text = `${dateTime(fromMs)} ${zone(fromMs)}, ${duration(toMs - fromMs)}`;
   return (
     <div class="time-picker">
       <input
         type="range"
+        class="no-print"
         aria-label="Time"
-        aria-valuetext={text}
+        aria-valuetext={picked === null ? `the whole time: ${text}` : text}
         min={0}
         max={buckets.length - 1}
         value={picked ?? buckets.length - 1}
@@ -164,8 +186,11 @@ function TimePicker({ statistics, picked, pick }: Picking & { readonly statistic
       <output>{text}</output>
       {picked !== null && (
         <>
-          <button type="button" onClick={() => showEntries(statistics, picked)}>
+          <button type="button" onClick={() => navigate(toEntries(statistics, picked, ''))}>
             Its entries
+          </button>
+          <button type="button" onClick={() => show({ fromMs, toMs })}>
+            Only this time
           </button>
           <button type="button" onClick={() => pick(null)}>
             Whole span
@@ -182,78 +207,90 @@ const sum = (buckets: Buckets, of: (bucket: Buckets[number]) => number): number 
 /** Writes a duration, in ms if it is under a second. */
 const spent = (ms: number): string => (ms > 0 && ms < 1_000 ? millis(ms) : duration(ms));
 
-function multiplesOf(
-  { buckets, resolveMs, usage }: FleetStatistics,
-  at: Buckets[number] | null,
-): (MultipleProps & { readonly series: readonly Series[] })[] {
+/** What a guard that blocks means, for people. */
+const guardWords: Readonly<Record<string, string>> = {
+  checks: 'Blocked: a check failed',
+  hooks: 'Blocked: the task is not done',
+  pending: 'Blocked: tasks are waiting',
+  idle: 'Blocked: a task may still come',
+  policy: 'Blocked: other reasons',
+};
+
+function multiplesOf(statistics: FleetStatistics, picked: number | null): Multiple[] {
+  const { buckets, resolveMs, usage } = statistics;
+  const at = picked === null ? null : (buckets[picked] ?? null);
   const within = at === null ? buckets : [at];
   const kinds = (Object.keys(verdictWords) as (keyof typeof verdictWords)[]).map((kind) => ({
     ...{ name: verdictWords[kind], kind },
     values: buckets.map(({ verdicts }) => verdicts[kind]),
     total: sum(within, ({ verdicts }) => verdicts[kind]),
   }));
+  const toKind = (kind: string) => toEntries(statistics, picked, `type:decision outcome:${kind}`);
   const guards = [...new Set(buckets.flatMap(({ guards: all }) => Object.keys(all)))]
     .map((guard) => ({ guard, all: sum(buckets, (it) => it.guards[guard] ?? 0) }))
     .sort((a, b) => b.all - a.all);
   const resolved = at === null ? resolveMs.p50 : at.resolveMs;
   return [
     {
-      title: 'Stops',
+      ...{ title: 'Stops', unit: 'count', series: kinds },
       value: count(kinds.reduce((all, { total }) => all + total, 0)),
-      series: kinds,
-      note: <Legend entries={kinds} />,
+      entries: `type:decision outcome:${Object.keys(verdictWords).join(',')}`,
+      note: (
+        <span class="legend">
+          {kinds
+            .filter(({ total }) => total > 0)
+            .map(({ name, kind, total }) => (
+              <Link key={kind} to={toKind(kind)} data-verdict-kind={kind}>
+                <i class="swatch" aria-hidden="true" />
+                {name} <b>{count(total)}</b>
+              </Link>
+            ))}
+        </span>
+      ),
     },
+    ...guards.map(({ guard }): Multiple => {
+      const [title, entries] = [
+        guardWords[guard] ?? `Blocked by ${guard}`,
+        `type:decision outcome:blocked guard:${guard}`,
+      ];
+      return { title, entries, ...oneSeries('blocked', (it) => it.guards[guard] ?? 0), note: null };
+    }),
     {
-      title: 'Time in checks',
-      value: spent(sum(within, (it) => it.checkMs)),
-      series: [{ name: 'time in checks', kind: 'plain', values: buckets.map((it) => it.checkMs) }],
-      note: null,
-    },
-    {
-      title: 'Escalations',
-      value: count(sum(within, (it) => it.escalations)),
-      series: [{ name: 'escalations', kind: 'escalated', values: buckets.map((it) => it.escalations) }],
+      ...{ title: 'Escalations', entries: 'type:decision outcome:escalated' },
+      ...oneSeries('escalated', (it) => it.escalations),
       note: `${count(sum(within, (it) => it.resolved))} resolved${
         resolved === null ? '' : `, half of them within ${duration(resolved)}`
       }`,
     },
     {
-      title: 'Not judged',
-      value: count(sum(within, (it) => it.verdicts.unjudged)),
-      series: [{ name: 'not judged', kind: 'unjudged', values: buckets.map((it) => it.verdicts.unjudged) }],
+      ...{ title: 'Not judged', entries: 'type:decision outcome:unjudged' },
+      ...oneSeries('unjudged', (it) => it.verdicts.unjudged),
       note: null,
     },
+    {
+      ...{ title: 'Time in checks', unit: 'ms', entries: 'type:check.finished', note: null },
+      value: spent(sum(within, (it) => it.checkMs)),
+      series: [{ name: 'time in checks', kind: 'plain', values: buckets.map((it) => it.checkMs) }],
+    },
     ...(usage === null ? [] : [costOf(buckets, within)]),
-    ...guards.map(({ guard }) => ({
-      title: `Blocked by ${guard}`,
-      value: count(sum(within, (it) => it.guards[guard] ?? 0)),
-      series: [{ name: guard, kind: 'blocked', values: buckets.map((it) => it.guards[guard] ?? 0) }] as const,
-      note: null,
-    })),
   ];
+
+  function oneSeries(
+    kind: string,
+    of: (bucket: Buckets[number]) => number,
+  ): Pick<Multiple, 'unit' | 'value' | 'series'> {
+    return { unit: 'count', value: count(sum(within, of)), series: [{ name: kind, kind, values: buckets.map(of) }] };
+  }
 }
 
 /** In dollars where somebody reports them, else in tokens. */
-function costOf(buckets: Buckets, within: Buckets): MultipleProps & { readonly series: readonly Series[] } {
+function costOf(buckets: Buckets, within: Buckets): Multiple {
   const [usd, tokens] = [sum(within, (it) => it.usd), sum(within, (it) => it.tokens)];
   const isInDollars = sum(buckets, (it) => it.usd) > 0;
   return {
-    title: isInDollars ? 'Cost' : 'Tokens',
+    ...{ title: isInDollars ? 'Cost' : 'Tokens', entries: 'type:usage.reported', unit: isInDollars ? 'usd' : 'count' },
     value: isInDollars ? dollars(usd) : count(tokens),
     series: [{ name: 'cost', kind: 'plain', values: buckets.map((it) => (isInDollars ? it.usd : it.tokens)) }],
     note: isInDollars ? `${count(tokens)} tokens` : 'no agent reports dollars',
   };
 }
-
-const Legend = ({ entries }: { entries: readonly (Series & { readonly total: number })[] }) => (
-  <span class="legend">
-    {entries
-      .filter(({ total }) => total > 0)
-      .map(({ name, kind, total }) => (
-        <span key={kind} data-verdict-kind={kind}>
-          <i class="swatch" aria-hidden="true" />
-          {name} <b>{count(total)}</b>
-        </span>
-      ))}
-  </span>
-);

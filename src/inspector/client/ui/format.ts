@@ -53,3 +53,10 @@ export function date(ms: number): string {
 }
 
 export const dateTime = (ms: number): string => `${date(ms)} ${time(ms)}`;
+
+/** The reader's own zone at that time: `UTC`, `UTC+1`. */
+export const zone = (ms: number): string => {
+  const parts = new Intl.DateTimeFormat('en', { timeZoneName: 'shortOffset' }).formatToParts(ms);
+  const name = parts.find(({ type }) => type === 'timeZoneName')?.value ?? 'GMT';
+  return name.replace('GMT', 'UTC').replace(/[+-]0$/, '');
+};

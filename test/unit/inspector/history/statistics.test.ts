@@ -112,3 +112,26 @@ test('say that tasks are not known where the log was cut, and still what was use
   const { usage } = await openReader(log).read('week', job);
   expect(usage).toMatchObject({ tasks: null, models: [{ name: null, usd: 3 }] });
 });
+
+test('a range is counted from where it begins to where it ends, once', async () => {
+  const log = makeLog();
+  const reader = openReader(log);
+  log.grow(40);
+  const range = { fromMs: 10 * hourMs, toMs: 20 * hourMs };
+  const blocked = async () => {
+    const { buckets, ...rest } = await reader.read(range, job);
+    return { blocked: buckets.reduce((all, { verdicts }) => all + verdicts.blocked, 0), ...rest };
+  };
+  expect(await blocked()).toMatchObject({ blocked: 10, ...range, span: 'custom', knownFromMs: null });
+  log.grow(10);
+  expect(await blocked()).toMatchObject({ blocked: 10 });
+  // It ends after what is there, and goes on with it.
+  const open = { fromMs: 45 * hourMs, toMs: 60 * hourMs };
+  const count = async () => (await reader.read(open, job)).buckets.filter((it) => it.verdicts.blocked > 0).length;
+  expect(await count()).toBe(6);
+  log.grow(4);
+  expect(await count()).toBe(10);
+  log.cutBelow(50);
+  const cut = { fromMs: 46 * hourMs, toMs: 60 * hourMs };
+  expect((await reader.read(cut, job)).knownFromMs).toBe(50 * hourMs);
+});

@@ -1,0 +1,155 @@
+/** Bars over time, stacked where there are several series, with axes. The colours are those of the verdicts. */
+import { useRef } from 'preact/hooks';
+import type { FleetStatistics } from '../../statistics/messages.ts';
+import { createAxis, ticksOf } from '../../time-axis.ts';
+import { createValueAxis, type ValueUnit } from '../../value-axis.ts';
+import { textOfRange } from '../entries/entries-filter.ts';
+import { navigate, type Route } from '../route.ts';
+import { zone } from '../ui/format.ts';
+import { show } from './range-picker.tsx';
+import type { Range } from './span.ts';
+
+export type Series = {
+  readonly name: string;
+  /** The colour: a kind of verdict, or `plain`. */
+  readonly kind: string;
+  /** One for each bucket. */
+  readonly values: readonly number[];
+};
+/** The index of a bucket; null: the whole span. */
+export type Picking = { readonly picked: number | null; readonly pick: (index: number | null) => void };
+/** `entries`: the words that find the entries that are counted. */
+export type Counting = {
+  readonly title: string;
+  readonly unit: ValueUnit;
+  readonly series: readonly Series[];
+  readonly entries: string;
+};
+type ChartProps = Picking &
+  Pick<Counting, 'unit' | 'series' | 'entries'> & {
+    readonly statistics: FleetStatistics;
+    readonly label: string;
+  };
+
+/** The time of a bucket, or of several, as far as it is counted. */
+export function timeOf({ span, buckets, bucketMs, fromMs, toMs }: FleetStatistics, first: number, last = first): Range {
+  const [begin, end] = [buckets[first]?.atMs ?? fromMs, (buckets[last]?.atMs ?? toMs) + bucketMs];
+  // What ends now goes on to the end of its bucket.
+  return { fromMs: Math.max(fromMs, begin), toMs: span === 'custom' ? Math.min(toMs, end) : end };
+}
+
+/** The change that leads to the entries of a bucket; null: of the whole span. */
+export function toEntries(statistics: FleetStatistics, picked: number | null, words: string): Partial<Route> {
+  const { fromMs, toMs } = timeOf(statistics, picked ?? 0, picked ?? statistics.buckets.length - 1);
+  return { view: 'entries', q: textOfRange(fromMs, toMs, words), span: '' };
+}
+
+const size = { width: 300, height: 84 };
+
+export function Chart({ statistics, series, unit, entries, label, picked, pick }: ChartProps) {
+  const { buckets } = statistics;
+  const pressedAt = useRef<number | null>(null);
+  const step = size.width / buckets.length;
+  const totals = buckets.map((_, index) => series.reduce((sum, { values }) => sum + (values[index] ?? 0), 0));
+  const axis = createValueAxis(Math.max(0, ...totals), unit);
+  const y = (value: number) => size.height * (1 - value / axis.top);
+  const known = buckets.findIndex(({ atMs }) => atMs + statistics.bucketMs > (statistics.knownFromMs ?? 0));
+  const unknownWidth = Math.max(0, known) * step;
+  const indexAt = ({ currentTarget, clientX }: PointerEvent) => {
+    const { left, width } = (currentTarget as Element).getBoundingClientRect();
+    return Math.min(buckets.length - 1, Math.max(0, Math.floor(((clientX - left) / width) * buckets.length)));
+  };
+  const release = (event: PointerEvent) => {
+    const [from, to] = [pressedAt.current, indexAt(event)];
+    pressedAt.current = null;
+    if (event.button !== 0 || from === null) return;
+    // Dragged over several: their time. Clicked: what one is made of.
+    if (from !== to) show(timeOf(statistics, Math.min(from, to), Math.max(from, to)));
+    else navigate(toEntries(statistics, to, entries));
+  };
+  return (
+    <div class="plot">
+      <div class="scale" aria-hidden="true">
+        {axis.ticks.map(({ value, text }) => (
+          <span key={value} style={{ top: `${(100 * y(value)) / size.height}%` }}>
+            {text}
+          </span>
+        ))}
+      </div>
+      <svg
+        class="bars"
+        role="img"
+        aria-label={label}
+        viewBox={`0 0 ${size.width} ${size.height}`}
+        preserveAspectRatio="none"
+        onPointerDown={(event) => {
+          pressedAt.current = indexAt(event);
+        }}
+        onPointerMove={(event) => pick(indexAt(event))}
+        onPointerLeave={() => {
+          pressedAt.current = null;
+          pick(null);
+        }}
+        onPointerUp={release}
+      >
+        {unknownWidth > 0 && <rect class="unknown" x="0" y="0" width={unknownWidth} height={size.height} />}
+        {picked !== null && <rect class="cursor" x={picked * step} y="0" width={step} height={size.height} />}
+        {axis.ticks.map(({ value }) => (
+          <line key={value} class="axis" x1="0" x2={size.width} y1={y(value)} y2={y(value)} />
+        ))}
+        {series.map(({ kind, values }, at) => (
+          <path key={kind} class="bar" data-verdict-kind={kind} d={barsPath(values, below(series, at), y, step)} />
+        ))}
+      </svg>
+      <TimeAxis {...statistics} />
+    </div>
+  );
+}
+
+const below = (series: readonly Series[], at: number) => (index: number) =>
+  series.slice(0, at).reduce((sum, { values }) => sum + (values[index] ?? 0), 0);
+
+function barsPath(
+  values: readonly number[],
+  base: (index: number) => number,
+  y: (value: number) => number,
+  step: number,
+): string {
+  const gap = Math.min(1, step * 0.2);
+  return values
+    .map((value, index) => {
+      if (value === 0) return '';
+      const bottom = y(base(index));
+      // What happened at all is seen.
+      const height = Math.max(1.5, bottom - y(base(index) + value));
+      return `M${(index * step + gap / 2).toFixed(1)},${bottom.toFixed(1)}v${(-height).toFixed(1)}h${(step - gap).toFixed(1)}v${height.toFixed(1)}z`;
+    })
+    .join('');
+}
+
+/** As wide as four labels, whatever the room. */
+const axisWidth = 340;
+
+/** Text of the page, not of the drawing, which is as large as there is room. */
+function TimeAxis({ buckets, bucketMs }: FleetStatistics) {
+  const [first, last] = [buckets[0]?.atMs ?? 0, buckets.at(-1)?.atMs ?? 0];
+  const axis = createAxis([], first, last + bucketMs, axisWidth);
+  return (
+    <>
+      <span class="zone" aria-hidden="true">
+        {zone(last)}
+      </span>
+      <p class="ticks" aria-hidden="true">
+        {ticksOf(axis).map(({ ms, text }) => {
+          const x = axis.x(ms);
+          // It would reach out of the picture.
+          return x < 20 || x > axisWidth - 20 ? null : (
+            <span key={ms} style={{ left: `${(100 * x) / axisWidth}%` }}>
+              {text}
+            </span>
+          );
+        })}
+      </p>
+    </>
+  );
+}

@@ -1,0 +1,106 @@
+/** The checks of a span: how often each fails, how long it takes, whether it can be trusted, and what it blocked. */
+import type { CheckStatistics, FleetStatistics } from '../../statistics/messages.ts';
+import { createDurationWriter } from '../../value-axis.ts';
+import { Link } from '../ui/controls.tsx';
+import { count, plural } from '../ui/format.ts';
+import { Name } from '../ui/text.tsx';
+import { toEntries } from './chart.tsx';
+
+/** The outcomes of a check that did not pass. */
+const failures = 'outcome:fail,error,timeout';
+/** What the service counts together, as there are too many checks. */
+const others = '(others)';
+
+export function CheckTable({ statistics }: { statistics: FleetStatistics }) {
+  const { checks } = statistics;
+  if (checks.length === 0) return <p class="muted">No check was run, and none blocked a stop.</p>;
+  const { unit, write } = createDurationWriter(checks.flatMap(({ p95Ms }) => p95Ms ?? []));
+  return (
+    <div class="check-table">
+      <h3>Checks</h3>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls on narrow screens */}
+      <section class="scroller" tabIndex={0} aria-label="Checks">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Check</th>
+              <th scope="col">Failed</th>
+              <th scope="col">Flaky</th>
+              <th scope="col">Runs</th>
+              <th scope="col">Passed</th>
+              <th scope="col">Errors</th>
+              <th scope="col">p95, {unit}</th>
+              <th scope="col">Blocked stops</th>
+            </tr>
+          </thead>
+          <tbody>
+            {checks.map((it) => (
+              <Row key={it.check} {...{ it, statistics, write }} />
+            ))}
+          </tbody>
+        </table>
+      </section>
+      <dl class="words">
+        <dt>Flaky</dt>
+        <dd>
+          Two runs that looked at the same thing, with different results: on the same tree where the checker names it,
+          or of a worker that changed nothing in between. “not known”: there are no two such runs.
+        </dd>
+        <dt>Errors</dt>
+        <dd>The check did not answer in time, or could not be run.</dd>
+        <dt>p95</dt>
+        <dd>95 of 100 runs took no longer.</dd>
+      </dl>
+    </div>
+  );
+}
+
+type RowProps = {
+  readonly it: CheckStatistics;
+  readonly statistics: FleetStatistics;
+  readonly write: (ms: number) => string;
+};
+
+function Row({ it, statistics, write }: RowProps) {
+  const { check, runs, passed, failed, errors, p95Ms, differing, compared, blocks } = it;
+  const to = (words: string) => toEntries(statistics, null, `type:check.finished check:${check} ${words}`.trim());
+  const isOne = check !== others;
+  const bad = failed + errors;
+  return (
+    <tr data-check={check}>
+      <th scope="row">
+        {isOne ? (
+          <Link to={to(bad > 0 ? failures : '')} title={bad > 0 ? 'Its failures' : 'Its runs'}>
+            <Name value={check} />
+          </Link>
+        ) : (
+          check
+        )}
+      </th>
+      <td>{bad > 0 && isOne ? <Link to={to(failures)}>{count(bad)}</Link> : orNothing(bad)}</td>
+      <td data-flaky={differing > 0 || undefined}>
+        {compared === 0 ? <span class="muted">not known</span> : flakyText(it)}
+      </td>
+      <td>{runs > 0 && isOne ? <Link to={to('')}>{count(runs)}</Link> : orNothing(runs)}</td>
+      <td>{part(passed, passed + failed)}</td>
+      <td>{orNothing(errors)}</td>
+      <td>{p95Ms === null ? '–' : write(p95Ms)}</td>
+      <td>{orNothing(blocks)}</td>
+    </tr>
+  );
+}
+
+const orNothing = (number: number): string => (number === 0 ? '–' : count(number));
+
+/** How often, and on how many runs that is based. */
+export const flakyText = ({ differing, compared }: CheckStatistics): string =>
+  `${part(differing, compared)} of ${plural(compared, 'pair')}`;
+
+/** Writes a part of all in percent, but never 0 % or 100 % unless that is exact. */
+function part(some: number, all: number): string {
+  if (all === 0) return '–';
+  const percent = (100 * some) / all;
+  if (some > 0 && percent < 1) return '<1 %';
+  if (some < all && percent > 99) return '>99 %';
+  return `${Math.round(percent)} %`;
+}

@@ -1,0 +1,51 @@
+/** The time that the history shows: the last hour, day or week, or a range that somebody has chosen. Pure. */
+import { parsePlace } from '../time-travel/place.ts';
+
+export const spans = { hour: 'Last hour', day: 'Last 24 hours', week: 'Last 7 days' } as const;
+export type Span = keyof typeof spans;
+export type Range = { readonly fromMs: number; readonly toMs: number };
+
+/** The service counts no longer range at once: a month. */
+const rangeMsMax = 31 * 86_400_000;
+
+/** Reads the span in the address. What is none is the last hour. */
+export function readSpan(text: string): Span | Range {
+  const [fromMs = Number.NaN, toMs = Number.NaN] = text.split('/').map((it) => Date.parse(it));
+  if (fromMs < toMs) return { fromMs, toMs };
+  return (Object.keys(spans) as Span[]).find((it) => it === text) ?? 'hour';
+}
+
+/** As it stands in the address; '' for the last hour. */
+export const writeSpan = (span: Span | Range): string =>
+  typeof span !== 'string'
+    ? [span.fromMs, span.toMs].map((ms) => new Date(ms).toISOString().replace('.000Z', 'Z')).join('/')
+    : span === 'hour'
+      ? ''
+      : span;
+
+/** As parameters of a request. */
+export const querySpan = (span: Span | Range): string =>
+  typeof span === 'string' ? `span=${span}` : `from=${span.fromMs}&to=${span.toMs}`;
+
+/** What was typed, or why it is nothing. `timeOf` asks for the time of an entry. */
+export async function parseRange(
+  typed: { readonly from: string; readonly to: string },
+  nowMs: number,
+  timeOf: (seq: number) => Promise<number>,
+): Promise<Range | string> {
+  const read = async (text: string): Promise<number | string> => {
+    if (/^(now)?$/.test(text.trim().toLowerCase())) return nowMs;
+    const place = parsePlace(text, nowMs);
+    if (place === null)
+      return `“${text.trim().slice(0, 40)}” is no time. Try 02:13, yesterday 14:00, 2026-11-23 02:13, 20m ago or #4711.`;
+    return 'ms' in place ? place.ms : timeOf(place.seq);
+  };
+  const [fromMs, toMs] = [
+    typed.from.trim() === '' ? 'Say from when on.' : await read(typed.from),
+    await read(typed.to),
+  ];
+  if (typeof fromMs === 'string') return fromMs;
+  if (typeof toMs === 'string') return toMs;
+  if (fromMs >= toMs) return 'The end must be after the beginning.';
+  return toMs - fromMs > rangeMsMax ? 'That is more than 31 days: choose less.' : { fromMs, toMs };
+}

@@ -1,0 +1,139 @@
+/** The history of the fleet: any time, and from each number to the entries that it counts. */
+import { expect, test } from 'vitest';
+import type { FleetStatistics } from '../../../src/inspector/statistics/messages.ts';
+import { describeInBrowser } from '../../support/browser.ts';
+import { usePage } from '../../support/page.ts';
+
+const toJson = (value: object) => new TextEncoder().encode(JSON.stringify(value));
+
+describeInBrowser('the history of the fleet', () => {
+  const workers = ['ana', 'bob', 'cleo'];
+  const ui = usePage({ default: { checks: [{ remote: 'tests' }, { plan: {} }] } }, undefined, async ({ client }) => {
+    // It fails every other time, whatever the worker did.
+    let runs = 0;
+    client.nc.subscribe('stopgate.main.check.tests', {
+      callback: (_error, asked) => {
+        runs += 1;
+        asked.respond(toJson(runs % 2 === 1 ? { complete: false, reason: 'login.test.ts' } : { complete: true }));
+      },
+    });
+    await client.nc.flush();
+    // At once one after the other: nobody can have changed anything in between.
+    for (const worker of workers) for (let time = 0; time < 2; time += 1) await client.ask(`decide.${worker}`);
+  });
+  const statistics = async (query = 'span=hour') => (await ui.stage.get(`statistics?${query}`)).body as FleetStatistics;
+  const lines = () => ui.page.locator('.entries .line');
+  const outcomes = () => lines().evaluateAll((all) => all.map((it) => it.textContent?.includes('fail')));
+  const stopsIn = ({ verdicts }: FleetStatistics['buckets'][number]) =>
+    Object.values(verdicts).reduce((all, it) => all + it, 0);
+  /** The time of all that was prepared, to the minute. */
+  async function rangeOfAll() {
+    const { entries } = (await ui.stage.get('entries?limit=1000')).body;
+    return { seq: entries[0].seq, fromMs: entries[0].atMs - 60_000, toMs: entries.at(-1).atMs + 60_000 };
+  }
+
+  test('is that of the time that was typed, and the address keeps it', async () => {
+    const { page } = ui;
+    await ui.open('/?view=history');
+    await page.locator('.headline', { hasText: /^6 stops in the last hour: 3 blocked/ }).waitFor();
+    const { fromMs, toMs, seq } = await rangeOfAll();
+    await page.getByLabel('from', { exact: true }).fill(new Date(fromMs - 60_000).toISOString());
+    await page.getByLabel('to', { exact: true }).fill(new Date(fromMs).toISOString());
+    await page.getByRole('button', { name: 'Show', exact: true }).click();
+    await page.getByRole('heading', { name: /^No stops from \d{4}-/ }).waitFor();
+    await page.getByLabel('from', { exact: true }).fill(`#${seq}`);
+    await page.getByLabel('to', { exact: true }).fill(new Date(toMs).toISOString());
+    await page.keyboard.press('Enter');
+    await page.locator('.headline', { hasText: /^6 stops from \d{4}-.* to \d{4}-.* UTC/ }).waitFor();
+    await page.reload();
+    await page.locator('.headline', { hasText: /^6 stops from/ }).waitFor();
+    await page.getByLabel('from', { exact: true }).fill('25:61');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').getByText('“25:61” is no time. Try 02:13').waitFor();
+    await page.getByLabel('from', { exact: true }).fill('1m ago');
+    await page.getByLabel('to', { exact: true }).fill('2m ago');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').getByText('The end must be after the beginning.').waitFor();
+    await page.getByRole('button', { name: 'Last 24 hours' }).click();
+    await page.locator('.headline', { hasText: /^6 stops in the last 24 hours/ }).waitFor();
+  }, 60_000);
+
+  test('a bar leads to the entries that it counts, as many as it says; several, dragged over, to their time', async () => {
+    const { page } = ui;
+    const { fromMs, toMs } = await rangeOfAll();
+    const address = `/?view=history&span=${new Date(fromMs).toISOString()}/${new Date(toMs).toISOString()}`;
+    const { buckets } = await statistics(`from=${fromMs}&to=${toMs}`);
+    const [at, stops] = buckets.map(stopsIn).reduce((best, it, index) => (it > best[1] ? [index, it] : best), [0, 0]);
+    await ui.open(address);
+    const bars = page.locator('.multiple', { hasText: 'Stops' }).locator('.bars');
+    const box = async () => (await bars.boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 };
+    await bars.waitFor();
+    const { x, y, width, height } = await box();
+    const xOf = (index: number) => x + ((index + 0.5) * width) / buckets.length;
+    await page.mouse.click(xOf(at), y + height / 2);
+    await expect.poll(() => lines().count()).toBe(stops);
+    expect(new URL(page.url()).searchParams.get('q')).toMatch(/^type:decision outcome:\S+ from:\S+Z to:\S+Z$/);
+    await page.goBack();
+    await bars.waitFor();
+    await page.mouse.move(xOf(at - 3), y + height / 2);
+    await page.mouse.down();
+    await page.mouse.move(xOf(at + 3), y + height / 2);
+    await page.mouse.up();
+    const begin = buckets[at - 3]?.atMs ?? 0;
+    await expect.poll(() => Date.parse(new URL(page.url()).searchParams.get('span')?.split('/')[0] ?? '')).toBe(begin);
+    // The same by keys: the slider has the times, a button its entries.
+    await ui.open(address);
+    await page.getByRole('slider', { name: 'Time' }).press('Home');
+    await page.getByRole('button', { name: 'Only this time' }).press('Enter');
+    await expect.poll(() => new URL(page.url()).searchParams.get('span')).toMatch(/^\S+Z\/\S+Z$/);
+    await page.getByRole('heading', { name: /^No stops from/ }).waitFor();
+  }, 60_000);
+
+  test('a check leads to its failures, and says on how many pairs of runs it is called flaky', async () => {
+    const { page } = ui;
+    await ui.open('/?view=history');
+    const row = page.locator('tr[data-check="tests"]');
+    const { compared, differing } = (await statistics()).checks.find(({ check }) => check === 'tests') ?? {};
+    expect([compared, differing]).toEqual([3, 3]);
+    expect(await row.locator('[data-flaky]').textContent()).toBe('100 % of 3 pairs');
+    await page.getByText('The flakiest check is tests: 100 % of 3 pairs of runs differ.').waitFor();
+    await row.getByRole('link', { name: 'tests' }).click();
+    await expect.poll(outcomes).toEqual([true, true, true]);
+    await page.goBack();
+    await row.getByRole('link', { name: '6', exact: true }).click();
+    await expect.poll(outcomes).toEqual([false, true, false, true, false, true]);
+  }, 60_000);
+
+  test('has axes whose labels stand apart, on a phone too, and keeps its legends on paper', async () => {
+    const { page } = ui;
+    await ui.open('/?view=history');
+    await page.locator('.multiples').waitFor();
+    expect(await ui.browser.axe()).toEqual([]);
+    for (const width of [1_440, 390]) {
+      await page.setViewportSize({ width, height: 844 });
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+      const overlaps = await page.locator('.plot').evaluateAll((plots) =>
+        plots.flatMap((plot) => {
+          const boxes = [...plot.querySelectorAll('span')].map((it) => ({ it, box: it.getBoundingClientRect() }));
+          return boxes.flatMap(({ it, box: a }, at) =>
+            boxes
+              .slice(at + 1)
+              .filter(
+                ({ box: b }) => a.left < b.right && b.left < a.right && a.top + 3 < b.bottom && b.top + 3 < a.bottom,
+              )
+              .map((other) => `${it.textContent} and ${other.it.textContent}`),
+          );
+        }),
+      );
+      expect(overlaps).toEqual([]);
+    }
+    await page.setViewportSize({ width: 1_280, height: 720 });
+    expect(await page.locator('.plot .zone').first().textContent()).toMatch(/^UTC/);
+    expect(await page.locator('.plot').first().locator('.scale span').allTextContents()).toEqual(['0', '2', '4', '6']);
+    await page.emulateMedia({ media: 'print' });
+    await page.locator('.legend', { hasText: 'blocked 3' }).waitFor();
+    await page.locator('.words').waitFor();
+    expect(await page.getByRole('button', { name: 'Last hour' }).isVisible()).toBe(false);
+    await page.emulateMedia({ media: null });
+  }, 60_000);
+});
