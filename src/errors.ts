@@ -37,14 +37,17 @@ export type ErrorIssue = {
   readonly column?: number;
 };
 type Options = { readonly cause?: unknown; readonly issues?: readonly ErrorIssue[]; readonly details?: object };
-/** What a client that tries again at once would only make worse. A client should add a random part of its own. */
+/**
+ * The waits of errors that a client would only make worse by trying again at once. A client should add a random part of
+ * its own.
+ */
 const retryAfterMs: Partial<Record<ErrorCode, number>> = { 'service.busy': 1_000, 'log.unavailable': 2_000 };
 
 export class AppError extends Error {
   override readonly name: string = 'AppError';
   readonly code: ErrorCode;
   readonly issues: readonly ErrorIssue[];
-  /** What else the reply's body carries, e.g. the decision of `stop.incomplete`. */
+  /** The other fields of the reply's body, e.g. the decision of `stop.incomplete`. */
   readonly details: object;
 
   /** How long a client should wait before it tries again, in milliseconds; null: no hint. */

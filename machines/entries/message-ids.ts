@@ -60,7 +60,7 @@ export const hookMessageId = (task: string, seq: number, number: number, hook: s
 export const acceptedMessageId = (worker: string, attempt: string, from: string | null): string =>
   `${worker}:${attempt}:accepted:${from ?? ''}`;
 
-/** What makes a deadline this one. */
+/** The fields by which one deadline differs from all others. */
 type DeadlineIds = { readonly id: string; readonly kind: string; readonly attempt: string; readonly atMs: number };
 
 /** A timer of that deadline. Each try has an id of its own: `retriedMessageId` with its number, 1-based. */

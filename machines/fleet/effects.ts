@@ -139,7 +139,7 @@ function noticeOf(fleet: Fleet, actor: string, escalation: Escalation | TaskEsca
   return notice(fleet, actor, id, delivery, escalation, escalation, { kind: 'escalation', entity, escalation });
 }
 
-/** What a stopped worker asks waits for nobody. */
+/** Lists the notices of a worker's requests. A stopped worker waits for nobody. */
 function noticesOfRequests(fleet: Fleet, actor: string, { snapshot }: WorkerRecord): NoticeEffect[] {
   const { worker, inputs } = snapshot.context.worker;
   if (fleet.policies.waitingMs === null || snapshot.value.state === 'stopped') return [];

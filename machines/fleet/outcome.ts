@@ -1,4 +1,7 @@
-/** What happened in a step of the fold and is no state: what the state asks for is read from it (`effects.ts`). */
+/**
+ * Outcomes tell what happened in a step of the fold and is no state: what the state asks for is read from it
+ * (`effects.ts`).
+ */
 import type { PendingCheck } from '../guards/attempt.ts';
 import type { Decision, HookResult } from '../guards/decision.ts';
 import type { HookRun } from '../guards/task-hooks/hook.ts';
@@ -28,9 +31,9 @@ export type Outcome =
       readonly reason: string;
     };
 
-/** What a step of the fold returns. */
+/** The result of a step of the fold. */
 export type FoldStep = {
-  /** What happened, in order. */
+  /** Everything that happened, in order. */
   readonly outcomes: readonly Outcome[];
   /** The workers, tasks and queues whose effects or requests to people may have changed, and the fleet (`actorKey`, `fleetKey`). */
   readonly touched: ReadonlySet<string>;

@@ -78,7 +78,7 @@ export type PolicySet = {
   readonly unattendedMs: number | null;
 };
 
-/** What holds before the first `policy.set`. */
+/** These policies hold before the first `policy.set`. */
 export const noPolicies: PolicySet = Object.freeze({
   policies: new Map(),
   assign: [],

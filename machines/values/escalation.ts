@@ -1,7 +1,7 @@
 /** An escalation: what needs a person, since when and why, and who has acknowledged it (protocol.md §4). */
 import type { Cause } from './states.ts';
 
-/** What people have heard of something that needs one, and who has said that they look at it. */
+/** Tells how often people were notified of something that needs one, and who has acknowledged it. */
 export type Noticed = {
   readonly acknowledgedBy: string | null;
   readonly acknowledgedAt: string | null;

@@ -35,7 +35,7 @@ export const isoTimeSchema = z.string().transform((text, context) => {
 });
 
 const gitRefLengthMax = 256;
-/** What git reads as a commit. One that begins with `-` would be an option. */
+/** A text that git reads as a commit. One that begins with `-` would be an option. */
 export const gitRefSchema = textSchema(gitRefLengthMax)
   .min(1)
   .regex(/^[^-]/, 'a ref does not begin with -')

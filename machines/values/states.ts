@@ -29,7 +29,7 @@ export const causes = [
 export type Cause = (typeof causes)[number];
 
 /**
- * What happens to the tasks that a worker holds when its attempt ends (protocol.md §4); `dispositionOf` of
+ * The disposition of the tasks that a worker holds when its attempt ends (protocol.md §4); `dispositionOf` of
  * worker/decide.ts decides it.
  */
 export type TaskDisposition = 'completed' | 'blocked' | 'escalated' | 'released' | 'held';

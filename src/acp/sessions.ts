@@ -44,7 +44,7 @@ export type Sessions = {
   /** It could not be taken up. */
   forget(id: string): void;
   end(id: string): void;
-  /** What the agent calls itself. */
+  /** Notes what the agent calls itself. */
   agentIs(name: string | undefined): void;
   /** Ends them all, and stores what is left. */
   close(): Promise<void>;

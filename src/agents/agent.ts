@@ -14,11 +14,14 @@ export type Agent = {
   readonly title: string;
   /** Reads, translates and answers its hook calls. */
   readonly readHook: ReadHook;
-  /** What the hook command knows of it. Must be the export of its `hook-command.ts`, which that program loads by itself. */
+  /**
+   * The agent as the hook command knows it. It must be the export of its `hook-command.ts`, which that program loads by
+   * itself.
+   */
   readonly hookCommand: HookAgent;
   /** How `stopgate init` connects it. Loaded on demand: the service does not need it. */
   readonly setup: () => Promise<Setup>;
-  /** What `stopgate doctor` checks of it. Loaded on demand too. Null: nothing. */
+  /** Loads the checks of `stopgate doctor` on demand; null if there are none. */
   readonly doctor: (() => Promise<Doctor>) | null;
   /** Can the doctor run a turn of its program? */
   readonly hasDryTurn: boolean;

@@ -1,4 +1,7 @@
-/** What the command line starts: each part is loaded when it is started, so that other commands load none of it. */
+/**
+ * The services that the command line starts: each part is loaded when it is started, so that other commands load none
+ * of it.
+ */
 import type { DestinationStream } from 'pino';
 import type { Services } from '../cli/command.ts';
 import type { Config } from '../config/config.ts';

@@ -1,4 +1,4 @@
-/** What the demo prints: short lines of when, who and what, with a pause after each to read it. */
+/** Prints the story of the demo: short lines of when, who and what, with a pause after each to read it. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Decision } from '../../machines/index.ts';
 import type { Output } from '../terminal/output.ts';

@@ -13,7 +13,7 @@ type Picture = {
   readonly path: string;
   readonly schemes: readonly Scheme[];
   readonly height?: number;
-  /** What to do and to wait for before it is taken. */
+  /** Prepares the page before the picture is taken, and waits until it is ready. */
   readonly prepare: (page: Page) => Promise<void>;
 };
 

@@ -1,7 +1,7 @@
 /**
- * What the hook command has to know of an agent. Each agent gives it in its own folder, as `agents/<name>/hook-command.ts`,
- * and this program loads only the one that it was started for: an agent starts it at every tool call. How a call is read
- * and answered is known to the service alone (src/agents).
+ * Describes an agent to the hook command. Each agent gives it in its own folder, as `agents/<name>/hook-command.ts`,
+ * and this program loads only the one that it was started for: an agent starts it at every tool call. How a call is
+ * read and answered is known to the service alone (src/agents).
  */
 
 export type Answer = {

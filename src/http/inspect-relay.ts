@@ -12,7 +12,7 @@ const frameSchema = z.object({ type: z.string(), _version: z.string(), sessionId
 
 /** A machine's definition travels in one frame; ours have 60 KiB. */
 export const frameBytesMax = 256 * 1024;
-/** What is kept of a token's apps for those who watch later: the actors that changed last. */
+/** For those who watch later, this many of the actors of a token's apps are kept: those that changed last. */
 const actorsMax = 200;
 const keptCharsMax = 8 * 1024 * 1024;
 /** Of all apps together, each second: parsing as much takes about 10 ms. */

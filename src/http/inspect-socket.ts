@@ -31,7 +31,7 @@ const bufferedBytesMax = 256 * 1024;
 /** Pings find peers that vanished without closing. */
 const pingMs = 30_000;
 
-/** What a socket is for, once it is admitted. */
+/** The use of a socket, once it is admitted. */
 type Admitted = { readonly access: Access; readonly fleet: string | null; readonly serve: (socket: WebSocket) => void };
 
 export function addInspectSocket(app: FastifyInstance, sockets: Sockets): void {

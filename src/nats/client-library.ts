@@ -20,7 +20,7 @@ export const {
   UserAuthenticationExpiredError,
 } = createRequire(import.meta.url)('@nats-io/transport-node') as Library & Core;
 
-/** What `connect` of that package makes its connections of. */
+/** The parts of which `connect` of that package makes its connections. */
 export const { NodeTransport, nodeResolveHost } = createRequire(import.meta.url)(
   '@nats-io/transport-node/lib/node_transport.js',
 ) as Transport;

@@ -10,7 +10,7 @@ import {
   type UsageReport,
 } from '../../machines/index.ts';
 
-/** What is known of the work beside the folder. Lists and texts may have been cut (`truncated`). */
+/** Everything that is known of the work beside the folder. Lists and texts may have been cut (`truncated`). */
 const workSchema = z.object({
   tasks: z.array(z.object({ task: idSchema, title: z.string().nullish() })).default([]),
   plan: z.array(z.object({ title: z.string(), status: z.string() })).default([]),

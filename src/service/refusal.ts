@@ -1,6 +1,6 @@
 /**
- * What happened to an entry: the log also stores an entry that is not valid in the current state, and its actor then
- * lists it as refused.
+ * Finds what happened to an entry: the log also stores an entry that is not valid in the current state, and its actor
+ * then lists it as refused.
  */
 import type { QueueView, TaskView, WorkerView } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';

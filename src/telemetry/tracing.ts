@@ -13,7 +13,7 @@ type ReadHeader = (name: string) => string | undefined;
 const names = ['traceparent', 'tracestate'];
 const none: TraceHeaders = Object.freeze({});
 
-/** What headers say of the trace that they belong to. */
+/** Reads from headers the trace that they belong to. */
 const contextOf = (header: ReadHeader) =>
   propagation.extract(ROOT_CONTEXT, header, { keys: () => names, get: (read, name) => read(name) });
 

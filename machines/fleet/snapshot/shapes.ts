@@ -1,6 +1,7 @@
 /**
- * What a snapshot may hold (protocol.md §15). Who may write where snapshots are stored can forge one with a right digest,
- * so its values are judged before anything is folded on them. Unknown keys are of a later release, and pass.
+ * The shapes of everything that a snapshot may hold (protocol.md §15). Who may write where snapshots are stored can
+ * forge one with a right digest, so its values are judged before anything is folded on them. Unknown keys are of a
+ * later release, and pass.
  */
 import { z } from 'zod';
 import { decisionSchema, guardNames, verdictSchema } from '../../guards/decision.ts';
@@ -89,7 +90,7 @@ function createPolicyShapes() {
   return { check, policy, policySet };
 }
 
-/** What workers and tasks both keep. */
+/** Makes the shapes of what workers and tasks both keep. */
 function createCommonShapes() {
   const period = object({ ...used, sinceMs: time, granted: object({ ...used, atMs: time }).nullable() });
   const noticed = {
@@ -268,7 +269,7 @@ function createTaskShape({
   return task;
 }
 
-/** What the tables of a snapshot hold. */
+/** Makes the shapes of the tables of a snapshot. */
 function createTableShapes() {
   /** A decision without what is its worker's own. */
   const template = object({

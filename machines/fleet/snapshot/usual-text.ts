@@ -57,7 +57,7 @@ const usualFields: Readonly<Record<string, string>> = {
 };
 
 const headPattern = new RegExp(String.raw`\[${head},\d{1,15}(?=[,\]])`, 'y');
-/** What stands behind the mask, by mask and that flag. Null: it has a field that is not usual. */
+/** The pattern of the text behind the mask, by mask and that flag; null if it has a field that is not usual. */
 const patterns = new Map<string, RegExp | null>();
 /** A fleet has some dozens. */
 const patternsMax = 1_000;

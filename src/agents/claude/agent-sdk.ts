@@ -20,9 +20,9 @@ export type StopHooksOptions = {
   readonly onUnjudged?: (message: string) => void;
 };
 
-/** What the SDK hands in. All its other keys are posted too. */
+/** The input that the SDK hands in. All its other keys are posted too. */
 export type HookInput = { readonly hook_event_name: string };
-/** What the service may answer. Every key is one of the SDK's. */
+/** The answer of the service. Every key is one of the SDK's. */
 export type HookOutput = {
   continue?: boolean;
   stopReason?: string;

@@ -1,4 +1,4 @@
-/** What the hook command knows about Claude Code. It is loaded at each call, so it imports nothing more. */
+/** Describes Claude Code to the hook command. It is loaded at each call, so it imports nothing more. */
 import { type HookAgent, oneOf, withSystemMessage } from '../../hook-command/agent.ts';
 
 const isStopEvent = oneOf('Stop', 'SubagentStop', 'TaskCompleted');

@@ -66,7 +66,7 @@ const first = (all: readonly (Found | null)[]): Found | null => all.find((one) =
 const found = (value: string | undefined, where: string): Found | null =>
   value === undefined || value === '' ? null : { value, where };
 
-/** What cannot be read says nothing: `init` and `doctor` report it by themselves. */
+/** Reads settings. A file that cannot be read says nothing: `init` and `doctor` report it by themselves. */
 function readSettings(file: string): z.output<typeof settingsSchema> {
   try {
     const json = (readText(file) ?? '{}').replace(/^\uFEFF/, '');

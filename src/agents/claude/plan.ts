@@ -16,7 +16,7 @@ const updated = z.object({
 });
 const list = z.object({ tasks: z.array(z.object({ id, subject: z.string(), status: z.string() })) });
 
-/** What a successful tool call did to the plan. Null: nothing, or in a form that we do not know. */
+/** Returns what a successful tool call did to the plan; null if it did nothing, or in a form that we do not know. */
 export function planChange(call: ClaudeCall): PlanChange | null {
   switch (call.tool_name) {
     case 'TaskCreate':

@@ -1,4 +1,7 @@
-/** What `init` and `doctor` know of Claude Code: its settings, its plugin, and how a dry turn of it is run. Seen with 2.1.330. */
+/**
+ * Describes Claude Code to `init` and `doctor`: its settings, its plugin, and how a dry turn of it is run. Seen with
+ * 2.1.330.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
@@ -129,7 +132,7 @@ export function findClaudePlugin(settings: readonly unknown[], configFolder: str
   }
 }
 
-/** What the doctor checks for Claude Code. */
+/** The doctor checks this for Claude Code. */
 const configuredCap: BlockCap = {
   blocks: 8,
   /** In "env" of its settings, or in the environment. 0: no cap. */

@@ -1,4 +1,4 @@
-/** What the hook command knows about Codex. It is loaded at each call, so it imports nothing more. */
+/** Describes Codex to the hook command. It is loaded at each call, so it imports nothing more. */
 import { type HookAgent, oneOf, withSystemMessage } from '../../hook-command/agent.ts';
 
 export const hookCommand: HookAgent = {

@@ -1,4 +1,4 @@
-/** What `init` and `doctor` know of Copilot CLI: its settings, and how a dry turn of it is run. */
+/** Describes Copilot CLI to `init` and `doctor`: its settings, and how a dry turn of it is run. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DryTurn } from '../doctor/dry-turn.ts';
@@ -76,7 +76,7 @@ export const dryTurn: DryTurn = {
   },
 };
 
-/** What the doctor checks for Copilot CLI. */
+/** The doctor checks this for Copilot CLI. */
 export const doctor = createHookDoctor(hooks, {
   limits: { stopEvent: 'agentStop', checkedEvent: null, timeoutUnitMs: 1_000, blockCap: { blocks: 8 } },
   dryTurn,

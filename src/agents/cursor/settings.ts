@@ -1,4 +1,4 @@
-/** What `init` and `doctor` know of Cursor. */
+/** Describes Cursor to `init` and `doctor`. */
 import { join } from 'node:path';
 import { createHookDoctor } from '../doctor/hook-doctor.ts';
 import type { BlockCap } from '../doctor/limit-checks.ts';
@@ -35,7 +35,7 @@ export const hooks: AgentHooks = {
 
 export const setup = createHookSetup(hooks, program);
 
-/** What the doctor checks for Cursor. */
+/** The doctor checks this for Cursor. */
 const stopEvent = 'stop';
 
 const blockCap: BlockCap = {

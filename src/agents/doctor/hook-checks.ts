@@ -9,7 +9,7 @@ import { bad, type Finding, ok, warn } from './finding.ts';
 import { type Hooked, initCommand } from './hooked.ts';
 import { isUnknownPolicy } from './worker-checks.ts';
 
-/** What the hook runs or posts to. */
+/** Returns the line that the hook runs, or the address to which it posts. */
 export const lineOf = ({ value }: FoundHook): string => String(value.url ?? value.command ?? value.bash ?? '');
 
 /** As `init` writes it. */
@@ -53,7 +53,7 @@ export function checkEvents({ agent, events }: AgentHooks, stopEvent: string, ho
   ];
 }
 
-/** What the line itself needs. */
+/** Checks what the line itself needs. */
 export function checkLines(agent: string, stopEvent: string, hooked: Hooked): Finding[] {
   const { file, hooks } = hooked;
   const init = initCommand(agent, hooked);

@@ -1,4 +1,4 @@
-/** What the sessions of an agent say of themselves, as its hooks are written. */
+/** Reads from an agent's hooks what its sessions say of themselves. */
 import { tryJson } from '../../text/json-text.ts';
 import type { Places } from '../setup/places.ts';
 

@@ -1,4 +1,4 @@
-/** What `init` and `doctor` know of Gemini CLI: its settings, and how a dry turn of it is run. Seen with 0.61.0. */
+/** Describes Gemini CLI to `init` and `doctor`: its settings, and how a dry turn of it is run. Seen with 0.61.0. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
@@ -90,7 +90,7 @@ export const dryTurn: DryTurn = {
   },
 };
 
-/** What the doctor checks for Gemini CLI: a hook that crashes must not block it. */
+/** The doctor checks this for Gemini CLI: a hook that crashes must not block it. */
 export const doctor = createHookDoctor(hooks, {
   // Timeouts are in milliseconds.
   limits: { stopEvent: 'AfterAgent', checkedEvent: 'AfterTool', timeoutUnitMs: 1, blockCap: null },

@@ -1,4 +1,4 @@
-/** What the hook command knows about OpenCode, whose plugin needs no command: for a person who posts its calls by hand. */
+/** Describes OpenCode to the hook command, which its plugin does not need: a person may post its calls by hand. */
 import { type HookAgent, oneOf, withoutNote } from '../../hook-command/agent.ts';
 
 export const hookCommand: HookAgent = {

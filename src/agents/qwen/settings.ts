@@ -1,4 +1,4 @@
-/** What `init` and `doctor` know of Qwen Code: its settings, and how a dry turn of it is run. */
+/** Describes Qwen Code to `init` and `doctor`: its settings, and how a dry turn of it is run. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DryTurn } from '../doctor/dry-turn.ts';
@@ -84,7 +84,7 @@ export const dryTurn: DryTurn = {
   },
 };
 
-/** What the doctor checks for Qwen Code. */
+/** The doctor checks this for Qwen Code. */
 const configuredCap: BlockCap = {
   /** The eighth is not obeyed. */
   blocks: 7,

@@ -1,4 +1,4 @@
-/** What Claude Code's hook JSON means, where Codex and Qwen Code have taken it over. */
+/** Reads Claude Code's hook JSON, as far as Codex and Qwen Code have adopted it. */
 import type { AttemptFields } from '../../../machines/index.ts';
 import {
   type AnswerableDecision,

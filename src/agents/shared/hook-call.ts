@@ -1,6 +1,6 @@
 /**
- * What an agent's adapter gives the edges: one hook call, which can be translated into entries and answered. Pure: no
- * clock, no I/O, and nothing is remembered between calls. The edge looks the worker up and hands it in.
+ * An agent's adapter gives the edges one hook call, which can be translated into entries and answered. Pure: no clock,
+ * no I/O, and nothing is remembered between calls. The edge looks the worker up and hands it in.
  */
 import type { AttemptFields, InputAnswer } from '../../../machines/index.ts';
 import type { AnswerableDecision } from './block-text.ts';

@@ -1,4 +1,4 @@
-/** What the hook command knows about a script that calls it. */
+/** Describes a script to the hook command that it calls. */
 import { type HookAgent, withoutNote } from '../../hook-command/agent.ts';
 
 export const hookCommand: HookAgent = {

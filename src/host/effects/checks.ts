@@ -53,7 +53,7 @@ export type ChecksOptions = RemoteOptions & {
   readonly entries: OwnEntries;
   readonly newId: () => string;
   readonly traces: Pick<AttemptTraces, 'callCheck'>;
-  /** What a check that cannot tell yet has replied. */
+  /** Notes what a check replied that has no result yet. */
   readonly pendingReplies: Pick<PendingReplies, 'note'>;
   /** The log does not take the result of that attempt's check. `key`: its `attemptMessageId`. */
   readonly onRefused: (key: string, error: AppError) => void;

@@ -51,7 +51,7 @@ export type EffectsOptions = {
 };
 
 export function createEffects({ fleet, replica, life, entries, performers }: EffectsOptions): Effects {
-  /** What is under way: by actor, then by the effect's key. */
+  /** The effects under way, by actor, then by the effect's key. */
   const running = new Map<string, Map<string, Running>>();
   const touched = new Set<string>();
   let isArmed = false;

@@ -167,7 +167,7 @@ function applyOutcome(
   }
 }
 
-/** What nobody waits for goes into the metrics and the service's own log. */
+/** Reports an outcome that nobody waits for to the metrics and the service's own log. */
 function report({ fleet, replica, logger, metrics, traces }: HostContext, outcome: Outcome): void {
   switch (outcome.kind) {
     case 'hooksEvaluated':

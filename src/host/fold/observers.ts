@@ -6,7 +6,9 @@ import type { Fleet, FleetWatcher } from '../../../machines/index.ts';
 import type { Logger } from '../../log.ts';
 import type { LogMessage } from '../../nats/log/log-reader.ts';
 
-/** What each is called with, synchronously, so it should only note it. The first three come from within the fold. */
+/**
+ * An observer is called synchronously, so it should only note what it gets. The first three come from within the fold.
+ */
 export type Observer = Partial<FleetWatcher> & {
   /** Each message of the log, after it was folded. */
   folded?(message: LogMessage): void;

@@ -27,7 +27,7 @@ export type PolicyPublisher = {
   set(form: PolicyForm): void;
   /** The log's head is reached, for the first time or again. */
   open(): Promise<void>;
-  /** What is known of the log's policies, for a snapshot. */
+  /** Returns what is known of the log's policies, for a snapshot. */
   capture(): PublishedPolicies;
   restore(published: PublishedPolicies): void;
 };
@@ -55,13 +55,16 @@ export type PolicyPublisherOptions = {
 export function createPolicyPublisher(options: PolicyPublisherOptions): PolicyPublisher {
   let wanted: PolicyForm | null = null;
   let inLog = canonical({ policies: {} });
-  /** What each replica appended last, by its name; the newest last. */
+  /** The policies that each replica appended last, by its name; the newest last. */
   const lastOf = new Map<string, string>();
   let lastBy: string | undefined;
   const noteLast = (replica: string, form: string) => setNewest(lastOf, replica, form, replicasMax);
-  /** What was last appended here, or found to be in the log. */
+  /** The policies that were last appended here, or found to be in the log. */
   let offered: string | null = null;
-  /** What was given to the log and has not come back. Only what is stored is noted in `lastOf`, which snapshots keep. */
+  /**
+   * The policies that were sent to the log and have not come back. Only what is stored is noted in `lastOf`, which
+   * snapshots keep.
+   */
   let sent: string | null = null;
 
   const append = async () => {

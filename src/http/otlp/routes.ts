@@ -20,7 +20,7 @@ const bodyBytesMax = 4 * 1_048_576;
 const atOnceMax = 16;
 
 const protobuf = 'application/x-protobuf';
-/** What is rejected, as each signal calls it. */
+/** The name that each signal has for its rejected items. */
 const rejectedNames: Readonly<Record<Signal, string>> = {
   logs: 'rejectedLogRecords',
   metrics: 'rejectedDataPoints',

@@ -1,4 +1,4 @@
-/** What is used, from OTLP requests: one report for each request to a model, or each growth of a metric. */
+/** Reads usage from OTLP requests: one report for each request to a model, or each growth of a metric. */
 import type { UsageReport } from '../../../machines/index.ts';
 import { type ReportedUsage, usageOfEvent, usageOfMetric, usageOfSpan } from '../../agents/telemetry.ts';
 import { AppError } from '../../errors.ts';

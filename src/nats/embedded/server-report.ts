@@ -1,4 +1,7 @@
-/** What a NATS server and its streams report about themselves, for support: numbers and settings, but no messages. */
+/**
+ * Collects what a NATS server and its streams report about themselves, for support: numbers and settings, but no
+ * messages.
+ */
 import { jetstreamManager } from '@nats-io/jetstream';
 import { type ConnectionOptions, openConnection } from '../connection.ts';
 

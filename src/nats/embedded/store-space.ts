@@ -11,7 +11,7 @@ export type StoreSpace = {
   allot(): Promise<number>;
   /** Something else takes the disk: so little is free that what was allotted must be taken back. */
   isShort(): Promise<boolean>;
-  /** What was allotted is nearly used up, and there is more. */
+  /** Tells whether the allotted space is nearly used up, and there is more. */
   hasMore(): Promise<boolean>;
   /** Removes what only a running server needs. */
   close(): Promise<void>;
@@ -58,7 +58,7 @@ export async function openStoreSpace(storeDir: string): Promise<StoreSpace> {
   };
 }
 
-/** What cannot be had stays free. Random, since some file systems do not store zeros. */
+/** Fills a file, as far as there is space. Its bytes are random, since some file systems do not store zeros. */
 async function writeBallast(file: string, bytes: number): Promise<void> {
   const found = await stat(file).catch(() => null);
   if (found?.size !== bytes) await writeFile(file, randomBytes(bytes), { mode: 0o600 }).catch(() => {});

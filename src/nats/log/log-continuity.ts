@@ -71,7 +71,7 @@ async function findOther(
   return found !== null && isSame(found, folded) ? null : replaced(name, folded);
 }
 
-/** What stands at `seq`, or null. */
+/** Resolves to the entry at `seq`, or null. */
 export async function readPosition(
   manager: JetStreamManager,
   stream: string,

@@ -1,12 +1,12 @@
 /**
- * What is recorded about a log outside of it, in the description of the fleet's dead stream: a start compares it with
- * the log that it finds. It is a sentence, because people read it in `nats stream info`.
+ * A note records a log outside of it, in the description of the fleet's dead stream: a start compares it with the log
+ * that it finds. It is a sentence, because people read it in `nats stream info`.
  */
 import { formatIsoTime, parseIsoTime } from '../../../machines/index.ts';
 import type { LogPosition } from './log-reader.ts';
 
 /**
- * What a person has accepted as gone from a log with `--accept-empty-log` (protocol.md §2). It does not cover later
+ * The gaps that a person has accepted in a log with `--accept-empty-log` (protocol.md §2). It does not cover later
  * losses.
  */
 

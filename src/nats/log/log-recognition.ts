@@ -14,8 +14,8 @@ import { deadName, infoOf, logName } from './stream-info.ts';
 export type Recognised = 'same' | 'wentBack' | 'other';
 
 /**
- * What the log no longer reaches back to cannot be compared; whether a snapshot of this log covers it is asked
- * afterwards, as for any log that was cut. @throws what NATS throws
+ * Compares a log with its note. Entries that the log no longer has cannot be compared; whether a snapshot of this log
+ * covers it is asked afterwards, as for any log that was cut. @throws what NATS throws
  */
 export async function recogniseLog(
   manager: JetStreamManager,

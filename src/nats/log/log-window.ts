@@ -52,7 +52,7 @@ export type Windows = {
   open(wanted: WindowRequest): void;
   /** To be told of each entry. @returns whether it was the last one of the window */
   onEntry(message: Msg): boolean;
-  /** What a message that is no entry says of the window. */
+  /** Reads what a message that is no entry says of the window. */
   read(message: Msg): WindowStatus;
 };
 
