@@ -50,7 +50,7 @@ export class AppError extends Error {
   /** The other fields of the reply's body, e.g. the decision of `stop.incomplete`. */
   readonly details: object;
 
-  /** How long a client should wait before it tries again, in milliseconds; null: no hint. */
+  /** Returns how long a client should wait before it tries again, in milliseconds; null is no hint. */
   get retryAfterMs(): number | null {
     return retryAfterMs[this.code] ?? null;
   }

@@ -7,7 +7,7 @@ import type { Assignment } from '../policy/policy-set.ts';
 import type { WorkerContext } from '../worker/context.ts';
 import type { Fleet } from './fleet.ts';
 
-/** How many unknown names a decision shows; a policy set may assign any number of them. */
+/** A decision shows this many unknown names; a policy set may assign any number of them. */
 const notesMax = 16;
 
 /**

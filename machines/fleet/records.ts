@@ -62,6 +62,6 @@ export type TaskRecord = Forgettable & {
   judged: { readonly worker: string; readonly attempt: string; readonly seq: number | null } | null;
   /** The entry that created it: the older goes first. */
   readonly createdSeq: number;
-  /** How many of the tasks in its `after` are not completed. */
+  /** The number of tasks in its `after` that are not completed. */
   openAfter: number;
 };

@@ -1,6 +1,6 @@
 /**
- * How much a fleet keeps of its workers and tasks, and the most that it may (protocol.md §2). Without a bound, whoever
- * may publish fills the memory of every replica, and of every start after it.
+ * Measures how much a fleet keeps of its workers and tasks, and how much it may (protocol.md §2). Without a bound,
+ * whoever may publish fills the memory of every replica, and of every start after it.
  *
  * The size follows from the state alone: a fixed part for each worker and task, one for each UTF-16 unit of the texts
  * that they keep, and `perItem` for each value of a list or object. A string takes one or two bytes a unit, so that is

@@ -51,7 +51,7 @@ export function extendStreak(
   return { reason, count: streak?.reason === reason ? streak.count + 1 : 1 };
 }
 
-/** How many characters of all reasons are masked; the rest is compared as it is. */
+/** This many characters of all reasons are masked; the rest is compared as it is. */
 const maskedMax = 16_384;
 /** Longer reasons are compared by their hash, since the worker's state holds them. */
 const keptMax = 500;

@@ -1,7 +1,8 @@
 /**
- * What if other policies had come into force? From then on a log is folded twice, under its own policies and under
- * others, and the decisions are compared. Nothing is run: a check's result is the one in the log for the same question in
- * the same attempt. If there is none, the decision is reported as unknown; it is never taken for a pass.
+ * Answers what would have been decided if other policies had come into force. From then on a log is folded twice, under
+ * its own policies and under others, and the decisions are compared. Nothing is run: a check's result is the one in the
+ * log for the same question in the same attempt. If there is none, the decision is reported as unknown; it is never
+ * taken for a pass.
  *
  * The entries stay the same, because nobody knows what an agent would have done after a different answer.
  */

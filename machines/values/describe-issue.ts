@@ -28,7 +28,7 @@ function at(value: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce((it: unknown, key) => (it as Record<PropertyKey, unknown> | null | undefined)?.[key], value);
 }
 
-/** How zod begins where a schema has no words of its own. */
+/** zod begins so if a schema has no message of its own. */
 const ofZod = /^(Invalid|Too (small|big)|Unrecognized)/;
 
 /** Describes one issue that is no union, in words that follow the name of its field. */

@@ -4,7 +4,7 @@
  */
 
 export const payloadBytesMax = 65_536;
-/** How deep objects and arrays may nest. A walk over deeper ones could overflow a replica's stack. */
+/** Objects and arrays may nest this deep. A walk over deeper ones could overflow a replica's stack. */
 export const jsonDepthMax = 100;
 
 /** A title or reason in an entry. */
@@ -62,7 +62,9 @@ export const nextPromptLengthMax = 4_000;
 export const feedbackLengthMax = 2_000;
 export const decisionBytesMax = 65_536;
 
-/** How long stopped workers and tasks are remembered, unless a policy set says otherwise: seven days (protocol.md §15). */
+/**
+ * Stopped workers and tasks are remembered this long, unless a policy set says otherwise: seven days (protocol.md §15).
+ */
 export const forgetMsDefault = 604_800_000;
 
 /** After how long people are told of a request that waits for a person, and of a queue that nobody attends (protocol.md §8). */

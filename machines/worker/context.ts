@@ -38,7 +38,7 @@ export type WorkerContext = JudgedWorker & {
   /** An operator's last answer to an input request. */
   readonly lastAnswer: InputAnswer | null;
   readonly refused: readonly RefusedEntry[];
-  /** How an operator resolved the last escalation, until the next prompt or registration. */
+  /** The operator's resolution of the last escalation, until the next prompt or registration. */
   readonly resolution: Resolution | null;
 };
 

@@ -96,14 +96,14 @@ const tokenUsage = z.object({
   totalTokens: count,
 });
 export type TokenUsage = z.infer<typeof tokenUsage>;
-/** What Gemini CLI has used in the whole turn. Seen with 0.61.0. */
+/** The usage of Gemini CLI in a whole turn. Seen with 0.61.0. */
 const quota = z.object({ quota: z.object({ token_count: z.object({ input_tokens: count, output_tokens: count }) }) });
 export const turnEnded = z.object({
   stopReason: z.string(),
   usage: tokenUsage.optional().catch(undefined),
   _meta: quota.optional().catch(undefined),
 });
-/** What Qwen Code has used for one request to its model. Seen with 0.24.4. */
+/** The usage of Qwen Code for one request to its model. Seen with 0.24.4. */
 export const chunkUsage = z.object({ _meta: z.object({ usage: tokenUsage }) });
 
 const paths = z
@@ -169,7 +169,7 @@ export function limitEndOf(error: unknown, nowMs: number): string | null {
 
 const notification = (method: string, params: object): object => ({ jsonrpc: '2.0', method, params });
 
-/** What the editor shows as the agent's words. */
+/** Makes an update that the editor shows as the agent's words. */
 export const agentText = (sessionId: string, words: string): object =>
   notification(methods.update, {
     sessionId,

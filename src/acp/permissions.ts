@@ -1,6 +1,6 @@
 /**
- * What an agent asks a person. The editor shows it as always, and the fleet's inbox lists it until it is answered. Where
- * the policy has `ask`, an operator may answer a permission there too: whoever answers first counts.
+ * Handles what an agent asks a person. The editor shows it as always, and the fleet's inbox lists it until it is
+ * answered. Where the policy has `ask`, an operator may answer a permission there too: whoever answers first counts.
  */
 import type { InputAnswer, WorkerView } from '../../machines/index.ts';
 import type { EntryDraft } from '../agents/shared/entry-drafts.ts';

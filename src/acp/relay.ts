@@ -43,7 +43,7 @@ export function createRelay({ editor, agent, sessions, note }: RelayOptions): Re
   const requests = followRequests(sessions);
   const askerOf = (id: string) => toAsker(sessions.get(id), editor);
   const report = (error: unknown) => note(`stopgate acp: bug: ${(error as Error).stack ?? String(error)}`);
-  /** What we make of a message must never keep it from its reader. */
+  /** Runs our own reading of a message, whose errors must never keep it from its reader. */
   const safely = <Result>(read: () => Result, otherwise: Result): Result => {
     try {
       return read();

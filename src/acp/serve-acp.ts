@@ -19,11 +19,11 @@ export type AcpOptions = Pick<SessionsOptions, 'policy' | 'open' | 'note' | 'cwd
   readonly signal: AbortSignal;
 };
 
-/** How an agent that has lost its editor may still save its session. */
+/** An agent that has lost its editor gets this long to save its session. */
 const graceMs = 3_000;
 const drainMs = 500;
 
-/** How it ended: the agent by itself, or because the editor has left. */
+/** The end of the session: the agent ended by itself, or the editor has left. */
 export type AcpEnd =
   | { readonly by: 'agent'; readonly end: GroupEnd }
   | { readonly by: 'editor' }

@@ -1,4 +1,4 @@
-/** What one session of an agent does, as entries for its worker. Reads messages, keeps a little state, does no I/O. */
+/** Drafts entries for a worker from what its session does. It reads messages, keeps a little state, does no I/O. */
 import type { AttemptFields } from '../../machines/index.ts';
 import {
   type BaseCall,
@@ -44,7 +44,7 @@ export function createSessionDrafts(worker: string) {
   let base: BaseCall = { event: '', worker, parent: null };
   const calls = followCalls(() => base);
   const output = followOutput();
-  /** What the session has cost so far. Null: it was taken up again, and has not told what it had cost before. */
+  /** The cost of the session so far; null if it was resumed and has not reported its earlier cost. */
   let usd: number | null = 0;
   let replayedPlan: readonly EntryDraft[] = [];
 
@@ -91,7 +91,10 @@ export function createSessionDrafts(worker: string) {
       else if (update.sessionUpdate.startsWith('tool_call')) output.endMessage();
       return drafters[update.sessionUpdate]?.(update) ?? [];
     },
-    /** What an agent tells of a session's past before it has taken it up: only its plan and its cost still hold. */
+    /**
+     * Drafts entries from the past of a session that its agent replays before it resumes it: only its plan and its cost
+     * still hold.
+     */
     replayed(update: Update): readonly EntryDraft[] {
       if (update.sessionUpdate === 'plan') replayedPlan = draftPlan(update);
       if (update.sessionUpdate === 'usage_update') draftCost(update);

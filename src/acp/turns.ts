@@ -65,7 +65,10 @@ export type Turns = {
   begin(prompt: Request): void;
   /** Returns undefined if it answers no prompt; else it resolves when the editor or the agent has what follows. */
   end(answer: Answer): Promise<void> | undefined;
-  /** What the agent gets of it; null: nothing, since what it is about is over for the agent. */
+  /**
+   * Returns the notification that the agent gets instead; null if it gets none, since its subject is over for the
+   * agent.
+   */
   cancel(notification: Notification): object | 'as it came' | null;
   /** The agent is at a tool of this session: it is stopped there if a budget is used up. */
   atTool(sessionId: string): void;

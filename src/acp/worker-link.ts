@@ -18,7 +18,7 @@ export type WorkerLink = {
   record(draft: EntryDraft): void;
   /** @throws AppError: nobody judged it */
   decide(attempt: AttemptFields): Promise<Judgement>;
-  /** What the fleet knows of it, the entries above included. @throws AppError */
+  /** Resolves to what the fleet knows of it, the entries above included. @throws AppError */
   view(): Promise<WorkerView>;
   /** Stores what is left, for a short time. */
   close(): Promise<void>;

@@ -1,7 +1,7 @@
 /**
- * What agents' own telemetry (OpenTelemetry) says of their usage. Each agent reports one request to its model in several
- * signals; of each one signal is read, that whose items have an identity, so that nothing counts twice: events for those
- * that have them, spans for Copilot. Claude Code's metrics count only where a session sends no events.
+ * Reads usage from agents' own telemetry (OpenTelemetry). Each agent reports one request to its model in several
+ * signals; of each one signal is read, that whose items have an identity, so that nothing counts twice: events for
+ * those that have them, spans for Copilot. Claude Code's metrics count only where a session sends no events.
  */
 import type { UsageReport } from '../../machines/index.ts';
 import { toId } from './shared/text.ts';

@@ -173,7 +173,10 @@ function createSupervisor(options: FleetsOptions): Supervisor {
   };
 }
 
-/** What was found once stays: a log that is gone is a fault of its fleet, and not its end. */
+/**
+ * Finds the fleets to serve. One that was found once stays: a log that is gone is a fault of its fleet, and not its
+ * end.
+ */
 async function findWanted(
   { shard, find, logger }: FleetsOptions,
   selection: FleetSelection,

@@ -1,4 +1,4 @@
-/** How a command reaches the service: which server, which fleet, which credentials. */
+/** Finds how a command reaches the service: which server, which fleet, which credentials. */
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { loadConfig, refuseOtherService } from '../config/config.ts';

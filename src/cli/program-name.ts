@@ -1,4 +1,4 @@
-/** How this user starts stopgate, so that a command line that we print can be copied. */
+/** Finds how this user starts stopgate, so that a command line that we print can be copied. */
 import { delimiter } from 'node:path';
 import { findProgram } from '../agents/setup/places.ts';
 import type { Environment } from '../config/environment.ts';

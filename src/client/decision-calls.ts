@@ -75,7 +75,7 @@ export class IncompleteError extends AppError {
   }
 }
 
-/** How long to wait for the reply; default: 10 minutes plus the hold. */
+/** The call waits this long for the reply; default: 10 minutes plus the hold. */
 export type CallOptions = { readonly timeoutMs?: number };
 export type Verification = { readonly complete: boolean; readonly decision: Decision };
 /**

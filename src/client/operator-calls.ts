@@ -61,7 +61,7 @@ export type TaskCalls = {
   releaseTask(worker: string, task: string): Promise<TaskDetail>;
 };
 
-/** How long the service may be away. */
+/** The service may be away this long. */
 const claimTimeoutMs = 30_000;
 
 export function createTaskCalls(link: ClientLink, publish: Publish, { getWorker, getTask }: Queries): TaskCalls {

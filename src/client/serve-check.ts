@@ -16,7 +16,7 @@ export type CheckFunction = (context: AgentContext, signal: AbortSignal) => Chec
 export type ServeOptions = {
   /** After this, the reply is an error; default: 10 minutes. How long the service waits is up to its policy. */
   readonly timeoutMs?: number;
-  /** How many requests run at once; the others wait, the workers they are about in turn. Default: 16. */
+  /** The number of requests that run at once; the others wait, the workers they are about in turn. Default: 16. */
   readonly concurrency?: number;
   /** For checkers that look at files: worker folders must lie in one of these; default: the working directory. */
   readonly roots?: readonly string[];

@@ -25,7 +25,7 @@ export type Yaml =
 const charactersMax = 131_072;
 /** More than a person reads at once. */
 export const problemsMax = 50;
-/** How far aliases may multiply the text (a "billion laughs" is refused). */
+/** Aliases may multiply the text this far (a "billion laughs" is refused). */
 const aliasesMax = 100;
 /** The deepest valid structure, a condition in four nested groups, has 14 levels. */
 const depthMax = 32;

@@ -22,7 +22,7 @@ export type HookAgent = {
   /** The answers to a stop that nobody judged. `note` is for the person, `reason` for the model. */
   readonly allow: (note: string) => Answer;
   readonly block: (reason: string, note: string) => Answer;
-  /** How a session is woken when its escalation is resolved (`--wake`). Missing: no hook of the agent can do that. */
+  /** Wakes a session when its escalation is resolved (`--wake`); missing if no hook of the agent can do that. */
   readonly wake?: Wake;
   /** A script: `--worker` names it, its call may be empty and is then a stop, and the exit code is its answer. */
   readonly isScript?: true;

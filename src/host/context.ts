@@ -1,4 +1,4 @@
-/** What the parts of a host share: the fold, the ways to the outside, and who waits for what. */
+/** Everything that the parts of a host share: the fold, the ways to the outside, and who waits for what. */
 import {
   createFleet,
   type Decision,

@@ -41,7 +41,7 @@ const lifeMachine = setup({
 
 export type Life = {
   readonly phase: Phase;
-  /** How often something was stored that may not be folded yet. */
+  /** Counts how often something was stored that may not be folded yet. */
   readonly falls: number;
   /** The log was folded to its head once: from then on requests are taken. */
   readonly hasStarted: boolean;

@@ -8,7 +8,7 @@ import { isUndecided } from '../service/waits.ts';
 import { type Caller, callerOf, checkWorker, fleetsOf } from './access.ts';
 import { createPerService, fleetNamed } from './fleet-directory.ts';
 
-/** How long a request for a resolution is kept open. Then the client has to send it again. */
+/** A request for a resolution is kept open this long. Then the client has to send it again. */
 const wakeHoldMs = 50_000;
 
 /** The question that `stopgate init` and `doctor` ask with the token of the hooks, before a session does. */
@@ -90,8 +90,9 @@ function closed({ raw }: FastifyReply): AbortSignal {
 }
 
 /**
- * How a session's escalation was resolved, for a client that can prompt the session: kept open while its stop is judged,
- * and until a person has resolved it. 204: not yet, ask again. A prompt of null: nothing to prompt.
+ * Answers how a session's escalation was resolved, for a client that can prompt the session. The request is kept open
+ * while its stop is judged, and until a person has resolved it. The status 204 says that the client is to ask again,
+ * and a prompt of null that there is nothing to prompt.
  */
 function addWake(app: FastifyInstance, closing: AbortSignal): void {
   app.get<WakeRoute>('/hooks/:agent/wake', async (request, reply) => {

@@ -18,7 +18,7 @@ export type StdioOptions = {
   readonly note: (line: string) => void;
 };
 
-/** How long calls that came before the end of stdin may still take. */
+/** Calls that came before the end of stdin may still take this long. */
 const graceMs = 5_000;
 
 /** The answer of JSON-RPC to a line that is not JSON: it has no id that could be named. */

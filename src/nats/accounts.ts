@@ -17,7 +17,7 @@ import {
 
 /** Limits for each connection, except `max_connections`. */
 const connectionLimits = {
-  /** What the log takes: a larger message is refused before it is sent. */
+  /** The log takes no more: a larger message is refused before it is sent. */
   max_payload: messageBytesMax,
   /** Inboxes, decisions and dead letters. Each costs the server memory and every publish in the account time. */
   max_subscriptions: 256,
@@ -34,9 +34,9 @@ const oneAgentLimits = { ...connectionLimits, max_connections: 32 };
 /** Limits of the whole server, for every connection alike: NATS has no such limits of a user or an account. */
 export const serverLimits = {
   /**
-   * What may wait for a connection that does not read: then it is closed. It is eight windows of a log reader
-   * (log-window.ts), and a few hundred of the largest requests that come while the service collects garbage. The stream backup
-   * of the nats tool has 8 MiB on its way, of which the sockets' buffers hold a part.
+   * This much may wait for a connection that does not read; then it is closed. It is eight windows of a log reader
+   * (log-window.ts), and a few hundred of the largest requests that come while the service collects garbage. The stream
+   * backup of the nats tool has 8 MiB on its way, of which the sockets' buffers hold a part.
    */
   max_pending: 8 * 1_024 * 1_024,
   /** How long one write to a connection may take: then it is closed. Garbage collection of a full service takes less. */

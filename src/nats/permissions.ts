@@ -44,7 +44,7 @@ const slowVerbs = ['decide', 'probe', 'verify', 'verify-task', 'evaluate', ...wo
 export const privateInbox = '_STOPGATE_INBOX';
 /** Replies go to a client's inbox, or to what the server puts in its place between accounts. */
 const replies = ['_INBOX.>', '_R_.>', `${privateInbox}.>`];
-/** What the service publishes for everybody. */
+/** The service publishes these for everybody. */
 const heardByAgents = ['decision', 'dead'];
 /** `fleet`: `*` for every one. */
 const inFleet = (fleet: string, tokens: readonly string[]) => tokens.map((token) => `stopgate.${fleet}.${token}.>`);
@@ -94,7 +94,7 @@ const anyAgent = (fleet: string, fleets: string): Permissions => ({
   subscribe: { allow: ['_INBOX.>', ...inFleet(fleets, heardByAgents)] },
 });
 
-/** What an agent that acts for one worker only may publish. */
+/** Lists what an agent that acts for one worker only may publish. */
 export function agentSubjects(worker: string, fleet: string): readonly string[] {
   const requests = ['decide', 'probe', 'verify', 'claim-next', 'get.worker'].map((noun) => `${noun}.${worker}`);
   return [`worker.${worker}.>`, ...requests, 'task.>', 'queue.>', 'evaluate.>', 'verify-task.>', 'get.task.>'].map(
@@ -191,9 +191,9 @@ const logApi = '$STOPGATE.API';
 const replyAwaited = '24h';
 
 /**
- * What the agents' account shares with the service's `account`: entries and requests go there; decisions, dead letters
- * and answers to the header `Stopgate-Reply` come back. The log is read by `STREAM.INFO` and `STREAM.MSG.GET` only, since
- * a consumer could be made to deliver the log's messages on any subject of the service's account.
+ * Lists what the agents' account shares with the service's `account`: entries and requests go there; decisions, dead
+ * letters and answers to the header `Stopgate-Reply` come back. The log is read by `STREAM.INFO` and `STREAM.MSG.GET`
+ * only, since a consumer could be made to deliver the log's messages on any subject of the service's account.
  *
  * What no permission prevents: agents without credentials share an account, so one of them can fool another. A stream
  * of its own on `stopgate.<fleet>.decide.>` acknowledges its requests, and a `republish` can forge a decision for its subscribers.

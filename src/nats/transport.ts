@@ -1,7 +1,7 @@
 /**
- * How bytes reach a NATS server: over TCP, or through a WebSocket, for networks that let only HTTP pass. NATS's own library
- * for Node knows TCP only, and its one for WebSockets would change the transport of every connection of the process. So
- * both kinds use the transport for Node, on a socket or on a stream over a WebSocket.
+ * Brings bytes to a NATS server: over TCP, or through a WebSocket, for networks that let only HTTP pass. NATS's own
+ * library for Node knows TCP only, and its one for WebSockets would change the transport of every connection of the
+ * process. So both kinds use the transport for Node, on a socket or on a stream over a WebSocket.
  */
 import { once } from 'node:events';
 import { createConnection, type Socket } from 'node:net';

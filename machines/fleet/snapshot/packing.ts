@@ -12,7 +12,7 @@ export type PackedJson = readonly [shape: number, ...values: Json[]];
 
 type Table = 'legend' | 'shape' | 'value' | 'decision';
 
-/** How many values are shared; more are written in place. Verdicts with a number in their text all differ. */
+/** This many values are shared; more are written in place. Verdicts with a number in their text all differ. */
 const sharedMax = 10_000;
 /** A longer one is hardly met twice. */
 const formLengthMax = 4_096;

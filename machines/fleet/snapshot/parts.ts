@@ -46,7 +46,7 @@ type NotState =
   | 'taskStepper';
 type Parts = { readonly [K in Exclude<keyof Fleet, NotState>]: Part<Fleet[K]> };
 
-/** How many small values are written in one line. */
+/** One line has this many small values. */
 const perLine = 1_000;
 const nothing = () => {};
 /** The key of a line that needs none. */

@@ -1,4 +1,4 @@
-/** How Claude Code is let to send its events to the service's OTLP receiver. Seen with 2.1.330. */
+/** Lets Claude Code send its events to the service's OTLP receiver. Seen with 2.1.330. */
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Line } from '../setup/line.ts';

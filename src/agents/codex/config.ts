@@ -55,7 +55,7 @@ export function openConfig(hooks: SettingsFile, places: Places): SettingsFile {
   return openSettings(path, rootOf(path, 'user', places));
 }
 
-/** What `init` writes there before Codex is asked about its hooks, and all that `--remove` takes out again. */
+/** Plans what `init` writes there before Codex is asked about its hooks, and all that `--remove` takes out again. */
 export function planConfig({ places, line, usage, remove }: Wish, hooks: SettingsFile): Change | null {
   const config = openConfig(hooks, places);
   if (remove) {

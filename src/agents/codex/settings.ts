@@ -1,4 +1,4 @@
-/** What `init` and `doctor` know of Codex: its settings, and how a dry turn of it is run. */
+/** Describes Codex to `init` and `doctor`: its settings, and how a dry turn of it is run. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { dirname, join } from 'node:path';
@@ -114,7 +114,7 @@ env_key = "FAKE_MODEL_KEY"
 wire_api = "responses"
 `;
 
-/** What the doctor checks for Codex: it runs only hooks that its user has trusted. */
+/** The doctor checks this for Codex: it runs only hooks that its user has trusted. */
 const about = 'codex';
 
 export const doctor = createHookDoctor(hooks, {

@@ -1,4 +1,4 @@
-/** What `stopgate doctor` needs of an agent. */
+/** The parts of an agent that `stopgate doctor` needs. */
 import type { Policy } from '../../../machines/index.ts';
 import type { DayBudget } from '../../../machines/policy/budget.ts';
 import type { Places, Program } from '../setup/places.ts';
@@ -16,7 +16,7 @@ export type Connection = {
   /** Settings that cannot be read, or that switch all hooks off. */
   readonly problems: readonly Finding[];
   readonly check: (context: CheckContext) => Promise<Finding[]>;
-  /** What our hooks are, as text: their address, policy, fleet and token are in it. */
+  /** Our hooks, as text: their address, policy, fleet and token are in it. */
   readonly lines: readonly string[];
   /** One turn of the agent's real program. `path`: the PATH that it gets. Null: it has none. */
   readonly dryTurn: ((binary: string, path: string, pass: TokenPass | null) => Promise<Finding>) | null;

@@ -48,7 +48,10 @@ export type Turn = {
 export type TokenPass = {
   readonly variable: string;
   readonly value: string;
-  /** What is wrong with the token that a hook has sent (null: none). Null: the service takes it. */
+  /**
+   * Resolves to what is wrong with the token that a hook has sent (null: it sent none), or to null if the service takes
+   * it.
+   */
   readonly refusalOf: (sent: string | null) => Promise<Finding | null>;
 };
 

@@ -21,7 +21,7 @@ import { tokenVariableIn } from './session.ts';
 import { checkUsage } from './usage-checks.ts';
 import { checkPlanTools } from './worker-checks.ts';
 
-/** What the doctor has to know of the agent, besides its hooks. */
+/** Everything that the doctor has to know of the agent, besides its hooks. */
 export type HookChecks = {
   readonly limits: Limits;
   /** It is null if it is not known how to run a turn of its program. */

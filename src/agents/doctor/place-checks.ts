@@ -1,6 +1,6 @@
 /**
- * What the service says of a session in this folder, to whoever has the token of its hooks: may it call, whose service is
- * this, can its checks look into the folder, and which policy judges the session?
+ * Reports what the service says of a session in this folder, to whoever has the token of its hooks: may it call, whose
+ * service is this, can its checks look into the folder, and which policy judges the session?
  */
 import { userInfo } from 'node:os';
 import { dirname } from 'node:path';
@@ -47,7 +47,7 @@ export async function checkOwnService(http: string, cwd: string, config: Config)
   return checkOwner({ agent: 'service', cwd }, place.data, config).filter(({ state }) => state !== 'ok');
 }
 
-/** What is wrong with the token that a hook has sent. Null: nothing is. */
+/** Resolves to what is wrong with the token that a hook has sent; null if nothing is. */
 export async function refusalOf(http: string, session: Session, token: string | null): Promise<Finding | null> {
   if (token === null)
     return bad(

@@ -1,4 +1,6 @@
-/** What every agent needs: recent versions of Node and nats-server, a configuration, and a service that answers. */
+/**
+ * Checks what every agent needs: recent versions of Node and nats-server, a configuration, and a service that answers.
+ */
 import { z } from 'zod';
 import type { Config } from '../../config/config.ts';
 import { AppError } from '../../errors.ts';

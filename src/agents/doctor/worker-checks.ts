@@ -60,7 +60,7 @@ function isWithin(folder: string, root: string): boolean {
 /** Do policies look at a plan that an agent's sessions cannot keep? */
 type Policies = ReadonlyMap<string, Policy>;
 
-/** What becomes of stops without a plan. `passing`, `blocking`: names of policies. */
+/** The policies that let a stop without a plan pass, and those that block it, by their names. */
 type Plans = { readonly passing: readonly string[]; readonly blocking: readonly string[] };
 
 /** Returns null if no policy looks at the plan. */

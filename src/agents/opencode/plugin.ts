@@ -28,7 +28,7 @@ type Client = {
     promptAsync(request: object): Promise<unknown>;
   };
   app: { log(request: object): Promise<unknown> };
-  /** What its own calls are made of. It has none of its own for these replies. */
+  /** The client that its own calls use. It has no call of its own for these replies. */
   _client?: { post(request: object): Promise<{ error?: unknown }> };
 };
 /** `note`: for the person, about a stop that is allowed. `reply`: an operator's, to what OpenCode asks a person. */
@@ -46,7 +46,7 @@ const postedEvents: ReadonlySet<string> = new Set([
   'question.replied',
   'question.rejected',
 ]);
-/** What it asks a person, and the path of the reply. */
+/** The requests to a person, with the path of each reply. */
 const repliesTo: ReadonlyMap<string, string> = new Map([
   ['permission.asked', '/permission/{requestID}/reply'],
   ['question.asked', '/question/{requestID}/reply'],
@@ -67,7 +67,7 @@ type State = {
   readonly waits: Map<string, AbortController>;
   /** The service could not be reached, and the log tells so. */
   isUnreachable: boolean;
-  /** What is still to be posted, in order. */
+  /** The calls that are still to be posted, in order. */
   queue: Promise<unknown>;
 };
 

@@ -1,4 +1,4 @@
-/** What `init` and `doctor` know of OpenCode: its settings, its plugin, and how a dry turn of it is run. */
+/** Describes OpenCode to `init` and `doctor`: its settings, its plugin, and how a dry turn of it is run. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError } from '../../errors.ts';
@@ -115,7 +115,7 @@ async function post(url: string, body: object): Promise<unknown> {
   return answer.json();
 }
 
-/** What the doctor checks for OpenCode: not hooks in settings, but our plugin. */
+/** The doctor checks this for OpenCode: not hooks in settings, but our plugin. */
 const agent = 'opencode';
 export const doctor: Doctor = {
   find(places) {

@@ -32,11 +32,13 @@ export type AgentHooks = {
   readonly waker?: (line: Line) => readonly [event: string, handler: object];
   /** Its own cap of blocks, in "env" of the same file. Missing: it has none there. */
   readonly blockCap?: OwnVariable & SettableCap & { readonly valueFor: (blocks: number) => number };
-  /** What it keeps a plan with, likewise. */
+  /** The variable that switches its plan tools on, likewise. */
   readonly planTools?: OwnVariable & { readonly read: (places: Places) => PlanTools };
-  /** What lets it send what it uses. Missing: it cannot. */
+  /** Lets it send its usage; missing if it cannot. */
   readonly usage?: UsageSetup;
-  /** What belongs into a second file of its settings. `hooks`: the first. Null: nothing. */
+  /**
+   * Plans the change to a second file of its settings; `hooks` is the first. It returns null if nothing belongs there.
+   */
   readonly planConfig?: (wish: Wish, hooks: SettingsFile) => Change | null;
   /** It is null if its hooks need no trust. */
   readonly trust: Trust | null;
@@ -59,7 +61,7 @@ export function createHookSetup(hooks: AgentHooks, program: Program): SettingsSe
   };
 }
 
-/** What is to stand in the settings. */
+/** Makes the hooks that are to stand in the settings. */
 export function settingsFor({ agent, events, grouped, head, handler, waker }: AgentHooks, line: Line): HookSettings {
   const handlers = events(line.form).map((event) => [event.name, handler(event, line)] as const);
   const wakers = line.wake && waker !== undefined ? [waker(line)] : [];

@@ -3,7 +3,7 @@
 export type HookEvent = {
   readonly name: string;
   readonly isStop: boolean;
-  /** How long the hook may take. */
+  /** The hook may take this long. */
   readonly seconds: number;
 };
 

@@ -2,7 +2,7 @@
 import { getNodeValue, type Node } from 'jsonc-parser';
 import { append, childOf, parseJson, propertyOf, remove, render, SyntaxProblem } from './json-edit.ts';
 
-/** What is to stand in the settings. */
+/** The hooks that are to stand in the settings. */
 export type HookSettings = {
   readonly events: readonly (readonly [event: string, handler: object])[];
   /** Does each handler stand within `{ "hooks": [ … ] }`? */

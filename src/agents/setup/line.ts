@@ -24,7 +24,7 @@ export const isPosted = (form: Form, { isStop }: Pick<HookEvent, 'isStop'>): boo
 /** The program that posts by a line of `sh`. Undefined: none does. */
 export const posterOf = (form: Form): Poster | undefined => posters.find((it) => form === it || form === `http+${it}`);
 
-/** What the hook is to do. */
+/** The task of a hook, from which its line is made. */
 export type Line = {
   readonly form: Form;
   /** `http://host:port` */

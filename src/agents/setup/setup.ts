@@ -40,7 +40,7 @@ export type LineSetup = {
 /** Blocks in a row that an agent can be told to obey. `least` 0: no cap. */
 export type SettableCap = { readonly least: number; readonly most: number };
 
-/** What is to be written. */
+/** The change that is to be written. */
 export type Wish = {
   readonly scope: Scope;
   readonly places: Places;
@@ -59,7 +59,7 @@ export type Wish = {
 export type PlanTools = {
   /** `refused`: off, and the user's own setting says so. */
   readonly state: 'on' | 'off' | 'refused';
-  /** What makes it so, and where that stands. For a person. */
+  /** Tells a person what makes it so, and where that stands. */
   readonly why: string;
   /** Switches them on. */
   readonly variable: string;

@@ -16,7 +16,7 @@ export type UsageSetup = {
   readonly scopes: readonly Scope[];
   /** In the settings file that has its hooks. Null: elsewhere. */
   readonly settings: UsageSettings | null;
-  /** What its environment must have, since no settings can say it. Null: nothing. */
+  /** Returns what its environment must have, since no settings can say it; null if nothing. */
   readonly environment: ((line: Pick<Line, 'http' | 'fleet'>) => Readonly<Record<string, string>>) | null;
   /**
    * Returns where it sends its usage now, by its settings and its environment; null if that is nowhere that we could
@@ -128,7 +128,7 @@ export const telemetryUsage = ({ agent, prefix, file }: Telemetry): UsageSetup =
   inDollars: false,
 });
 
-/** What cannot be read says nothing: `init` and `doctor` report it by themselves. */
+/** Reads settings. A file that cannot be read says nothing: `init` and `doctor` report it by themselves. */
 export function readSettings(file: string): unknown {
   try {
     return getNodeValue(parseJson((readText(file) ?? '{}').replace(/^\uFEFF/, '')));

@@ -27,7 +27,7 @@ export type Adapter<Call extends BaseCall> = {
   /** The attempt, if the agent asks to stop with this call. */
   readonly stop: (call: Call, prior: PriorWorker) => AttemptFields | null;
   readonly check?: (call: Call, prior: PriorWorker) => UnsolicitedCheck | null;
-  /** What the agent asks of a person with this call, if its hook can be answered. */
+  /** Returns what the agent asks of a person with this call, if its hook can be answered. */
   readonly ask?: (call: Call) => InputFields | null;
   /** Returns null if the answer is none to this call, so the agent asks at its own terminal. */
   readonly answerInput?: (answer: InputAnswer, call: Call) => object | null;

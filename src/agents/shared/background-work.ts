@@ -23,7 +23,7 @@ type ListingCall = {
   readonly agent_id?: string | undefined;
 };
 
-/** What has begun and ended since the last list. */
+/** Drafts what has begun and ended since the last list. */
 export function draftBackground(
   { background_tasks: tasks, agent_id: self }: ListingCall,
   prior: PriorWorker,

@@ -69,7 +69,7 @@ function noticeText({ worker }: { readonly worker: string }, decision: Answerabl
   return `stopgate: this session waits for a person: ${why}. When that is settled: ${command}`;
 }
 
-/** What checks found that keeps nobody (`onFail: warn`). Null: nothing. */
+/** Returns what checks found that blocks nobody (`onFail: warn`); null if nothing. */
 function warningText({ feedback = [] }: Pick<AnswerableDecision, 'feedback'>): string | null {
   const warnings = feedback
     .filter(({ outcome }) => outcome === 'warn')

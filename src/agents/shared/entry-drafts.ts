@@ -22,7 +22,7 @@ export type EntryDraft = {
   readonly worker?: string;
 };
 
-/** What every agent's call is read into: whose call it is. */
+/** The fields that every agent's call is read into: whose call it is. */
 export type BaseCall = {
   readonly event: string;
   /** The session, or the sub-agent within it. */

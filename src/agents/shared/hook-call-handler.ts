@@ -69,7 +69,7 @@ export function createHookCallHandler(
 
 const never = new AbortController().signal;
 
-/** What is left to do once the call's entries are stored. */
+/** The step that is left once the call's entries are stored. */
 type NextStep =
   | { readonly kind: 'immediate'; readonly answer: object }
   /** The promise stands in an object, else the mutex would wait for it. */

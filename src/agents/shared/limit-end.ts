@@ -82,7 +82,7 @@ function clockTimeIn(text: string, nowMs: number): number | null {
   return today > nowMs ? today : at(year, local.getUTCDate() + 1);
 }
 
-/** How far the clocks of a time zone are ahead of UTC; null: there is no such zone. */
+/** Returns how far the clocks of a time zone are ahead of UTC; null if there is no such zone. */
 function offsetOf(timeZone: string, atMs: number): number | null {
   try {
     const names = ['year', 'month', 'day', 'hour', 'minute', 'second'] as const;

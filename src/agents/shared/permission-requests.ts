@@ -66,7 +66,7 @@ export function answersTo(input: object | undefined, message: string | null): st
   return questions === null ? null : readAnswers(questions, message ?? '');
 }
 
-/** What the model reads; without a reason it is told who has denied it. */
+/** Returns what the model reads; without a reason it says who has denied it. */
 export const denialText = ({ by, message }: InputAnswer): string =>
   message ?? `${by} has denied this, as an operator of stopgate.`;
 

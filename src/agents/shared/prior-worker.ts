@@ -1,4 +1,4 @@
-/** What the fleet knows of the worker of a hook call before that call. */
+/** Everything that the fleet knows of the worker of a hook call before that call. */
 import type { Plan, WorkerView } from '../../../machines/index.ts';
 import type { DecisionText } from './block-text.ts';
 

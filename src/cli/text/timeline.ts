@@ -21,7 +21,7 @@ import type { Colors } from '../../terminal/colors.ts';
 import { clean, cut, describeAnswer, pad, paintAnswer, widthOf } from '../../terminal/text.ts';
 import { formatClock } from './state-text.ts';
 
-/** How many claims of all tasks, and decisions of each worker that held this one, are searched. */
+/** The search covers this many claims of all tasks, and this many decisions of each worker that held this one. */
 const claimsMax = 5_000;
 const decisionsMax = 500;
 const holdersMax = 10;

@@ -36,7 +36,7 @@ export type Notice = {
   readonly reason: string;
   /** How it stands, as its view says it. */
   readonly sentence: string;
-  /** What would end it, a line each; of an escalation as the worker or task's view says it (`standing.missing`). */
+  /** The ways to end it, a line each; for an escalation, those of the worker's or task's view (`standing.missing`). */
   readonly missing: readonly string[];
   readonly reminder: number;
   /** This id is the same at every try and on every replica, and no other notice has it. */
@@ -89,7 +89,7 @@ export type NoticesOptions = {
 /** How long the other replicas wait for the first. */
 const standbyMs = 1_000;
 
-/** What this replica has done of one notice. */
+/** The tries of this replica at one notice. */
 type Tries = {
   /** When the last delivery failed for good, and by which rules; the next try is the next reminder. */
   failed: { readonly rules: EscalationRules; readonly atMs: number } | null;

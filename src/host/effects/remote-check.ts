@@ -40,7 +40,7 @@ export type RemoteOptions = {
   readonly logClock: Pick<LogClock, 'now'>;
 };
 
-/** How a remote check is asked. */
+/** A request to a remote check. */
 export type RemoteCall = {
   readonly timeoutMs: number;
   /** When the log's clock ends it. */

@@ -22,7 +22,7 @@ import type { Effects } from './effects.ts';
 const checkEveryMs = 500;
 /** An owner that does not answer so many pings in a row counts as gone. */
 const silentMax = 2;
-/** How long the survivors whose share it is have, before all try. */
+/** The survivors whose share it is have this long before all try. */
 const shareMs = 3_000;
 
 export type Takeover = { open(): void; close(): void };

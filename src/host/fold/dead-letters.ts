@@ -11,7 +11,7 @@ import type { OwnEntries } from '../own-entries.ts';
 import type { FoldProgress } from './fold-progress.ts';
 
 const dataBytesMax = 8_192;
-/** How many are kept, some 2 MB. */
+/** This many are kept, some 2 MB. */
 const keptMax = 256;
 const retryMs = 1_000;
 

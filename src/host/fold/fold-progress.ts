@@ -1,4 +1,4 @@
-/** How far the log is folded, and who waits for the fold to get further. */
+/** Keeps how far the log is folded, and who waits for the fold to get further. */
 
 import type { LogMessage } from '../../nats/log/log-reader.ts';
 import { type LogPosition, positionOf } from '../../nats/log/log-reader.ts';

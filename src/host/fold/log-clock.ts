@@ -9,13 +9,13 @@ export type LogClock = {
   now(): number;
   /** The time that the server would give to an entry now. Before `now()` if its clock was set back. */
   server(): number;
-  /** How long ago `atMs` was, in milliseconds; by this machine's clock while the log's time stands still. */
+  /** Returns how long ago `atMs` was, in milliseconds; by this machine's clock while the log's time stands still. */
   since(atMs: number): number;
   /** An entry that was stored at `atMs` has just come in. Only at the head, where entries come at once. */
   observe(atMs: number): void;
 };
 
-/** How fast a longer difference is believed: a shorter one counts at once, since a delivery can only lengthen it. */
+/** A longer difference is believed this fast: a shorter one counts at once, since a delivery can only lengthen it. */
 const driftShare = 0.05;
 
 /** Clocks of a cluster's servers may differ by this much when another one becomes the leader. */
@@ -23,7 +23,7 @@ const setBackMsMin = 2_000;
 
 /** @param onSetBack once for each time: the log's clock stands still, for as many milliseconds as the server's was set back */
 export function createLogClock(fleet: Fleet, clock: () => number, onSetBack: (byMs: number) => void): LogClock {
-  /** How far the server's clock was set back; 0: it has caught up. */
+  /** The server's clock was set back this far; 0: it has caught up. */
   let setBackMs = 0;
   /** This machine's clock minus the server's, the delivery included. Null: no entry has come in yet. */
   let skewMs: number | null = null;

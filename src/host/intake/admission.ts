@@ -8,7 +8,7 @@ import { AppError } from '../../errors.ts';
 export type Admitted = { readonly actor: string | null; readonly key: string };
 
 export type Admission = {
-  /** How many are open. */
+  /** Returns how many are open. */
   readonly open: () => number;
   /** Takes a place, which the function that it returns gives back. @throws AppError service.busy */
   enter(request: Admitted): () => void;
@@ -32,7 +32,7 @@ export type AdmissionOptions = {
   readonly clock: () => number;
 };
 
-/** How many requests of one actor may be open: far more than one agent has, and too few to fill a replica. */
+/** One actor may have this many open requests: far more than one agent has, and too few to fill a replica. */
 const actorOpenMax = 100;
 /** While this share of all places is taken, nobody gets more than `perSecondMax` requests a second. */
 const crowdedShare = 0.1;

@@ -58,13 +58,16 @@ const usualSchedule: SnapshotSchedule = {
   checkEveryMs: 30_000,
   standbyMs: 60_000,
 };
-/** What is shorter than the time that process managers give: 10 s at least. */
+/** Process managers give more time than this: 10 s at least. */
 const lastTimeoutMs = 5_000;
 /** Decoding what a snapshot holds has its turn for this long. */
 const sliceMs = 5;
 
 const pairs = <Value extends z.ZodType>(value: Value) => z.array(z.tuple([z.string(), value]));
-/** What of the host is not in the fold. `deadFrom`: what has no dead letter yet begins here; earlier releases do not say. */
+/**
+ * The state of the host that is not in the fold. From `deadFrom` on, no entry has its dead letter yet; earlier releases
+ * do not say.
+ */
 const hostStateSchema = z.object({
   outbox: z.array(
     z.looseObject({
@@ -209,7 +212,7 @@ export function createSnapshots(options: SnapshotsOptions, rooms: SnapshotRooms)
   };
 }
 
-/** What the newest snapshot covers, and what a start would have to fold after it. */
+/** Keeps track of what the newest snapshot covers, and what a start would have to fold after it. */
 function createCoverage(
   { progress, logClock, snapshotStore: store }: Pick<SnapshotsOptions, 'progress' | 'logClock' | 'snapshotStore'>,
   { everyEntries, cheapEntries, cheapBytes, pauseFactor, quietEntries, quietMs }: SnapshotSchedule,

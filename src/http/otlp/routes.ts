@@ -108,7 +108,7 @@ const publish = (service: Service, worker: string, report: UsageReport, key: str
     messageId: `otlp-${createHash('sha256').update(`${worker} ${key}`).digest('hex').slice(0, 32)}`,
   });
 
-/** How many reasons an answer has, of the sessions of one exporter. */
+/** An answer has this many reasons of the sessions of one exporter. */
 const reasonsMax = 3;
 
 function answer(request: FastifyRequest, reply: FastifyReply, signal: Signal, { count, why }: Rejected) {

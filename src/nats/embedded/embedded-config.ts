@@ -55,7 +55,7 @@ export type ServerConfig = {
   readonly port: number;
   readonly fleet: string;
   readonly credentials: CredentialsOfRoles;
-  /** How much disk all streams together may use, in bytes. */
+  /** All streams together may use this much disk, in bytes. */
   readonly storeBytesMax: number;
   readonly version: ServerBinary['version'];
 };

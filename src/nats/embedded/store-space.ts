@@ -1,6 +1,7 @@
 /**
- * How much of the disk the embedded server may use: never all of it. A nats-server whose write fails stores nothing
- * more until it is restarted (2.9 does not even answer), while one at its own limit refuses an entry and continues.
+ * Decides how much of the disk the embedded server may use: never all of it. A nats-server whose write fails stores
+ * nothing more until it is restarted (2.9 does not even answer), while one at its own limit refuses an entry and
+ * continues.
  */
 import { randomBytes } from 'node:crypto';
 import { readdir, rm, stat, statfs, writeFile } from 'node:fs/promises';

@@ -26,7 +26,7 @@ const [askEvery, growEvery] = [4, 8];
 const retryMs = 2_000;
 /** A large stream on a slow disk takes seconds to answer. */
 const timeoutMs = 5_000;
-/** How many requests about the stream may fail in a row. */
+/** This many requests about the stream may fail in a row. */
 const failuresMax = 3;
 
 export function watchStore(options: WatchOptions): { close(): void } {

@@ -72,7 +72,7 @@ export async function openLogImport(nc: NatsConnection, fleet: string, log: Logg
   };
 }
 
-/** What may be on its way at the same time. */
+/** Groups entries that may be on their way at the same time. */
 function* batchesOf(entries: readonly ImportedEntry[]): Generator<ImportedEntry[]> {
   let batch: ImportedEntry[] = [];
   for (const entry of entries) {

@@ -12,7 +12,7 @@ import { addPullConsumer, createWindows, dropConsumer, windowBytesMax } from './
 import { isStreamNotFound } from './stream-info.ts';
 
 export type LogRange = {
-  /** How many messages it has. */
+  /** The number of messages that it has. */
   readonly count: number;
   /** To be iterated once; it may be left early. @throws AppError log.unavailable */
   readonly batches: AsyncIterable<readonly LogMessage[]>;

@@ -1,6 +1,6 @@
 /**
- * How a stream is read: by a pull consumer, one window after the other. What the server has sent and the reader has not read is
- * then never more than one window, so that `max_pending` of the server can be small. With a push consumer the server
+ * Reads a stream by a pull consumer, one window after the other. What the server has sent and the reader has not read
+ * is then never more than one window, so that `max_pending` of the server can be small. With a push consumer the server
  * itself would fix that at 32 MiB.
  */
 import type { JetStreamManager } from '@nats-io/jetstream';
@@ -43,7 +43,7 @@ export function dropConsumer(nc: NatsConnection, stream: string, name: string): 
 export type WindowRequest = {
   readonly count: number;
   readonly bytes: number;
-  /** How often the server tells that it is there while it has nothing to send. Default: never. */
+  /** The server says this often that it is there while it has nothing to send. Default: never. */
   readonly heartbeatMs?: number | undefined;
 };
 

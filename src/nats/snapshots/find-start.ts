@@ -16,7 +16,7 @@ export type FoldStart = { readonly fleet: Fleet; readonly position: LogPosition;
 export type FindStartOptions = {
   readonly fleet: string;
   readonly store: Pick<SnapshotStore, 'list' | 'read'>;
-  /** What stands in the log at `seq` now; null: nothing. @throws AppError log.unavailable */
+  /** Resolves to the entry in the log at `seq` now; null if there is none. @throws AppError log.unavailable */
   readonly positionAt: (seq: number) => Promise<LogPosition | null>;
   /** Default: those of this release. */
   readonly rules?: readonly Rules[] | undefined;

@@ -55,7 +55,7 @@ const diffArguments = [
   '--ignore-submodules=dirty',
 ];
 
-/** What a sparse checkout leaves out: the repository's own index says so, and there is nothing in its place. */
+/** Lists what a sparse checkout leaves out: the repository's own index says so, and there is nothing in its place. */
 async function leftOut(repository: Repository, run: RunGit): Promise<ReadonlySet<string> | GitNoAnswer> {
   const sealed = await sealRepository(repository, run);
   if (!('git' in sealed)) return sealed;

@@ -22,10 +22,13 @@ type Setting = readonly [key: string, value: string];
 
 /** Shared by all work trees of a repository. `info`: what is ignored, and attributes. */
 const sharedNames = ['objects', 'refs', 'packed-refs', 'reftable', 'shallow', 'info'];
-/** How files are compared. None of them names a program. */
+/** The settings by which files are compared. None of them names a program. */
 const comparisons =
   /^core\.(?:filemode|ignorecase|precomposeunicode|symlinks|autocrlf|eol|checkstat|trustctime|excludesfile|attributesfile)$/;
-/** How the repository is stored. `worktreeConfig` and `partialClone` only say what else to read or to fetch. */
+/**
+ * The settings by which the repository is stored. `worktreeConfig` and `partialClone` only say what else to read or to
+ * fetch.
+ */
 const formats = /^(?:core\.repositoryformatversion|extensions\.(?!worktreeconfig$|partialclone$).+)$/;
 
 /** @param index false: without the repository's own index, for whoever makes one */

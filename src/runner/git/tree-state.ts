@@ -11,7 +11,7 @@ import { hashContents } from './read-file.ts';
 import { createRunGit, type GitPlace } from './run-git.ts';
 import { type SealedRepository, sealRepository } from './sealed-repository.ts';
 
-/** What takes longer to read than most checks take to run. */
+/** More files than this take longer to read than most checks take to run. */
 const filesMax = 100_000;
 const bytesMax = 2 ** 31;
 

@@ -175,7 +175,7 @@ async function compare(name: string, file: string, { workTree, stop }: Place): P
 const hashOf = (like: string, size: number) =>
   createHash(like.length === 64 ? 'sha256' : 'sha1').update(`blob ${size}\0`);
 
-/** What git would store of them is compared: it converts line ends, for example. */
+/** Compares what git would store of them: it converts line ends, for example. */
 async function convertedDiffer(
   names: readonly string[],
   files: Files,

@@ -33,7 +33,7 @@ export type Run = {
   readonly pauseMs: number;
   readonly signal: AbortSignal;
   readonly context: TurnsContext;
-  /** What to do; read again for each turn. */
+  /** Reads the prompt again for each turn. */
   readonly readPrompt: () => Promise<string>;
   /** Further variables of the command. */
   readonly env?: Readonly<Record<string, string>>;

@@ -10,7 +10,7 @@ import { describeAnswer } from '../../../terminal/text.ts';
 import { pause, untilBack } from './agent-turn.ts';
 import { ask, isComplete, lookMs, type Run, takeTurns, waitWhile } from './loop-turns.ts';
 
-/** How long one question without a task is held: as long as a proxy lets it stand. */
+/** One request without a task is held this long: as long as a proxy lets it stand. */
 const holdMs = 50_000;
 const claimTimeoutMs = 10_000;
 
