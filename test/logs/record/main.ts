@@ -2,21 +2,13 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { expectationFile, foldHistory, historyFile, historyNames, readHistory } from '../../support/histories.ts';
-import { checks } from './checks.ts';
-import { fleets } from './fleets.ts';
-import { people } from './people.ts';
-import type { Scenarios } from './scenario.ts';
-import { openStage } from './stage.ts';
-import { stops } from './stops.ts';
-import { tasks } from './tasks.ts';
-
-const scenarios: Scenarios = { ...stops, ...checks, ...tasks, ...people, ...fleets };
+import { play, scenarios } from './play.ts';
 
 const usage = `npm run fold:histories                      the histories, and what each shows
 npm run fold:histories -- --show NAME       what it folds to now
 npm run fold:histories -- --expect NAME     writes that as its expectation
-npm run fold:histories -- --record NAME...  plays it against a real service (from dist), and writes its log and its expectation;
-                                            --missing: those that have no log yet
+npm run fold:histories -- --record NAME...  plays it against a real service (from dist), and writes its log and its expectation
+npm run fold:histories -- --record --all    does so for all that have no log yet
 `;
 
 /** Each has a nats-server and a service of its own. */
@@ -31,25 +23,35 @@ export async function main(args: readonly string[]): Promise<number> {
       show: { type: 'boolean' },
       expect: { type: 'boolean' },
       record: { type: 'boolean' },
-      missing: { type: 'boolean' },
+      all: { type: 'boolean' },
       help: { type: 'boolean' },
     },
   });
-  const names = values.missing
-    ? Object.keys(scenarios).filter((name) => !existsSync(historyFile(name)))
-    : positionals.map((name) => name.replace(/.*\//, '').replace(/\.(jsonl|txt)$/, ''));
+  const given = positionals.map((name) => name.replace(/.*\//, '').replace(/\.(jsonl|txt)$/, ''));
+  const hasLog = (name: string) => existsSync(historyFile(name));
   const known = values.record ? Object.keys(scenarios) : historyNames();
-  const unknown = names.filter((name) => !known.includes(name));
-  if (unknown.length > 0) {
-    process.stderr.write(`there is no history ${unknown.join(', ')}; there are ${known.join(', ')}\n`);
-    return 2;
-  }
+  const names = values.all ? known.filter((name) => !(values.record && hasLog(name))) : given;
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown !== undefined) return refuse(`there is no history ${unknown}; there are ${known.join(', ')}`);
+  const recorded = values.record ? names.find(hasLog) : undefined;
+  if (recorded !== undefined)
+    return refuse(
+      `${recorded} is recorded, and a change of the fold is no reason to do it again; if its scenario has changed, remove ${historyFile(recorded)} first`,
+    );
   if (values.help) process.stdout.write(usage);
-  else if (values.record) return record(names);
-  else if (values.expect) for (const name of names) expectNow(name);
-  else if (values.show) for (const name of names) process.stdout.write(foldHistory(readHistory(name)));
-  else for (const [name, { shows }] of Object.entries(scenarios)) process.stdout.write(`${name}: ${shows}\n`);
+  else if (values.record || values.expect || values.show) {
+    if (names.length === 0) return refuse(values.all ? 'there is none left' : usage.trimEnd());
+    if (values.record) return record(names);
+    for (const name of names)
+      if (values.expect) expectNow(name);
+      else process.stdout.write(foldHistory(readHistory(name)));
+  } else for (const [name, { shows }] of Object.entries(scenarios)) process.stdout.write(`${name}: ${shows}\n`);
   return 0;
+}
+
+function refuse(why: string): 2 {
+  process.stderr.write(`${why}\n`);
+  return 2;
 }
 
 function expectNow(name: string): void {
@@ -73,17 +75,4 @@ async function record(names: readonly string[]): Promise<number> {
   };
   await Promise.all(Array.from({ length: recordedAtOnce }, recordNext));
   return failed === 0 ? 0 : 1;
-}
-
-/** @returns the log, as `stopgate export` prints it */
-async function play(name: string): Promise<string> {
-  const { config = {}, play: run } = scenarios[name] as Scenarios[string];
-  const stage = await openStage((webhook) => (typeof config === 'function' ? config(webhook) : config));
-  try {
-    await run(stage);
-  } catch (error) {
-    await stage.close().catch(() => '');
-    throw error;
-  }
-  return stage.close();
 }
