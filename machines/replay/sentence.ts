@@ -117,13 +117,25 @@ const whyEscalated = ({ cause, reason, attempt }: Escalation, last: Decision | n
     ? sentenceOfDecision(last)
     : whatIsAsked(reason);
 
-function whyIdle({ presence, background, lastDecision, plan }: WorkerFacts): string {
+function whyIdle({ presence, background, lastDecision, resolution, plan }: WorkerFacts): string {
   if (presence === 'limited') return 'Paused: it has reached its usage limit';
   const [first] = background;
   if (first !== undefined)
     return `Waits for ${background.length === 1 ? first : `${first} and ${background.length - 1} more`} in the background`;
   if (lastDecision === null) return plan.length === 0 ? 'Has not tried to stop yet' : stepsOf(plan);
-  return lastDecision.decision === 'allow' ? sentenceOfDecision(lastDecision) : 'Idle since it was blocked';
+  if (lastDecision.decision !== 'allow') return 'Idle since it was blocked';
+  // What its last stop was let go for may be over.
+  if (lastDecision.action === 'escalate' && resolution !== null) return `Resumed by ${resolution.by}`;
+  switch (lastDecision.cause) {
+    case 'limited':
+      return 'Its usage limit is over: it can go on';
+    case 'waiting':
+      return 'It has what it waited for, and can go on';
+    case 'retired':
+      return 'Back in service';
+    default:
+      return sentenceOfDecision(lastDecision);
+  }
 }
 
 function whatItDoes({ presence, state, plan, tasks, retry, lastDecision }: WorkerFacts): string {

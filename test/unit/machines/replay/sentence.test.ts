@@ -97,6 +97,25 @@ describe('a worker', () => {
     expect(sentence(['worker.w1.task.claimed', { task: 'T-1' }])).toBe('At work on T-1');
   });
 
+  test('that is idle does not say what its last stop was let go for once that is over', () => {
+    const limit = ['worker.w1.limit.reached', {}] as const;
+    expect(sentence(limit, stop('a1'))).toBe('Paused: it has reached its usage limit');
+    expect(sentence(limit, stop('a1'), ['worker.w1.limit.cleared', {}])).toBe('Its usage limit is over: it can go on');
+    const asked = ['worker.w1.input.requested', { message: 'Which branch?' }] as const;
+    expect(sentence(asked, stop('a1'))).toBe('Asks: Which branch?');
+    expect(sentence(asked, stop('a1'), ['worker.w1.input.received', {}])).toBe(
+      'It has what it waited for, and can go on',
+    );
+    const ended = [['worker.w1.session.ended', {}], stop('a1')] as const;
+    expect(sentence(...ended)).toBe('The session has ended');
+    expect(sentence(...ended, ['worker.w1.worker.registered', {}])).toBe('Back in service');
+    const escalated = [policy({ promises: true }), stop('a1', { output: '<promise>ESCALATE</promise>' })] as const;
+    expect(sentence(...escalated)).toBe('The agent asked for a person');
+    expect(sentence(...escalated, ['own.worker.w1.escalation.resolved', { by: 'ann', verdict: 'resume' }])).toBe(
+      'Resumed by ann',
+    );
+  });
+
   test('that is done says how its last stop was answered', () => {
     expect(sentence(policy({}), stop('a1'))).toBe('Allowed: nothing was set to be checked');
     expect(sentence(policy({ checks: [{ plan: {} }] }), plan('done'), stop('a1'))).toBe(
