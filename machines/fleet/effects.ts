@@ -43,7 +43,7 @@ export type CheckEffect = EffectOf<
 /** A remote hook that an `iteration.validated` waits for. */
 export type HookEffect = EffectOf<'hook', { readonly task: string; readonly evaluation: Evaluation }>;
 /**
- * People are to be told of something that needs one: that it began, or, where `notified` is above 0, that it still
+ * People are to be notified of something that needs one: that it began, or, where `notified` is above 0, that it still
  * stands. `began`: from which entry and time on it is new to people.
  */
 export type NoticeEffect = EffectOf<
@@ -161,7 +161,7 @@ function noticeOfQueue(fleet: Fleet, actor: string, id: string): NoticeEffect[] 
   return notice(fleet, actor, id, delivery, unattended, began, subject);
 }
 
-/** None, if somebody has said that they look at it. */
+/** None, if somebody has acknowledged it. */
 function notice(
   fleet: Fleet,
   actor: string,
@@ -179,7 +179,7 @@ function notice(
 }
 
 /**
- * Returns the replica whose turn it is to tell people: the one that was named when it began, as long as it lives.
+ * Returns the replica whose turn it is to notify people: the one that was named when it began, as long as it lives.
  * @param gone members that are known to be dead
  */
 export function ownerOfNotice(
@@ -203,7 +203,7 @@ function timerOf(fleet: Fleet): TimerEffect[] {
   return [{ key, kind: 'timer', actor: fleetKey, owner, dueMs: dueMsOfTimer(deadline), data: deadline }];
 }
 
-/** Deadlines that only change what is shown, or whom people are told of, share one entry a second. */
+/** Deadlines that only change what is shown, or whom people are notified of, share one entry a second. */
 const coarseMs = 1_000;
 
 const coarse: ReadonlySet<Deadline['kind']> = new Set(['stale', 'limit', 'waiting', 'unattended']);

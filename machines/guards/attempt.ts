@@ -75,7 +75,7 @@ export type Facts = {
   /** It is null if the fleet has no budget of the day. */
   readonly day: DayUsage | null;
 };
-/** A task that waits in a queue, as a worker is told of it. */
+/** A task that waits in a queue, as a worker is informed of it. */
 export type NextTask = { readonly task: string; readonly title: string | null };
 /** A held task as the guards see it: its hooks, its current iteration, the phase of its last checkpoint, what it used. */
 export type TaskFacts = {

@@ -72,9 +72,9 @@ export type PolicySet = {
   readonly releaseAfterMs: number | null;
   /** How long a stopped worker or task is remembered; null: for ever. */
   readonly forgetMs: number | null;
-  /** How long a request may wait for a person before others are told; null: nobody is. */
+  /** How long a request may wait for a person before others are notified; null: nobody is. */
   readonly waitingMs: number | null;
-  /** How long ready tasks may wait while nobody alive could take them; null: nobody is told. */
+  /** How long ready tasks may wait while nobody alive could take them; null: nobody is notified. */
   readonly unattendedMs: number | null;
 };
 

@@ -30,7 +30,7 @@ export type Policy = {
   readonly onStale: 'wait' | 'escalate';
   readonly stopWhenComplete: boolean;
   readonly steps: 'free' | 'gate';
-  /** `all`: every check runs, and a block tells all failures. */
+  /** `all`: every check runs, and a block lists all failures. */
   readonly failures: 'first' | 'all';
   readonly checks: readonly Check[];
   readonly runner: string | null;

@@ -84,7 +84,7 @@ export type WorkerView = {
     waitsFor: string;
     until: string | null;
     owner: string | null;
-    /** The check has replied that it cannot tell yet. Only a service knows that: no log has it. */
+    /** The check has replied that it has no result yet. Only a service knows that: no log has it. */
     pending: PendingView | null;
   } | null;
   lastSeen: string;
@@ -155,7 +155,7 @@ export type QueueView = {
   unattended: Unattended | null;
 };
 
-/** @param nowMs not before the fleet's own clock. @param pending what its check has replied, if that cannot tell yet */
+/** @param nowMs not before the fleet's own clock. @param pending what its check has replied that has no result yet */
 export function viewWorker(
   fleet: Fleet,
   worker: string,

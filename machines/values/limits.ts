@@ -67,7 +67,10 @@ export const decisionBytesMax = 65_536;
  */
 export const forgetMsDefault = 604_800_000;
 
-/** After how long people are told of a request that waits for a person, and of a queue that nobody attends (protocol.md §8). */
+/**
+ * People are notified after this time of a request that waits for a person, and of a queue that nobody attends
+ * (protocol.md §8).
+ */
 export const waitingMsDefault = 1_800_000;
 export const unattendedMsDefault = 600_000;
 

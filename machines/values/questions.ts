@@ -11,7 +11,7 @@ export type InputRequest = {
   readonly since: string;
   /** Time of the `input.requested` entry. */
   readonly seq: number;
-  /** It waits for longer than it may without anybody being told. */
+  /** It waits for longer than it may without anybody being notified. */
   readonly overdue?: Overdue;
 };
 /** An operator's answer. */

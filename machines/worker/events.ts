@@ -57,7 +57,7 @@ export type WorkerEvent =
   | ({ readonly type: 'stale.escalated'; readonly escalation: Escalation } & Place)
   /** Requests that were made at `sinceMs` or before have waited for a person for too long. */
   | ({ readonly type: 'input.overdue'; readonly sinceMs: number } & Place)
-  /** People were told of the overdue request of this entry; or somebody has said that they look at all of them. */
+  /** People were notified of the overdue request of this entry; or somebody has acknowledged all of them. */
   | ({ readonly type: 'input.noticed'; readonly data: { readonly request: number } } & Place)
   | ({ readonly type: 'input.acknowledged'; readonly data: { readonly by: string } } & Place)
   | { readonly type: 'presence.changed'; readonly presence: Presence }

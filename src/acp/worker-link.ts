@@ -25,7 +25,7 @@ export type WorkerLink = {
 };
 
 export type ServiceLink = {
-  /** Connects where it is not connected, and anew where the service has moved. @throws AppError */
+  /** Connects where it is not connected, and again where the service has moved. @throws AppError */
   client(): Promise<Client>;
   /** The last call has failed: look where the service is before the next one. */
   doubt(): void;

@@ -71,7 +71,7 @@ export type DevFlags = Pick<ServeFlags, 'store' | 'port' | 'acceptEmptyLog'> & {
   readonly idleExitMs?: number | undefined;
 };
 
-/** Each runs until it is told to end, and gives the exit code. @throws AppError, which the command line prints */
+/** Each runs until it is asked to end, and gives the exit code. @throws AppError, which the command line prints */
 export type Services = {
   readonly serve: (config: Config, flags: ServeFlags, io: Io) => Promise<number>;
   /** `name`: an id. */

@@ -47,8 +47,8 @@ export class TaskCompletionResult {
 }
 
 /**
- * It cannot tell yet, as while a pipeline runs. The service asks again until the check's `timeout`: the stop stays open,
- * and whoever looks at the worker sees the reason.
+ * It has no result yet, as while a pipeline runs. The service asks again until the check's `timeout`: the stop stays
+ * open, and whoever looks at the worker sees the reason.
  */
 export type PendingResult = {
   readonly pending: true;

@@ -67,7 +67,7 @@ export function readConfigFile(text: string, path: string): ReadConfigFile {
   return { ok: true, file: toConfigFile(form, raw, dirname(resolve(path))), isEmpty, unknownNames, locate };
 }
 
-/** An alias gives the same problem at each of its uses: it is told once. */
+/** An alias gives the same problem at each of its uses: it is reported once. */
 function inOrder(problems: readonly Problem[]): Problem[] {
   const told = new Map(problems.map((it) => [`${it.line}:${it.column}: ${it.message}`, it]));
   return [...told.values()].sort((a, b) => a.line - b.line || a.column - b.column);

@@ -27,8 +27,9 @@ export type ConfigWatch = { close(): void };
 
 /**
  * A file that is still being written is left alone until two polls in a row find the same state, so a change takes one
- * to two intervals. A file that cannot be read is polled again, and told of once. Never keeps the process alive. This is
- * the one place from which a change of a file reaches a running process: nothing that goes wrong there may end it.
+ * to two intervals. A file that cannot be read is polled again, and reported once. The watch never keeps the process
+ * alive. This is the one place from which a change of a file reaches a running process: nothing that goes wrong there
+ * may end it.
  */
 export function watchFile({ path, onChange, logger, intervalMs = 500, known }: WatchOptions): ConfigWatch {
   const poll = createPoll(path);

@@ -87,7 +87,7 @@ function readForm(file: string, text: string): Credentials {
   };
 }
 
-/** A mistake is told at the start, and not as a connection that does not come. @throws AppError input.bad */
+/** A mistake is reported at the start, and not as a connection that does not come. @throws AppError input.bad */
 function tryTls(file: string, files: TlsFiles): void {
   try {
     createSecureContext(readTls(files));

@@ -15,7 +15,7 @@ export function throwIfRefused({ refused }: Partial<Pick<WorkerView, 'refused'>>
   if (reason !== undefined) throw new AppError('entry.refused', reason);
 }
 
-/** Says why nobody can acknowledge it: there is nothing of which people are told. Null: they can. */
+/** Says why nobody can acknowledge it: there is nothing of which people are notified. Null: they can. */
 export function acknowledgementFault(view: WorkerView | TaskView | QueueView): string | null {
   if ('pending' in view) return view.unattended === null ? `queue ${view.queue} is not unattended` : null;
   if (view.state === 'escalated') return null;

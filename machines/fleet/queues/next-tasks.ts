@@ -1,4 +1,4 @@
-/** The next tasks of a queue: what a worker is told of, and what `claim-next` claims (protocol.md §5). */
+/** The next tasks of a queue: what a worker is informed of, and what `claim-next` claims (protocol.md §5). */
 import type { NextTask } from '../../guards/attempt.ts';
 import type { Fleet } from '../fleet.ts';
 import { policyInForce, queueOfWorker } from '../policies.ts';

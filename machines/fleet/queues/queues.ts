@@ -2,8 +2,8 @@
  * Queues: a queue is known while a known task names it, or its depth was among the last to be reported. Otherwise every
  * name would be kept for ever.
  *
- * A worker attends its own queue while it is active and neither stopped nor escalated. People are told of a queue whose
- * ready tasks nobody could take for too long (`escalation.unattended`, protocol.md §8).
+ * A worker attends its own queue while it is active and neither stopped nor escalated. People are notified of a queue
+ * whose ready tasks nobody could take for too long (`escalation.unattended`, protocol.md §8).
  */
 import type { PolicySet } from '../../policy/policy-set.ts';
 import { type Unattended, unnoticed } from '../../values/escalation.ts';
@@ -119,13 +119,13 @@ export function trackQueue(fleet: Fleet, name: string): void {
   else if (queue.unattended !== null) setUnattended(fleet, name, null);
 }
 
-/** Sets the deadline at which people are told of the queue, as things stand. */
+/** Sets the deadline at which people are notified of the queue, as things stand. */
 export function armUnattended(fleet: Fleet, name: string): void {
   const atMs = unattendedDueMs(fleet, name);
   if (atMs !== null) fleet.deadlines.push({ atMs, kind: 'unattended', id: name, attempt: '' });
 }
 
-/** When people are told of the queue; null: not as things stand. */
+/** When people are notified of the queue; null: not as things stand. */
 export function unattendedDueMs({ queues, policies: { unattendedMs } }: Fleet, name: string): number | null {
   const queue = queues.read(name);
   if (unattendedMs === null || queue === undefined || queue.aloneMs === null || queue.unattended !== null) return null;

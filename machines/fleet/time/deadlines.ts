@@ -5,7 +5,7 @@
 
 /**
  * `attempt` and `evaluation` wait for it; `escalate` and `release` take a stale worker's tasks away; `forget…` drop
- * what is stopped; `waiting` and `unattended` tell people; the others only change what is shown.
+ * what is stopped; `waiting` and `unattended` notify people; the others only change what is shown.
  */
 export type Deadline = {
   readonly atMs: number;

@@ -47,7 +47,7 @@ const sweptFrom = 4_096;
 /**
  * Drops deadlines that no longer hold. Call it at the end of a step. They stay in the heap until their time comes, which an
  * agent may set far away and again and again. So they are removed when they may be half of all: a heap has at most twice
- * the deadlines that mean something, and each costs one look. When that happens follows from the log alone.
+ * the deadlines that mean something, and each costs one check. When that happens follows from the log alone.
  */
 export function sweepDeadlines(fleet: Fleet): void {
   const { deadlines } = fleet;

@@ -12,7 +12,7 @@ import type { Validation } from './validation.ts';
 export const checkTimeoutMs = 120_000;
 
 export type OnError = 'allow' | 'block' | 'escalate';
-/** `warn`: a failure keeps nobody, and is told. */
+/** `warn`: a failure blocks nobody, and is listed. */
 export type OnFail = 'block' | 'warn';
 
 /** A check as a policy writes it: exactly one of the kinds, and its settings. */

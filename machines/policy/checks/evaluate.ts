@@ -34,7 +34,7 @@ export type ChecksResult = {
 /** `messages`: of several failures each one's. */
 type ChecksOutcome = GroupOutcome & { readonly messages?: readonly string[] };
 
-/** @param known what is known so far; stays as it is. @param failures `all`: every check runs, and each failure is told */
+/** @param known what is known so far; stays as it is. @param failures `all`: every check runs, each failure is listed */
 export function evaluateChecks(
   checks: readonly Check[],
   facts: CheckFacts,

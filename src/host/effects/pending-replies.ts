@@ -1,6 +1,6 @@
 /**
- * Pending replies: what remote checks say that cannot tell yet, and when they are asked again. It is only shown, so the
- * log has nothing of it: the replica that asks tells the others, on a subject that no stream captures.
+ * Pending replies: what remote checks reply that have no result yet, and when they are asked again. It is only shown,
+ * so the log has nothing of it: the replica that asks tells the others, on a subject that no stream captures.
  */
 
 import { z } from 'zod';

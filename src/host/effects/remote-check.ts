@@ -47,7 +47,7 @@ export type RemoteCall = {
   readonly deadlineMs: number;
   /** Aborted: nobody waits for the answer any more. */
   readonly signal: AbortSignal;
-  /** It cannot tell yet, and is asked again at `askedAgainMs` of the log's clock. */
+  /** It has no result yet, and is asked again at `askedAgainMs` of the log's clock. */
   readonly onPending?: (reason: string | null, askedAgainMs: number) => void;
 };
 
@@ -55,8 +55,8 @@ export type RemoteCall = {
 const retryMs = { min: 1_000, default: 10_000, max: 600_000 };
 
 /**
- * Asks until the check can tell, or its time is up. Once it has said that it cannot tell yet, a moment without a server
- * changes nothing: it may be restarting.
+ * Asks until the check has a result, or its time is up. Once it has said that it has no result yet, a moment without a
+ * server changes nothing: it may be restarting.
  * @throws AppError service.unreachable: nobody serves it, or no reply in time; check.failed: its server failed
  */
 export async function askRemote(

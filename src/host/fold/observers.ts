@@ -14,7 +14,7 @@ export type Observer = Partial<FleetWatcher> & {
   folded?(message: LogMessage): void;
   /** The workers and tasks (`actorKey`) whose escalation, or whose requests to a person, may have changed. */
   touched?(actors: ReadonlySet<string>): void;
-  /** Each worker whose check replied that it cannot tell yet. */
+  /** Each worker whose check replied that it has no result yet. */
   pending?(worker: string): void;
 };
 

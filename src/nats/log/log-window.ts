@@ -50,7 +50,7 @@ export type WindowRequest = {
 export type Windows = {
   /** Asks for the next one. What is still heard of an earlier one is `old`. */
   open(wanted: WindowRequest): void;
-  /** To be told of each entry. @returns whether it was the last one of the window */
+  /** Must be called for each entry. @returns whether it was the last one of the window */
   onEntry(message: Msg): boolean;
   /** Reads what a message that is no entry says of the window. */
   read(message: Msg): WindowStatus;
@@ -62,7 +62,7 @@ export type Windows = {
  */
 export type WindowStatus = 'full' | 'expired' | 'beat' | 'gone' | 'old';
 
-/** @param inbox where entries arrive; the server tells of window 3 at `<inbox>.3` */
+/** @param inbox where entries arrive; the server writes about window 3 at `<inbox>.3` */
 export function createWindows(nc: NatsConnection, stream: string, consumer: string, inbox: string): Windows {
   const subject = `$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`;
   let number = 0;

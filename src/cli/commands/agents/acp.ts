@@ -36,7 +36,7 @@ export const acp = defineCommand({
     const policy = flags.policy === undefined ? undefined : readId('policy', flags.policy);
     const isFound = file.includes('/') ? existsSync(resolve(io.cwd, file)) : findProgram(file, io.env) !== null;
     if (!isFound) throw new AppError('input.bad', `cannot run '${file}': there is no such command`);
-    // A bad option or file is told at once, and not at the first session.
+    // A bad option or file is reported at once, and not at the first session.
     await resolvePlace(flags, io, 'agent');
     const signal = io.interrupt();
     if (io.isTTY)

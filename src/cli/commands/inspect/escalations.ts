@@ -36,7 +36,7 @@ function causeOf(item: PersonWait): string {
   return item.isHeld ? 'held' : 'at its terminal';
 }
 
-/** Who looks at it, and how often people were told. A request is new to nobody until it has waited for too long. */
+/** Who looks at it, and how often people were notified. A request is new to nobody until it has waited for too long. */
 function noticeCells(item: PersonWait, colors: Colors) {
   const noticed = item.kind === 'escalation' || item.kind === 'unattended' ? item : item.overdue;
   if (noticed === undefined) return [{ text: '-' }, { text: '-' }];

@@ -1,4 +1,7 @@
-/** ack: a person looks at what people are told of: an escalation, a request that waits for long, a queue without workers. */
+/**
+ * ack: a person looks at one of the things that people are notified of: an escalation, a request that waits for long, a
+ * queue without workers.
+ */
 import { AppError } from '../../../errors.ts';
 import { argument, defineCommand } from '../../command.ts';
 import { operatorArgs, publishOperatorEntry, queueArg, taskArg, type View } from './operator-entry.ts';

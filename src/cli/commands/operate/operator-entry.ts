@@ -40,7 +40,7 @@ type OperatorEntry = {
   readonly type: string;
   /** The fields, or a function that makes them for the view as it is. @throws AppError entry.refused */
   readonly data: object | ((view: View) => object);
-  /** It is only for a worker or task that is escalated, or for all of which people are told. Null: for any. */
+  /** It is only for a worker or task that is escalated, or for all of which people are notified. Null: for any. */
   readonly needs: 'escalation' | 'notice' | null;
   readonly question: string | ((view: View) => string);
   /** Describes what the action changed, in lines for a person. */
