@@ -38,6 +38,7 @@ const unknowable: Record<string, Readonly<Record<string, string>>> = {
 const unknowableHistories: Readonly<Record<string, string>> = {
   'claim-next-with-dependencies': 'another worker holds a task, it is completed, or comes after others',
   'dead-entries': 'the log refuses ids of attempts that look like its own numbers',
+  forgetting: 'the fleet forgets, not the actor',
   'release-after-silence': 'the fleet hears that a worker is silent, not its actor',
   'stale-worker-escalated': 'the fleet hears that a worker is silent, not its actor',
   'usage-limit-until': 'the limit was reported by another worker',
