@@ -14,7 +14,7 @@ import { openRequestServer, type RequestServer } from '../nats/request-server.ts
 /** Attempts and entries of a fleet that wait for the log or a check: each holds some KB, so some 100 MB at the most. */
 export const openRequestsMax = 10_000;
 /** Requests of all fleets, with those that were not begun yet: where one fleet has all it may, there is room for others. */
-const receivedRequestsMax = 2 * openRequestsMax;
+export const receivedRequestsMax = 2 * openRequestsMax;
 
 export type LinkOptions = {
   readonly nats: string;

@@ -15,6 +15,7 @@ import { openEventLog } from '../nats/log/event-log.ts';
 import type { OnAnswer } from '../nats/request-server.ts';
 import type { FoldStart } from '../nats/snapshots/find-start.ts';
 import { createLogTrimmer, createSnapshots } from '../nats/snapshots/snapshots.ts';
+import { createStoreReader } from '../nats/store-report.ts';
 import { createEndpoints, createService, type Service, snapshotEndpoint } from '../service/index.ts';
 import { createForwardClock } from '../timer.ts';
 import { type Link, openRequestsMax } from './link.ts';
@@ -101,13 +102,17 @@ export async function openReplica(link: Link, options: ReplicaOptions): Promise<
     },
     options,
   );
-  const service = createService(host, log, link.name, createRunnerSearch(link.nc, fleet));
+  const findMissing = createRunnerSearch(link.nc, fleet);
+  const service = createService(host, log, link.name, findMissing);
   options.onFolding?.(service.status);
   await Promise.race([host.start(), ...givenUp]).catch(async (error: unknown) => {
     await host.close();
     throw error;
   });
-  const inspection = createInspection(host, log, logger, link.source);
+  const inspection = createInspection(host, log, logger, {
+    ...{ history: link.source, replica: link.name, findMissing, readStore: createStoreReader(link.logNc, fleet) },
+    listSnapshots: snapshots.store.list,
+  });
   const requests = link.requests.serve(
     [...createEndpoints(service, host), snapshotEndpoint(fleet, host.takeSnapshot)],
     metrics.answered,

@@ -15,7 +15,7 @@ import { version } from '../version.ts';
 import { type AccessTokens, createAccessTokens } from './access.ts';
 import { followCertificate, readCertificate } from './certificate.ts';
 import { type Fleets, openFleets } from './fleets.ts';
-import { connectionNames, type Link, openLink } from './link.ts';
+import { connectionNames, type Link, openLink, receivedRequestsMax } from './link.ts';
 import { openOtlp } from './otlp.ts';
 import { createEnd, createIdleWatch, type IdleWatch, withoutSecrets } from './process-end.ts';
 import { openReplica, type Replica } from './replica.ts';
@@ -70,6 +70,8 @@ export async function serve(options: ServeOptions): Promise<number> {
       onBroken: (connection) => metrics.connectionBreaks.inc({ connection }),
       onFull: () => metrics.bounded.inc({ bound: receivedRequests }),
     });
+    metrics.bounds.add('requests over NATS without an answer', receivedRequestsMax, link.requests.open);
+    metrics.bounds.add('checks that wait in the service', checks.waitingMax, checks.waiting);
     // An alert sees the first one only after a zero.
     for (const bound of [...bounds, receivedRequests]) metrics.bounded.inc({ bound }, 0);
     for (const connection of connectionNames) metrics.connectionBreaks.inc({ connection }, 0);

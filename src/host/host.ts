@@ -34,6 +34,7 @@ import { createPolicyPublisher, type PolicyForm } from './keeping/policy-publish
 import { createRetention, type RetentionRules } from './keeping/retention.ts';
 import { createSnapshots, restoreHostState, type SnapshotTaken } from './keeping/snapshots.ts';
 import { createLifecycle } from './lifecycle.ts';
+import { createStanding, type Standing } from './standing.ts';
 
 export type Host = {
   readonly fleet: Fleet;
@@ -71,6 +72,8 @@ export type Host = {
   callCheck: Checks['call'];
   /** Why nothing can be decided now, or null. */
   fault(): AppError | null;
+  /** The service itself: whether it judges, its replicas, and what is near its bound. */
+  readonly standing: Standing;
   readonly foldedSeq: () => number;
   /** The log's last sequence number, as far as this replica has heard of it. */
   readonly lastSeq: () => number;
@@ -108,6 +111,7 @@ export function createHost(options: HostOptions): Host {
     setPolicies: rooms.policies.set,
     setEscalation: rooms.notices.configure,
     fault: () => faultOf(context),
+    standing: createStanding(context, rooms),
     observe: rooms.observers.add,
     takeSnapshot: rooms.snapshots.take,
     setRetention: rooms.retention.configure,

@@ -66,6 +66,7 @@ const rows = {
   'GET /api/:fleet/entries': ['read', 'none', 'own'],
   'GET /api/:fleet/moment': ['read', 'none', 'own'],
   'GET /api/:fleet/policy': ['read', 'none', 'own'],
+  'GET /api/:fleet/service': ['read', 'none', 'own'],
   'GET /api/:fleet/statistics': ['read', 'none', 'own'],
   'POST /api/:fleet/what-if': ['read', 'none', 'own'],
   'POST /hooks/:agent': ['agent', 'own', 'own'],

@@ -19,10 +19,12 @@ const smallBytesInAllMax = 33_554_432;
 
 const bound = { bound: 'http bodies' };
 
-export function addBodyBudget(app: FastifyInstance, { bounded }: Pick<Metrics, 'bounded'>): void {
+export function addBodyBudget(app: FastifyInstance, { bounded, bounds }: Pick<Metrics, 'bounded' | 'bounds'>): void {
   bounded.inc(bound, 0); // an alert sees the first one only after a zero
   const open = { small: 0, large: 0 };
   const most = { small: smallBytesInAllMax, large: largeBytesMax };
+  bounds.add('bytes of small HTTP bodies', most.small, () => open.small);
+  bounds.add('bytes of large HTTP bodies', most.large, () => open.large);
   app.addHook('onRequest', async (request, reply) => {
     const bytes = declaredBytes(request);
     if (bytes === 0 || bytes > bodyBytesMax) return; // too large a one is refused unread

@@ -8,6 +8,7 @@ import { type Topic, toTruncatedJson } from '../inspector/messages.ts';
 import { rangeMsMax, spanNames } from '../inspector/statistics/buckets.ts';
 import { type OperatorAction, operatorActions } from '../service/operate.ts';
 import { parseInput } from '../service/parse-input.ts';
+import type { Metrics } from '../telemetry/metrics.ts';
 import { accessOf, callerOf, checkFleet, checkSubject, fleetInPath, hasRole, isFor, withCallerName } from './access.ts';
 import { type Admission, findCaller, hasSession, refuseAnyone, sessionCookie } from './admission.ts';
 import { type EventStream, openEventStream } from './event-stream.ts';
@@ -27,6 +28,7 @@ export const inspectorEndpoints = [
   'GET  /api/<fleet>/history/<worker>.jsonl',
   'GET  /api/<fleet>/incident/<worker>.html',
   'GET  /api/<fleet>/policy',
+  'GET  /api/<fleet>/service',
   'GET  /api/<fleet>/statistics',
   'POST /api/<fleet>/what-if',
   'POST /api/<fleet>/session',
@@ -36,6 +38,7 @@ export const inspectorEndpoints = [
 export type InspectorRoutes = {
   readonly admission: Admission;
   readonly version: string;
+  readonly bounds: Metrics['bounds'];
 };
 
 /** How many pages may be open at once. */
@@ -108,6 +111,7 @@ const timelineSchema = z.object({ entity: z.enum(['worker', 'task']), id: idSche
 export function addInspectorRoutes(api: FastifyInstance, routes: InspectorRoutes): void {
   addStream(api, routes);
   addPast(api);
+  addService(api, routes);
   addTimelines(api);
   addOperatorActions(api);
   addSession(api, routes);
@@ -117,8 +121,9 @@ const topicOf = (entity: Topic['entity'], id: string): Topic => ({ entity, id })
 const readTopic = ({ worker, task }: z.output<typeof selectionSchema>): Topic | null =>
   worker !== undefined ? { entity: 'worker', id: worker } : task !== undefined ? { entity: 'task', id: task } : null;
 
-function addStream(api: FastifyInstance, { admission, version }: InspectorRoutes): void {
+function addStream(api: FastifyInstance, { admission, version, bounds }: InspectorRoutes): void {
   const streams = new Set<EventStream>();
+  bounds.add('pages', streamsMax, () => streams.size);
   // A graceful close waits for open requests, and a stream would never end.
   api.addHook('preClose', async () => {
     for (const stream of streams) stream.end();
@@ -181,6 +186,16 @@ function addPast(api: FastifyInstance): void {
   api.post('/what-if', async (request, reply) => {
     const { policy, last, since: sinceMs = null } = parseInput(whatIfSchema, request.body);
     return send(request, reply, { kind: 'whatIf', policy, last, sinceMs });
+  });
+}
+
+/** The service itself: what it gathers for one page serves all that ask within a second. */
+function addService(api: FastifyInstance, { version, bounds }: InspectorRoutes): void {
+  api.get('/service', async (request, reply) => {
+    const { limits, ...report } = await fleetInPath(request).inspection.service();
+    // What all fleets share says something of the others.
+    const shared = callerOf(request).fleets === null ? bounds.list() : [];
+    return sendTruncated(reply, { version, ...report, limits: [...limits, ...shared] });
   });
 }
 

@@ -136,7 +136,7 @@ export async function createHttpApp(options: Omit<HttpOptions, 'port'>): Promise
   addAnswerRoutes(app, fleets, answerLinks);
   addMcpRoutes(app, options.log);
   await addOtlpRoutes(app);
-  await addApiRoutes(app, { admission, version });
+  await addApiRoutes(app, { admission, version, bounds: metrics.bounds });
   addInspectPage(app);
   addInspectSocket(app, { fleets, admission, log: options.log });
   return { app, close };

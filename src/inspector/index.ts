@@ -11,6 +11,8 @@ import type { HistorySource } from './history/history-process.ts';
 import { type IncidentFile, readIncident, readReplayLines } from './incident.ts';
 import { createLive, type Live } from './live/live.ts';
 import type { AttemptRecord, EntriesPage, TimelineEntry, TimelinePage, Topic } from './messages.ts';
+import type { ServiceReport } from './service-messages.ts';
+import { createServiceReport, type ReportSource } from './service-report.ts';
 import { createFeed, type Feed } from './stately/feed.ts';
 import { readEntryAt, readTimeline } from './timeline.ts';
 
@@ -32,6 +34,8 @@ export type Inspection = {
   /** The last entry of this time: what the fleet was then is as of it. */
   seqAt(ms: number): Promise<number>;
   policies(): Promise<CurrentPolicies>;
+  /** The service itself. */
+  service(): Promise<ServiceReport>;
   /** A worker's history, as lines for `stopgate replay`. */
   replayLines(worker: string): Promise<string[]>;
   /**
@@ -42,18 +46,20 @@ export type Inspection = {
   close(): Promise<void>;
 };
 
-/** @param source how the log is reached again, from another process */
+/** `history`: how the log is reached again, from another process. */
+type InspectionSource = Omit<ReportSource, 'host' | 'log'> & { readonly history: Omit<HistorySource, 'fleet'> };
+
 export function createInspection(
   host: Host,
   log: EventLog,
   logger: Logger,
-  source: Omit<HistorySource, 'fleet'>,
+  { history: source, ...reported }: InspectionSource,
 ): Inspection {
   const { fleet } = host;
   const headSeq = async () => (await log.head()).seq;
-  const { logNow, foldedSeq, observe, fault } = host;
+  const { logNow, foldedSeq, observe } = host;
   const live = createLive({
-    ...{ fleet, logNow, foldedSeq, headSeq, observe, fault, logger },
+    ...{ fleet, logNow, foldedSeq, headSeq, observe, outage: host.standing.outage, logger },
     viewWorker: (worker) => viewWorkerOf(host, worker),
   });
   const feed = createFeed(fleet, observe, logger);
@@ -74,6 +80,7 @@ export function createInspection(
       return Math.max(firstSeq, (await log.seqAt(ms + 1)) - 1);
     },
     policies: () => readCurrentPolicies(log, fleet.name),
+    service: createServiceReport({ ...reported, host, log }),
     replayLines: (worker) => readReplayLines(log, fleet.name, worker),
     incident: (worker, isShown) => readIncident(log, fleet, worker, isShown, logNow()),
     async close() {

@@ -1,5 +1,6 @@
 /** What the page receives: the events of its stream and the replies of the inspector's endpoints, and how its rows are sent. */
 import type { Decision, TaskView, WorkerView } from '../../machines/index.ts';
+import type { OutageNews } from './service-messages.ts';
 import type { VerdictKind } from './vocabulary.ts';
 
 /** Times are milliseconds since 1970 by the log's clock; states and presences are indexes into `workerStates`, `presences`. */
@@ -170,12 +171,13 @@ export type Hello = {
   readonly operator: boolean;
   readonly token: boolean;
 };
-/** `fault`: why nothing is decided now; null: the service works. */
+/** `fault`: why nothing is decided now, and `outage` since when; null: the service works. */
 type Head = {
   readonly seq: number;
   readonly nowMs: number;
   readonly headSeq: number;
   readonly fault: string | null;
+  readonly outage: OutageNews | null;
 };
 /** Transitions counted by minute since `sinceMs`, ten minutes ago at most; not those that lead back to where they came from. */
 export type Moves = {

@@ -11,11 +11,13 @@ import { AppError } from '../errors.ts';
 import { traceHeaders } from '../telemetry/tracing.ts';
 import { startTimer, timerMsMax } from '../timer.ts';
 import { inTime, newInbox } from './connection.ts';
-import { type Reachability, reachabilityOf } from './reachability.ts';
+import { type ConnectionState, type Reachability, reachabilityOf } from './reachability.ts';
 
 export type Bus = Reachability & {
   /** Waits until all that the server has sent of the log so far is handled. @returns false: no answer within 1 s */
   isHeard(): Promise<boolean>;
+  /** The server as the connections know it; `address` without credentials. */
+  server(): ServerState;
   /** The server's limit for one message, in bytes. */
   payloadBytesMax(): number;
   /** Sends an answer to a client's inbox, if it is one. @returns false: that subject is no inbox */
@@ -33,6 +35,14 @@ export type Bus = Reachability & {
    * request has it), before its answer. @throws AppError as `request`
    */
   requestRun(subject: string, payload: string, times: RunTimes): Promise<string>;
+};
+
+/** `null`: not known. The connections are one for requests and one for the log. */
+export type ServerState = {
+  readonly address: string | null;
+  readonly name: string | null;
+  readonly version: string | null;
+  readonly connections: readonly ({ readonly name: 'requests' | 'log' } & ConnectionState)[];
 };
 
 /** How long the responder may take to begin, and from there to answer. */
@@ -83,6 +93,14 @@ export function createBus(nc: NatsConnection, logNc: NatsConnection, replyPrefix
       });
       return hearing;
     },
+    server: () => ({
+      ...{ address: nc.isClosed() ? null : nc.getServer(), name: nc.info?.server_name ?? null },
+      version: nc.info?.version ?? null,
+      connections: [
+        { name: 'requests', ...reachabilityOf(nc).state() },
+        { name: 'log', ...reachabilityOf(logNc).state() },
+      ],
+    }),
     payloadBytesMax: () => nc.info?.max_payload ?? payloadBytesDefault,
     answer(inbox, payload) {
       if (!prefixes.some((prefix) => inbox.startsWith(prefix)) || !isPublishable(inbox)) return false;
@@ -198,10 +216,10 @@ const isPublishable = (subject: string) =>
 // Finds out which runners nobody serves, without sending them anything: a runner of one's own may work on all it gets.
 
 /**
- * @returns those of `names` that nobody serves, or that cannot be discovered (NATS micro, ADR-32). Without any answer it
- *   is not known, and none is given.
+ * @returns those of `names` that nobody serves, or that cannot be discovered (NATS micro, ADR-32). Null: NATS did not
+ *   answer, so it is not known.
  */
-export type RunnerSearch = (names: readonly string[]) => Promise<readonly string[]>;
+export type RunnerSearch = (names: readonly string[]) => Promise<readonly string[] | null>;
 
 /** A readiness probe comes every few seconds, from several load balancers. */
 const keptMs = 10_000;
@@ -210,7 +228,7 @@ const answerMs = 500;
 const runnersMax = 1_000;
 
 export function createRunnerSearch(nc: NatsConnection, fleet: string): RunnerSearch {
-  let last = { key: '', atMs: 0, missing: Promise.resolve<readonly string[]>([]) };
+  let last = { key: '', atMs: 0, missing: Promise.resolve<readonly string[] | null>([]) };
   return (names) => {
     if (names.length === 0) return Promise.resolve([]);
     const [key, nowMs] = [names.join(), performance.now()];
@@ -219,7 +237,7 @@ export function createRunnerSearch(nc: NatsConnection, fleet: string): RunnerSea
   };
 }
 
-async function search(nc: NatsConnection, fleet: string, names: readonly string[]): Promise<readonly string[]> {
+async function search(nc: NatsConnection, fleet: string, names: readonly string[]): Promise<readonly string[] | null> {
   const found = new Set<string>();
   const missing = () => names.filter((name) => !found.has(`stopgate.${fleet}.run.${name}`));
   try {
@@ -233,7 +251,7 @@ async function search(nc: NatsConnection, fleet: string, names: readonly string[
       if (missing().length === 0) break;
     }
   } catch (cause) {
-    return cause instanceof NoRespondersError ? missing() : [];
+    return cause instanceof NoRespondersError ? missing() : null;
   }
-  return found.size === 0 ? [] : missing();
+  return found.size === 0 ? null : missing();
 }

@@ -11,27 +11,39 @@ export type Reachability = {
   connected(timeoutMs: number): Promise<boolean>;
 };
 
-const reachabilities = new WeakMap<NatsConnection, Reachability>();
+/** `forMs`: how long it has been so; `breaks`: how often it broke since it was opened. */
+export type ConnectionState = { readonly isConnected: boolean; readonly forMs: number; readonly breaks: number };
 
-export function reachabilityOf(nc: NatsConnection): Reachability {
+type Watched = Reachability & { state(): ConnectionState };
+
+const reachabilities = new WeakMap<NatsConnection, Watched>();
+
+export function reachabilityOf(nc: NatsConnection): Watched {
   const found = reachabilities.get(nc) ?? watchReachability(nc);
   reachabilities.set(nc, found);
   return found;
 }
 
-function watchReachability(nc: NatsConnection): Reachability {
+function watchReachability(nc: NatsConnection): Watched {
   let isConnected = true;
+  let sinceMs = performance.now();
+  let breaks = 0;
   const waiting = new Set<(isConnected: boolean) => void>();
   void (async () => {
     for await (const { type } of nc.status()) {
-      if (type === 'disconnect') isConnected = false;
+      // Each failed try to reconnect is another `disconnect`.
+      if (type === 'disconnect' && isConnected) {
+        [isConnected, sinceMs] = [false, performance.now()];
+        breaks += 1;
+      }
       if (type !== 'reconnect') continue;
-      isConnected = true;
+      [isConnected, sinceMs] = [true, performance.now()];
       for (const done of waiting) done(true);
     }
   })();
   return {
     isConnected: () => isConnected,
+    state: () => ({ isConnected, forMs: performance.now() - sinceMs, breaks }),
     connected(timeoutMs) {
       if (isConnected) return Promise.resolve(true);
       return new Promise((resolve) => {

@@ -66,13 +66,15 @@ export type Serving = {
 export type RequestServer = {
   /** Serves these too, until they are closed. */
   serve(endpoints: readonly Endpoint[], onAnswer?: OnAnswer): Serving;
+  /** How many requests are not answered yet. */
+  open(): number;
   close(): void;
 };
 
 /** It can be discovered at once, whatever it serves: one service of NATS micro, however many endpoints it has. */
 export function openRequestServer(options: RequestServerOptions): RequestServer {
   const served = new Set<Served>();
-  const receive = createIntake(options);
+  const { receive, open } = createIntake(options);
   const discovery = serveDiscovery(options, served);
   const servings = new Set<Serving>();
   return {
@@ -92,6 +94,7 @@ export function openRequestServer(options: RequestServerOptions): RequestServer 
       servings.add(serving);
       return serving;
     },
+    open,
     close() {
       for (const serving of servings) serving.close();
       for (const subscription of discovery) subscription.unsubscribe();
@@ -102,7 +105,7 @@ export function openRequestServer(options: RequestServerOptions): RequestServer 
 const newStats = (): Stats => ({ requests: 0, errors: 0, lastError: '', busyNs: 0 });
 
 /** Requests are answered in turn by their subjects, so by the worker that they are about. */
-function createIntake(options: RequestServerOptions): (received: Received) => void {
+function createIntake(options: RequestServerOptions) {
   const { openMax = Number.POSITIVE_INFINITY, onFull = () => {}, log } = options;
   const busy = new AppError('service.busy', `${openMax} requests are open, the most that this replica accepts`);
   let open = 0;
@@ -110,7 +113,7 @@ function createIntake(options: RequestServerOptions): (received: Received) => vo
     open -= 1;
   };
   const queue = createFairQueue<Received>((received) => answer(options, received, onAnswered));
-  return (received) => {
+  const receive = (received: Received) => {
     if (open >= openMax) {
       onFull();
       fail(log, received, busy, performance.now());
@@ -119,6 +122,7 @@ function createIntake(options: RequestServerOptions): (received: Received) => vo
     open += 1;
     queue.push(received.message.subject, received);
   };
+  return { receive, open: () => open };
 }
 
 function subscribe(

@@ -38,6 +38,7 @@ export type Runner = {
   run(request: RunRequest, signal: AbortSignal, onStarted?: () => void): Promise<RunResult>;
   /** Checks that wait for a free place. */
   readonly waiting: () => number;
+  readonly waitingMax: number;
   /** Sets the settings for checks that come from now on. Running checks count among the new number of processes. */
   configure(settings: RunnerSettings): void;
   /** Cancels all runs, and returns when no process is left; every later run is `cancelled`. May be called again. */
@@ -71,6 +72,7 @@ export function createRunner({ log, waitingMax = waitingMaxDefault, ...first }: 
 
   return {
     waiting: pool.waiting,
+    waitingMax,
     configure(changed) {
       settings = toPoolSettings(changed);
       pool.configure(settings);

@@ -181,10 +181,16 @@ export function statusOf(host: Host): ServiceStatus {
 }
 
 /** missingRunners: which runners do the policies name that nobody serves? */
-export function missingRunners(host: Host, search: RunnerSearch): Promise<readonly string[]> {
-  const policies = [...host.fleet.policies.policies.values()];
-  const names = policies.flatMap(({ runner, runners }) => (runner === null ? runners : [runner]));
-  return search([...new Set(names)].sort());
+export async function missingRunners(host: Host, search: RunnerSearch): Promise<readonly string[]> {
+  return (await search(runnersOf(host.fleet))) ?? [];
+}
+
+/** All runners that policies name, sorted. */
+export function runnersOf({ policies }: Pick<Fleet, 'policies'>): readonly string[] {
+  const names = [...policies.policies.values()].flatMap(({ runner, runners }) =>
+    runner === null ? runners : [runner],
+  );
+  return [...new Set(names)].sort();
 }
 
 /** sessionPolicy: which policy will the next session of an agent get, and what does it check? Nothing is stored. */

@@ -24,6 +24,18 @@ export type FleetGauges = {
   readonly stateShare: number;
 };
 
+/** How much is taken of what this process may take. */
+type BoundUse = { readonly bound: string; readonly used: number; readonly max: number };
+
+/** Bounds of the process: each is told by the room that holds it, and read when somebody looks. */
+function createBounds() {
+  const reads = new Map<string, () => Omit<BoundUse, 'bound'>>();
+  return {
+    add: (bound: string, max: number, used: () => number) => void reads.set(bound, () => ({ used: used(), max })),
+    list: (): BoundUse[] => [...reads].map(([bound, read]) => ({ bound, ...read() })),
+  };
+}
+
 /** `checksWaiting`: how many wait for a free place of the runner in this service. */
 export function createMetrics(checksWaiting = () => 0) {
   const registry = new Registry();
@@ -34,6 +46,7 @@ export function createMetrics(checksWaiting = () => 0) {
   return {
     registry,
     followFleets,
+    bounds: createBounds(),
     /** Counted where a decision is emitted, so once per attempt. */
     decisions: counter('decisions_total', 'Decisions that this replica made.', ['fleet', 'decision', 'cause']),
     decisionSeconds: histogram(

@@ -26,10 +26,14 @@ export type Stage = {
 };
 export const operatorToken = 'an-operators-token';
 
-type StageOptions = Partial<Parameters<typeof startReplica>[0]> & Pick<HttpOptions, 'answerLinks'>;
+type StageOptions = Partial<Parameters<typeof startReplica>[0]> &
+  Pick<HttpOptions, 'answerLinks'> & {
+    /** On a server of its own, which may be killed. */
+    readonly isAlone?: boolean;
+  };
 
-export async function openStage({ answerLinks, ...options }: StageOptions = {}): Promise<Stage> {
-  const nats = await openNats();
+export async function openStage({ answerLinks, isAlone = false, ...options }: StageOptions = {}): Promise<Stage> {
+  const nats = await openNats(isAlone ? {} : undefined);
   const client = await openClient(nats.url);
   const replica = await startReplica({ nats: nats.url, ...options });
   const http = await openHttpServer({

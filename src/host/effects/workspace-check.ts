@@ -81,7 +81,10 @@ export async function runWorkspaceCheck(
 }
 
 /** Null: the policy names none. `reason`: it names several, and the worker's label is none of them. */
-function runnerOf({ attempt, labels }: WorkerContext): { runner: string } | { reason: string } | null {
+export function runnerOf({
+  attempt,
+  labels,
+}: Pick<WorkerContext, 'attempt' | 'labels'>): { runner: string } | { reason: string } | null {
   const { runner = null, runners = [] } = attempt?.inForce.policy ?? {};
   if (runner !== null) return { runner };
   if (runners.length === 0) return null;

@@ -47,6 +47,8 @@ export type Outbox = {
   find(worker: string, attempt: string): Decision | null;
   /** To be called before another decision is asked for. @throws AppError service.busy: too many wait here already */
   throwIfFull(): void;
+  /** How many wait here. */
+  unconfirmed(): { readonly bound: string; readonly used: number; readonly max: number };
   /** The decision that this replica sent as exactly this entry, or null. */
   findMade(entry: LogMessage): Decision | null;
   /** What is on its way now, for a snapshot. */
@@ -154,6 +156,10 @@ export function createOutbox(options: OutboxOptions): Outbox {
     },
     find: (worker, attempt) => withLater(messages.get(attemptMessageId(worker, attempt))).at(-1)?.decision ?? null,
     throwIfFull: () => throwIfFull(messages.size, options.unconfirmedDecisionsMax),
+    unconfirmed: () => ({
+      ...{ bound: 'decisions that the log has not delivered', used: messages.size },
+      max: options.unconfirmedDecisionsMax ?? owedMaxDefault,
+    }),
     findMade: (entry) => findMade(messages, entry),
     capture: () => [...messages.values()].flatMap(withLater).map(stateOf),
     restore(state) {

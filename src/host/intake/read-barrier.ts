@@ -59,15 +59,28 @@ export async function foldInTime(context: HostContext, seq: number): Promise<voi
 }
 
 /** Why nothing can be decided now, or null. */
-export function faultOf(context: HostContext): AppError | null {
-  const loss = context.life.loss();
-  if (loss !== null) return loss;
-  if (!context.bus.isConnected()) return notConnected();
-  if (context.life.phase !== 'behind') return context.logHealth.fault();
-  const silence = context.logHealth.silence();
-  if (silence !== null) return silence;
-  const [folded, last] = [context.progress.seq, Math.max(context.progress.seq, context.log.lastSeq())];
-  return new AppError('log.unavailable', `folding the log: ${folded} of ${last} entries are folded; try again`);
+export const faultOf = (context: HostContext): AppError | null => outageOf(context)?.error ?? null;
+
+/**
+ * `log-lost`: what was folded is not what the log holds. `ended`: another replica has the name, or the log needs a later
+ * release. `nats-away`: the connection is broken. `log-silent`: NATS answers, and the log does not. `not-stored`: the
+ * log takes no entries. `catching-up`: what is stored is being folded.
+ */
+export type OutageKind = 'log-lost' | 'ended' | 'nats-away' | 'log-silent' | 'not-stored' | 'catching-up';
+
+/** The same, with its kind. */
+export function outageOf(context: HostContext): { readonly kind: OutageKind; readonly error: AppError } | null {
+  const { bus, life, log, logHealth, progress } = context;
+  const loss = life.loss();
+  if (loss !== null) return { kind: loss.code === 'log.lost' ? 'log-lost' : 'ended', error: loss };
+  if (!bus.isConnected()) return { kind: 'nats-away', error: notConnected() };
+  const fault = logHealth.fault();
+  if (life.phase !== 'behind') return fault === null ? null : { kind: 'not-stored', error: fault };
+  const silence = logHealth.silence();
+  if (silence !== null) return { kind: 'log-silent', error: silence };
+  const [folded, last] = [progress.seq, Math.max(progress.seq, log.lastSeq())];
+  const text = `folding the log: ${folded} of ${last} entries are folded; try again`;
+  return { kind: 'catching-up', error: new AppError('log.unavailable', text) };
 }
 
 export const notConnected = (): AppError => new AppError('log.unavailable', 'the connection to NATS is broken');

@@ -42,6 +42,18 @@ export type Membership = {
   leave(): Promise<void>;
   /** It lives, and does not keep up with the log. */
   isLagging(member: string): boolean;
+  /** What a member has said last; null: nothing yet. */
+  heard(member: string): Heard | null;
+  /** Calls back with each beat of this replica. */
+  watch(onBeat: () => void): void;
+};
+
+/** `atMs`: of this machine's clock. `headSeq`: the last entry of the log then, as far as this replica had heard of it. */
+export type Heard = {
+  readonly atMs: number;
+  readonly seq: number;
+  readonly headSeq: number;
+  readonly isLagging: boolean;
 };
 
 /** `seq`: the last entry that it has folded; `startedMs`: by its own clock. */
@@ -51,7 +63,7 @@ type State = {
   readonly options: MembershipOptions;
   readonly instance: string;
   readonly startedMs: number;
-  readonly heard: Map<string, { readonly atMs: number; readonly seq: number }>;
+  readonly heard: Map<string, Omit<Heard, 'isLagging'>>;
   /** Since when this replica could hear the others and fold what they did. */
   hearingSinceMs: number;
   /** What this replica had folded at each of its last beats, the oldest first. */
@@ -60,7 +72,7 @@ type State = {
 };
 
 export type MembershipOptions = RulesOptions & {
-  readonly log: Pick<EventLog, 'append'>;
+  readonly log: Pick<EventLog, 'append' | 'lastSeq'>;
   readonly progress: Pick<FoldProgress, 'seq' | 'until'>;
   readonly bus: Pick<Bus, 'isConnected' | 'listen' | 'tell'>;
   readonly clock: () => number;
@@ -78,6 +90,12 @@ export function createMembership(options: MembershipOptions): Membership {
   };
   let timer: NodeJS.Timeout | null = null;
   let listening: { close(): void } | null = null;
+  let watcher = () => {};
+  const isLagging: Membership['isLagging'] = (member) => {
+    const heard = state.heard.get(member);
+    if (heard === undefined || options.clock() - heard.atMs > lagBeatsMax * beatEveryMs) return false;
+    return state.foldedSeqs.length === lagBeatsMax && heard.seq < (state.foldedSeqs[0] ?? 0);
+  };
   const close = () => {
     if (timer !== null) clearInterval(timer);
     listening?.close();
@@ -87,7 +105,10 @@ export function createMembership(options: MembershipOptions): Membership {
     async join() {
       listening = options.bus.listen(subject(options, 'alive.*'), (at, text) => onBeat(state, at, text));
       beat(state);
-      timer = setInterval(() => tick(state), beatEveryMs);
+      timer = setInterval(() => {
+        tick(state);
+        watcher();
+      }, beatEveryMs);
       await join(options);
     },
     open() {
@@ -99,10 +120,13 @@ export function createMembership(options: MembershipOptions): Membership {
       const left = append(options, 'replica.left').catch(() => {});
       await within(leaveTimeoutMs, left);
     },
-    isLagging(member) {
+    isLagging,
+    heard(member) {
       const heard = state.heard.get(member);
-      if (heard === undefined || options.clock() - heard.atMs > lagBeatsMax * beatEveryMs) return false;
-      return state.foldedSeqs.length === lagBeatsMax && heard.seq < (state.foldedSeqs[0] ?? 0);
+      return heard === undefined ? null : { ...heard, isLagging: isLagging(member) };
+    },
+    watch(onBeat) {
+      watcher = onBeat;
     },
   };
 }
@@ -180,7 +204,9 @@ function onBeat(state: State, at: string, text: string): void {
   if (beat === null) return;
   if (member !== options.replica) {
     // Anybody may publish anything there: what is remembered is bounded by the number of members.
-    if (options.fleet.replicas.has(member)) heard.set(member, { atMs: options.clock(), seq: beat.seq });
+    if (!options.fleet.replicas.has(member)) return;
+    const headSeq = Math.max(options.progress.seq, options.log.lastSeq());
+    heard.set(member, { atMs: options.clock(), seq: beat.seq, headSeq });
     return;
   }
   if (beat.instance === instance) return;

@@ -26,6 +26,7 @@ export type RetentionRules = {
 
 export type Retention = {
   configure(rules: RetentionRules): void;
+  rules(): RetentionRules;
   open(): void;
   /** Cuts what is to be cut, if it is this replica's turn. Never rejects. */
   run(): Promise<void>;
@@ -76,6 +77,7 @@ export function createRetention(options: RetentionOptions, deadLetters: Pick<Dea
       rules = given;
       if (timer !== null) void run();
     },
+    rules: () => rules,
     run,
     open() {
       timer ??= setInterval(() => void run(), everyMs).unref();

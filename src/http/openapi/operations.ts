@@ -127,6 +127,10 @@ export const operations: Readonly<Record<Exclude<Endpoint, PageFile>, Operation>
     statisticsSchema,
   ),
   'POST /api/:fleet/what-if': { ...past('What another policy would have decided'), body: 'WhatIf' },
+  'GET /api/:fleet/service': {
+    ...{ tag: 'reads', returns: 'Object' },
+    summary: 'The service itself: replicas, NATS, log, runners, dead entries, policies, limits',
+  },
   'GET /api/:fleet/policy': { tag: 'reads', returns: 'Object', summary: 'The policies in force' },
   'GET /api/:fleet/timeline/:entity/:id': {
     ...{

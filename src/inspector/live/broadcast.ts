@@ -5,6 +5,7 @@ import { createGuarded } from '../../host/fold/observers.ts';
 import type { Logger } from '../../log.ts';
 import { rowsOf, wholeOf } from '../fleet-rows.ts';
 import { type Delta, type Focus, type Full, type Rows, toTruncatedJson } from '../messages.ts';
+import type { OutageNews } from '../service-messages.ts';
 import { addNames, type ChangedNames, countNames, type RecentMoves, type TickChanges } from './changes.ts';
 import { keepForLater, type LivePage, takeNews } from './page.ts';
 
@@ -17,7 +18,7 @@ export type LiveSource = {
   /** The newest entry of the log. */
   readonly headSeq: () => Promise<number>;
   /** Why nothing can be decided now, or null. */
-  readonly fault: () => Error | null;
+  readonly outage: () => (OutageNews & { readonly error: Error }) | null;
   readonly observe: Observe;
   readonly logger: Logger;
 };
@@ -34,16 +35,20 @@ export type Broadcast = {
 const topicEvery = 2;
 
 export function createBroadcast(source: LiveSource, pages: ReadonlySet<LivePage>, moves: RecentMoves): Broadcast {
-  const { fleet, foldedSeq, logNow, fault } = source;
+  const { fleet, foldedSeq, logNow } = source;
   const guarded = createGuarded(source.logger, 'a message to a page');
   let headSeq = 0;
   const sawEntry = (seq: number) => {
     headSeq = Math.max(headSeq, seq);
   };
-  const head = () => ({
-    ...{ seq: foldedSeq(), nowMs: logNow(), headSeq: Math.max(headSeq, foldedSeq()) },
-    fault: fault()?.message ?? null,
-  });
+  const head = () => {
+    const found = source.outage();
+    return {
+      ...{ seq: foldedSeq(), nowMs: logNow(), headSeq: Math.max(headSeq, foldedSeq()) },
+      fault: found?.error.message ?? null,
+      outage: found === null ? null : { kind: found.kind, sinceMs: found.sinceMs, judges: found.judges },
+    };
+  };
   const full = (): Full => ({ ...head(), ...wholeOf(fleet), moves: moves.take(logNow()) });
   const delta = (names: ChangedNames, { transitions, entries }: TickChanges): Delta => ({
     ...head(),

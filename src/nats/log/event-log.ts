@@ -39,6 +39,8 @@ export type EventLog = {
   fetch(seq: number, subject: string): Promise<string | null>;
   /** The first entry stored at this time or later; one beyond the last where there is none. @throws as `range` */
   seqAt(ms: number): Promise<number>;
+  /** When the entry at `seq` was stored; null: there is none, or it cannot be read now. */
+  timeAt(seq: number): Promise<number | null>;
   /** The subject of the entry at `seq`; null: there is none, or it cannot be read now. */
   subjectAt(seq: number): Promise<string | null>;
   /** The last sequence number that a delivery has told of, without a request; 0: none yet. */
@@ -126,6 +128,9 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
     async seqAt(ms) {
       const { state } = orThrow(await inspect());
       return findSeqAt(manager, stream, state, ms);
+    },
+    async timeAt(seq) {
+      return (await manager.streams.getMessage(stream, { seq }).catch(() => null))?.time.getTime() ?? null;
     },
     async subjectAt(seq) {
       return (await manager.streams.getMessage(stream, { seq }).catch(() => null))?.subject ?? null;

@@ -1,0 +1,120 @@
+/**
+ * How the host stands, for those who look at the service and not at its workers: whether it judges, since when it does
+ * not and why, which replicas there are, and how much is open of what is bounded. It reads, and changes nothing.
+ */
+import { ownerFor } from '../../machines/index.ts';
+import type { AppError } from '../errors.ts';
+import type { ServerState } from '../nats/bus.ts';
+import type { HostContext } from './context.ts';
+import { type OutageKind, outageOf } from './intake/read-barrier.ts';
+import type { Heard, Membership } from './keeping/membership.ts';
+import type { Retention, RetentionRules } from './keeping/retention.ts';
+
+/** Why nothing is judged here. `sinceMs`: of the log's clock. `judges`: another replica that does; null: none is known. */
+export type Outage = {
+  readonly kind: OutageKind;
+  readonly sinceMs: number;
+  readonly error: AppError;
+  readonly judges: string | null;
+};
+
+/**
+ * `judging`: it lives and keeps up with the log. `behind`: it lives. `silent`: nothing was heard of it for three beats.
+ * `unknown`: this replica hears nobody now. Times are of the log's clock; null: not known.
+ */
+export type ReplicaStanding = {
+  readonly name: string;
+  readonly isSelf: boolean;
+  readonly state: 'judging' | 'behind' | 'not-judging' | 'silent' | 'unknown';
+  readonly joinedMs: number;
+  readonly heardMs: number | null;
+  readonly foldedSeq: number | null;
+  /** Entries that the log had, when it was heard last, and it had not folded. */
+  readonly behind: number | null;
+  /** What it does for all of them: `snapshots`, `retention`. Attempts are shared out by their ids. */
+  readonly duties: readonly string[];
+};
+
+/** How much is taken of what may be taken. */
+export type BoundUse = { readonly bound: string; readonly used: number; readonly max: number };
+
+export type HostStanding = {
+  readonly outage: Outage | null;
+  readonly replicas: readonly ReplicaStanding[];
+  readonly server: ServerState;
+  readonly retention: RetentionRules;
+  readonly bounds: readonly BoundUse[];
+};
+
+export type Standing = {
+  /** Cheap: it is asked ten times a second. */
+  outage(): Outage | null;
+  read(): HostStanding;
+};
+
+type Rooms = {
+  readonly membership: Pick<Membership, 'heard' | 'watch'>;
+  readonly retention: Pick<Retention, 'rules'>;
+  readonly outbox: { readonly unconfirmed: () => BoundUse };
+};
+
+/** A beat comes every second: after so long one is missed that is not just late. */
+const silentAfterMs = 3_000;
+
+export function createStanding(context: HostContext, rooms: Rooms): Standing {
+  const { bus, clock, fleet, logClock, life, progress, replica } = context;
+  let sinceMs: number | null = clock();
+  const outage = (): Outage | null => {
+    const found = outageOf(context);
+    sinceMs = found === null ? null : (sinceMs ?? clock());
+    if (found === null) return null;
+    const judges = found.kind === 'log-lost' ? null : (others().find(({ state }) => state === 'judging')?.name ?? null);
+    return { ...found, sinceMs: toLogTime(sinceMs as number), judges };
+  };
+  // So that it is known since when, although nobody asks.
+  life.watch(outage);
+  rooms.membership.watch(outage);
+  /** This machine's clock may be another than the log's. */
+  const toLogTime = (ms: number) => logClock.now() - (clock() - ms);
+  const dutiesOf = (name: string) => ['snapshots', 'retention'].filter((duty) => ownerFor(fleet, duty, null) === name);
+  const otherOf = (name: string, heard: Heard | null): ReplicaStanding => {
+    const isHearing = bus.isConnected() && life.phase !== 'lost';
+    const isSilent = heard === null || clock() - heard.atMs > silentAfterMs;
+    const behind = heard === null ? null : Math.max(0, heard.headSeq - heard.seq);
+    return {
+      ...{ name, isSelf: false, joinedMs: fleet.replicas.get(name) ?? 0, duties: dutiesOf(name) },
+      state: !isHearing || heard === null ? 'unknown' : isSilent ? 'silent' : heard.isLagging ? 'behind' : 'judging',
+      heardMs: heard === null ? null : toLogTime(heard.atMs),
+      foldedSeq: heard?.seq ?? null,
+      behind: isSilent ? null : behind,
+    };
+  };
+  const others = () =>
+    [...fleet.replicas.keys()].filter((it) => it !== replica).map((it) => otherOf(it, rooms.membership.heard(it)));
+  const self = (out: Outage | null): ReplicaStanding => ({
+    ...{ name: replica, isSelf: true, joinedMs: fleet.replicas.get(replica) ?? 0, duties: dutiesOf(replica) },
+    state: out === null ? 'judging' : out.kind === 'catching-up' ? 'behind' : 'not-judging',
+    ...{ heardMs: logClock.now(), foldedSeq: progress.seq },
+    // While the log does not answer, nobody knows how far it goes.
+    behind: out === null || out.kind === 'catching-up' ? Math.max(0, context.log.lastSeq() - progress.seq) : null,
+  });
+  return {
+    outage,
+    read() {
+      const out = outage();
+      const { writes, reads } = context.admission;
+      return {
+        outage: out,
+        replicas: [self(out), ...others()].sort((a, b) => (a.name < b.name ? -1 : 1)),
+        server: bus.server(),
+        retention: rooms.retention.rules(),
+        bounds: [
+          { bound: 'workers and tasks that are kept', used: fleet.stateSize, max: fleet.stateSizeMax },
+          { bound: 'open attempts and entries', used: writes.open(), max: context.openRequestsMax },
+          { bound: 'open probes, verifications and views', used: reads.open(), max: context.openReadsMax },
+          rooms.outbox.unconfirmed(),
+        ],
+      };
+    },
+  };
+}

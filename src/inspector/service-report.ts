@@ -1,0 +1,178 @@
+/**
+ * The service about itself, for its page: gathered when somebody asks, a second apart at least, with a bounded number of
+ * questions to NATS, and none while it cannot be reached.
+ */
+import type { Fleet } from '../../machines/index.ts';
+import { runnerOf } from '../host/effects/workspace-check.ts';
+import type { Host } from '../host/host.ts';
+import type { BoundUse, Outage, ReplicaStanding } from '../host/standing.ts';
+import type { RunnerSearch } from '../nats/bus.ts';
+import type { EventLog } from '../nats/event-log.ts';
+import type { SnapshotInfo } from '../nats/snapshots/snapshot-bucket.ts';
+import type { ReadStore, StoreReport } from '../nats/store-report.ts';
+import { runnersOf } from '../service/views.ts';
+import type { PolicyLines, ReplicaLine, RunnerLine, ServiceReport, SnapshotLine } from './service-messages.ts';
+
+export type ReportSource = {
+  readonly host: Pick<Host, 'fleet' | 'logNow' | 'standing'>;
+  readonly log: Pick<EventLog, 'newest' | 'timeAt'>;
+  readonly replica: string;
+  readonly readStore: ReadStore;
+  /** Newest first. */
+  readonly listSnapshots: () => Promise<readonly Pick<SnapshotInfo, 'position' | 'bytes'>[]>;
+  readonly findMissing: RunnerSearch;
+};
+
+/** However many pages ask, and however often. */
+const keptMs = 1_000;
+
+/** @returns a function that gathers it. It never rejects because NATS is away: then less is known. */
+export function createServiceReport(source: ReportSource): () => Promise<ServiceReport> {
+  const readPolicies = createPolicyReader(source);
+  const readSnapshots = createSnapshotReader(source);
+  let last: { readonly atMs: number; readonly report: Promise<ServiceReport> } | null = null;
+  const gather = async (): Promise<ServiceReport> => {
+    const { host, replica } = source;
+    const { fleet } = host;
+    const { outage, replicas, server, retention, bounds } = host.standing.read();
+    const isReached = server.connections.every(({ isConnected }) => isConnected);
+    const [store, missing, lines, policies] = await Promise.all([
+      isReached ? source.readStore().catch((error: Error) => error) : new Error('the connection to NATS is broken'),
+      isReached ? source.findMissing(runnersOf(fleet)) : null,
+      Promise.all(replicas.map((it) => lineOf(source, it, isReached))),
+      readPolicies(isReached),
+    ]);
+    const known = store instanceof Error ? null : store;
+    return {
+      ...{ nowMs: host.logNow(), replica, replicas: lines, nats: server, retention, policies },
+      outage: outage === null ? null : toNews(outage),
+      store: known === null ? null : { streams: known.streams, account: known.account },
+      storeProblem: store instanceof Error ? store.message : null,
+      dead: known?.dead ?? null,
+      snapshots: known === null ? null : await readSnapshots(known).catch(() => null),
+      ...queuesOf(fleet, missing, host.logNow()),
+      limits: [...bounds, ...boundsOf(known)],
+    };
+  };
+  return () => {
+    const nowMs = performance.now();
+    if (last === null || nowMs - last.atMs >= keptMs) {
+      const report = gather();
+      last = { atMs: nowMs, report };
+      report.catch(() => {
+        last = null;
+      });
+    }
+    return last.report;
+  };
+}
+
+const toNews = ({ kind, sinceMs, judges, error }: Outage) => ({ kind, sinceMs, judges, reason: error.message });
+
+/** How old the oldest entry is that it has not folded is looked up in the log, if there is one. */
+async function lineOf(
+  { host, log }: ReportSource,
+  { foldedSeq, behind, ...line }: ReplicaStanding,
+  isReached: boolean,
+): Promise<ReplicaLine> {
+  const isBehind = behind !== null && behind > 0 && foldedSeq !== null;
+  const oldestMs = isBehind && isReached ? await log.timeAt(foldedSeq + 1) : null;
+  const behindMs = behind === 0 ? 0 : oldestMs === null ? null : Math.max(0, host.logNow() - oldestMs);
+  return { ...line, foldedSeq, behind, behindMs };
+}
+
+/** The entry that set them is read once: another one has another number. */
+function createPolicyReader({ host, log }: ReportSource): (isReached: boolean) => Promise<PolicyLines> {
+  let found: { readonly seq: number; readonly setBy: string | null; readonly atMs: number | null } | null = null;
+  const find = async (fleet: Fleet) => {
+    const subject = `stopgate.${fleet.name}.own.fleet.${fleet.name}.policy.set`;
+    const [entry] = await log.newest(subject, 1, fleet.policySeq + 1).catch(() => []);
+    // Retention may have removed it.
+    if (entry?.seq !== fleet.policySeq) return null;
+    return { seq: entry.seq, setBy: entry.header('Stopgate-Replica') ?? null, atMs: entry.atMs };
+  };
+  return async (isReached) => {
+    const { fleet } = host;
+    const seq = fleet.policySeq;
+    if (found?.seq !== seq && seq > 0 && isReached) found = await find(fleet);
+    const { setBy = null, atMs = null } = found?.seq === seq ? found : {};
+    const policies = [...fleet.policies.policies].map(([name, { checks, retries }]) => ({
+      ...{ name, retries, checks: checks.map((check) => check.name) },
+    }));
+    return { seq, setBy, atMs, policies };
+  };
+}
+
+/** They are listed again when their store has changed. */
+function createSnapshotReader({ host, listSnapshots }: ReportSource): (store: StoreReport) => Promise<SnapshotLine> {
+  let listed: { readonly storeSeq: number; readonly found: Awaited<ReturnType<typeof listSnapshots>> } | null = null;
+  return async ({ streams }) => {
+    const storeSeq = streams.find(({ holds }) => holds === 'snapshots')?.lastSeq ?? 0;
+    if (listed?.storeSeq !== storeSeq) listed = { storeSeq, found: storeSeq === 0 ? [] : await listSnapshots() };
+    const [newest] = listed.found;
+    return {
+      kept: listed.found.length,
+      newest: newest === undefined ? null : { ...newest.position, bytes: newest.bytes },
+      entriesSince: host.fleet.seq - (newest?.position.seq ?? 0),
+    };
+  };
+}
+
+/** Of open attempts, each of which waits for one check at a time. More would hold up the fold. */
+const attemptsReadMax = 10_000;
+
+type Queues = Pick<ServiceReport, 'runners' | 'runnersOmitted'>;
+
+/** @param missing runners that nobody serves; null: not known */
+function queuesOf(fleet: Fleet, missing: readonly string[] | null, nowMs: number): Queues {
+  const lines = new Map<string, { -readonly [Key in keyof RunnerLine]: RunnerLine[Key] }>();
+  const lineAt = (kind: RunnerLine['kind'], name: string | null) => {
+    const key = `${kind} ${name}`;
+    const isServed =
+      kind === 'service' ? true : kind === 'runner' && missing !== null ? !missing.includes(name ?? '') : null;
+    const line = lines.get(key) ?? { kind, name, isServed, waiting: 0, running: 0, oldestMs: null };
+    lines.set(key, line);
+    return line;
+  };
+  lineAt('service', null);
+  for (const name of runnersOf(fleet)) lineAt('runner', name);
+  let read = 0;
+  for (const id of fleet.open) {
+    if (read === attemptsReadMax) break;
+    read += 1;
+    const worker = fleet.workers.read(id)?.snapshot.context.worker;
+    const pending = worker?.attempt?.pending ?? null;
+    if (worker === undefined || pending === null) continue;
+    const line = lineAt(...placeOf(worker, pending));
+    // A remote check is asked at once, and says nothing before its answer.
+    if (pending.startedMs !== null || line.kind === 'check') line.running += 1;
+    else {
+      line.waiting += 1;
+      line.oldestMs = Math.max(line.oldestMs ?? 0, nowMs - pending.sinceMs);
+    }
+  }
+  return { runners: [...lines.values()], runnersOmitted: fleet.open.size - read };
+}
+
+type Worker = Parameters<typeof runnerOf>[0];
+type Pending = NonNullable<NonNullable<Worker['attempt']>['pending']>;
+
+function placeOf(worker: Worker, pending: Pending): readonly [RunnerLine['kind'], string | null] {
+  if (pending.by === 'hooks') return ['check', pending.remote];
+  if (pending.check.kind === 'remote') return ['check', pending.check.remote];
+  const named = runnerOf(worker);
+  return named !== null && 'runner' in named ? ['runner', named.runner] : ['service', null];
+}
+
+function boundsOf(store: StoreReport | null): BoundUse[] {
+  if (store === null) return [];
+  const { streams, account } = store;
+  return [
+    ...streams.flatMap(({ holds, bytes, bytesMax }) =>
+      bytesMax === null ? [] : [{ bound: `bytes of the ${holds}`, used: bytes, max: bytesMax }],
+    ),
+    ...(account?.bytesMax == null
+      ? []
+      : [{ bound: 'bytes of the NATS account', used: account.bytes, max: account.bytesMax }]),
+  ];
+}

@@ -1,0 +1,194 @@
+/** The service about itself, over HTTP: replicas, NATS and its store, runners, dead entries, policies, limits. */
+import { expect, onTestFinished, test, vi } from 'vitest';
+import type { ReplicaLine, ServiceReport } from '../../../src/inspector/service-messages.ts';
+import { startReplica } from '../../support/replica.ts';
+import { openStage, type Stage } from '../../support/stage.ts';
+
+const policies = {
+  policies: {
+    default: { checks: [{ command: 'tests' }], retries: 2 },
+    remote: { checks: [{ remote: 'review' }], runner: 'box' },
+  },
+};
+
+async function open(options: Parameters<typeof openStage>[0] = {}): Promise<Stage> {
+  const stage = await openStage({ policies, ...options });
+  onTestFinished(() => stage.close());
+  return stage;
+}
+const reportOf = async (stage: Stage): Promise<ServiceReport> => (await stage.get('service')).body;
+/** The first report that has it: one is kept for a second. */
+async function until<Value>(stage: Stage, read: (report: ServiceReport) => Value | null | undefined): Promise<Value> {
+  return vi.waitFor(
+    async () => {
+      const found = read(await reportOf(stage));
+      if (found == null) throw new Error('not yet');
+      return found;
+    },
+    { timeout: 15_000, interval: 200 },
+  );
+}
+const named = (name: string, fits: (line: ReplicaLine) => boolean) => (report: ServiceReport) =>
+  report.replicas.find((it) => it.name === name && fits(it));
+
+test('a service alone: it judges, its store is counted, and each figure is known', async () => {
+  const stage = await open();
+  await stage.client.publish('worker.w1.tool.used', { tool: 'Bash' });
+  const report = await until(stage, (it) => (it.store === null ? null : it));
+  expect(report.outage).toBeNull();
+  expect(report.replicas).toMatchObject([
+    { name: 'r1', isSelf: true, state: 'judging', behind: 0, behindMs: 0, duties: ['snapshots', 'retention'] },
+  ]);
+  expect(report.nats.connections).toMatchObject([
+    { name: 'requests', isConnected: true, breaks: 0 },
+    { name: 'log', isConnected: true, breaks: 0 },
+  ]);
+  expect(report.nats.address).not.toContain('@');
+  const { state } = await stage.client.manager.streams.info('STOPGATE_main');
+  const log = report.store?.streams.find(({ holds }) => holds === 'log');
+  expect(log).toMatchObject({ name: 'STOPGATE_main', firstSeq: 1, bytesMax: null, copies: 1, leader: null });
+  expect(log?.lastSeq).toBeLessThanOrEqual(state.last_seq);
+  expect(report.snapshots).toMatchObject({ kept: 0, newest: null });
+  expect(report.limits.map(({ bound }) => bound)).toEqual(
+    expect.arrayContaining(['workers and tasks that are kept', 'pages', 'decisions that the log has not delivered']),
+  );
+  for (const { used, max } of report.limits) expect(used).toBeLessThanOrEqual(max);
+});
+
+test('a snapshot: what it covers, and what came since', async () => {
+  const stage = await open();
+  await stage.client.publish('worker.w1.tool.used', { tool: 'Bash' });
+  await until(stage, ({ snapshots }) => (snapshots?.newest === null ? true : null));
+  const taken = (await stage.client.nc.request('stopgate.main.snapshot.now', '')).json<{ seq: number }>();
+  await stage.client.publish('worker.w1.tool.used', { tool: 'Bash' });
+  const found = await until(stage, ({ snapshots }) =>
+    snapshots?.newest && snapshots.entriesSince > 0 ? snapshots : null,
+  );
+  expect(found).toMatchObject({ kept: 1, newest: { seq: taken.seq } });
+  expect(found.newest?.bytes).toBeGreaterThan(0);
+});
+
+test('policies: who set them and when, and again after others', async () => {
+  const stage = await open();
+  const first = await until(stage, ({ policies: it }) => (it.setBy === null ? null : it));
+  expect(first.setBy).toBe('r1');
+  expect(first.policies).toEqual([
+    { name: 'default', checks: ['tests'], retries: 2 },
+    { name: 'remote', checks: ['review'], retries: expect.anything() },
+  ]);
+  stage.replica.setPolicies({ policies: { default: { checks: [{ plan: {} }] } } });
+  const next = await until(stage, ({ policies: it }) => (it.seq > first.seq && it.setBy !== null ? it : null));
+  expect(next.policies.map(({ checks }) => checks)).toEqual([['plan']]);
+  expect(next.atMs ?? 0).toBeGreaterThanOrEqual(first.atMs ?? 0);
+});
+
+test('dead entries: how many, and the text of the newest first', async () => {
+  const stage = await open();
+  stage.client.nc.publish('stopgate.main.worker.w1.tool.used', 'no JSON at all');
+  stage.client.nc.publish('stopgate.main.worker.w1.noun.verb', '{"a":1}');
+  const dead = await until(stage, (it) => (it.dead?.count === 2 ? it.dead : null));
+  expect(dead.newest.map(({ data, code }) => ({ data, code }))).toEqual([
+    { data: '{"a":1}', code: expect.any(String) },
+    { data: 'no JSON at all', code: expect.any(String) },
+  ]);
+  expect(dead.newest[1]?.message).not.toBe('');
+});
+
+test('runners: what runs and what waits at each, whether it is served, and for how long', async () => {
+  const started: (() => void)[] = [];
+  const stage = await open({
+    // The first has its place, the second waits for one.
+    runCheck: (_request, signal, onStarted) => {
+      if (started.push(onStarted) === 1) onStarted();
+      return new Promise((done) => signal.addEventListener('abort', () => done({ outcome: 'error', reason: 'ended' })));
+    },
+  });
+  const { client } = stage;
+  for (const worker of ['w1', 'w2']) client.nc.publish(`stopgate.main.worker.${worker}.stop.attempted`, '{}');
+  const lines = await until(stage, ({ runners }) =>
+    runners.some(({ kind, running, waiting }) => kind === 'service' && running === 1 && waiting === 1) ? runners : null,
+  );
+  expect(lines).toMatchObject([
+    { kind: 'service', name: null, isServed: true, oldestMs: expect.any(Number) },
+    { kind: 'runner', name: 'box', isServed: false, waiting: 0, running: 0, oldestMs: null },
+  ]);
+  started[1]?.();
+  const after = await until(stage, ({ runners }) =>
+    runners.find(({ kind, running }) => kind === 'service' && running === 2),
+  );
+  expect(after.oldestMs).toBeNull();
+});
+
+test('another replica: judging, then silent, and nothing is invented about what it has folded', async () => {
+  const stage = await open();
+  const other = await startReplica({ nats: stage.nats.url, name: 'r2' });
+  onTestFinished(() => other.close());
+  const line = await until(
+    stage,
+    named('r2', ({ state, behind }) => state === 'judging' && behind === 0),
+  );
+  expect(line).toMatchObject({ isSelf: false, behind: 0, behindMs: 0 });
+  // What it says of itself: it has folded less than the log has, for three beats.
+  const say = async (seq: number) =>
+    stage.client.nc.publish('stopgate.main.alive.r3', JSON.stringify({ instance: 'i3', startedMs: 1, seq }));
+  stage.client.nc.publish('stopgate.main.own.fleet.main.replica.joined', JSON.stringify({ replica: 'r3' }));
+  expect(
+    await until(
+      stage,
+      named('r3', () => true),
+    ),
+  ).toMatchObject({ state: 'unknown', behind: null, behindMs: null });
+  await stage.client.publish('worker.w1.tool.used', { tool: 'Bash' });
+  const beats = setInterval(() => void say(1), 300);
+  onTestFinished(() => clearInterval(beats));
+  const behind = await until(
+    stage,
+    named('r3', ({ state, behindMs }) => state === 'behind' && behindMs !== null),
+  );
+  expect(behind.behind).toBeGreaterThan(0);
+  expect(behind.behindMs).toBeGreaterThan(0);
+  clearInterval(beats);
+  expect(
+    await until(
+      stage,
+      named('r3', ({ state }) => state === 'silent'),
+    ),
+  ).toMatchObject({ behind: null });
+}, 40_000);
+
+test('NATS is away: said at once, since when, and nothing of its store is a zero', async () => {
+  const stage = await open({ isAlone: true });
+  await until(stage, ({ store }) => store);
+  const stream = await stage.stream();
+  await stage.nats.kill();
+  const report = await until(stage, (it) => (it.outage === null || it.store !== null ? null : it));
+  expect(report).toMatchObject({
+    outage: { kind: 'nats-away', judges: null, reason: 'the connection to NATS is broken' },
+    ...{ store: null, dead: null, snapshots: null, storeProblem: expect.stringContaining('NATS') },
+    nats: {
+      connections: [
+        { isConnected: false, breaks: 1 },
+        { isConnected: false, breaks: 1 },
+      ],
+    },
+  });
+  expect(report.replicas).toMatchObject([{ state: 'not-judging', behind: null, behindMs: null }]);
+  expect(report.runners.find(({ kind }) => kind === 'runner')?.isServed).toBeNull();
+  const { data } = await stream.until('delta', ({ outage }) => outage !== null);
+  // By the clock of the log, and the same for each page.
+  expect(data.outage).toMatchObject({ kind: 'nats-away', judges: null });
+  expect(Math.abs((data.outage?.sinceMs ?? 0) - (report.outage?.sinceMs ?? 0))).toBeLessThan(1_000);
+}, 30_000);
+
+test('the log is gone: another kind of outage', async () => {
+  const stage = await open();
+  await stage.client.manager.streams.delete('STOPGATE_main');
+  const outage = await until(stage, (it) => it.outage);
+  expect(outage).toMatchObject({ kind: 'log-lost', reason: expect.stringContaining('STOPGATE_main') });
+}, 30_000);
+
+test('it is gathered once a second, however many ask', async () => {
+  const stage = await open();
+  const asked = Promise.all(Array.from({ length: 20 }, () => reportOf(stage)));
+  expect(new Set((await asked).map(({ nowMs }) => nowMs)).size).toBe(1);
+});
