@@ -15,7 +15,7 @@ import { openEventLog } from '../nats/log/event-log.ts';
 import type { OnAnswer } from '../nats/request-server.ts';
 import type { FoldStart } from '../nats/snapshots/find-start.ts';
 import { createLogTrimmer, createSnapshots } from '../nats/snapshots/snapshots.ts';
-import { createStoreReader } from '../nats/store-report.ts';
+import { createStoreReader } from '../nats/stored-log.ts';
 import { createEndpoints, createService, type Service, snapshotEndpoint } from '../service/index.ts';
 import { createForwardClock } from '../timer.ts';
 import { type Link, openRequestsMax } from './link.ts';

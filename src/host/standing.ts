@@ -109,7 +109,7 @@ export function createStanding(context: HostContext, rooms: Rooms): Standing {
         server: bus.server(),
         retention: rooms.retention.rules(),
         bounds: [
-          { bound: 'workers and tasks that are kept', used: fleet.stateSize, max: fleet.stateSizeMax },
+          { bound: 'units of workers and tasks', used: fleet.stateSize, max: fleet.stateSizeMax },
           { bound: 'open attempts and entries', used: writes.open(), max: context.openRequestsMax },
           { bound: 'open probes, verifications and views', used: reads.open(), max: context.openReadsMax },
           rooms.outbox.unconfirmed(),

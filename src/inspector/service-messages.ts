@@ -102,6 +102,8 @@ export type LimitLine = { readonly bound: string; readonly used: number | null; 
 
 export type ServiceReport = {
   readonly nowMs: number;
+  /** Of the service. */
+  readonly version?: string;
   readonly replica: string;
   readonly outage: (OutageNews & { readonly reason: string }) | null;
   readonly replicas: readonly ReplicaLine[];

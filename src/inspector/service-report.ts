@@ -9,7 +9,7 @@ import type { BoundUse, Outage, ReplicaStanding } from '../host/standing.ts';
 import type { RunnerSearch } from '../nats/bus.ts';
 import type { EventLog } from '../nats/event-log.ts';
 import type { SnapshotInfo } from '../nats/snapshots/snapshot-bucket.ts';
-import type { ReadStore, StoreReport } from '../nats/store-report.ts';
+import type { ReadStore, StoreReport } from '../nats/stored-log.ts';
 import { runnersOf } from '../service/views.ts';
 import type { PolicyLines, ReplicaLine, RunnerLine, ServiceReport, SnapshotLine } from './service-messages.ts';
 

@@ -85,6 +85,7 @@ const History = createLazy(
   async () => (await import('./statistics/statistics-view.tsx')).StatisticsView,
 );
 const Entries = createLazy('the entries', async () => (await import('./entries/entries-view.tsx')).EntriesView);
+const Service = createLazy('the service', async () => (await import('./service/service-view.tsx')).ServiceView);
 const Lab = createLazy('the policy lab', async () => (await import('./lab/lab.tsx')).Lab);
 
 export function App() {
@@ -92,7 +93,7 @@ export function App() {
   if (locked.value) return <LockedPage />;
   const { view } = route.value;
   const topic = selected.value;
-  const isMissing = isPast.value && pastProblem.value !== null && view !== 'what-if';
+  const isMissing = isPast.value && pastProblem.value !== null && view !== 'what-if' && view !== 'service';
   return (
     <>
       <a class="skip" href="#main">
@@ -139,6 +140,7 @@ const List = ({ view }: { view: Exclude<View, 'what-if'> }) =>
     queues: <QueueList />,
     entries: <Entries />,
     history: <History />,
+    service: <Service />,
   })[view];
 
 /** Shown until the fleet is known. A notice, if there is one, says why that takes so long. */

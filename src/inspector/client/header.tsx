@@ -47,6 +47,7 @@ const titles: Readonly<Record<View, string>> = {
   entries: 'Entries',
   history: 'History',
   'what-if': 'What if',
+  service: 'Service',
 };
 const home: Route = {
   ...{ view: 'workers', q: '', state: '', presence: '', agent: '', queue: '', sort: '', span: '', at: null },
@@ -80,7 +81,12 @@ export function Header() {
       </div>
       <nav aria-label="Views">
         {shownViews().map((it) => (
-          <Link key={it} to={{ ...home, view: it, at, range, paused }} aria-current={view === it ? 'page' : undefined}>
+          <Link
+            key={it}
+            class={it}
+            to={{ ...home, view: it, at, range, paused }}
+            aria-current={view === it ? 'page' : undefined}
+          >
             {titles[it]}
             {(sizes[it] ?? 0) > 0 && !isPast.value && (
               <span class={it === 'inbox' ? 'size urgent' : 'size'}>{count(sizes[it] ?? 0)}</span>
@@ -126,6 +132,7 @@ const Tools = () => (
   </>
 );
 
+/** It leads to the service, which on a phone nothing else in the header does. */
 function ConnectionState() {
   const { seq, headSeq, receivedMs, perSecond } = head.value;
   void tick.value;
@@ -142,14 +149,17 @@ function ConnectionState() {
   }[state];
   const isPastShown = isPast.value && state === 'live' && !isFaulty;
   const text = !isPastShown ? word : pastMs === 0 ? 'going to the past…' : `at ${dateTime(pastMs)}`;
+  const { view, at, range, paused } = route.value;
   return (
-    <span
+    <Link
       class="connection"
+      to={state === 'file' ? {} : { ...home, view: 'service', at, range, paused }}
+      aria-current={view === 'service' ? 'page' : undefined}
       data-connection={state}
       data-fault={isFaulty || undefined}
       data-past={isPastShown || undefined}
       data-behind={(state === 'live' && isBehind.value) || undefined}
-      title={`entry ${seq} of ${headSeq}`}
+      title={`entry ${seq} of ${headSeq}; opens the service`}
     >
       <i class="dot" aria-hidden="true" />
       <span class="word">{text}</span>
@@ -157,7 +167,7 @@ function ConnectionState() {
         <span class="muted"> {count(Math.round(perSecond))}/s</span>
       )}
       {state === 'lost' && receivedMs > 0 && <span> {duration(performance.now() - receivedMs)} ago</span>}
-    </span>
+    </Link>
   );
 }
 

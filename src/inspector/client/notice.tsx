@@ -1,14 +1,16 @@
 /** A notice when the page may not show the current state: the connection is lost or paused, or the past fails to load. */
 import { computed } from '@preact/signals';
+import type { OutageKind } from '../service-messages.ts';
 import {
   behindSinceMs,
   connectingSinceMs,
   connection,
   connectionProblem,
-  faultSinceMs,
   gap,
   head,
   heardMs,
+  nowMs,
+  outage,
   pause,
   reopen,
   serviceFault,
@@ -16,15 +18,24 @@ import {
 } from './data/connection.ts';
 import { noResponse } from './data/event-stream.ts';
 import { isPast, pastProblem } from './data/past.ts';
-import { navigate } from './route.ts';
-import { count, plural, time } from './ui/format.ts';
+import { navigate, noSelection } from './route.ts';
+import { Link } from './ui/controls.tsx';
+import { count, date, dateTime, duration, plural, time } from './ui/format.ts';
+import { Name, Text } from './ui/text.tsx';
 
 const patienceMs = 5_000;
 
-export function Notice() {
+/** What the page shows may be old, and the service may judge nothing: each is said, the second whatever is shown. */
+export const Notice = () => (
+  <>
+    <PageNotice />
+    <Outage />
+  </>
+);
+
+function PageNotice() {
   if (isPast.value) return null;
   if (connection.value === 'lost') return <LostConnection />;
-  if (connection.value === 'live' && serviceFault.value !== null) return <NothingDecided fault={serviceFault.value} />;
   if (pastProblem.value !== null)
     return (
       <p class="notice" role="alert">
@@ -33,17 +44,62 @@ export function Notice() {
     );
   if (connection.value === 'paused') return <Paused />;
   if (connection.value === 'connecting') return <Connecting />;
+  if (serviceFault.value !== null) return null;
   if (isBehind.value) return <Behind />;
   return gap.value === null ? null : <Gap {...gap.value} />;
 }
 
-const NothingDecided = ({ fault }: { fault: string }) => (
-  <p class="notice" data-fault role="alert">
-    <b>No stop can be decided now: {fault}.</b>{' '}
-    {faultSinceMs.value !== null && `This page noticed it at ${time(faultSinceMs.value)}. `}
-    Agents are not held up: each stop is allowed, without being judged. Look at the service’s log and at{' '}
-    <a href="/readyz">/readyz</a>; this page goes on by itself once the service does.
-  </p>
+/** What it is in a few words, and what to do. */
+const outages: Readonly<Record<OutageKind, readonly [what: string, advice: string]>> = {
+  'nats-away': [
+    'NATS is away',
+    'Start the NATS server, or let this machine reach it. The service connects again by itself.',
+  ],
+  'log-lost': [
+    'The log is gone',
+    'Restore it from a backup and restart the service; “serve --accept-empty-log” begins anew without what is gone.',
+  ],
+  'log-silent': [
+    'The log does not answer',
+    'A NATS cluster that chooses a leader takes seconds. If it lasts, look at the log of the NATS server.',
+  ],
+  'not-stored': [
+    'The log takes no entries',
+    'Make room where the NATS server stores, or raise the limit of its account. It is tried again every two seconds.',
+  ],
+  'catching-up': ['The service is catching up', 'There is nothing to do: it goes on by itself.'],
+  ended: ['This replica has ended', 'Look at its log, and start it again.'],
+};
+
+/** Nothing is judged here: over the whole width, in each view and also in the past. */
+function Outage() {
+  const fault = serviceFault.value;
+  if (fault === null || connection.value === 'lost') return null;
+  const { kind = null, judges = null } = outage.value ?? {};
+  const [what, advice] = kind === null ? ['', 'Look at the log of the service.'] : outages[kind];
+  if (judges !== null)
+    return (
+      <p class="notice" role="status">
+        <b>{what}, for this replica.</b> <Name value={judges} /> judges meanwhile. {advice}
+      </p>
+    );
+  return (
+    <p class="notice" data-fault={kind ?? 'unknown'} role="alert">
+      <b>
+        {what} {outage.value !== null && <Since sinceMs={outage.value.sinceMs} />}
+      </b>
+      No stop can be decided now: <Text value={fault} />. {advice} Agents are not held up: each stop is allowed, without
+      being judged. <Link to={{ view: 'service', ...noSelection }}>Show the service</Link>
+    </p>
+  );
+}
+
+/** It counts in silence: a screen reader would tell each second. */
+const Since = ({ sinceMs }: { sinceMs: number }) => (
+  <>
+    since {(date(sinceMs) === date(nowMs.value) ? time : dateTime)(sinceMs)}{' '}
+    <span aria-hidden="true">({duration(Math.max(0, nowMs.value - sinceMs))})</span>.{' '}
+  </>
 );
 
 /** A replica that folds as fast as entries come is behind by a few for a moment. */

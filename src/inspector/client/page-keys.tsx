@@ -65,6 +65,7 @@ export const fileKeys: readonly Shortcut[] = [
 export const pageKeys: readonly Shortcut[] = [
   ...fileKeys,
   { key: 'i', title: 'Open the inbox', where, run: () => navigate({ view: 'inbox', ...noSelection }) },
+  { key: 'v', title: 'Open the service', where, run: () => navigate({ view: 'service', ...noSelection }) },
   {
     key: 'p',
     title: 'Pause updates, go on',

@@ -99,6 +99,7 @@ function* ownCommands(): Generator<Command> {
   yield go('Go to queues', { view: 'queues' });
   yield go('Go to all entries', { view: 'entries' });
   yield go('Go to what if', { view: 'what-if' });
+  yield go('Go to the service', { view: 'service' });
   yield go('Show escalated workers', { view: 'workers', state: 'escalated' });
   yield go('Show stale workers', { view: 'workers', presence: 'stale' });
   yield {

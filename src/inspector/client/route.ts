@@ -2,7 +2,7 @@
 import { computed, signal } from '@preact/signals';
 import type { State } from '../../../machines/index.ts';
 
-const views = ['workers', 'inbox', 'tasks', 'queues', 'entries', 'history', 'what-if'] as const;
+const views = ['workers', 'inbox', 'tasks', 'queues', 'entries', 'history', 'what-if', 'service'] as const;
 export type View = (typeof views)[number];
 /** The sections of the panel. */
 export const tabs = ['why', 'timeline', 'sequence', 'chart', 'plan'] as const;

@@ -50,7 +50,7 @@ test('a service alone: it judges, its store is counted, and each figure is known
   expect(log?.lastSeq).toBeLessThanOrEqual(state.last_seq);
   expect(report.snapshots).toMatchObject({ kept: 0, newest: null });
   expect(report.limits.map(({ bound }) => bound)).toEqual(
-    expect.arrayContaining(['workers and tasks that are kept', 'pages', 'decisions that the log has not delivered']),
+    expect.arrayContaining(['units of workers and tasks', 'pages', 'decisions that the log has not delivered']),
   );
   for (const { used, max } of report.limits) expect(used).toBeLessThanOrEqual(max);
 });

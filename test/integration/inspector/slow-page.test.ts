@@ -24,7 +24,7 @@ test('gets nothing while it does not read, then one message with all changes', a
   const live = createLive({
     ...{ fleet, logNow: () => seq, foldedSeq: () => seq, headSeq: async () => seq },
     viewWorker: (worker) => viewWorker(fleet, worker, seq),
-    ...{ fault: () => null, observe: createObservers(fleet, logger).add, logger },
+    ...{ outage: () => null, observe: createObservers(fleet, logger).add, logger },
   });
   const page = (isReady: () => boolean) => {
     const sent: { event: string; data: { workers?: unknown[] }; bytes: number }[] = [];
@@ -64,7 +64,7 @@ test('entries are not kept for a page that does not read, only counted', async (
   const live = createLive({
     ...{ fleet, logNow: () => seq, foldedSeq: () => seq, headSeq: async () => seq },
     viewWorker: (worker) => viewWorker(fleet, worker, seq),
-    ...{ fault: () => null, observe: observers.add, logger },
+    ...{ outage: () => null, observe: observers.add, logger },
   });
   const prompt = () => {
     seq += 1;

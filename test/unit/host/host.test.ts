@@ -44,6 +44,7 @@ async function start({
         ...{ ping: async () => 'gone' as const, tell: () => {}, listen: () => ({ close: () => {} }) },
       },
       ...{ request: async () => '', requestRun: async () => '', payloadBytesMax: () => 1_048_576 },
+      server: () => ({ address: null, name: null, version: null, connections: [] }),
     },
     // Never ends by itself.
     runCheck: (_request, signal) => {

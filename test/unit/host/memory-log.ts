@@ -48,6 +48,7 @@ export function createMemoryLog(): MemoryLog {
     },
     isRead: () => deliver !== null,
     seqAt: async (ms) => Math.max(firstSeq, Math.ceil(ms / 1_000)),
+    timeAt: async (seq) => (at(seq) === undefined ? null : 1_000 * seq),
     subjectAt: async (seq) => at(seq)?.subject ?? null,
     ...{ deadSeq: 0, isNoted: true },
     append: async (...entry) => store(...entry),

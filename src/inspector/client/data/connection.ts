@@ -2,6 +2,7 @@
 import { effect, signal } from '@preact/signals';
 import { isId } from '../../../../machines/values/id.ts';
 import type { Delta, Focus, Full, Hello, Topic } from '../../messages.ts';
+import type { OutageNews } from '../../service-messages.ts';
 import { measure } from '../measure.ts';
 import { navigate, route, selected } from '../route.ts';
 import { ApiError, fleet, identifyService, locked } from './api.ts';
@@ -37,8 +38,8 @@ export const focus = signal<Focus | null>(null);
 export const head = signal({ seq: 0, headSeq: 0, receivedMs: 0, perSecond: 0 });
 /** Why the service, which is reached, decides nothing now; null: it works. */
 export const serviceFault = signal<string | null>(null);
-/** When this page first heard of that fault, by the log's clock; null: there is none. */
-export const faultSinceMs = signal<number | null>(null);
+/** The same as its kind, and since when; null: the service works, or is of a release that does not say. */
+export const outage = signal<OutageNews | null>(null);
 /** Since when the replica has not folded what the log has, by the log's clock; null: it has. */
 export const behindSinceMs = signal<number | null>(null);
 /** The log's clock, updated once a second while the page is live; else it stands where the page stands. */
@@ -215,7 +216,11 @@ function endPause(toSeq: number): void {
 const hasRows = ({ workers, tasks, queues, transitions }: Delta): boolean =>
   [workers, tasks, queues, transitions].some((it) => it !== undefined);
 
-function onHead({ seq, headSeq, nowMs: logNowMs, fault }: Full | Delta, entries: number, isPaused: boolean): void {
+function onHead(
+  { seq, headSeq, nowMs: logNowMs, fault, outage: told }: Full | Delta,
+  entries: number,
+  isPaused: boolean,
+): void {
   aheadMs = logNowMs - Date.now();
   heardMs.value = logNowMs;
   const ms = performance.now();
@@ -225,7 +230,7 @@ function onHead({ seq, headSeq, nowMs: logNowMs, fault }: Full | Delta, entries:
   head.value = { seq, headSeq, receivedMs: ms, perSecond };
   connectionProblem.value = null;
   serviceFault.value = fault ?? null; // replicas of older releases send none
-  faultSinceMs.value = serviceFault.value === null ? null : (faultSinceMs.peek() ?? logNowMs);
+  outage.value = told ?? null;
   behindSinceMs.value = headSeq <= seq ? null : (behindSinceMs.peek() ?? logNowMs);
   if (!isPaused) connection.value = 'live';
 }

@@ -150,7 +150,7 @@ const intervalMs = 1_000;
 const none = () => [];
 const lists = {
   ...{ workers: listWorkers, tasks: listTasks, queues: listQueues },
-  ...{ inbox: none, entries: none, history: none, 'what-if': none },
+  ...{ inbox: none, entries: none, history: none, 'what-if': none, service: none },
 };
 
 export function startListing(): void {

@@ -28,6 +28,14 @@ export const compact = (number: number): string =>
       ? `${(number / 1_000).toFixed(number < 9_950 ? 1 : 0)}k`
       : `${(number / 1e6).toFixed(number < 9.95e6 ? 1 : 0)}M`;
 
+/** `940 B`, `1.7 KiB`, `34 MiB`. */
+export function bytes(number: number): string {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+  const power = number < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(number) / 10));
+  const value = number / 1_024 ** power;
+  return `${power === 0 || value >= 9.95 ? Math.round(value) : value.toFixed(1)} ${units[power]}`;
+}
+
 /** `$1.25`; cents are not enough for less than one: `$0.0004`. */
 export const dollars = (usd: number): string =>
   usd === 0 || usd >= 0.01 ? `$${usd.toFixed(2)}` : usd < 0.0001 ? '<$0.0001' : `$${usd.toFixed(4)}`;

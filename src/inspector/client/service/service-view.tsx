@@ -1,0 +1,399 @@
+/** The service itself: first in a sentence how it stands, then each part of it as a table. What is not known says so. */
+import { useEffect, useState } from 'preact/hooks';
+import type { LimitLine, ReplicaLine, RunnerLine, ServiceReport } from '../../service-messages.ts';
+import { fleet, get } from '../data/api.ts';
+import { liveFleet } from '../data/connection.ts';
+import { isPast } from '../data/past.ts';
+import { Link } from '../ui/controls.tsx';
+import { bytes, count, dateTime, duration, plural } from '../ui/format.ts';
+import { Name, Text } from '../ui/text.tsx';
+import { Facts, Table, Unknown } from './tables.tsx';
+import './service.css';
+
+/** The service gathers it once a second for all pages. */
+const refreshMs = 2_000;
+
+/** What the service has told last, and why it tells nothing now. */
+function useReport() {
+  const [report, setReport] = useState<ServiceReport | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
+  useEffect(() => {
+    if (fleet.value === '') return;
+    const asked = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const load = async () => {
+      try {
+        if (!document.hidden) setReport(await get<ServiceReport>('service', asked.signal));
+        setProblem(null);
+      } catch (error) {
+        setProblem((error as Error).message);
+      }
+      if (!asked.signal.aborted) timer = setTimeout(() => void load(), refreshMs);
+    };
+    void load();
+    return () => {
+      clearTimeout(timer);
+      asked.abort();
+    };
+  }, [fleet.value]);
+  return { report, problem };
+}
+
+export function ServiceView() {
+  const { report, problem } = useReport();
+  return (
+    <section class="service" aria-label="The service">
+      {problem !== null && (
+        <p class="problem" role="alert">
+          {problem}
+          {report !== null && `. What follows is as of ${dateTime(report.nowMs)}.`}
+        </p>
+      )}
+      {isPast.value && <p class="muted">This is the service as it is now: the log does not keep how it was.</p>}
+      {report === null ? problem === null && <p class="muted pad">Asking the service…</p> : <Report {...{ report }} />}
+    </section>
+  );
+}
+
+type Shown = { readonly report: ServiceReport };
+
+const Report = ({ report }: Shown) => (
+  <>
+    <Standing {...{ report }} />
+    <div class="parts">
+      <div>
+        <Replicas {...{ report }} />
+        <Log {...{ report }} />
+        <Limits {...{ report }} />
+      </div>
+      <div>
+        <Nats {...{ report }} />
+        <Runners {...{ report }} />
+        <Store {...{ report }} />
+        <Policies {...{ report }} />
+      </div>
+    </div>
+    <DeadEntries {...{ report }} />
+  </>
+);
+
+/** From this share on a bound is near; the alert of a full fleet begins there too. */
+const nearShare = 0.8;
+const shareOf = ({ used, max }: LimitLine): number | null => (used === null ? null : used / max);
+const isNear = (limit: LimitLine): boolean => (shareOf(limit) ?? 0) >= nearShare;
+
+/** Whatever somebody should look at, the worst first. */
+function concernsOf({ outage, replicas, runners, limits, nats }: ServiceReport): string[] {
+  const away = nats.connections.filter(({ isConnected }) => !isConnected);
+  return [
+    ...(outage === null ? [] : [`nothing is judged here since ${dateTime(outage.sinceMs)}: ${outage.reason}`]),
+    ...(outage === null && away.length > 0 ? ['NATS is away'] : []),
+    ...replicas.filter(({ state }) => state === 'silent').map(({ name }) => `nothing is heard of ${name}`),
+    ...replicas.filter(({ state, isSelf }) => state === 'behind' && !isSelf).map(({ name }) => `${name} is behind`),
+    ...runners.filter(({ isServed }) => isServed === false).map(({ name }) => `nobody serves the runner ${name}`),
+    ...limits.filter(isNear).map(({ bound }) => `${bound}: near the bound`),
+  ];
+}
+
+function Standing({ report }: Shown) {
+  const concerns = concernsOf(report);
+  const judging = report.replicas.filter(({ state }) => state === 'judging');
+  const since = report.replicas.find(({ isSelf }) => isSelf)?.joinedMs;
+  return (
+    <div class="standing-service" data-well={concerns.length === 0 || undefined}>
+      {concerns.length === 0 ? (
+        <p class="sentence">
+          <b>All is well.</b> {judging.length === 1 ? 'One replica judges' : `${judging.length} replicas judge`}
+          {since !== undefined && since > 0 && `; this one since ${dateTime(since)}`}.
+        </p>
+      ) : (
+        <>
+          <p class="sentence">
+            <b>{plural(concerns.length, 'thing')} to look at</b>
+          </p>
+          <ul>
+            {concerns.map((it) => (
+              <li key={it}>
+                <Text value={it} />
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      <p class="muted">
+        stopgate {report.version}, replica <Name value={report.replica} />, at {dateTime(report.nowMs)}
+      </p>
+    </div>
+  );
+}
+
+const replicaWords: Readonly<Record<ReplicaLine['state'], string>> = {
+  judging: 'judges',
+  behind: 'behind',
+  'not-judging': 'judges nothing',
+  silent: 'silent',
+  unknown: 'not known',
+};
+
+const Replicas = ({ report: { replicas, nowMs } }: Shown) => (
+  <Table
+    title="Replicas"
+    note={
+      <>
+        None leads: each judges the attempts that fall to it, and takes over those of one that is gone.
+        {replicas.map(({ name, duties }) => duties.map((duty) => <Duty key={`${name} ${duty}`} {...{ name, duty }} />))}
+      </>
+    }
+    heads={['Replica', 'State', '#Behind', '#Lag', '#Member for']}
+    rows={replicas.map(({ name, isSelf, state, behind, behindMs, joinedMs, heardMs }) => ({
+      key: name,
+      isBad: state === 'silent' || state === 'not-judging',
+      cells: [
+        <>
+          <Name value={name} /> {isSelf && <span class="tag">here</span>}
+        </>,
+        <>
+          {replicaWords[state]}
+          {state === 'silent' && heardMs !== null && ` for ${duration(nowMs - heardMs)}`}
+        </>,
+        behind === null ? <Unknown /> : plural(behind, 'entry', 'entries'),
+        behindMs === null ? <Unknown /> : duration(behindMs),
+        joinedMs === 0 ? <Unknown /> : duration(nowMs - joinedMs),
+      ],
+    }))}
+  />
+);
+
+const Duty = ({ name, duty }: { name: string; duty: string }) => (
+  <>
+    {' '}
+    <Name value={name} /> {duty === 'snapshots' ? 'takes the snapshots' : 'cuts the log'}.
+  </>
+);
+
+const Nats = ({ report: { nats } }: Shown) => (
+  <Table
+    title="NATS"
+    note={
+      <>
+        <Name value={nats.address ?? 'not connected'} />
+        {nats.version !== null && `, nats-server ${nats.version}`}
+      </>
+    }
+    heads={['Connection', 'State', '#For', '#Breaks']}
+    rows={nats.connections.map(({ name, isConnected, forMs, breaks }) => ({
+      key: name,
+      isBad: !isConnected,
+      cells: [
+        name === 'log' ? 'of the log' : 'of requests',
+        isConnected ? 'connected' : 'broken, trying again',
+        duration(forMs),
+        count(breaks),
+      ],
+    }))}
+  />
+);
+
+function Log({ report: { store, snapshots, retention, nowMs } }: Shown) {
+  const log = store?.streams.find(({ holds }) => holds === 'log') ?? null;
+  const entry = (seq: number, atMs: number | null) =>
+    atMs === null ? (
+      'none'
+    ) : (
+      <>
+        <Link to={{ view: 'entries', at: seq }}>#{count(seq)}</Link> {dateTime(atMs)}
+      </>
+    );
+  const kept = [
+    ...(retention.forMs === null ? [] : [`for ${duration(retention.forMs)}`]),
+    ...(retention.bytesMax === null ? [] : [`up to ${bytes(retention.bytesMax)}`]),
+  ];
+  const newest = snapshots?.newest ?? null;
+  return (
+    <Facts
+      title="Log and snapshots"
+      facts={[
+        ['First entry', log && entry(log.firstSeq, log.firstMs)],
+        ['Last entry', log && entry(log.lastSeq, log.lastMs)],
+        ['Entries', log && count(log.messages)],
+        ['Size', log && bytes(log.bytes)],
+        ['Kept', `${kept.join(' and ') || 'for ever'}${retention.archive === null ? '' : ', then archived'}`],
+        [
+          'Newest snapshot',
+          snapshots &&
+            (newest === null
+              ? 'none yet: a start folds the whole log'
+              : `${bytes(newest.bytes)}, up to #${count(newest.seq)}, ${duration(nowMs - newest.atMs)} old`),
+        ],
+        ['Entries since', snapshots && count(snapshots.entriesSince)],
+      ]}
+    />
+  );
+}
+
+const servedWords = (isServed: boolean | null) => (isServed === null ? <Unknown /> : isServed ? 'yes' : 'nobody');
+const runnerName = ({ kind, name }: RunnerLine) =>
+  name === null ? (
+    'in the service'
+  ) : (
+    <>
+      {kind === 'check' && <span class="muted">remote check </span>}
+      <Name value={name} />
+    </>
+  );
+
+const Runners = ({ report: { runners, runnersOmitted } }: Shown) => (
+  <Table
+    title="Runners"
+    note={
+      runnersOmitted > 0
+        ? `Of the first attempts that are open; ${count(runnersOmitted)} more are not counted.`
+        : 'Checks of open stops, by where they run.'
+    }
+    heads={['Runner', 'Served', '#Waiting', '#Running', '#Oldest waits']}
+    rows={runners.map((line) => ({
+      key: `${line.kind} ${line.name}`,
+      isBad: line.isServed === false,
+      cells: [
+        runnerName(line),
+        servedWords(line.isServed),
+        count(line.waiting),
+        count(line.running),
+        line.oldestMs === null ? '–' : duration(line.oldestMs),
+      ],
+    }))}
+  />
+);
+
+function Store({ report: { store, storeProblem } }: Shown) {
+  if (store === null)
+    return (
+      <Facts title="Store of NATS" facts={[['Streams', null]]}>
+        {storeProblem !== null && (
+          <p class="muted">
+            <Text value={storeProblem} />
+          </p>
+        )}
+      </Facts>
+    );
+  const { streams, account } = store;
+  const rows = [
+    ...streams.map(({ name, holds, messages, bytes: used, bytesMax, leader }) => ({
+      ...{ key: name, used, max: bytesMax },
+      first: (
+        <>
+          {holds} {leader !== null && <span class="tag">led by {leader}</span>}
+        </>
+      ),
+      messages: count(messages),
+    })),
+    ...(account === null
+      ? []
+      : [{ key: 'account', first: 'all of the account', messages: '', used: account.bytes, max: account.bytesMax }]),
+  ];
+  return (
+    <Table
+      title="Store of NATS"
+      heads={['Stream', '#Messages', '#Size', '#Limit', '#Share']}
+      rows={rows.map(({ key, first, messages, used, max }) => ({
+        ...{ key, isBad: max !== null && used / max >= nearShare },
+        cells: [
+          first,
+          messages,
+          bytes(used),
+          max === null ? 'none' : bytes(max),
+          max === null ? '–' : percent(used / max),
+        ],
+      }))}
+    />
+  );
+}
+
+const percent = (share: number): string => (share > 0 && share < 0.01 ? '< 1 %' : `${Math.floor(share * 100)} %`);
+const amount = (bound: string, number: number) => (bound.startsWith('bytes') ? bytes(number) : count(number));
+
+/** The fullest first, those that are not known last. */
+const Limits = ({ report: { limits } }: Shown) => (
+  <Table
+    title="Limits"
+    heads={['Bound', '#Taken', '#At most', '#Share']}
+    rows={limits
+      .toSorted((a, b) => (shareOf(b) ?? -1) - (shareOf(a) ?? -1))
+      .map((limit) => {
+        const { bound, used, max } = limit;
+        const share = shareOf(limit);
+        return {
+          ...{ key: bound, isBad: isNear(limit) },
+          cells: [
+            <>
+              {bound} {isNear(limit) && <span class="tag">near</span>}
+            </>,
+            used === null ? <Unknown /> : amount(bound, used),
+            amount(bound, max),
+            share === null ? <Unknown /> : percent(share),
+          ],
+        };
+      })}
+  />
+);
+
+function Policies({ report: { policies } }: Shown) {
+  const { seq, setBy, atMs } = policies;
+  void liveFleet.version.value;
+  const workers = new Map<string, number>();
+  for (const { policy } of liveFleet.workers.values()) workers.set(policy, (workers.get(policy) ?? 0) + 1);
+  return (
+    <Table
+      title="Policies in force"
+      note={
+        seq === 0 ? (
+          'None was ever set: each stop is allowed.'
+        ) : (
+          <>
+            Set by {setBy === null ? <Unknown /> : <Name value={setBy} />}
+            {atMs !== null && `, ${dateTime(atMs)}`}, with entry{' '}
+            <Link to={{ view: 'entries', at: seq }}>#{count(seq)}</Link>
+          </>
+        )
+      }
+      heads={['Policy', 'Checks', '#Retries', '#Workers']}
+      rows={policies.policies.map(({ name, checks, retries }) => ({
+        key: name,
+        cells: [
+          <Name key="name" value={name} />,
+          <Name key="checks" value={checks.join(', ') || 'none'} />,
+          retries === null ? 'no cap' : count(retries),
+          count(workers.get(name) ?? 0),
+        ],
+      }))}
+    />
+  );
+}
+
+function DeadEntries({ report: { dead } }: Shown) {
+  if (dead === null) return <Facts title="Dead entries" facts={[['Refused', null]]} />;
+  return (
+    <section class="part" aria-label="Dead entries">
+      <h3>Dead entries</h3>
+      <p class="muted">
+        {dead.count === 0
+          ? 'None: every entry of the log could be read.'
+          : `${plural(dead.count, 'entry was', 'entries were')} refused, and changed nothing. The last ${count(dead.max)} are kept.`}
+      </p>
+      <ol class="dead">
+        {dead.newest.map(({ seq, at, subject, code, message, data }) => (
+          <li key={seq}>
+            <p>
+              <time dateTime={at}>{dateTime(Date.parse(at))}</time> <span class="tag">{code}</span>{' '}
+              <Name value={subject} /> <Link to={{ view: 'entries', at: seq }}>#{count(seq)}</Link>
+            </p>
+            <p>
+              <Text value={message} />
+            </p>
+            <Text block value={data} />
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
