@@ -32,6 +32,7 @@ const pages = [
   ['the chart of a worker', '/?worker=w3&tab=chart', '.chart-state'],
   ['the history of the fleet', '/?view=history&span=day', 'svg.bars'],
   ['all entries', '/?view=entries', '.entries .line'],
+  ['the service', '/?view=service', '.service .part'],
   ['an answer in the inbox', '/?view=inbox&worker=w3', '.answer-box'],
   ['the policy lab', '/?view=what-if', '.cm-content'],
 ] as const;
