@@ -7,9 +7,9 @@ import { runnerOf } from '../host/effects/workspace-check.ts';
 import type { Host } from '../host/host.ts';
 import type { BoundUse, Outage, ReplicaStanding } from '../host/standing.ts';
 import type { RunnerSearch } from '../nats/bus.ts';
-import type { EventLog } from '../nats/event-log.ts';
+import type { EventLog } from '../nats/log/event-log.ts';
+import type { ReadStore, StoreReport } from '../nats/log/stored-log.ts';
 import type { SnapshotInfo } from '../nats/snapshots/snapshot-bucket.ts';
-import type { ReadStore, StoreReport } from '../nats/stored-log.ts';
 import { runnersOf } from '../service/views.ts';
 import type { PolicyLines, ReplicaLine, RunnerLine, ServiceReport, SnapshotLine } from './service-messages.ts';
 

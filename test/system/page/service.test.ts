@@ -37,6 +37,7 @@ describeInBrowser('the service', () => {
     await page.keyboard.press('w');
     await page.keyboard.press('Control+k');
     await page.getByRole('combobox', { name: /^Find a worker/ }).fill('go to the service');
+    await page.getByRole('option', { name: 'Go to the service', selected: true }).waitFor();
     await page.keyboard.press('Enter');
     await page.waitForURL('**/?view=service');
     await page.reload();
