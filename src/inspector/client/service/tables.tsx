@@ -4,6 +4,11 @@ import type { ComponentChildren } from 'preact';
 /** Never a zero in its place. */
 export const Unknown = () => <span class="muted">not known</span>;
 
+/** From this share on a bound is near; the alert of a full fleet begins there too. */
+export const nearShare = 0.8;
+export const percent = (share: number): string =>
+  share > 0 && share < 0.01 ? '< 1 %' : `${Math.floor(share * 100)} %`;
+
 type Row = { readonly key: string; readonly isBad?: boolean; readonly cells: readonly ComponentChildren[] };
 type TableProps = {
   readonly title: string;

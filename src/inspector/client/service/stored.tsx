@@ -1,0 +1,117 @@
+/** What is stored: the log and its snapshots, the streams in the store of NATS, and the dead entries. */
+import type { ServiceReport } from '../../service-messages.ts';
+import { Link } from '../ui/controls.tsx';
+import { bytes, count, dateTime, duration, plural } from '../ui/format.ts';
+import { Name, Text } from '../ui/text.tsx';
+import { Facts, nearShare, percent, Table } from './tables.tsx';
+
+type Shown = { readonly report: ServiceReport };
+
+export function Log({ report: { store, snapshots, retention, nowMs } }: Shown) {
+  const log = store?.streams.find(({ holds }) => holds === 'log') ?? null;
+  const entry = (seq: number, atMs: number | null) =>
+    atMs === null ? (
+      'none'
+    ) : (
+      <>
+        <Link to={{ view: 'entries', at: seq }}>#{count(seq)}</Link> {dateTime(atMs)}
+      </>
+    );
+  const kept = [
+    ...(retention.forMs === null ? [] : [`for ${duration(retention.forMs)}`]),
+    ...(retention.bytesMax === null ? [] : [`up to ${bytes(retention.bytesMax)}`]),
+  ];
+  const newest = snapshots?.newest ?? null;
+  return (
+    <Facts
+      title="Log and snapshots"
+      facts={[
+        ['First entry', log && entry(log.firstSeq, log.firstMs)],
+        ['Last entry', log && entry(log.lastSeq, log.lastMs)],
+        ['Entries', log && count(log.messages)],
+        ['Size', log && bytes(log.bytes)],
+        ['Kept', `${kept.join(' and ') || 'for ever'}${retention.archive === null ? '' : ', then archived'}`],
+        [
+          'Newest snapshot',
+          snapshots &&
+            (newest === null
+              ? 'none yet: a start folds the whole log'
+              : `${bytes(newest.bytes)}, up to #${count(newest.seq)}, ${duration(nowMs - newest.atMs)} old`),
+        ],
+        ['Entries since', snapshots && count(snapshots.entriesSince)],
+      ]}
+    />
+  );
+}
+
+export function Store({ report: { store, storeProblem } }: Shown) {
+  if (store === null)
+    return (
+      <Facts title="Store of NATS" facts={[['Streams', null]]}>
+        {storeProblem !== null && (
+          <p class="muted">
+            <Text value={storeProblem} />
+          </p>
+        )}
+      </Facts>
+    );
+  const { streams, account } = store;
+  const rows = [
+    ...streams.map(({ name, holds, messages, bytes: used, bytesMax, leader }) => ({
+      ...{ key: name, used, max: bytesMax },
+      first: (
+        <>
+          {holds} {leader !== null && <span class="tag">led by {leader}</span>}
+        </>
+      ),
+      messages: count(messages),
+    })),
+    ...(account === null
+      ? []
+      : [{ key: 'account', first: 'all of the account', messages: '', used: account.bytes, max: account.bytesMax }]),
+  ];
+  return (
+    <Table
+      title="Store of NATS"
+      heads={['Stream', '#Messages', '#Size', '#Limit', '#Share']}
+      rows={rows.map(({ key, first, messages, used, max }) => ({
+        ...{ key, isBad: max !== null && used / max >= nearShare },
+        cells: [
+          first,
+          messages,
+          bytes(used),
+          max === null ? 'none' : bytes(max),
+          max === null ? '–' : percent(used / max),
+        ],
+      }))}
+    />
+  );
+}
+
+export function DeadEntries({ report: { dead } }: Shown) {
+  if (dead === null) return <Facts title="Dead entries" facts={[['Refused', null]]} />;
+  return (
+    <section class="part" aria-label="Dead entries">
+      <h3>Dead entries</h3>
+      <p class="muted">
+        {dead.count === 0
+          ? 'None: every entry of the log could be read.'
+          : `${plural(dead.count, 'entry was', 'entries were')} refused, and changed nothing. The last ${count(dead.max)} are kept.`}
+      </p>
+      <ol class="dead">
+        {dead.newest.map(({ seq, at, subject, code, message, data }) => (
+          <li key={seq}>
+            <p>
+              <time dateTime={at}>{dateTime(Date.parse(at))}</time> <span class="tag">{code}</span>{' '}
+              <Name value={subject} /> <Link to={{ view: 'entries', at: seq }}>#{count(seq)}</Link>
+            </p>
+            <p>
+              <Text value={message} />
+            </p>
+            <Text block value={data} />
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
