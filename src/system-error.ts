@@ -21,7 +21,7 @@ const reasons: Readonly<Record<string, string>> = {
   EAGAIN: 'the system has no resources left for another process',
 };
 
-/** Why the system refused; of any other error, its message. */
+/** Says why the system refused; of any other error, its message. */
 export function describeSystemError(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === undefined) return message;

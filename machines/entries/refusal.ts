@@ -1,4 +1,4 @@
-/** Why a message is not an entry, or is not valid in the current state. */
+/** Says why a message is not an entry, or is not valid in the current state. */
 import type { z } from 'zod';
 import { describeIssue } from '../values/describe-issue.ts';
 

@@ -77,7 +77,7 @@ export function effectsOf(fleet: Fleet, actors: Iterable<string>): Effect[] {
   return effects;
 }
 
-/** Whether the effect is still asked for: no entry has answered it, and nothing else has ended it. */
+/** Tells whether the effect is still asked for: no entry has answered it, and nothing else has ended it. */
 export const isAskedFor = (fleet: Fleet, { actor, key }: Pick<Effect, 'actor' | 'key'>): boolean =>
   effectsOf(fleet, [actor]).some((it) => it.key === key);
 

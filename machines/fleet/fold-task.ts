@@ -56,7 +56,10 @@ export function foldTask(fleet: Fleet, entry: TaskEntry, owner: string | null): 
   if (type === 'iteration.started' || type === 'iteration.advanced') clearFilesOf(fleet, worker);
 }
 
-/** Why a new task is refused: the end of a task steps all of its dependents, so their number has a bound. Null: it is not. */
+/**
+ * Says why a new task is refused: the end of a task steps all of its dependents, so their number has a bound. Null: it
+ * is not.
+ */
 function dependentsFault({ dependents }: Fleet, entry: TaskEntry): string | null {
   if (entry.type !== 'task.created') return null;
   const full = entry.data.after?.find((it) => {
@@ -66,7 +69,7 @@ function dependentsFault({ dependents }: Fleet, entry: TaskEntry): string | null
   return full === undefined ? null : `task ${full} has ${dependentsMax} dependents, the most there may be`;
 }
 
-/** Why the new plan of a held task is refused: it becomes a part of its worker's. Null: it is not. */
+/** Says why the new plan of a held task is refused: it becomes a part of its worker's. Null: it is not. */
 function holderFault(fleet: Fleet, { snapshot }: TaskRecord, entry: TaskEntry): string | null {
   if (entry.type !== 'task.created' || entry.data.plan === undefined) return null;
   const holder = fleet.workers.get(snapshot.context.worker ?? '');

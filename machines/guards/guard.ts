@@ -91,5 +91,5 @@ export function failureOf(scope: GuardScope): Deciding | null {
   return null;
 }
 
-/** Why a guard decides, in parts that are not cut. */
+/** Says why a guard decides, in parts that are not cut. */
 export const reasonsOf = ({ reasons, ruling }: Deciding): readonly string[] => reasons ?? [ruling.reason];

@@ -20,7 +20,7 @@ export type Policy = {
   /** It is null if persistence is off. */
   readonly persistence: Persistence | null;
   readonly budget: Budget | null;
-  /** Whether a person is asked when a budget is used up. */
+  /** Tells whether a person is asked when a budget is used up. */
   readonly onBudget: 'allow' | 'escalate';
   readonly bypass: readonly string[];
   /** How long a request for permission is held for an operator's answer. Null: not at all. */

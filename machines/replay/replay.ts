@@ -40,7 +40,7 @@ export type Replay = {
   readonly foldMessage: (message: StoredText) => string | null;
   /** Returns the decisions since the last call, in the order in which attempts ended. */
   readonly take: () => ReplayLine[];
-  /** Why nothing is folded from some entry on, or null: a fleet needs rules that this release does not know. */
+  /** Says why nothing is folded from some entry on, or null: a fleet needs rules that this release does not know. */
   readonly fault: () => string | null;
   /** The attempts that the file left open. */
   readonly open: () => ReplayLine[];

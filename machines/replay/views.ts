@@ -88,7 +88,7 @@ export type WorkerView = {
     pending: PendingView | null;
   } | null;
   lastSeen: string;
-  /** Why it is out of service: its session has ended, or an operator retired it. Null: it is in service. */
+  /** Says why it is out of service: its session has ended, or an operator retired it. Null: it is in service. */
   ended: 'ended' | 'retired' | null;
   /** The last transition that changed its state. */
   lastTransition: TransitionView | null;

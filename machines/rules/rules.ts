@@ -22,7 +22,7 @@ export const rulesRange = (known: readonly Rules[]): readonly [min: number, max:
   known.at(-1)?.version ?? 1,
 ];
 
-/** Why a log that needs `version` cannot be folded. */
+/** Says why a log that needs `version` cannot be folded. */
 export function describeUnknownRules(version: number, known: readonly Rules[]): string {
   const [min, max] = rulesRange(known);
   const range = min === max ? `version ${min}` : `versions ${min} to ${max}`;

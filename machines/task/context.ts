@@ -118,7 +118,7 @@ export type On<T extends TaskEvent['type']> = Extract<TaskEvent, { type: T }>;
 /** How many evaluations may be open: each holds up to 64 KiB for as long as a remote hook takes. */
 const evaluationsMax = 64;
 
-/** Why the entry is refused; null: it is valid. */
+/** Says why the entry is refused; null: it is valid. */
 export function refusalOf(context: TaskContext, event: TaskEvent): string | null {
   const { task, hooks, outcome } = context;
   switch (event.type) {

@@ -15,7 +15,7 @@ export const isId = (text: string): boolean => idPattern.test(text);
 /** `seq-` and a sequence number: such ids are made for attempts that name none, so an entry may only repeat one. */
 const generatedPattern = /^seq-\d+$/;
 
-/** Why an attempt may not begin under this id; null: it may. */
+/** Says why an attempt may not begin under this id; null: it may. */
 export const attemptIdFault = (attempt: string | undefined): string | null =>
   attempt !== undefined && generatedPattern.test(attempt)
     ? `attempt ${attempt}: ids of this form are made for attempts without an id; choose another one, or leave it out`

@@ -214,7 +214,7 @@ const guardCauses = {
 const shown = (result: GuardResult, { reason }: Pick<Ruling, 'reason'>): GuardResult =>
   result.kind === 'decides' ? result : { kind: 'pass', detail: reason, input: result.input };
 
-/** Why the stop is blocked, not cut. */
+/** Says why the stop is blocked, not cut. */
 function reasonsBehind(guard: GuardName, worker: WorkerContext & JudgedAttempt, reason: string): readonly string[] {
   const result = resultOf(guard, worker);
   return result.kind === 'decides' ? reasonsOf(result) : [reason];

@@ -19,7 +19,7 @@ export function createAccessTokens({ file, fileIntervalMs }: Config, env: Io['en
   const close = () => {
     for (const watch of watches.splice(0)) watch.close();
   };
-  /** Whether they are in force now. */
+  /** Tells whether they are in force now. */
   const read = (): boolean => {
     const { tokens, faults } = readTokens(configured, env);
     if (faults.length === 0) {

@@ -42,7 +42,7 @@ export type Fleets = {
 type Slot = {
   readonly name: string;
   replica: Replica | null;
-  /** Why it is not open. */
+  /** Says why it is not open. */
   fault: AppError;
   /** The status of the replica that is being opened, once it folds its log. */
   folding: Service['status'] | null;
@@ -278,7 +278,7 @@ function createDirectory({ replica, shard }: FleetsOptions, { slots, selection }
 
 const pickServed = ({ service, inspection }: Replica): ServedFleet => ({ service, inspection });
 
-/** Why a fleet that is not open is not. */
+/** Says why a fleet that is not open is not. */
 function faultOf({ fault, folding }: Slot): AppError {
   const status = folding?.();
   return status?.reason == null ? fault : new AppError(status.code ?? 'log.unavailable', status.reason);

@@ -44,7 +44,7 @@ export type EscalationConfig = {
     readonly url: string;
     /** The variable that holds the secret; null: unsigned. */
     readonly secretEnv: string | null;
-    /** Whether it may post to private addresses; null: as far as the service itself is private. */
+    /** Tells whether it may post to private addresses; null: as far as the service itself is private. */
     readonly allowPrivate: boolean | null;
     /**
      * People reach the service at `url` to answer requests, and the answers are `by`; it is null if no links are sent.

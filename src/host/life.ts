@@ -47,7 +47,7 @@ export type Life = {
   readonly hasStarted: boolean;
   /** Aborted with an AppError, once, when the log is lost or the fold has failed. */
   readonly lost: AbortSignal;
-  /** Why nothing can be decided any more, or null. */
+  /** Says why nothing can be decided any more, or null. */
   loss(): AppError | null;
   /** Effects of the fold may go out. A pause of the process that nobody has noticed yet is noticed here. */
   isAtHead(): boolean;

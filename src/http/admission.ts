@@ -15,7 +15,7 @@ export type Admission = {
   readonly host: string;
   /** Others reach it here, through a proxy; null: only where it listens. */
   readonly publicUrl: URL | null;
-  /** Whether the server itself terminates TLS. */
+  /** Tells whether the server itself terminates TLS. */
   readonly isTls: boolean;
   /** Returns the tokens as they are now. */
   readonly tokens: () => readonly AccessToken[];

@@ -11,7 +11,7 @@ export type FleetState = Pick<
   'foldedSeq' | 'lag' | 'workers' | 'openAttempts' | 'neglected' | 'stateShare'
 > & {
   readonly name: string;
-  /** Why nothing is decided in it now; null: it is served. Its numbers are 0 while it is not open. */
+  /** Says why nothing is decided in it now; null: it is served. Its numbers are 0 while it is not open. */
   readonly fault: AppError | null;
 };
 

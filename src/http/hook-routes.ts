@@ -20,7 +20,7 @@ export type SessionPlace = {
   readonly user: string;
   /** The service's configuration file, or where that would be. */
   readonly file: string;
-  /** Why the service cannot look into the session's folder; null: it can. */
+  /** Says why the service cannot look into the session's folder; null: it can. */
   readonly folderFault: string | null;
   readonly policy: {
     readonly name: string;

@@ -1,4 +1,7 @@
-/** Whether HTTP can listen on an address, so that a start which cannot succeed ends before it has started anything. */
+/**
+ * Tells whether HTTP can listen on an address, so that a start which cannot succeed ends before it has started
+ * anything.
+ */
 import { once } from 'node:events';
 import { type ClientRequest, get, type IncomingMessage } from 'node:http';
 import { get as getOverTls } from 'node:https';

@@ -87,7 +87,7 @@ function findingsOf({ decision }: AttemptRecord): Map<string, string[]> {
 }
 
 /**
- * Whether an attempt got to a check or hook that is not among its findings: then it passed, or did not apply.
+ * Tells whether an attempt got to a check or hook that is not among its findings: then it passed, or did not apply.
  * @param failed the attempt that has it among its findings
  */
 function wasRun({ decision, checks }: AttemptRecord, check: string, failed: AttemptRecord): boolean {

@@ -165,7 +165,7 @@ export async function warnOfAccountLimit(manager: JetStreamManager, version: str
 
 const askMs = 2_000;
 
-/** Whether the account has a limit that leaves holes. Null: it cannot be asked from here. Never rejects. */
+/** Tells whether the account has a limit that leaves holes. Null: it cannot be asked from here. Never rejects. */
 export async function askAccountLimit(options: Pick<ConnectionOptions, 'url' | 'credsFile'>): Promise<boolean | null> {
   const nc = await openConnection({ ...options, name: 'stopgate doctor', patient: false }).catch(() => null);
   if (nc === null) return null;

@@ -10,7 +10,7 @@ export type Output = {
   readonly width: () => number;
   /** Aborted when the reader is gone, so that an endless command ends. */
   readonly closed: AbortSignal;
-  /** Why stdout took less than all; a reader that is gone is no fault. Resolves once that is known. */
+  /** Says why stdout took less than all; a reader that is gone is no fault. Resolves once that is known. */
   readonly fault: () => Promise<Error | null>;
   /** Writes lines, each with a line end. Resolves when there is room for more. */
   readonly print: (...lines: string[]) => Promise<void>;

@@ -11,7 +11,7 @@ export type Io = {
   readonly stdin: Readable;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
-  /** Whether stdout is a terminal: then there are colours, and lines are cut to its width. */
+  /** Tells whether stdout is a terminal: then there are colours, and lines are cut to its width. */
   readonly isTTY: boolean;
   /** The terminal's current size; used only if `isTTY`. */
   readonly size: () => { readonly columns: number; readonly rows: number };

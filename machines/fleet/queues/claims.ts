@@ -40,7 +40,7 @@ export function claimTask(
 const joinedPolicy = (fleet: Fleet, context: WorkerContext, task: string): PolicyInForce | undefined =>
   context.attempt === null ? undefined : policyInForce(fleet, { ...context, tasks: [...context.tasks, task] });
 
-/** Why this worker may not claim the task, or null. */
+/** Says why this worker may not claim the task, or null. */
 function claimFault(fleet: Fleet, context: WorkerContext, task: string): string | null {
   const { worker, ended, tasks } = context;
   if (ended !== null) return `worker ${worker} is ${ended}`;

@@ -79,7 +79,7 @@ function warningText({ feedback = [] }: Pick<AnswerableDecision, 'feedback'>): s
   return `stopgate: allowed, with ${warnings.length === 1 ? 'a warning' : `${warnings.length} warnings`}: ${found}`;
 }
 
-/** Why nothing was judged: what was wrong with the check or hook. */
+/** Says why nothing was judged: what was wrong with the check or hook. */
 function unjudgedReason({ verdicts, reason }: Pick<AnswerableDecision, 'verdicts' | 'reason'>): string {
   const inError = verdicts?.find(({ verdict }) => verdict === 'error');
   return cutMiddle(hideSecrets(plainText(inError?.detail ?? reason)), noticeCharsMax);

@@ -88,7 +88,7 @@ export const newRequest = (own: string | undefined): string =>
     ? randomUUID()
     : `${own}-${randomUUID().slice(0, suffixLength - 1)}`;
 
-/** Whether it was made for what the agent itself calls `own`. */
+/** Tells whether it was made for what the agent itself calls `own`. */
 export const isRequestFor = (request: string, own: string | undefined): boolean =>
   request.slice(0, -suffixLength) === own;
 

@@ -29,7 +29,7 @@ export function formatAgo(at: string, nowMs = Date.now()): string {
   return ms < 1_000 ? 'now' : `${formatDuration(Math.floor(ms / 1_000) * 1_000)} ago`;
 }
 
-/** Why what is shown is outdated, and of when it is. @param readMs by this machine's clock */
+/** Says why what is shown is outdated, and of when it is. @param readMs by this machine's clock */
 export function formatOutdated(readMs: number, fault: string, width: number): string {
   const at = new Date(readMs).toISOString();
   const since = ` (as of ${formatClock(at).slice(0, 8)} UTC, ${formatAgo(at)})`;

@@ -20,7 +20,7 @@ export type Model = {
   readonly news: string | null;
   /** When `workers` were read, by this machine's clock. */
   readonly readMs: number;
-  /** Why `workers` are outdated. */
+  /** Says why `workers` are outdated. */
   readonly fault: string | null;
 };
 

@@ -13,7 +13,7 @@ export type Answer = Pick<OwnEntry, 'tail' | 'data' | 'onRefused'>;
 export type Run = {
   /** Aborted when the effect is not asked for any more, is another replica's now, or has been given back. */
   readonly signal: AbortSignal;
-  /** Whether the fold asks for it now; `signal` follows once a turn. */
+  /** Tells whether the fold asks for it now; `signal` follows once a turn. */
   readonly isNeeded: () => boolean;
   /** Ends this run without an answer. The effect is started again if it is asked for at the head. */
   readonly giveBack: () => void;

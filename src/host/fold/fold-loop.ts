@@ -137,7 +137,7 @@ function onStored(
   }
 }
 
-/** Why the fold refused the entry itself; null: it did not. */
+/** Says why the fold refused the entry itself; null: it did not. */
 function refusalOf({ type }: Entry, outcomes: readonly Outcome[]): string | null {
   const refused = outcomes.find((it) => it.kind === 'refused' && it.type === type);
   return refused?.kind === 'refused' ? refused.reason : null;

@@ -1,7 +1,7 @@
 /**
- * Whether the log stores what this replica sends, which is the only sign of a full disk. Once an entry was not stored,
- * the replica sends only an entry that changes nothing, until one is stored. If the log does not even answer where it
- * ends, nothing else is asked, because each question would wait for its full timeout.
+ * Tells whether the log stores what this replica sends, which is the only sign of a full disk. Once an entry was not
+ * stored, the replica sends only an entry that changes nothing, until one is stored. If the log does not even answer
+ * where it ends, nothing else is asked, because each question would wait for its full timeout.
  */
 
 import { AppError } from '../../errors.ts';
@@ -16,9 +16,9 @@ import type { Life } from '../life.ts';
 export type LogHealth = {
   /** The given log, observed. */
   readonly log: EventLog;
-  /** Why the last entry was not stored; null: it was. */
+  /** Says why the last entry was not stored; null: it was. */
   fault(): AppError | null;
-  /** Why the log did not say where it ends when it was last asked; null: it did. */
+  /** Says why the log did not say where it ends when it was last asked; null: it did. */
   silence(): AppError | null;
   close(): void;
 };

@@ -88,7 +88,7 @@ type HostState = {
   readonly deadFrom?: number | null;
 };
 
-/** Whether `restoreHostState` can put it back. */
+/** Tells whether `restoreHostState` can put it back. */
 export const isHostState = (host: unknown): boolean => hostStateSchema.safeParse(host).success;
 
 export type SnapshotRooms = {

@@ -93,7 +93,10 @@ export function edgeTaken({ edges, boxes }: ChartDrawing, { from, to, event }: T
   return first.find((edge) => (edge.to ?? start) === end) ?? null;
 }
 
-/** Why an edge was taken: the event, or the guard that decided; all guards that may have, where it is not known which. */
+/**
+ * Says why an edge was taken: the event, or the guard that decided; all guards that may have, where it is not known
+ * which.
+ */
 export function reasonTaken({ transitions }: ChartEdge, { event, guard }: TakenTransition): string {
   const ofEvent = transitions.filter((it) => it.event === event);
   const ofGuard = transitions.filter((it) => it.kind === 'always' && it.guard === guard);
@@ -119,7 +122,7 @@ export function fitView(drawing: ChartDrawing, room: Size, around: Area | undefi
   return centred(drawing, room, readableScale, around ?? drawing.boxes[0] ?? { x: 0, y: 0, width: 0, height: 0 });
 }
 
-/** Whether the whole drawing can be seen at `scaleMin` or more. */
+/** Tells whether the whole drawing can be seen at `scaleMin` or more. */
 export const fitsWhole = (drawing: Size, room: Size, scaleMin: number): boolean => fitScale(drawing, room) >= scaleMin;
 const fitScale = (drawing: Size, room: Size): number =>
   Math.min(room.width / drawing.width, room.height / drawing.height, fitScaleMax);

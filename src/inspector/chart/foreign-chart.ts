@@ -195,7 +195,7 @@ export function takenBy(
 const depthOf = (path: string): number => path.split('.').length;
 const isAlways = ({ transitions }: ChartEdge): boolean => transitions.some(({ kind }) => kind === 'always');
 
-/** Whether a transition on `on` answers an event of this type. */
+/** Tells whether a transition on `on` answers an event of this type. */
 function answers(on: string, type: string): boolean {
   if (on === type || on === '*') return true;
   if (on.endsWith('.*')) return type.startsWith(on.slice(0, -1));

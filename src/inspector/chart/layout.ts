@@ -126,7 +126,8 @@ type Merged = Pick<ChartEdge, 'id' | 'from' | 'to'> & {
 };
 
 /**
- * Whether an edge is drawn as a line. Loops, and edges between a state and one inside it, are text in the state's box.
+ * Tells whether an edge is drawn as a line. Loops, and edges between a state and one inside it, are text in the state's
+ * box.
  */
 const isDrawn = ({ from, to }: Pick<ChartEdge, 'from' | 'to'>): boolean =>
   to !== null && to !== from && !to.startsWith(`${from}.`) && !from.startsWith(`${to}.`);

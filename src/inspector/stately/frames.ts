@@ -100,7 +100,7 @@ export const parentOf = (fleet: Fleet, { entity, id }: ActorRef): string | null 
     ? fleet.workers.read(id)?.snapshot.context.worker.parent
     : fleet.tasks.get(id)?.snapshot.context.worker) ?? null;
 
-/** Whether an actor belongs to `worker`: the worker itself, its tasks and subagents. Null: all do. */
+/** Tells whether an actor belongs to `worker`: the worker itself, its tasks and subagents. Null: all do. */
 export const belongsTo = (fleet: Fleet, worker: string | null, actor: ActorRef): boolean =>
   worker === null || (actor.entity === 'worker' && actor.id === worker) || parentOf(fleet, actor) === worker;
 

@@ -101,7 +101,7 @@ async function findCut({ state }: StreamInfo, identity: LogIdentity) {
   return (await isCovered(identity, state.first_seq - 1)) ? null : missing(stream, 1, state.first_seq);
 }
 
-/** Why the entries from `fromSeq` to the one before `toSeq` are not there; null: that was accepted. */
+/** Says why the entries from `fromSeq` to the one before `toSeq` are not there; null: that was accepted. */
 export async function explainGap(
   manager: JetStreamManager,
   identity: LogIdentity,
@@ -118,7 +118,7 @@ export async function explainGap(
   }
 }
 
-/** Whether a snapshot has entry `seq` and all before it. @throws AppError log.unavailable: that is not known */
+/** Tells whether a snapshot has entry `seq` and all before it. @throws AppError log.unavailable: that is not known */
 async function isCovered({ stream, findCoveredTo }: LogIdentity, seq: number): Promise<boolean> {
   try {
     return (await findCoveredTo(seq)) >= seq;

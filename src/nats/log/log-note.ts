@@ -20,8 +20,8 @@ export type AcceptedGaps = {
 export const nothingAccepted: AcceptedGaps = { toSeq: 0, beginSeq: 1 };
 
 /**
- * Whether the entries from `fromSeq` to the one before `nextSeq` may be missing, in a log whose first entry is `firstSeq`
- * by now: what retention has removed in the meantime looks like a gap that was accepted.
+ * Tells whether the entries from `fromSeq` to the one before `nextSeq` may be missing, in a log whose first entry is
+ * `firstSeq` by now: what retention has removed in the meantime looks like a gap that was accepted.
  */
 export function isGapAccepted(
   { toSeq, beginSeq }: AcceptedGaps,

@@ -38,7 +38,7 @@ export type LogStreamOptions = {
   readonly replicas: number | null;
   /** Continue with the log as it is, even if entries are gone. */
   readonly acceptEmptyLog: boolean;
-  /** Whether the fold begins at a snapshot. Called only if `acceptEmptyLog`. */
+  /** Tells whether the fold begins at a snapshot. Called only if `acceptEmptyLog`. */
   readonly hasStart: () => Promise<boolean>;
   readonly log: Logger;
 };
@@ -46,7 +46,7 @@ export type LogStreamOptions = {
 export type OpenedLog = {
   readonly info: StreamInfo;
   readonly accepted: AcceptedGaps;
-  /** Whether its note says by which entries a start recognises it. */
+  /** Tells whether its note says by which entries a start recognises it. */
   readonly isNoted: boolean;
 };
 

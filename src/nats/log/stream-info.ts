@@ -22,7 +22,7 @@ export const isWithoutPeers = (cause: unknown): boolean =>
 export const isUnclustered = (cause: unknown): boolean =>
   cause instanceof JetStreamApiError && cause.code === replicasNotSupported;
 
-/** Whether it is an election's, or that of a cluster too few of whose nodes run: it passes by itself. */
+/** Tells whether it is an election's, or that of a cluster too few of whose nodes run: it passes by itself. */
 export function isWithoutLeader(error: unknown): boolean {
   for (let it = error; it instanceof Error; it = it.cause)
     if (it instanceof JetStreamApiError && withoutLeader.has(it.code)) return true;

@@ -22,7 +22,7 @@ export type FindStartOptions = {
   readonly rules?: readonly Rules[] | undefined;
   /** Only snapshots of this entry or an earlier one. Default: all. */
   readonly upTo?: number | undefined;
-  /** Whether the host can read what it has added. Default: nobody asks. */
+  /** Tells whether the host can read what it has added. Default: nobody asks. */
   readonly isHostState?: ((host: unknown) => boolean) | undefined;
   /** One of this log that cannot be used, now or later. */
   readonly onDamaged?: ((name: string) => void) | undefined;
@@ -115,10 +115,10 @@ function whyUnfit({ position }: SnapshotInfo, found: LogPosition | null): string
   return isSamePosition(found, position) ? null : `entry ${position.seq} of the log is another one`;
 }
 
-/** Whether it is of the log in which `found` stands at its place now. */
+/** Tells whether it is of the log in which `found` stands at its place now. */
 export const isOfLog = (info: SnapshotInfo, found: LogPosition | null): boolean => whyUnfit(info, found) === null;
 
-/** Whether a file is what the store says of it. */
+/** Tells whether a file is what the store says of it. */
 export const isOf = ({ head }: SnapshotFile, fleet: string, position: LogPosition): boolean =>
   head.fleet === fleet && isSamePosition(head.position, position);
 

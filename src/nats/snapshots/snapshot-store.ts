@@ -27,8 +27,8 @@ type StoreOptions = Pick<BucketOptions, 'silentMs' | 'bytesMax'> & {
   /** Called before one is dropped, and awaited. It never rejects. */
   readonly onDrop?: (old: OldSnapshot) => Promise<void>;
   /**
-   * Whether it is of the log as it is now. Those of a log that went back are stored later than the ones that it still has,
-   * and must not push these out; nor are they dropped at once, for the log may come back. Default: all are.
+   * Tells whether it is of the log as it is now. Those of a log that went back are stored later than the ones that it
+   * still has, and must not push these out; nor are they dropped at once, for the log may come back. Default: all are.
    */
   readonly isOfLog?: (info: SnapshotInfo) => Promise<boolean>;
 };

@@ -138,7 +138,7 @@ function defaultForm({ kind, forms: possible }: Setup, target: Target, { env }: 
   return possible.includes(form) ? form : first;
 }
 
-/** Why it cannot post there. Null: it can. */
+/** Says why it cannot post there. Null: it can. */
 function posterFault(poster: Poster, { url, tokenEnv }: Omit<Target, 'scope'>): string | null {
   if (poster === 'curl') return tokenEnv === undefined ? null : 'would show the token in the process list';
   return url.startsWith('https:') ? `cannot post to ${url}: it has no TLS` : null;
