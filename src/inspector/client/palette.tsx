@@ -2,11 +2,12 @@
 import { signal } from '@preact/signals';
 import { useState } from 'preact/hooks';
 import { visible } from '../visible-text.ts';
+import { incidentPath } from './data/api.ts';
 import { liveFleet, nowMs } from './data/connection.ts';
 import { enterPast, goTo, isPast, leavePast } from './data/past.ts';
 import { stateOf } from './data/rows.ts';
 import { allShortcuts, isUseful } from './keys.ts';
-import { navigate, noSelection, selection } from './route.ts';
+import { navigate, noSelection, route, selection } from './route.ts';
 import { parsePlace } from './time-travel/place.ts';
 import { Dialog } from './ui/controls.tsx';
 
@@ -35,9 +36,20 @@ function findCommands(text: string): Command[] {
     .sort((a, b) => a.score - b.score)
     .slice(0, foundMax)
     .map(({ command }) => command);
+  const [, retries] = /^(?:what if )?retries:? ?(\d{1,3})$/.exec(wanted) ?? [];
+  if (retries !== undefined) return [whatIfRetries(Number(retries)), ...found];
   if (place === null) return found;
   return [{ kind: 'command', title: place.title, note: 'time travel', run: () => void goTo(place) }, ...found];
 }
+
+/** The lab is loaded when it is needed. */
+const whatIfRetries = (retries: number): Command => ({
+  ...{ kind: 'command', title: `What if every policy had ${retries} retries`, note: 'policy lab' },
+  run() {
+    navigate({ ...everything, ...noSelection, view: 'what-if' });
+    void import('./lab/comparison.ts').then(({ tryRetries }) => tryRetries(retries));
+  },
+});
 
 function scoreOf(title: string, note: string, wanted: string): number | null {
   if (wanted === '' || title === wanted) return 0;
@@ -102,6 +114,12 @@ function* ownCommands(): Generator<Command> {
   yield go('Go to the service', { view: 'service' });
   yield go('Show escalated workers', { view: 'workers', state: 'escalated' });
   yield go('Show stale workers', { view: 'workers', presence: 'stale' });
+  const worker = route.peek().worker;
+  if (worker !== null)
+    yield {
+      ...{ kind: 'command', title: `Save the history of ${worker} as a page`, note: 'incident, one file' },
+      run: () => Object.assign(document.createElement('a'), { href: incidentPath(worker), download: '' }).click(),
+    };
   yield {
     ...{ kind: 'command', title: isPast.peek() ? 'Back to live' : 'Time travel', note: '' },
     run: () => (isPast.peek() ? leavePast() : void enterPast()),

@@ -2,7 +2,7 @@
 import type { WorkerView } from '../../../../machines/index.ts';
 import type { TakenTransition } from '../../chart/drawing.ts';
 import { ActorChart } from '../chart/machine-charts.tsx';
-import { apiPath } from '../data/api.ts';
+import { apiPath, incidentPath } from '../data/api.ts';
 import { connection, hello } from '../data/connection.ts';
 import { isPast, shownFleet, shownMs, shownView } from '../data/past.ts';
 
@@ -313,7 +313,7 @@ const History = ({ id, held }: HeldProps) => (
           Download history
         </a>{' '}
         <span class="muted">for “stopgate replay”</span>{' '}
-        <a href={apiPath(`incident/${id}.html`)} download>
+        <a href={incidentPath(id)} download>
           as a page
         </a>{' '}
         <span class="muted">that opens without the service</span>

@@ -50,6 +50,12 @@ export async function loadInForce(when: 'always' | 'if empty'): Promise<void> {
   }
 }
 
+/** The policies in force, but with so many retries in each. */
+export async function tryRetries(retries: number): Promise<void> {
+  await loadInForce('always');
+  change(text.peek().replace(/(\bretries: *)(\d+|null)/g, `$1${retries}`));
+}
+
 export async function compare(): Promise<void> {
   cancel();
   comparison = new AbortController();
