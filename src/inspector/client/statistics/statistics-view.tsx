@@ -238,7 +238,7 @@ function multiplesOf(statistics: FleetStatistics, picked: number | null): Multip
       note: (
         <span class="legend">
           {kinds
-            .filter(({ total }) => total > 0)
+            .filter(({ values }) => values.some((it) => it > 0))
             .map(({ name, kind, total }) => (
               <Link key={kind} to={toKind(kind)} data-verdict-kind={kind}>
                 <i class="swatch" aria-hidden="true" />

@@ -120,9 +120,16 @@ test('a range is counted from where it begins to where it ends, once', async () 
   const range = { fromMs: 10 * hourMs, toMs: 20 * hourMs };
   const blocked = async () => {
     const { buckets, ...rest } = await reader.read(range, job);
-    return { blocked: buckets.reduce((all, { verdicts }) => all + verdicts.blocked, 0), ...rest };
+    const first = buckets.find(({ verdicts }) => verdicts.blocked > 0)?.atMs;
+    return { blocked: buckets.reduce((all, { verdicts }) => all + verdicts.blocked, 0), first, ...rest };
   };
-  expect(await blocked()).toMatchObject({ blocked: 10, ...range, span: 'custom', knownFromMs: null });
+  expect(await blocked()).toMatchObject({
+    blocked: 10,
+    first: 10 * hourMs,
+    ...range,
+    span: 'custom',
+    knownFromMs: null,
+  });
   log.grow(10);
   expect(await blocked()).toMatchObject({ blocked: 10 });
   // It ends after what is there, and goes on with it.
