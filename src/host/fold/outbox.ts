@@ -182,9 +182,19 @@ export function createOutbox(options: OutboxOptions): Outbox {
   };
 }
 
-const unsent = ({ clock }: OutboxOptions, state: OutboxState[number]): OutboxMessage => ({
-  ...state,
-  ...{ sinceMs: clock(), next: null, sentMs: 0, storedSeq: 0 },
+/** Field by field: V8 (Node 20) makes a hidden class for each object that a spread begins and new fields follow. */
+const unsent = (
+  { clock }: OutboxOptions,
+  { decision, owner, inboxes, messageId }: OutboxState[number],
+): OutboxMessage => ({
+  decision,
+  owner,
+  inboxes,
+  messageId,
+  sinceMs: clock(),
+  next: null,
+  sentMs: 0,
+  storedSeq: 0,
 });
 
 const stateOf = ({ decision, owner, inboxes, messageId }: OutboxMessage) => ({ decision, owner, inboxes, messageId });
