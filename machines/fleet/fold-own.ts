@@ -33,7 +33,7 @@ export function foldOwnWorker(fleet: Fleet, entry: OwnWorkerEntry): void {
       const attempt = known?.snapshot.context.worker.attempt;
       if (known === undefined || attempt == null) return;
       const facts = surroundingsOf(fleet, known.snapshot.context.worker, attempt.inForce);
-      stepWorker(fleet, known, { ...eventOf(fleet, entry), facts } as WorkerEvent);
+      stepWorker(fleet, known, eventOf(fleet, entry, facts));
       return;
     }
     case 'attempt.accepted':

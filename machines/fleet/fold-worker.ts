@@ -49,10 +49,7 @@ function apply(fleet: Fleet, record: WorkerRecord, entry: WorkerEntry, seq: numb
   const { worker: context } = record.snapshot.context;
   switch (entry.type) {
     case 'tool.started':
-      stepWithin(fleet, record, {
-        ...eventOf(fleet, entry),
-        facts: { inForce: policyInForce(fleet, context) },
-      } as WorkerEvent);
+      stepWithin(fleet, record, eventOf(fleet, entry, { inForce: policyInForce(fleet, context) }));
       resumeTasks(fleet, record);
       return;
     case 'stop.attempted':

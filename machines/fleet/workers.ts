@@ -5,7 +5,7 @@ import { stepsOf } from '../policy/plan.ts';
 import { formatIsoTime } from '../values/time.ts';
 import type { WorkerContext } from '../worker/context.ts';
 import { escalationOf } from '../worker/decide.ts';
-import type { WorkerEvent } from '../worker/events.ts';
+import type { Surroundings, WorkerEvent } from '../worker/events.ts';
 import { actorKey, type Fleet, moveOf, placeOf, type WorkerRecord } from './fleet.ts';
 import { trackEscalation, trackNeglect } from './owner.ts';
 import { trackAttendance } from './queues/queues.ts';
@@ -109,9 +109,9 @@ function noteWorkerStop(fleet: Fleet, record: WorkerRecord): void {
   fleet.workers.rest(worker);
 }
 
-/** A worker's entry, as its machine takes it. */
-export const eventOf = (fleet: Fleet, { type, data }: WorkerEntry | OwnWorkerEntry): WorkerEvent =>
-  ({ type, data, ...placeOf(fleet) }) as WorkerEvent;
+/** A worker's entry, as its machine takes it. `facts`: what the machine is told of the fleet around the worker. */
+export const eventOf = (fleet: Fleet, { type, data }: WorkerEntry | OwnWorkerEntry, facts?: Surroundings) =>
+  ({ type, data, seq: fleet.seq, atMs: fleet.nowMs, facts }) as WorkerEvent;
 
 function carryDecision(fleet: Fleet, before: WorkerContext, after: WorkerContext): void {
   const decision = after.lastDecision as NonNullable<WorkerContext['lastDecision']>;

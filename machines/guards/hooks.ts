@@ -50,25 +50,32 @@ function judgeTask(scope: GuardScope, task: TaskFacts, work: Work): GuardResult 
     return { kind: 'pending', detail: `${of}asked ${name}`, input: place, check };
   }
   const { runs } = outcome;
-  const input = { ...place, said: runs.map(shownOf) };
+  const input = { task: place.task, hooks: place.hooks, said: runs.map(shownOf) };
   const failed = runs.find((run) => run.action === 'skip' && run.failed);
   const error =
     failed === undefined ? {} : ({ isError: true, detail: `${of}${failed.hook}: ${failed.reason}` } as const);
-  const judged = { task: task.task, runs, checkpoint: null };
+  const isSaved = outcome.kind === 'answer' && outcome.checkpoint;
+  const checkpoint = isSaved ? { data: outcome.checkpointData } : null;
+  const judgedTasks = [{ task: task.task, runs, checkpoint }];
   if (outcome.kind === 'none')
-    return { kind: 'pass', detail: `${of}none has a say`, input, kept: { judgedTasks: [judged] }, ...error };
+    return { kind: 'pass', detail: `${of}none has a say`, input, kept: { judgedTasks }, ...error };
   const { hookId, action, metadata } = outcome;
-  const checkpoint = outcome.checkpoint ? { data: outcome.checkpointData } : null;
-  const kept = { judgedTasks: [{ ...judged, checkpoint }] };
-  const result = { detail: `${of}${hookId}: ${action} (${outcome.reason})`, input };
-  if (action === 'complete') return { ...result, kind: 'pass', kept, ...error };
+  const detail = `${of}${hookId}: ${action} (${outcome.reason})`;
+  if (action === 'complete') return { kind: 'pass', detail, input, kept: { judgedTasks }, ...error };
   const reason = `${of}${outcome.reason}`;
   if (action === 'escalate')
-    return { ...result, kind: 'decides', kept, ruling: allow('escalate', 'escalated', reason) };
+    return {
+      kind: 'decides',
+      detail,
+      input,
+      kept: { judgedTasks },
+      ruling: allow('escalate', 'escalated', reason),
+    };
   const feedback: Feedback[] = [{ check: hookId, outcome: 'fail', message: reason, details: metadata() }];
   const ruling = block('incomplete', reason, outcome.nextPrompt ?? promptFor(reason, feedback));
   const [first = '', ...others] = outcome.reasons;
-  return { ...result, kind: 'decides', kept: { ...kept, feedback }, ruling, reasons: [`${of}${first}`, ...others] };
+  const reasons = [`${of}${first}`, ...others];
+  return { kind: 'decides', detail, input, kept: { judgedTasks, feedback }, ruling, reasons };
 }
 
 const shownOf = ({ hook, action, reason }: HookRun) => ({ hook, action, reason: cutMiddle(reason, 200) });
@@ -76,10 +83,10 @@ const shownOf = ({ hook, action, reason }: HookRun) => ({ hook, action, reason: 
 function hookFactsOf(scope: GuardScope, task: TaskFacts, work: Work): HookFacts {
   const { fields } = scope.attempt;
   return {
-    ...circumstancesOf(scope, task, work),
     promises: promisesOf(fields),
     validation: fields.validation ?? [],
     current: task.iteration,
+    ...circumstancesOf(scope, task, work),
   };
 }
 

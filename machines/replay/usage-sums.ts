@@ -1,5 +1,5 @@
 /** Sums of what agents have reported as used, by any name: a day, a model, a task or a worker. */
-import { addUse, type UsageReport, type Used, unused, useOf, viewUsage } from '../values/usage.ts';
+import { addUsed, type UsageReport, type Used, unused, useOf, viewUsage } from '../values/usage.ts';
 
 /** `cacheRead`: tokens that count towards no budget. `reports`: how many were added up. */
 export type UsageSum = Used & { readonly cacheRead: number; readonly reports: number };
@@ -15,9 +15,9 @@ export const sumOfReport = (report: UsageReport): UsageSum => ({
 });
 
 export const addUsage = (sum: UsageSum, more: UsageSum): UsageSum => ({
-  ...addUse(sum, more),
   cacheRead: sum.cacheRead + more.cacheRead,
   reports: sum.reports + more.reports,
+  ...addUsed(sum, more),
 });
 
 export const byName = (a: NamedUsage, b: NamedUsage): number => ((a.name ?? '') < (b.name ?? '') ? -1 : 1);

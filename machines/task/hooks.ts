@@ -13,7 +13,8 @@ export function registerHook(context: TaskContext, event: On<'hook.registered'>)
   const { hook, enabled, ...form } = event.data;
   const { metadata } = form;
   const added: Hook = {
-    ...{ hook: hook ?? freeHookId(context), enabled: enabled ?? true },
+    hook: hook ?? freeHookId(context),
+    enabled: enabled ?? true,
     form: withoutMetadata(form as HookForm),
     metadata: metadata === undefined ? null : toJsonText(metadata),
   };

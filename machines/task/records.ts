@@ -72,14 +72,17 @@ function counted(
   { attempt, at }: Place,
 ): HookStats {
   const known = before ?? uncounted;
+  const count = (kind: HookRun['action']) => known[kind] + (action === kind ? 1 : 0);
   return {
-    ...known,
-    hook,
-    type,
     asked: known.asked + 1,
-    [action]: known[action] + 1,
+    complete: count('complete'),
+    continue: count('continue'),
+    escalate: count('escalate'),
+    skip: count('skip'),
     errors: known.errors + (failed ? 1 : 0),
     tookMs: known.tookMs + tookMs,
+    hook,
+    type,
     last: { at, attempt, action, reason: reason.slice(0, reasonLengthMax) },
   };
 }

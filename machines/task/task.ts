@@ -82,7 +82,9 @@ export const taskMachine = setup({
   actions: {
     create: change(createFrom),
     hold: change((it, { data, facts, atMs }: On<'task.claimed'>) => ({
-      ...{ worker: facts?.worker ?? null, request: data.request ?? null, escalation: null },
+      worker: facts?.worker ?? null,
+      request: data.request ?? null,
+      escalation: null,
       usage: { ...it.usage, sinceMs: atMs },
     })),
     addUsage: change((it, { data }: On<'usage.reported'>) => ({ usage: addUse(it.usage, useOf(data)) })),
@@ -91,14 +93,17 @@ export const taskMachine = setup({
     free: assign(unheld),
     complete: change((it, event) => ({
       ...removeHooks(it, event as On<'task.completed'>),
-      ...{ ...unheld, outcome: 'completed' },
+      ...unheld,
+      outcome: 'completed',
     })),
     cancel: change((it, event) => ({
       ...removeHooks(it, event as On<'task.cancelled'>),
-      ...{ ...unheld, outcome: 'cancelled', escalation: null },
+      ...unheld,
+      outcome: 'cancelled',
+      escalation: null,
     })),
-    fail: change((it, event: On<'task.failed'>) => ({ ...unheld, escalation: escalationOf(it, event) })),
-    escalate: change((_it, { escalation }: On<'stale.escalated' | 'attempt.closed'>) => ({ ...unheld, escalation })),
+    fail: change((it, event: On<'task.failed'>) => ({ escalation: escalationOf(it, event), ...unheld })),
+    escalate: change((_it, { escalation }: On<'stale.escalated' | 'attempt.closed'>) => ({ escalation, ...unheld })),
     acknowledge: change((it, { data, atMs }: On<'escalation.acknowledged'>) => ({
       escalation: acknowledge(it.escalation, data.by, formatIsoTime(atMs)),
     })),

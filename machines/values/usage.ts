@@ -48,11 +48,18 @@ const nanoUsdOf = (usd: number): number => capped(Math.round(usd * nanosPerUsd))
 /** The double next to the decimal number that was added up. */
 export const usdOf = (nanoUsd: number): number => nanoUsd / nanosPerUsd;
 
-export const addUse = <Sum extends Used>(sum: Sum, more: Used): Sum => ({
-  ...sum,
+export const addUsed = (sum: Used, more: Used): Used => ({
   tokens: capped(sum.tokens + more.tokens),
   nanoUsd: capped(sum.nanoUsd + more.nanoUsd),
   turns: sum.turns + more.turns,
+});
+
+export const addUse = (sum: Period, more: Used): Period => ({
+  tokens: capped(sum.tokens + more.tokens),
+  nanoUsd: capped(sum.nanoUsd + more.nanoUsd),
+  turns: sum.turns + more.turns,
+  sinceMs: sum.sinceMs,
+  granted: sum.granted,
 });
 
 export const oneTurn: Used = Object.freeze({ tokens: 0, nanoUsd: 0, turns: 1 });

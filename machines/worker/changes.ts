@@ -79,18 +79,27 @@ const notEscalated = { escalation: null, resolution: null } as const;
 /** A registration that is repeated goes on in its session; one after an end begins another. */
 export function register(context: WorkerContext, { data, atMs }: On<'worker.registered'>): Change {
   const given = Object.fromEntries(Object.entries(data).filter(([, value]) => value !== undefined));
-  const reset = { ended: null, heldAtEnd: empty, calls: empty, ...noInputs, background: empty, budgetExhausted: false };
   const usage = context.ended === null ? context.usage : beginUsage(atMs);
-  return { ...given, ...reset, ...notEscalated, ...resetCounts, usage, activeMs: atMs };
+  const reset = { ended: null, heldAtEnd: empty, calls: empty, background: empty, budgetExhausted: false };
+  return { usage, activeMs: atMs, ...reset, ...noInputs, ...notEscalated, ...resetCounts, ...given };
 }
 
 export function beginTurn(context: WorkerContext, { atMs }: On<'prompt.submitted'>): Change {
   // Nothing but a registration brings a retired worker back.
   const ended = context.ended === 'retired' ? context.ended : null;
   const heldAtEnd = ended === null ? empty : context.heldAtEnd;
-  const reset = { ended, heldAtEnd, calls: empty, ...noInputs, budgetExhausted: false, ...noFiles };
-  const usage = { ...context.usage, prompt: beginPeriod(atMs) };
-  return { ...reset, ...notEscalated, ...resetCounts, usage };
+  const usage = { session: context.usage.session, prompt: beginPeriod(atMs) };
+  return {
+    ended,
+    heldAtEnd,
+    usage,
+    calls: empty,
+    budgetExhausted: false,
+    ...noInputs,
+    ...noFiles,
+    ...notEscalated,
+    ...resetCounts,
+  };
 }
 
 export function useTool(context: WorkerContext, { data }: On<'tool.used'>): Change {
@@ -135,7 +144,7 @@ export function takeTask(context: WorkerContext, { data: { task }, facts, atMs }
   const tasks = [...context.tasks.filter((held) => held !== task), task];
   const plan = isNew ? addSteps(context.plan, task, facts?.plan ?? empty) : context.plan;
   const attempt = isNew && context.attempt !== null ? joinTask(context.attempt, facts) : context.attempt;
-  return { ...resetCounts, tasks, plan, attempt, heldAtEnd: empty, activeMs: atMs, ...noFiles };
+  return { tasks, plan, attempt, heldAtEnd: empty, activeMs: atMs, ...resetCounts, ...noFiles };
 }
 
 /** A held task was given another plan. */
@@ -149,9 +158,9 @@ export const withoutTasks = ({ tasks, plan }: WorkerContext, lost: readonly stri
 });
 
 export const letGoOfTask = (context: WorkerContext, { data: { task }, atMs }: On<'task.lost'>): Change => ({
-  ...resetCounts,
-  ...withoutTasks(context, [task]),
   activeMs: atMs,
+  ...withoutTasks(context, [task]),
+  ...resetCounts,
 });
 
 export const startBackground = ({ background }: WorkerContext, { data: { id } }: On<'background.started'>): Change =>
@@ -172,10 +181,10 @@ export function reachLimit(context: WorkerContext, { data }: On<'limit.reached'>
 
 /** Like a decision that escalates: the tasks are no longer held, and an escalation that is open stays. */
 export const escalateStale = (context: WorkerContext, { escalation, atMs }: On<'stale.escalated'>): Change => ({
-  ...resetCounts,
   escalation: context.escalation ?? escalation,
-  ...withoutTasks(context, context.tasks),
   activeMs: atMs,
+  ...withoutTasks(context, context.tasks),
+  ...resetCounts,
 });
 
 /** A budget for which a person was asked is granted once more from here. */
@@ -195,9 +204,13 @@ const grantUsage = (usage: WorkerUsage, budget: string | undefined, atMs: number
 export function requestInput({ inputs }: WorkerContext, { data, seq, atMs }: On<'input.requested'>): Inputs {
   const { request = null } = data;
   const asked: InputRequest = {
-    ...{ request, kind: cut(data.kind, inputToolLengthMax), message: cut(data.message, inputMessageLengthMax) },
-    ...{ tool: cut(data.tool, inputToolLengthMax), detail: cut(toText(data.detail), inputDetailLengthMax) },
-    ...{ since: formatIsoTime(atMs), seq },
+    request,
+    kind: cut(data.kind, inputToolLengthMax),
+    message: cut(data.message, inputMessageLengthMax),
+    tool: cut(data.tool, inputToolLengthMax),
+    detail: cut(toText(data.detail), inputDetailLengthMax),
+    since: formatIsoTime(atMs),
+    seq,
   };
   return withInputs([...without(inputs, request), asked]);
 }
@@ -207,10 +220,9 @@ export const receiveInput = ({ inputs }: WorkerContext, { data }: On<'input.rece
 
 export function answerInput({ inputs }: WorkerContext, { data, atMs }: On<'input.answered'>) {
   const { request, verdict, by } = data;
-  const answer: InputAnswer = {
-    ...{ request, verdict, by, message: cut(data.message, inputMessageLengthMax), at: formatIsoTime(atMs) },
-  };
-  return { ...withInputs(without(inputs, request)), lastAnswer: answer };
+  const message = cut(data.message, inputMessageLengthMax);
+  const lastAnswer: InputAnswer = { request, verdict, by, message, at: formatIsoTime(atMs) };
+  return { lastAnswer, ...withInputs(without(inputs, request)) };
 }
 
 // Requests that wait for longer than `escalation.waiting` (protocol.md §8).

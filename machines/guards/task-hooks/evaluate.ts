@@ -82,7 +82,11 @@ const metadataOf = (text: JsonText | null) => (text === null ? {} : (fromJsonTex
 export function keptAnswer(result: CheckResult): RemoteAnswer {
   const { outcome, reason, action, nextPrompt, tookMs, checkpointData, metadata } = result;
   return {
-    ...{ outcome, reason, action, nextPrompt, tookMs },
+    outcome,
+    reason,
+    action,
+    nextPrompt,
+    tookMs,
     checkpointData: checkpointData == null ? null : toJsonText(checkpointData),
     metadata: metadata === undefined ? null : toJsonText(metadata),
   };
@@ -122,7 +126,7 @@ export function evaluateHooks(hooks: readonly Hook[], facts: HookFacts, results:
     const { hook, enabled, form } = each;
     if (!enabled) continue;
     const outcome = evaluateHook(form, facts, results);
-    if (outcome.kind === 'pending') return { ...outcome, hookId: hook };
+    if (outcome.kind === 'pending') return { hookId: hook, ...outcome };
     runs.push(runOf(each, outcome, results));
     if (outcome.kind === 'skip') continue;
     checkpoint ||= outcome.checkpoint;
@@ -135,12 +139,14 @@ export function evaluateHooks(hooks: readonly Hook[], facts: HookFacts, results:
 function runOf({ hook, form }: Hook, outcome: HookAnswer | HookSkip, results: HookResults): HookRun {
   let tookMs = 0;
   for (const name of new Set(remoteNames(form))) if (Object.hasOwn(results, name)) tookMs += results[name]?.tookMs ?? 0;
-  const run = { hook, type: form.type, tookMs };
-  if (outcome.kind === 'answer')
-    return { ...run, action: outcome.action, reason: outcome.reason, failed: outcome.failed };
+  const { type } = form;
+  if (outcome.kind === 'answer') {
+    const { action, reason, failed } = outcome;
+    return { hook, type, tookMs, action, reason, failed };
+  }
   const { error } = outcome;
-  const reason = error === null ? 'Its condition does not hold' : `Hook evaluation failed: ${error}`;
-  return { ...run, action: 'skip', reason: cutMiddle(reason, reasonLengthMax), failed: error !== null };
+  const why = error === null ? 'Its condition does not hold' : `Hook evaluation failed: ${error}`;
+  return { hook, type, tookMs, action: 'skip', reason: cutMiddle(why, reasonLengthMax), failed: error !== null };
 }
 
 const remoteNames = (form: HookForm): readonly string[] =>

@@ -87,7 +87,14 @@ export const answer = (
   reason: string,
   more: Partial<Omit<HookAnswer, 'kind'>> = {},
 ): HookAnswer => ({
-  ...{ kind: 'answer', action, reason: cutMiddle(reason, reasonLengthMax), reasons: [reason], nextPrompt: null },
-  ...{ checkpoint: false, checkpointData: null, metadata: noMetadata, failed: false },
+  kind: 'answer',
+  action,
+  reason: cutMiddle(reason, reasonLengthMax),
+  reasons: [reason],
+  nextPrompt: null,
+  checkpoint: false,
+  checkpointData: null,
+  metadata: noMetadata,
+  failed: false,
   ...more,
 });

@@ -27,16 +27,18 @@ export type FindMade = (message: LogMessage) => DecisionKey | null;
 
 export function foldMessage(fleet: Fleet, message: LogMessage, findMade: FindMade = () => null): Folded {
   if (message.subject.startsWith(`stopgate.${fleet.name}.decision.`))
-    return { read: null, ...foldStoredDecision(fleet, message, findMade) };
+    return folded(null, foldStoredDecision(fleet, message, findMade));
   const text = decoder.decode(message.data);
   const entry = readEntry(message.subject, text, message.data.length);
-  if (entry === null) return { read: null, ...unchanged };
-  if (!('data' in entry)) return { read: entry, ...unchanged };
+  if (entry === null) return folded(null, unchanged);
+  if (!('data' in entry)) return folded(entry, unchanged);
   const isOwned = entry.type === 'stop.attempted' || entry.type === 'iteration.validated';
   const named = isOwned ? (message.header('Stopgate-Replica') ?? null) : null;
   const owner = named !== null && isId(named) ? named : null;
-  return { read: entry, ...foldEntry(fleet, { seq: message.seq, atMs: message.atMs, entry, owner }) };
+  return folded(entry, foldEntry(fleet, { seq: message.seq, atMs: message.atMs, entry, owner }));
 }
+
+const folded = (read: Folded['read'], { outcomes, touched }: FoldStep): Folded => ({ read, outcomes, touched });
 
 function foldStoredDecision(fleet: Fleet, message: LogMessage, findMade: FindMade): FoldStep {
   const { subject } = message;
