@@ -38,8 +38,13 @@ export const decisionMessageId = (worker: string, attempt: string | null): strin
  * of this worker
  */
 export function parseDecisionMessageId(worker: string, messageId: string): string | null {
-  const [owner, attempt, kind] = messageId.split(':');
-  return owner === worker && attempt !== undefined && kind === 'decision' ? attempt : null;
+  if (!messageId.startsWith(`${worker}:`)) return null;
+  const start = worker.length + 1;
+  const end = messageId.indexOf(':', start);
+  if (end < 0) return null;
+  const kindEnd = messageId.indexOf(':', end + 1);
+  const kind = messageId.slice(end + 1, kindEnd < 0 ? undefined : kindEnd);
+  return kind === 'decision' ? messageId.slice(start, end) : null;
 }
 
 /** `number`: which question of the attempt it answers, 1-based. */

@@ -8,7 +8,6 @@ import type { TaskEvent } from '../task/context.ts';
 import { acknowledge, nextDelivery, nextWaitingDelivery, noteNotice } from '../values/escalation.ts';
 import { formatIsoTime } from '../values/time.ts';
 import { refuseAnswer } from '../worker/changes.ts';
-import type { WorkerEvent } from '../worker/events.ts';
 import { closeSession, handOverAttempts } from './attempts.ts';
 import { surroundingsOf } from './facts.ts';
 import { actorKey, type Fleet, placeOf, setRules, type WorkerRecord } from './fleet.ts';

@@ -7,7 +7,6 @@ import { planStepsMax } from '../policy/plan.ts';
 import { backgroundMax, scopesMax } from '../values/limits.ts';
 import { refuseRequest } from '../worker/changes.ts';
 import type { WorkerContext } from '../worker/context.ts';
-import type { WorkerEvent } from '../worker/events.ts';
 import { closeSession, openAttempt, supersedeAttempt } from './attempts.ts';
 import type { Fleet, WorkerRecord } from './fleet.ts';
 import { policyInForce } from './policies.ts';

@@ -18,25 +18,26 @@ let memo: Memo | null = null;
 type Memo = {
   readonly worker: JudgedAttempt;
   readonly scope: GuardScope;
-  readonly results: Map<GuardName, GuardResult>;
+  /** By the place of the guard in `guardNames`. */
+  readonly results: (GuardResult | undefined)[];
 };
 
 /** The result of `guard` for the attempt now, evaluated at most once for each context. */
 export function resultOf(guard: GuardName, worker: JudgedAttempt): GuardResult {
   if (memo?.worker !== worker) memo = memoOf(worker);
   const { results, scope } = memo;
-  let result = results.get(guard);
-  if (result === undefined) {
-    result = guards[guard](scope);
-    results.set(guard, result);
-  }
+  const index = guardNames.indexOf(guard);
+  const known = results[index];
+  if (known !== undefined) return known;
+  const result = guards[guard](scope);
+  results[index] = result;
   return result;
 }
 
 const memoOf = (worker: JudgedAttempt): Memo => ({
   worker,
   scope: { worker, attempt: worker.attempt, resultOf: (other) => resultOf(other, worker) },
-  results: new Map(),
+  results: guardNames.map(() => undefined),
 });
 
 export function dropResults(): void {
@@ -65,7 +66,9 @@ export const isBehind = (guard: GuardName, { guard: at }: Attempt): boolean =>
  */
 export function advanceTo(until: GuardName, worker: JudgedAttempt): Attempt {
   const attempt: Progress = { ...worker.attempt, verdicts: worker.attempt.verdicts.slice() };
-  for (const guard of guardNames.slice(guardNames.indexOf(attempt.guard), guardNames.indexOf(until))) {
+  const end = guardNames.indexOf(until);
+  for (let index = guardNames.indexOf(attempt.guard); index < end; index += 1) {
+    const guard = guardNames[index] as GuardName;
     if (guard === 'retries' || guard === 'stuck') continue;
     const result = resultOf(guard, worker);
     keep(attempt, guard, result);

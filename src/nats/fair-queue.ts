@@ -6,24 +6,29 @@ export type FairQueue<Item> = { push(key: string, item: Item): void };
 
 /** How many items are handled in one turn of the event loop: some milliseconds of work. */
 const perTurnMax = 50;
+/**
+ * From how many items on the end of a turn is waited for. It makes the process ask all its sockets once more, which
+ * costs more than it gives where items come one at a time.
+ */
+const uncountedMax = 8;
 
 export function createFairQueue<Item>(handle: (item: Item) => void): FairQueue<Item> {
   const queues = new Map<string, Item[]>();
-  let turn: { handled: number } | null = null;
-  const begin = () => {
-    turn = { handled: 0 };
-    setImmediate(end);
+  /** Since the last end of a turn that was waited for: of this turn, or some of earlier ones too. */
+  let handled = 0;
+  let isWaiting = false;
+  const handleOne = (item: Item) => {
+    handled += 1;
+    if (handled >= uncountedMax && !isWaiting) {
+      isWaiting = true;
+      setImmediate(endTurn);
+    }
+    handle(item);
   };
-  const end = () => {
-    if (queues.size === 0) {
-      turn = null;
-      return;
-    }
-    begin();
-    while (turn !== null && turn.handled < perTurnMax && queues.size > 0) {
-      turn.handled += 1;
-      handle(next());
-    }
+  const endTurn = () => {
+    isWaiting = false;
+    handled = 0;
+    while (handled < perTurnMax && queues.size > 0) handleOne(next());
   };
   const next = (): Item => {
     const [key, items] = queues.entries().next().value as [string, Item[]];
@@ -35,10 +40,8 @@ export function createFairQueue<Item>(handle: (item: Item) => void): FairQueue<I
   };
   return {
     push(key, item) {
-      if (turn === null) begin();
-      if (queues.size === 0 && turn !== null && turn.handled < perTurnMax) {
-        turn.handled += 1;
-        handle(item);
+      if (queues.size === 0 && handled < perTurnMax) {
+        handleOne(item);
         return;
       }
       const items = queues.get(key);

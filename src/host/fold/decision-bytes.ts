@@ -40,20 +40,25 @@ const quoteId = (id: string | null) => (id === null ? 'null' : `"${id}"`);
 /** JSON of a text: with a quote, a backslash, a control character or half a pair it has escapes. */
 const quote = (text: string): string => (/["\\\p{Cc}\p{Cs}]/u.test(text) ? JSON.stringify(text) : `"${text}"`);
 
-function listOf<Item>(items: readonly Item[], textOfItem: (item: Item) => string): string {
+function listOf<Item>(items: readonly Item[], textOfItem: (item: Item, index: number) => string): string {
   let text = '';
-  for (const item of items) text += text === '' ? textOfItem(item) : `,${textOfItem(item)}`;
+  for (let index = 0; index < items.length; index += 1)
+    text += (index === 0 ? '' : ',') + textOfItem(items[index] as Item, index);
   return `[${text}]`;
 }
 
-/** Verdicts of guards that pass are the same objects in all decisions. */
-const sharedTexts = new WeakMap<Verdict, string>();
+/**
+ * Verdicts of guards that pass are the same objects in nearly all decisions, and stand at the same places. So the last
+ * one of each place is kept with its text.
+ */
+const lastVerdicts: { readonly verdict: Verdict; readonly text: string }[] = [];
+const placesMax = 32;
 
-function textOfVerdict(verdict: Verdict): string {
-  if (verdict.input !== undefined || verdict.verdict !== 'pass') return JSON.stringify(verdict);
-  const known = sharedTexts.get(verdict);
-  if (known !== undefined) return known;
+function textOfVerdict(verdict: Verdict, index: number): string {
+  const last = lastVerdicts[index];
+  if (last?.verdict === verdict) return last.text;
   const text = JSON.stringify(verdict);
-  sharedTexts.set(verdict, text);
+  if (verdict.input === undefined && verdict.verdict === 'pass' && index < placesMax)
+    lastVerdicts[index] = { verdict, text };
   return text;
 }

@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { Msg, NatsConnection, Subscription } from '@nats-io/nats-core';
 import { newInbox } from '../connection.ts';
+import { createHeaderReader } from './log-header.ts';
 import {
   addPullConsumer,
   createWindows,
@@ -245,13 +246,10 @@ export async function readLog(
   reader.close();
 }
 
-export const toLogMessage = (message: Msg, seq: number, atMs: number): LogMessage => ({
-  seq,
-  atMs,
-  subject: message.subject,
-  data: message.data,
-  header: (name) => message.headers?.get(name) || undefined,
-});
+export function toLogMessage(message: Msg, seq: number, atMs: number): LogMessage {
+  const { subject, data } = message;
+  return { seq, atMs, subject, data, header: createHeaderReader(message, data) };
+}
 
 /** `delivered`: the consumer's own sequence number; `pending`: how many messages followed when it was sent. */
 type Place = { readonly seq: number; readonly delivered: number; readonly atMs: number; readonly pending: number };
