@@ -1,19 +1,18 @@
 /** Headers of entries, written and read in our own way: the same bytes, and the same values, as by the library's. */
-import type { MsgHdrs } from '@nats-io/nats-core';
+import type { Msg, MsgHdrs } from '@nats-io/nats-core';
 import { headers, MsgImpl, Parser } from '@nats-io/nats-core/internal';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createHeaderReader } from '../../../src/nats/log/log-header.ts';
 import { toHeaders } from '../../../src/nats/log/log-submitter.ts';
 
-type Received = InstanceType<typeof MsgImpl>;
 type Pushed = { readonly msg?: object; readonly data?: Uint8Array };
 
 /** The message as the library makes it of what a server sends. */
-function receive(subject: string, reply: string, head: Uint8Array, payload: Uint8Array): Received {
-  const received: Received[] = [];
+function receive(subject: string, reply: string, head: Uint8Array, payload: Uint8Array): Msg {
+  const received: Msg[] = [];
   const take = ({ msg, data }: Pushed) => {
-    if (msg !== undefined) received.push(new MsgImpl(msg as never, data as Uint8Array, {} as never));
+    if (msg !== undefined) received.push(new MsgImpl(msg as never, data as Uint8Array, {} as never) as Msg);
   };
   const [kind, sizes] =
     head.length > 0 ? ['HMSG', `${head.length} ${head.length + payload.length}`] : ['MSG', payload.length];

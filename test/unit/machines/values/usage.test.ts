@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import {
   addUse,
+  addUsed,
   beginPeriod,
   countedOf,
   grantPeriod,
@@ -13,7 +14,7 @@ import {
 
 test('a thousand times 0.1 dollars is 100, which doubles do not make of it', () => {
   const reports = Array.from({ length: 1_000 }, () => useOf({ usd: 0.1 }));
-  expect(viewUsage(reports.reduce(addUse, unused)).usd).toBe(100);
+  expect(viewUsage(reports.reduce(addUsed, unused)).usd).toBe(100);
   expect(Array.from({ length: 1_000 }, () => 0.1).reduce((sum, usd) => sum + usd, 0)).not.toBe(100);
 });
 
@@ -27,7 +28,7 @@ test('what is read from a cache is no token of a budget', () => {
 
 test('sums end where integers are no longer exact', () => {
   const huge = useOf({ input: 1e308, output: 1e308, usd: 1e308 });
-  expect(addUse(huge, huge)).toEqual({ tokens: Number.MAX_SAFE_INTEGER, nanoUsd: Number.MAX_SAFE_INTEGER, turns: 0 });
+  expect(addUsed(huge, huge)).toEqual({ tokens: Number.MAX_SAFE_INTEGER, nanoUsd: Number.MAX_SAFE_INTEGER, turns: 0 });
 });
 
 test('a grant counts from where the sum stands', () => {
