@@ -46,6 +46,7 @@ test('starts with the replica, then a row for every actor', async () => {
     0,
     expect.any(Number),
     ...[0, 0], // dollars, tokens
+    expect.any(Number), // in its state since
   ]);
   expect(full.data.queues).toContainEqual(['main', 1, 0, 1, null]);
   expect(full.id).toBe(String(full.data.seq));
