@@ -27,7 +27,7 @@ export type Escalation = Noticed & {
 /** `withWorker`: the worker was escalated too, so one notice serves both. */
 export type TaskEscalation = Escalation & { readonly withWorker: boolean };
 
-/** How an operator last resolved the worker's escalation; the agent is given the prompt. */
+/** The way in which an operator last resolved the worker's escalation; the agent is given the prompt. */
 export type Resolution = {
   readonly at: string;
   readonly by: string;

@@ -14,7 +14,9 @@ export type Session = {
   readonly worker: string;
   record(draft: EntryDraft): void;
   view(): Promise<WorkerView>;
-  /** How long its policy holds a permission for an operator, as it was at the last prompt. Null: not at all. */
+  /**
+   * Returns how long its policy holds a permission for an operator, as it was at the last prompt; null if it does not.
+   */
   askMs(): number | null;
   /** A person's prompt. */
   prompt(words: string): void;

@@ -19,7 +19,7 @@ export type Agent = {
    * itself.
    */
   readonly hookCommand: HookAgent;
-  /** How `stopgate init` connects it. Loaded on demand: the service does not need it. */
+  /** Loads how `stopgate init` connects it, on demand: the service does not need it. */
   readonly setup: () => Promise<Setup>;
   /** Loads the checks of `stopgate doctor` on demand; null if there are none. */
   readonly doctor: (() => Promise<Doctor>) | null;

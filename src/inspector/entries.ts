@@ -13,7 +13,7 @@ export type EntriesFilter = {
   readonly worker: string | null;
   readonly task: string | null;
   readonly check: string | null;
-  /** What a check found, or what became of a stop (`VerdictKind`), as the statistics count it; several with commas. */
+  /** The result of a check, or of a stop (`VerdictKind`), as the statistics count it; several with commas. */
   readonly outcome: string | null;
   /** The guard that blocked, as the statistics name it. */
   readonly guard: string | null;

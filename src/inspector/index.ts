@@ -1,4 +1,4 @@
-/** What the inspector shows of a replica: the fleet live, its past, and the entries of each actor. */
+/** The inspector shows a replica: the fleet live, its past, and the entries of each actor. */
 import type { Host } from '../host/host.ts';
 import type { Logger } from '../log.ts';
 import type { EventLog, LogBounds } from '../nats/log/event-log.ts';

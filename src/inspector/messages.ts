@@ -1,4 +1,7 @@
-/** What the page receives: the events of its stream and the replies of the inspector's endpoints, and how its rows are sent. */
+/**
+ * The messages that the page receives: the events of its stream and the replies of the inspector's endpoints, and how
+ * its rows are sent.
+ */
 import type { Decision, TaskView, WorkerView } from '../../machines/index.ts';
 import type { OutageNews } from './service-messages.ts';
 import type { VerdictKind } from './vocabulary.ts';
@@ -29,7 +32,7 @@ export type WorkerRow = {
   readonly planTotal: number;
   readonly policy: string;
   readonly queue: string;
-  /** How it stands, in one sentence: `sentence` of its view. */
+  /** One sentence that says how it stands: `sentence` of its view. */
   readonly sentence: string;
   /** The time at which it came into its state. */
   readonly stateSinceMs: number | null;
@@ -55,7 +58,7 @@ export type TaskRow = {
   readonly maxIterations: number | null;
   readonly hooks: number;
   readonly outcome: 'completed' | 'cancelled' | null;
-  /** How it stands, in one sentence: `sentence` of its view. */
+  /** One sentence that says how it stands: `sentence` of its view. */
   readonly sentence: string;
   readonly stateSinceMs: number | null;
   /** The worker that was escalated by the same entry; null: it is not escalated, or was without one. */
@@ -73,7 +76,7 @@ export type QueueRow = {
   readonly id: string;
   readonly pending: number;
   readonly reported: number;
-  /** How many workers are alive that could take its tasks. */
+  /** The number of workers that are alive and could take its tasks. */
   readonly workers: number;
   /** From when on nobody could, if people are told of it; null: they are not. */
   readonly unattendedMs: number | null;
@@ -266,7 +269,7 @@ export type OutlineReply = {
   readonly lastSeq: number;
   /** The first entry that can be shown. */
   readonly shownFrom: number;
-  /** How many entries from there on are counted so far. */
+  /** The number of entries from there on that are counted so far. */
   readonly covered: number;
   /** Entries a bucket, at least what was asked for. Each begins after a multiple of it. */
   readonly width: number;
@@ -275,7 +278,7 @@ export type OutlineReply = {
 };
 
 export type WhatIfAnswer = {
-  /** How many attempts were compared. */
+  /** The number of attempts that were compared. */
   readonly compared: number;
   /** Attempts that would be decided differently, those that are left out included. */
   readonly differ: number;

@@ -1,9 +1,9 @@
 /**
- * What the page is told of the service itself (`GET /api/<fleet>/service`). Times are milliseconds since 1970 by the log's
- * clock. Null is what is not known, never a zero.
+ * The page gets this about the service itself (`GET /api/<fleet>/service`). Times are milliseconds since 1970 by the
+ * log's clock. Null is what is not known, never a zero.
  */
 
-/** Why nothing is judged. Each has its own words and its own advice. */
+/** The reasons why nothing is judged. Each has its own text and its own advice. */
 export type OutageKind = 'log-lost' | 'ended' | 'nats-away' | 'log-silent' | 'not-stored' | 'catching-up';
 /** `judges`: another replica that judges meanwhile; null: none is known. */
 export type OutageNews = { readonly kind: OutageKind; readonly sinceMs: number; readonly judges: string | null };
@@ -77,11 +77,11 @@ export type SnapshotLine = {
 export type RunnerLine = {
   readonly kind: 'service' | 'runner' | 'check';
   readonly name: string | null;
-  /** Whether somebody serves it; null: not known. */
+  /** True if somebody serves it; null: not known. */
   readonly isServed: boolean | null;
   readonly waiting: number;
   readonly running: number;
-  /** How long the one has waited that waits the longest; null: none waits. */
+  /** The time that the longest one has waited; null: none waits. */
   readonly oldestMs: number | null;
 };
 
@@ -102,18 +102,18 @@ export type LimitLine = { readonly bound: string; readonly used: number | null; 
 
 export type ServiceReport = {
   readonly nowMs: number;
-  /** Of the service. */
+  /** The version of the service. */
   readonly version?: string;
   readonly replica: string;
   readonly outage: (OutageNews & { readonly reason: string }) | null;
   readonly replicas: readonly ReplicaLine[];
   readonly nats: NatsLine;
-  /** Null: NATS does not answer, and `storeProblem` says what it said. */
+  /** It is null if NATS does not answer; `storeProblem` has its error. */
   readonly store: StoreLines | null;
   readonly storeProblem: string | null;
   readonly dead: DeadLines | null;
   readonly snapshots: SnapshotLine | null;
-  /** Null: without limit. */
+  /** A bound of null is no limit. */
   readonly retention: {
     readonly forMs: number | null;
     readonly bytesMax: number | null;

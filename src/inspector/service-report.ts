@@ -69,7 +69,7 @@ export function createServiceReport(source: ReportSource): () => Promise<Service
 
 const toNews = ({ kind, sinceMs, judges, error }: Outage) => ({ kind, sinceMs, judges, reason: error.message });
 
-/** How old the oldest entry is that it has not folded is looked up in the log, if there is one. */
+/** Reports a fleet. The age of the oldest entry that it has not folded is read from the log, if there is one. */
 async function lineOf(
   { host, log }: ReportSource,
   { foldedSeq, behind, ...line }: ReplicaStanding,
@@ -118,7 +118,9 @@ function createSnapshotReader({ host, listSnapshots }: ReportSource): (store: St
   };
 }
 
-/** Of open attempts, each of which waits for one check at a time. More would hold up the fold. */
+/**
+ * At most this many open attempts are read, each of which waits for one check at a time. More would hold up the fold.
+ */
 const attemptsReadMax = 10_000;
 
 type Queues = Pick<ServiceReport, 'runners' | 'runnersOmitted'>;

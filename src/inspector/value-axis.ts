@@ -3,13 +3,13 @@
 /** `ms`: a duration. */
 export type ValueUnit = 'count' | 'ms' | 'usd';
 export type ValueAxis = {
-  /** What the chart is high: the last of the ticks. */
+  /** The height of the chart: the last of the ticks. */
   readonly top: number;
   readonly ticks: readonly { readonly value: number; readonly text: string }[];
 };
 
 const [second, minute, hour] = [1_000, 60_000, 3_600_000];
-/** What a clock shows: tens of seconds are not round, quarters of an hour are. */
+/** The steps of a clock: tens of seconds are not round, quarters of an hour are. */
 const timeSteps = [
   ...[1, 2, 5, 10, 20, 50, 100, 200, 500, second, 2 * second, 5 * second, 10 * second, 15 * second, 30 * second],
   ...[minute, 2 * minute, 5 * minute, 10 * minute, 15 * minute, 30 * minute],

@@ -15,7 +15,10 @@ export function verdictKindOf({
   return cause === 'complete' ? 'complete' : 'let-go';
 }
 
-/** What a decision counts as. Null: it counts as nothing, for another has taken its place, or it was a trial. */
+/**
+ * Returns the kind that a decision counts as; null if it counts as nothing, since another has taken its place, or it
+ * was a trial.
+ */
 export const countedKindOf = (decision: Decision): VerdictKind | null =>
   decision.cause === 'superseded' || decision.dryRun === true ? null : verdictKindOf(decision);
 

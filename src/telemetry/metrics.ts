@@ -10,7 +10,7 @@ const prefix = 'stopgate_';
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** What the gauges of a fleet show. */
+/** The values that the gauges of a fleet show. */
 export type FleetGauges = {
   readonly name: string;
   /** It is null if the fleet is served. */

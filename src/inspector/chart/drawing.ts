@@ -105,7 +105,7 @@ export function reasonTaken({ transitions }: ChartEdge, { event, guard }: TakenT
   return [...new Set(texts)].filter(Boolean).join(' or ');
 }
 
-/** What part of a drawing is shown: in units of the drawing, at `scale` pixels each. */
+/** The part of a drawing that is shown: in units of the drawing, at `scale` pixels each. */
 export type View = { readonly x: number; readonly y: number; readonly scale: number };
 export type Size = { readonly width: number; readonly height: number };
 type Point = { readonly x: number; readonly y: number };

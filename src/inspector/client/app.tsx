@@ -47,7 +47,7 @@ function LiveSummary({ store }: { store: FleetStore }) {
 
 const shownMs = 6_000;
 
-/** What an operator's action came to, for a few seconds: the actor itself may be out of sight by then. */
+/** Shows the result of an operator's action for a few seconds: the actor itself may be out of sight by then. */
 function ActionNews() {
   const news = actionNews.value;
   useEffect(() => {

@@ -8,7 +8,7 @@ export type Shortcut = {
   readonly title: string;
   /** The name of the place where it works, for the help. */
   readonly where: string;
-  /** Whether it does something now; absent: always. */
+  /** Tells whether it does something now; absent: always. */
   readonly when?: () => boolean;
   /** It goes on while the key is held down. */
   readonly repeats?: boolean;

@@ -32,7 +32,7 @@ function startClicks(): void {
 
 const shownMax = 99;
 
-/** How many wait for a person, in the title of the tab and on its icon, to be seen from another tab. */
+/** Shows how many wait for a person in the title of the tab and on its icon, to be seen from another tab. */
 function startTitle(): void {
   effect(() => {
     const count = inboxCount.value;

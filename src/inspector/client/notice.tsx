@@ -25,7 +25,7 @@ import { Name, Text } from './ui/text.tsx';
 
 const patienceMs = 5_000;
 
-/** What the page shows may be old, and the service may judge nothing: each is said, the second whatever is shown. */
+/** Says that what the page shows is old, and that the service judges nothing; the second whatever is shown. */
 export const Notice = () => (
   <>
     <PageNotice />
@@ -49,7 +49,7 @@ function PageNotice() {
   return gap.value === null ? null : <Gap {...gap.value} />;
 }
 
-/** What it is in a few words, and what to do. */
+/** Each outage in a few words, and the advice for it. */
 const outages: Readonly<Record<OutageKind, readonly [what: string, advice: string]>> = {
   'nats-away': [
     'NATS is away',

@@ -11,7 +11,7 @@ import type { ConnectionOptions } from '../../nats/connection.ts';
 import type { Topic } from '../messages.ts';
 import type { Span, TimeRange } from '../statistics/buckets.ts';
 
-/** How the process reaches the log: as the service itself does. The first message to it. */
+/** The process reaches the log by this, as the service itself does. It is the first message to it. */
 export type HistorySource = Pick<ConnectionOptions, 'url' | 'credsFile' | 'inboxPrefix'> & { readonly fleet: string };
 
 /**

@@ -28,7 +28,7 @@ export type History = {
 type Limits = {
   /** Requests that run or wait; each is small, until its turn comes. */
   readonly requestsMax: number;
-  /** What is folded by then stays, so the same request goes on from there. */
+  /** The time of one request. The fold of until then stays, so the same request goes on from there. */
   readonly budgetMs: number;
   /** The largest JavaScript heap of the process. */
   readonly heapMiB: number;

@@ -69,7 +69,7 @@ type Start = { readonly seq: number; readonly open: () => Promise<Moment | null>
 
 /** The log may be cut again while what is left of it is read. */
 const triesMax = 3;
-/** What happened in the store meanwhile is seen this late. */
+/** A change in the store is seen this late. */
 const knownForMs = 1_000;
 /** Steps back from an entry begin here, so they fold for some 10 ms. */
 const stepsBack = 1_000;
@@ -190,7 +190,7 @@ function createPositions() {
   const keep = (moment: Moment) => {
     kept = [...kept.filter(({ seq }) => seq !== moment.seq), moment].slice(-roomFor(moment.fleet));
   };
-  /** Of a large fleet there is room for one only. */
+  /** Keeps a copy of a moment. There is room for only one of a large fleet. */
   const keepCopy = (moment: Moment) => {
     if (roomFor(moment.fleet) > 1) keep({ ...moment, fleet: copyFleet(moment.fleet) });
   };
@@ -215,7 +215,7 @@ const snapshotsWanted = 64;
 /** To pack an actor takes about as long as to fold an entry, so a fold takes half as long again at most. */
 const entriesPerActor = 2;
 
-/** Whether a snapshot is worth its place here: all others are far away. */
+/** Tells whether a snapshot is worth its place here: all others are far away. */
 function isSnapshotWanted({ seq, fleet: { workers, tasks } }: Moment, { lastSeq, snapshots }: Known): boolean {
   if (seq % spacingMin !== 0) return false;
   const least = Math.max(lastSeq / snapshotsWanted, entriesPerActor * (workers.size + tasks.size));

@@ -1,4 +1,6 @@
-/** What if: decides the newest attempts of the log again with other policies. It only folds; nothing is run. */
+/**
+ * Answers "what if": decides the newest attempts of the log again with other policies. It only folds; nothing is run.
+ */
 import {
   copyFleet,
   createWhatIf,

@@ -9,7 +9,7 @@ import type { OutageNews } from '../service-messages.ts';
 import { addNames, type ChangedNames, countNames, type RecentMoves, type TickChanges } from './changes.ts';
 import { keepForLater, type LivePage, takeNews } from './page.ts';
 
-/** What the live feed needs of a replica. */
+/** The parts of a replica that the live feed needs. */
 export type LiveSource = {
   readonly fleet: Fleet;
   readonly logNow: () => number;
@@ -17,7 +17,7 @@ export type LiveSource = {
   readonly foldedSeq: () => number;
   /** The newest entry of the log. */
   readonly headSeq: () => Promise<number>;
-  /** Why nothing can be decided now, or null. */
+  /** Returns why nothing can be decided now, or null. */
   readonly outage: () => (OutageNews & { readonly error: Error }) | null;
   readonly observe: Observe;
   readonly logger: Logger;

@@ -1,4 +1,6 @@
-/** What has happened since the last tick: changed names, counted transitions, and how many entries were folded. */
+/**
+ * Collects what has happened since the last tick: changed names, counted transitions, and how many entries were folded.
+ */
 import { type State, workerStates } from '../../../machines/index.ts';
 import type { Moves, Topic, Transition } from '../messages.ts';
 
@@ -72,8 +74,8 @@ export function createChanges(): Changes {
 }
 
 /**
- * How often each transition was taken in each of the last ten minutes. Counted whether or not a page is open, so that
- * one that opens now knows it.
+ * Counts how often each transition was taken in each of the last ten minutes. It counts whether or not a page is open,
+ * so that one that opens now knows it.
  */
 export type RecentMoves = {
   /** @param nowMs the time of the entry */

@@ -27,7 +27,7 @@ export type Live = {
 const tickMs = 100;
 /** Without changes, a message every so many ticks shows that the service is alive. */
 const beatEvery = 10;
-/** How long the feed goes on without a page, since a reloaded page comes back at once. */
+/** The feed goes on this long without a page, since a reloaded page comes back at once. */
 const lingerMs = 60_000;
 
 export function createLive(source: LiveSource): Live {

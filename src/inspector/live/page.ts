@@ -12,9 +12,9 @@ export type LiveClient = {
 
 export type LivePage = {
   readonly client: LiveClient;
-  /** What is new about each selected actor, by `keyOf`. */
+  /** The news about each selected actor, by `keyOf`. */
   readonly topics: ReadonlyMap<string, TopicNews>;
-  /** What the page has missed. Null: nothing, up to the last tick; `all`: it has received nothing yet. */
+  /** The changes that the page has missed; null: none, up to the last tick; `all`: it has received nothing yet. */
   missed: ChangedNames | 'all' | null;
 };
 

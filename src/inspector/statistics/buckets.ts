@@ -3,7 +3,7 @@ import { guardNames } from '../../../machines/index.ts';
 import { addUsage, noUsage, type UsageSum } from '../../../machines/replay/usage-sums.ts';
 import type { VerdictKind } from '../vocabulary.ts';
 
-/** How long things took, counted in classes whose bounds grow by a quarter, so that any number of them takes little room. */
+/** Durations are counted in classes whose bounds grow by a quarter, so that any number of them takes little room. */
 
 const growth = Math.log(1.25);
 /** About five days: longer ones count as that. */

@@ -1,11 +1,11 @@
-/** What the page's view of statistics receives. */
+/** The messages of the page's view of statistics. */
 import type { VerdictKind } from '../vocabulary.ts';
 
 /** Counts of a span of time, oldest first. `guards`: blocks by the guard that decided. */
 export type FleetStatistics = {
   readonly span: 'hour' | 'day' | 'week' | 'custom';
   readonly nowMs: number;
-  /** What was counted, without its end. The first and the last bucket may reach beyond it. */
+  /** The span that was counted, without its end. The first and the last bucket may reach beyond it. */
   readonly fromMs: number;
   readonly toMs: number;
   readonly bucketMs: number;
@@ -26,7 +26,7 @@ export type FleetStatistics = {
   readonly resolveMs: { readonly p50: number | null; readonly p95: number | null };
   /** The most blocks first. */
   readonly checks: readonly CheckStatistics[];
-  /** What agents have reported; null: nothing. */
+  /** The usage that agents have reported; null: none. */
   readonly usage: UsageStatistics | null;
 };
 /** Days of UTC come in order, models and tasks by cost. `tasks` null: the log does not say who held which. */

@@ -1,4 +1,4 @@
-/** What agents have used in a span of time, by day, model and task. */
+/** Sums what agents have used in a span of time, by day, model and task. */
 import { formatIsoTime } from '../../../machines/index.ts';
 import {
   addUsage,

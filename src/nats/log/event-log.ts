@@ -29,7 +29,10 @@ export type EventLog = {
   send(subject: string, payload: string | Uint8Array, headers: EntryHeaders): void;
   /** Delivers what follows `folded()`, in order and without a gap, for ever. */
   read(options: ReadOptions): { close(): void };
-  /** What the log holds now: `firstSeq` 1, unless a retention has cut it. @throws AppError log.lost, log.unavailable */
+  /**
+   * Resolves to what the log holds now: `firstSeq` is 1, unless a retention has cut it. @throws AppError log.lost,
+   * log.unavailable
+   */
   range(): Promise<LogBounds>;
   /** Reads from `fromSeq` to `toSeq`, one subject (wildcards allowed) or all. Awaits the promises of `onMessage`. */
   history(of: HistoryRange, onMessage: (message: LogMessage) => void | Promise<void>): Promise<void>;

@@ -1,4 +1,4 @@
-/** Why a worker may stop or not: its last decision, and its last attempts with what changed between them. */
+/** Shows why a worker may stop or not: its last decision, and its last attempts with what changed between them. */
 import { useEffect, useState } from 'preact/hooks';
 import type { Decision, WorkerView } from '../../../../machines/index.ts';
 import { sentenceOfDecision } from '../../../../machines/replay/sentence.ts';
@@ -99,7 +99,7 @@ const linesShown = 12;
 
 const signWords = { '+': 'new: ', '-': 'gone: ', ' ': 'not compared: ' } as const;
 
-/** What checks say is about failures: a line that is new is worse, and one that is gone is better. */
+/** Checks report failures: a line that is new is worse, and one that is gone is better. */
 const kinds = [
   ['+', 'worse', 'Worse'],
   ['-', 'better', 'Better'],
@@ -153,7 +153,7 @@ function useAttempts(worker: string, version: unknown): readonly AttemptRecord[]
   return loaded;
 }
 
-/** What would let a worker go: the shortest list, as it stands, or as of now when it is tried. */
+/** Shows what would let a worker go: the shortest list, as it stands, or as of now when it is tried. */
 function WhyNotYet({ view }: { view: WorkerView }) {
   const { tried, problem, busy, tryNow } = useProbe(view);
   if (view.state === 'stopped') return null;
@@ -216,7 +216,7 @@ function useProbe({ worker, lastDecision }: WorkerView) {
   return { tried, problem, busy, tryNow: () => void tryNow() };
 }
 
-/** Why a worker is where it is: its last decision, what would let it go, and how the attempts before differ. */
+/** Shows why a worker is where it is: its last decision, what would let it go, and how the attempts before differ. */
 export function Why({ id, view }: { id: string; view: WorkerView }) {
   const { lastDecision } = view;
   const attempts = useAttempts(id, lastDecision?.seq ?? null);

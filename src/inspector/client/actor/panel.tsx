@@ -1,4 +1,4 @@
-/** What the panels of workers and tasks share: their tabs, facts, plans and links. */
+/** The panels of workers and tasks share these parts: their tabs, facts, plans and links. */
 import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
 import type { Plan, WorkerView } from '../../../../machines/index.ts';
@@ -107,7 +107,7 @@ const doneStatuses: ReadonlySet<string> = new Set(['done', 'completed', 'cancell
 const isDone = ({ status }: { status: string }) => doneStatuses.has(status);
 const stepsMax = 40;
 
-/** Whether the steps belong to more than one task: then each says to which. */
+/** Tells whether the steps belong to more than one task: then each says to which. */
 const isOfSeveral = (plan: Plan): boolean => plan.some(({ task }) => task !== plan[0]?.task);
 
 /** The steps of a plan, with how many are done. */

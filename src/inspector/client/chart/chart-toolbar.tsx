@@ -55,7 +55,10 @@ async function chartPng(svg: SVGSVGElement, { width, height }: ChartDrawing, sca
 
 type Marks = { readonly active: ReadonlyMap<string, StateStatus>; readonly taken: readonly string[] };
 
-/** The same states and transitions as Mermaid's `stateDiagram-v2`, which has styles for states but not for transitions. */
+/**
+ * Writes the states and transitions as Mermaid's `stateDiagram-v2`, which has styles for states but not for
+ * transitions.
+ */
 function chartMermaid({ boxes, edges }: ChartDrawing, { active, taken }: Marks): string {
   const idOf = (id: string) => id.replaceAll('.', '_');
   const block = (parent: string | null, indent: string): string[] => {
@@ -159,7 +162,7 @@ type ChartToolbarProps = {
   readonly drawing: ChartDrawing;
   readonly machine: string;
   readonly view: ChartView;
-  /** Whether the labels are shown; null: they always are. */
+  /** Tells whether the labels are shown; null: they always are. */
   readonly labels: { readonly shown: boolean; readonly show: (shown: boolean) => void } | null;
   readonly active: ReadonlyMap<string, StateStatus>;
   /** The edges taken last. */

@@ -20,16 +20,16 @@ import { ChartBoxView, ChartEdgeView, EverywhereArea } from './shapes.tsx';
 import { type ChartView, useView } from './use-view.ts';
 import './chart.css';
 
-/** Whether charts that have an outline show all their labels instead. */
+/** True if charts that have an outline show all their labels instead. */
 let showsLabels = false;
 
 export type ChartProps = {
   /** Its name, in the labels and in the names of downloads. */
   readonly machine: string;
   readonly drawing: ChartDrawing;
-  /** The same chart without labels, in less room. It is shown first, if there is one. */
+  /** The chart without labels, in less room. It is shown first, if there is one. */
   readonly outline?: ChartDrawing | undefined;
-  /** How many actors are in each state, in the order of the drawing's states; for workers, the presences follow. */
+  /** The number of actors in each state, in the order of the drawing's states; for workers, the presences follow. */
   readonly counts?: readonly number[] | undefined;
   /** The states of one actor, by name or id. */
   readonly active?: string | readonly string[] | null | undefined;
@@ -39,7 +39,7 @@ export type ChartProps = {
   readonly beside?: TakenTransition | null | undefined;
   /** The edges taken last, where the caller knows them. */
   readonly taken?: readonly string[] | undefined;
-  /** How often each edge was taken lately, by its id: it is as wide. */
+  /** The number of times that each edge was taken lately, by its id: it is as wide. */
   readonly flows?: ReadonlyMap<string, number> | undefined;
   /** Whose chart it is: its place is kept by this name. */
   readonly viewKey?: string | undefined;

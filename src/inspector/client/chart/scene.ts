@@ -1,8 +1,8 @@
-/** What the parts of a chart share: the status of each state, the focus, and the order of the tree. */
+/** The parts of a chart share this: the status of each state, the focus, and the order of the tree. */
 import type { ChartBox, ChartDrawing } from '../../chart/drawing.ts';
 
 export type StateStatus = {
-  /** How many actors are in it; null: one actor is shown. */
+  /** The number of actors in it; null: one actor is shown. */
   readonly count: number | null;
   /** The part of all actors that are in it, 0 to 1. */
   readonly share: number;

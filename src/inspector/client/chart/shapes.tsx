@@ -162,7 +162,7 @@ type EdgeProps = {
   readonly drawing: ChartDrawing;
   readonly isTaken: boolean;
   readonly isHighlighted: boolean;
-  /** How often it was taken lately. */
+  /** The number of times that it was taken lately. */
   readonly flow: number;
   /** The edge is drawn without its label. */
   readonly isBare: boolean;
@@ -224,7 +224,7 @@ function EdgeLabel({ edge: { label, transitions } }: { edge: ChartEdge }): JSX.E
 
 type TimesProps = ChartText & { readonly flow: number; readonly isBare: boolean };
 
-/** How often an edge was taken, beside its label or in place of it. */
+/** Shows how often an edge was taken, beside its label or in place of it. */
 const Times = ({ x, y, width, height, flow, isBare }: TimesProps): JSX.Element => (
   <text
     class="chart-times"

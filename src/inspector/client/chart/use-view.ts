@@ -21,7 +21,7 @@ export type ChartView = {
   readonly room: Size;
   /** Nobody has moved it: it fits and follows. */
   readonly isFollowing: boolean;
-  /** Whether there is room for the whole. Otherwise it shows the active state and its surroundings. */
+  /** True if there is room for the whole. Otherwise the view shows the active state and its surroundings. */
   readonly isWhole: boolean;
   readonly zoom: (factor: number) => void;
   readonly fit: () => void;

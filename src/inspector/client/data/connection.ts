@@ -36,9 +36,9 @@ export const connectionProblem = signal<string | null>(null);
 export const focus = signal<Focus | null>(null);
 /** `receivedMs`: `performance.now()` of the last message; `perSecond`: entries. */
 export const head = signal({ seq: 0, headSeq: 0, receivedMs: 0, perSecond: 0 });
-/** Why the service, which is reached, decides nothing now; null: it works. */
+/** The reason why the service, which is reached, decides nothing now; null: it works. */
 export const serviceFault = signal<string | null>(null);
-/** The same as its kind, and since when; null: the service works, or is of a release that does not say. */
+/** The kind of that fault, and since when it lasts; null: the service works, or is of a release that does not say. */
 export const outage = signal<OutageNews | null>(null);
 /** Since when the replica has not folded what the log has, by the log's clock; null: it has. */
 export const behindSinceMs = signal<number | null>(null);
@@ -48,10 +48,10 @@ export const nowMs = signal(Date.now());
 export const tick = signal(0);
 /** The log's time of the last message; null: there was none. */
 export const heardMs = signal<number | null>(null);
-/** How far the log's clock is ahead of the browser's. */
+/** The log's clock is ahead of the browser's by this much. */
 let aheadMs = 0;
 
-/** What the page does not show, because it is paused: by hand, or hidden for a while. Null: it is live. */
+/** The place at which the page is paused, by hand or because it was hidden for a while; null: it is live. */
 export const pause = signal<{ readonly seq: number; readonly atMs: number; readonly by: 'hand' | 'hidden' } | null>(
   null,
 );

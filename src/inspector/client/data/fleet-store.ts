@@ -129,7 +129,9 @@ function createSignals() {
   };
 }
 
-/** How many actors are in each state, in the order of `workerStates` and `presences`, and whether any has used something. */
+/**
+ * Counts the actors in each state, in the order of `workerStates` and `presences`, and whether any has used something.
+ */
 function createCounts() {
   const workers = workerStates.map(() => 0);
   const tasks = workerStates.map(() => 0);

@@ -10,7 +10,7 @@ import { createMoves, lastOf } from './rows.ts';
 type Tell = (message: { readonly event: StreamEvent; readonly text: string }) => void;
 const keyOf = ({ entity, id }: Topic): string => `${entity} ${id}`;
 
-/** What the shared stream has told, to tell it to a page that joins. */
+/** Keeps what the shared stream has sent, for a page that joins. */
 function createKnownFleet() {
   const rows = { workers: new Map(), tasks: new Map(), queues: new Map() };
   const moves = createMoves();

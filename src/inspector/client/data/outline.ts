@@ -25,13 +25,13 @@ export const shownRange = computed((): Shown => {
   const [from, to] = range;
   return { fromSeq: Math.min(Math.max(from, first), last), toSeq: Math.min(to ?? last, last), isOpen: to === null };
 });
-/** What the selected actor did, oldest first. */
+/** The entries of the selected actor, oldest first. */
 export const lane = signal<readonly TimelineEntry[]>([]);
 
 const widthFor = ({ fromSeq, toSeq }: Shown): number =>
   2 ** Math.max(0, Math.ceil(Math.log2((toSeq - fromSeq + 1) / bucketsWanted)));
 
-/** How long the view must rest before it is read: a wheel turns many times. */
+/** The view must rest this long before it is read: a wheel turns many times. */
 const settleMs = 120;
 let soon: ReturnType<typeof setTimeout> | undefined;
 let reading: AbortController | null = null;

@@ -40,7 +40,7 @@ export const shownView = computed((): WorkerView | TaskView | null | undefined =
   return focus.value?.id === id ? focus.value?.view : undefined;
 });
 
-/** How far the fold is that is waited for; null: nothing takes long. */
+/** The progress of the fold that is waited for; null: nothing takes long. */
 export const pastProgress = signal<Progress | null>(null);
 let loading = new AbortController();
 

@@ -14,7 +14,7 @@ export type { QueueRow, TaskRow, WorkerRow };
 const minuteMs = 60_000;
 const windowMs = 10 * minuteMs;
 
-/** How often each transition was taken in the last ten minutes: begun by the service, kept up by the stream. */
+/** Counts how often each transition was taken in the last ten minutes: begun by the service, kept up by the stream. */
 export function createMoves() {
   const minutes = new Map<number, Map<string, Transition>>();
   let sinceMs = 0;
@@ -66,7 +66,7 @@ export function lastOf(last: LastMoves, transitions: readonly Transition[]): Las
 export const stateOf = (index: number): State => workerStates[index] ?? 'idle';
 export const presenceOf = (index: number) => presences[index] ?? 'active';
 
-/** What is urgent: who waits for a person, and for how long; then what may become so. */
+/** Returns what is urgent: who waits for a person, and for how long; then what may become so. */
 const seenOf = (row: WorkerRow) => ({
   ...{ state: stateOf(row.state), presence: presenceOf(row.presence), cause: row.lastCause },
   ...{ isAcknowledged: row.acknowledged === 1, asks: row.awaitsInput === 1, holdsTask: row.tasksHeld > 0 },
@@ -113,7 +113,7 @@ export const queueOrder = (a: Ordered, b: Ordered): number =>
 export type QueueFigures = { readonly oldestMs: number | null; readonly done: number };
 
 const hourMs = 60 * minuteMs;
-/** Of a queue without tasks. */
+/** The figures of a queue without tasks. */
 export const noFigures: QueueFigures = { oldestMs: null, done: 0 };
 
 /** Reads all tasks once, for all queues. @param nowMs by the log's clock */

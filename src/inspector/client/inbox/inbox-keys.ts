@@ -69,7 +69,7 @@ const say = (text: string): void => {
 };
 const placeNow = () => untracked(placeOfKeys);
 
-/** Whether an agent waits for an answer, without being escalated. */
+/** Tells whether an agent waits for an answer, without being escalated. */
 function asks({ entity, id }: Waiting): boolean {
   const row = entity === 'worker' ? liveFleet.workers.get(id) : undefined;
   return row !== undefined && rankOf(row) === 'asks';

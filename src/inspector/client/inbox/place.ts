@@ -25,7 +25,7 @@ const isListOnScreen = () => selected.value === null || innerWidth > 900;
 
 /** Returns the key of the open item. Null: none is open. */
 const openKey = (): string | null => (selected.value === null ? null : waitingKey(selected.value));
-/** Whether sorting again would move something. */
+/** True if sorting again would move something. */
 export const isOutdated = computed(() => isMovedByKeepOne(listed.value, waiting.value.map(waitingKey), openKey()));
 
 export function startList(): void {

@@ -46,13 +46,13 @@ export const marked = signal<ReadonlySet<string>>(new Set());
 
 export const chosenItems = (): readonly Waiting[] => waiting.value.filter((it) => marked.value.has(waitingKey(it)));
 
-/** What is asked, as the card shows it; equal texts are one question. */
+/** Returns what is asked, as the card shows it; equal texts are one question. */
 export function questionOf({ entity, id }: Waiting): string {
   void liveFleet.version.value;
   return (entity === 'worker' ? liveFleet.workers.get(id)?.sentence : liveFleet.tasks.get(id)?.sentence) ?? '';
 }
 
-/** Those that ask the same as this one, itself included, in the inbox's order. */
+/** Returns those that ask the same as this one, itself included, in the inbox's order. */
 export function alikeOf(item: Waiting): readonly Waiting[] {
   const text = questionOf(item);
   const isAsked = (it: Waiting) => liveFleet.workers.get(it.id)?.awaitsInput === 1;

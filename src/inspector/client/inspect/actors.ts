@@ -1,4 +1,7 @@
-/** What was received about each actor. Bounded for each, so that a busy actor displaces nothing of the others. */
+/**
+ * Keeps what was received about each actor. There is a bound for each, so that a busy actor displaces nothing of the
+ * others.
+ */
 import { readStates, type StateNode } from '../../chart/foreign-chart.ts';
 
 // The receiving side of `createBrowserInspector({ url })`: an XState app opens this page, or frames it, and posts
@@ -71,12 +74,12 @@ export type Actor = {
   readonly id: string;
   name: string;
   parent: string | null;
-  /** Null: not a state machine, or one that cannot be read. */
+  /** It is null for what is not a state machine, or cannot be read as one. */
   states: StateNode | null;
   snapshot: Snapshot;
   /** Newest last. */
   readonly events: ReceivedEvent[];
-  /** How many events were received in total. */
+  /** The number of events that were received in total. */
   eventCount: number;
 };
 export type Actors = Map<string, Actor>;

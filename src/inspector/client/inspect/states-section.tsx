@@ -40,7 +40,7 @@ async function draw(states: StateNode): Promise<ChartDrawing | null> {
 type Marks = {
   readonly active: ReadonlySet<string>;
   readonly last: string | null;
-  /** What is inside a state that is not active is folded. */
+  /** True if the inside of a state that is not active is folded. */
   readonly isFolded: boolean;
 };
 
@@ -156,7 +156,7 @@ function Machine({ actor, states, value, event }: Props & { readonly states: Sta
   );
 }
 
-/** Undefined: it is being laid out; null: it cannot be. */
+/** Returns undefined while it is being laid out, and null if it cannot be. */
 function useDrawing(states: StateNode): ChartDrawing | null | undefined {
   const [drawn, setDrawn] = useState<{ readonly states: StateNode; readonly drawing: ChartDrawing | null } | null>(
     null,

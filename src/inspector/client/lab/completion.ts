@@ -3,7 +3,7 @@ import type { Completion, CompletionContext, CompletionResult } from '@codemirro
 import { ensureSyntaxTree, syntaxTree } from '@codemirror/language';
 import type { EditorState } from '@codemirror/state';
 
-/** What stopgate.yaml may have at a place of the text, by its JSON Schema. Pure: no page. */
+/** Completes what stopgate.yaml may have at a place of the text, by its JSON Schema. It is pure, without a page. */
 export type Schema = {
   readonly $ref?: string;
   readonly $defs?: Readonly<Record<string, Schema>>;

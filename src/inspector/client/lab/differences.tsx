@@ -12,7 +12,7 @@ import { count, dateTime, plural } from '../ui/format.ts';
 import { DecisionMark, Name } from '../ui/text.tsx';
 import { type Group, type Grouping, groupDifferences, groupings } from './share.ts';
 
-/** Where stops led, and where they would lead: both on the worker's chart, with how many. */
+/** Shows where stops led and where they would lead: both on the worker's chart, with how many. */
 type Known = WhatIfDifference & { readonly after: NonNullable<WhatIfDifference['after']> };
 
 function StateCharts({ differences }: { differences: readonly WhatIfDifference[] }) {
@@ -105,7 +105,7 @@ const GroupView = ({ group: { title, differences }, isOpen }: { group: Group; is
   </Opened>
 );
 
-/** What is inside is rendered once it is opened. */
+/** A section whose inside is rendered once it is opened. */
 function Opened({ title, note, isOpen = false, children }: OpenedProps) {
   const [wasOpened, setOpened] = useState(isOpen);
   return (

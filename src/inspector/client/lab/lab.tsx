@@ -12,7 +12,7 @@ import { type Editor, openEditor } from './editor.ts';
 import { fromFragment, sharedCharsMax, toFragment } from './share.ts';
 import './lab.css';
 
-/** What is wrong with the policies: each problem is a link to its place in the text. */
+/** Shows what is wrong with the policies: each problem is a link to its place in the text. */
 type Props = { readonly problem: Problem; readonly goTo: (line: number, column: number) => void };
 
 export function PolicyProblems({ problem: { message, issues }, goTo }: Props) {
@@ -31,7 +31,7 @@ export function PolicyProblems({ problem: { message, issues }, goTo }: Props) {
   );
 }
 
-/** What can be done with the text of the lab: compare it with what is in force, share it, take it along. */
+/** The tools for the text of the lab: compare it with what is in force, share it, take it along. */
 export function LabTools({ showDifference }: { showDifference: (isShown: boolean) => void }) {
   const isShown = useSignal(false);
   const news = useSignal('');

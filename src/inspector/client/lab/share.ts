@@ -12,7 +12,7 @@ export async function toFragment(text: string): Promise<string> {
   return prefix + btoa(binary).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '');
 }
 
-/** Null: the fragment is none of ours, or was cut off. */
+/** Resolves to null if the fragment is none of ours, or was cut off. */
 export async function fromFragment(fragment: string): Promise<string | null> {
   if (!fragment.startsWith(prefix)) return null;
   try {

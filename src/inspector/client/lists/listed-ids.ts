@@ -25,7 +25,7 @@ const figures = computed(() => {
   return figuresOf(shownFleet.value.tasks.values(), shownMs.value);
 });
 
-/** What the tasks of a queue tell of it, as of now. All tasks are read once for all queues. */
+/** Returns the figures of a queue from its tasks, as of now. All tasks are read once for all queues. */
 export const figuresOfQueue = (queue: string): QueueFigures => figures.value.get(queue) ?? noFigures;
 
 /** Filters and sorts rows by the route. */

@@ -79,7 +79,7 @@ function noteOf(row: WorkerRow): string | null {
   return row.isWaiting === 1 ? 'waiting' : row.awaitsInput === 1 ? 'asks' : row.waitsFor === 'hold' ? 'held' : null;
 }
 
-/** How it stands, in one sentence: what a person would ask first. Only what may need somebody stands out. */
+/** Says in one sentence how it stands: what a person would ask first. Only what may need somebody stands out. */
 function Why({ row }: Cell) {
   const rank = rankOf(row);
   const isPlain = rank === 'working' || rank === 'idle' || (rank === 'stopped' && row.lastCause !== 'capped');

@@ -1,4 +1,4 @@
-/** What an operator can do with actors. Each action becomes an entry per actor, with the operator's name. */
+/** The actions of an operator on actors. Each action becomes an entry per actor, with the operator's name. */
 import { signal } from '@preact/signals';
 import { ApiError, post } from '../data/api.ts';
 import { hello } from '../data/connection.ts';
@@ -28,7 +28,7 @@ export type ActionRequest = {
   readonly targets: readonly Target[];
   /** Prompts to choose from, for `resume`; absent: those for the worker that is shown. */
   readonly suggestions?: readonly string[];
-  /** What the agent gets with `allow`: the choice for a question. */
+  /** The agent gets this with `allow`: the choice for a question. */
   readonly choice?: string;
   /** Still escalated, though the workers that they were escalated with are resolved: the action on them failed. */
   readonly tasks?: readonly TaskOfWorker[];
@@ -48,7 +48,7 @@ export const rememberName = (name: string): void => localStorage.setItem(nameKey
 
 /** The action to confirm; null: none. */
 export const pendingAction = signal<ActionRequest | null>(null);
-/** What was done last, or why it failed, for all to see. */
+/** The last action, or why it failed, for all to see. */
 export const actionNews = signal<{ readonly text: string; readonly isProblem: boolean } | null>(null);
 
 /** Asks for a token first, if this session is not an operator's. What has no text needs no question from a known name. */

@@ -22,7 +22,7 @@ import { effectsOf, type TasksVerdict } from './settle.ts';
 import { requestSignIn } from './sign-in.tsx';
 import { namesOf, suggestPrompts } from './suggestions.ts';
 
-/** What becomes of the tasks that were escalated with a worker: its resolution alone leaves them as they are. */
+/** Finds the tasks that were escalated with a worker: its resolution alone leaves them as they are. */
 function tasksEscalatedWith(targets: readonly Target[]): TaskOfWorker[] {
   const workers = new Set(targets.filter(({ entity }) => entity === 'worker').map(({ id }) => id));
   return tasksShownWith(liveFleet, workers);

@@ -1,4 +1,4 @@
-/** What an agent asks a person, with a form for each answer. */
+/** Shows what an agent asks a person, with a form for each answer. */
 import { useRef } from 'preact/hooks';
 import type { WorkerView } from '../../../../machines/index.ts';
 import {

@@ -4,7 +4,7 @@ import type { Topic } from '../../messages.ts';
 import type { TaskOfWorker } from '../inbox/find-waiting.ts';
 import { namesOf } from './suggestions.ts';
 
-/** What becomes of the tasks that were escalated with the workers; by itself each stays escalated. */
+/** The verdict on the tasks that were escalated with the workers; by itself each stays escalated. */
 export type TasksVerdict = { readonly verdict: 'resume' | 'stop'; readonly tasks: readonly TaskOfWorker[] };
 
 type Run<Item> = (item: Item) => Promise<unknown>;
@@ -78,7 +78,7 @@ function describeTargets<Target extends Topic>(
 
 const idsOf = (items: readonly { readonly id: string }[]): string => namesOf(items.map(({ id }) => id));
 
-/** What an operator's actions do, in words: for one actor, and for several at once. */
+/** Describes in words what an operator's actions do: for one actor, and for several at once. */
 export type OperatorAction = 'acknowledge' | 'resume' | 'stop' | 'retire' | 'allow' | 'deny';
 
 type Effect = readonly [one: string, many: string];

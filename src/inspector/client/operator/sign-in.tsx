@@ -6,7 +6,7 @@ import { signIn } from '../data/api.ts';
 import { hello, renewSession } from '../data/connection.ts';
 import { Dialog } from '../ui/controls.tsx';
 
-/** What to do after the operator has signed in; null: the dialog is closed. */
+/** This is called after the operator has signed in; null: the dialog is closed. */
 const afterSignIn = signal<(() => void) | null>(null);
 
 /** Opens the dialog that asks for the operator token. */
@@ -76,7 +76,7 @@ type TokenFormProps = {
   readonly label: string;
   readonly onSuccess: () => void;
   readonly onCancel?: () => void;
-  /** Where to find the token. */
+  /** The text that says where to find the token. */
   readonly children: ComponentChildren;
 };
 

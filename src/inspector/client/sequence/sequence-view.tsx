@@ -242,7 +242,7 @@ function Arrow({ from, to, label }: { from: number; to: number; label: string })
   );
 }
 
-/** What it says, where that is one word. */
+/** Returns what it says, if that is one word. */
 function wordOf({ type, entry: { data } }: Message): string {
   if (type === 'decision') return verdictOf(data as Decision).word;
   const { outcome } = data as { outcome?: unknown };

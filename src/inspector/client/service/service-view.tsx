@@ -14,7 +14,7 @@ import './service.css';
 /** The service gathers it once a second for all pages. */
 const refreshMs = 2_000;
 
-/** What the service has told last, and why it tells nothing now. */
+/** Reads the last report of the service, and why there is none now. */
 function useReport() {
   const [report, setReport] = useState<ServiceReport | null>(null);
   const [problem, setProblem] = useState<string | null>(null);

@@ -1,4 +1,4 @@
-/** What is stored: the log and its snapshots, the streams in the store of NATS, and the dead entries. */
+/** Shows what is stored: the log and its snapshots, the streams in the store of NATS, and the dead entries. */
 import type { ServiceReport } from '../../service-messages.ts';
 import { Link } from '../ui/controls.tsx';
 import { bytes, count, dateTime, duration, plural } from '../ui/format.ts';

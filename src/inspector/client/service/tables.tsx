@@ -57,7 +57,7 @@ const classOf = (head: string) => (head.startsWith('#') ? 'number' : undefined);
 
 type FactsProps = {
   readonly title: string;
-  /** Null: not known. */
+  /** A value of null is not known. */
   readonly facts: readonly (readonly [name: string, value: ComponentChildren])[];
   readonly children?: ComponentChildren;
 };

@@ -8,7 +8,7 @@ import { toEntries } from './chart.tsx';
 
 /** The outcomes of a check that did not pass. */
 const failures = 'outcome:fail,error,timeout';
-/** What the service counts together, as there are too many checks. */
+/** The name of the checks that the service counts together, as there are too many. */
 const others = '(others)';
 
 export function CheckTable({ statistics }: { statistics: FleetStatistics }) {
@@ -92,7 +92,7 @@ function Row({ it, statistics, write }: RowProps) {
 
 const orNothing = (number: number): string => (number === 0 ? '–' : count(number));
 
-/** How often, and on how many runs that is based. */
+/** Says how often results differ, and on how many runs that is based. */
 export const flakyText = ({ differing, compared }: CheckStatistics): string =>
   `${part(differing, compared)} of ${plural(compared, 'pair')}`;
 

@@ -27,7 +27,7 @@ export const writeSpan = (span: Span | Range): string =>
 export const querySpan = (span: Span | Range): string =>
   typeof span === 'string' ? `span=${span}` : `from=${span.fromMs}&to=${span.toMs}`;
 
-/** What was typed, or why it is nothing. `timeOf` asks for the time of an entry. */
+/** Reads the range that was typed, or says why it is none. `timeOf` asks for the time of an entry. */
 export async function parseRange(
   typed: { readonly from: string; readonly to: string },
   nowMs: number,

@@ -1,4 +1,4 @@
-/** What agents have used over the span: by day, by model and by task. */
+/** Shows what agents have used over the span: by day, by model and by task. */
 import type { ComponentChildren } from 'preact';
 import type { UsageLine, UsageStatistics } from '../../statistics/messages.ts';
 import { selection } from '../route.ts';

@@ -1,4 +1,4 @@
-/** What the time axis shows of the log: escalations, stops, entries, silences, and what one actor did. */
+/** Draws the log on the time axis: escalations, stops, entries, silences, and what one actor did. */
 import type { OutlineBucket, TimelineEntry } from '../../messages.ts';
 import type { Axis, Gap } from '../../time-axis.ts';
 import { type VerdictKind, verdictKindOf } from '../../vocabulary.ts';

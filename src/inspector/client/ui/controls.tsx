@@ -30,7 +30,7 @@ export const Icon = ({ path }: { path: string }) => (
   </svg>
 );
 
-/** How far a fold is, with a way to give it up. */
+/** Shows the progress of a fold, with a way to give it up. */
 type ProgressProps = { readonly progress: Progress; readonly cancel: () => void };
 
 export const FoldProgress = ({ progress: { done, total }, cancel }: ProgressProps) => (

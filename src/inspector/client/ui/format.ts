@@ -40,7 +40,7 @@ export function bytes(number: number): string {
 export const dollars = (usd: number): string =>
   usd === 0 || usd >= 0.01 ? `$${usd.toFixed(2)}` : usd < 0.0001 ? '<$0.0001' : `$${usd.toFixed(4)}`;
 
-/** What was used, where there is room for one of both: dollars, where they are known. */
+/** Formats usage if there is room for one of both: dollars, if they are known. */
 export const cost = ({ usd, tokens }: { readonly usd: number; readonly tokens: number }): string =>
   usd > 0 ? dollars(usd) : `${compact(tokens)} tokens`;
 

@@ -12,7 +12,7 @@ export function keepOrder(shown: readonly Placed[], now: readonly string[]): Pla
   ];
 }
 
-/** Whether `keepOne` would move anything. */
+/** Tells whether `keepOne` would move anything. */
 export const isMovedByKeepOne = (shown: readonly Placed[], now: readonly string[], kept: string | null): boolean =>
   keepOne(shown, now, kept)
     .map(({ key }) => key)
