@@ -6,7 +6,7 @@
 import type { Decision } from '../guards/decision.ts';
 import { resetCounts, withoutTasks } from '../worker/changes.ts';
 import { changeContext, empty, type WorkerContext } from '../worker/context.ts';
-import { dispositionOf, escalationOf } from '../worker/decide.ts';
+import { dispositionOf, escalationOf, heldAfter } from '../worker/decide.ts';
 import type { Fleet } from './fleet.ts';
 import { noteDecisionSeq } from './known-attempts.ts';
 import { moveWorker } from './workers.ts';
@@ -77,5 +77,6 @@ function changeBy(worker: WorkerContext, stored: Decision): Partial<WorkerContex
     ...(isReset ? resetCounts : counts),
     escalation: stored.action === 'escalate' ? (worker.escalation ?? escalationOf(lastDecision)) : null,
     ...(isFreed ? withoutTasks(worker, worker.tasks) : {}),
+    heldAtEnd: heldAfter(worker, lastDisposition),
   };
 }

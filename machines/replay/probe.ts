@@ -25,7 +25,8 @@ export type Probe =
 /**
  * The question that is asked. `stop`: the whole judgement. The others ask `checks` and `hooks` alone, whatever the
  * worker's state, counts, limits and queue are:
- * - `work`: is the work complete, of the plan and the held tasks, after the end of the session of those it held then?
+ * - `work`: is the work complete, of the plan and the held tasks? A worker that was let go without completing its tasks
+ *   is asked about these.
  * - `{ task }`: is this task complete, which the worker holds?
  * - `step`: may a step be marked as done (policy `steps: gate`)? The policy's checks, each `plan` among them taken as
  * fulfilled, without the hooks of tasks.
@@ -68,7 +69,7 @@ export function probe(
   return step(fleet.workerStepper.next(from, { type: 'stop.attempted', data, seq: 0, atMs, facts: surroundings() }));
 }
 
-/** The worker with the plan and the tasks that are asked about. */
+/** Returns the worker with the plan and the tasks that are asked about. */
 function askedAbout(fleet: Fleet, worker: WorkerContext, scope: ProbeScope): WorkerContext {
   if (scope === 'step') return { ...worker, plan: fulfilled };
   if (scope === 'work' && worker.heldAtEnd.length > 0) {

@@ -31,7 +31,10 @@ export type WorkerContext = JudgedWorker & {
   readonly lastJudgedTasks: Attempt['judgedTasks'];
   /** Tools that run, in the order in which they started. */
   readonly calls: readonly ToolCall[];
-  /** The tasks that it held when its session ended, for `verify`; empty while it is in service. */
+  /**
+   * The tasks that it held when its session ended, or when it was let go without completing them: `verify` asks about
+   * them. Empty from its next prompt, task or registration on.
+   */
   readonly heldAtEnd: readonly string[];
   /** The open input requests; not empty while `awaitsInput`. */
   readonly inputs: readonly InputRequest[];

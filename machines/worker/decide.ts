@@ -41,9 +41,14 @@ export function decide(
     // A worker that is escalated already stays in the same escalation.
     escalation: ruling.action === 'escalate' ? (context.escalation ?? escalationOf(lastDecision)) : null,
     ...(freed ? withoutTasks(context, context.tasks) : { tasks: context.tasks, plan: context.plan }),
+    heldAtEnd: heldAfter(context, lastDisposition),
     activeMs: freed ? attempt.facts.nowMs : context.activeMs,
   };
 }
+
+/** Keeps the tasks that it held for `verify`, if the decision takes them from it without completing them. */
+export const heldAfter = ({ tasks, heldAtEnd }: WorkerContext, disposition: TaskDisposition): readonly string[] =>
+  tasks.length > 0 && (disposition === 'escalated' || disposition === 'released') ? tasks : heldAtEnd;
 
 export function escalationOf({ seq, at, reason, cause, attempt, worker, verdicts }: Decision): Escalation {
   const made = escalate({ seq: seq ?? 0, since: at, reason, cause, attempt, worker });

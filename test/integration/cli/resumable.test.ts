@@ -123,3 +123,13 @@ test('where there is none it says so', async () => {
   });
   expect(await run('--concurrency', '2')).toMatchObject({ code: 2, stderr: expect.stringContaining('--run') });
 });
+
+test('a stop that was allowed because of the limit is no work since then', async () => {
+  await install('claude');
+  await limit('tried', { data: {} });
+  await stage.client.ask('decide.tried');
+  await limit('done', { data: {} });
+  for (const worker of ['tried', 'done']) await stage.client.publish(`worker.${worker}.limit.cleared`, {});
+  await stage.client.ask('decide.done');
+  expect((await list()).map(({ worker }) => worker)).toEqual(['tried']);
+});

@@ -97,6 +97,24 @@ describe('verify asks about the work alone', () => {
     expect(await verify('gone')).toMatchObject({ code: '', body: { cause: 'complete' } });
   });
 
+  test('let go at the cap or to a person, it is asked about the tasks that it gave up, until it works again', async () => {
+    const asks = { output: 'Which one? <promise>ESCALATE</promise>' };
+    for (const [worker, body] of Object.entries({ hasty: {}, asker: asks })) {
+      const task = `G-${worker}`;
+      await publish(`task.${task}.task.created`, { plan: [{ title: 'Ship', status: 'pending', step: 's' }] });
+      await publish(`worker.${worker}.worker.registered`, { policy: worker === 'hasty' ? 'once' : 'promising' });
+      await publish(`worker.${worker}.task.claimed`, { task });
+      expect((await client.ask(`decide.${worker}`, body)).body).toMatchObject({ decision: 'allow', tasks: [task] });
+      const refused = { decision: { reason: '1 of 1 plan steps remain: Ship', tasks: [task] } };
+      expect(await verify(worker)).toMatchObject({ code: '409', body: refused });
+      // It holds none any more when it tries once more.
+      expect((await client.ask(`decide.${worker}`)).body).toMatchObject({ tasks: [] });
+      expect(await verify(worker)).toMatchObject({ code: '409', body: refused });
+      await publish(`worker.${worker}.prompt.submitted`);
+      expect((await verify(worker)).code).toBe('');
+    }
+  });
+
   test('nothing is stored, and an unknown worker is 404', async () => {
     const before = await client.stored('STOPGATE_main', 'stopgate.main.worker.gone.>');
     await verify('gone');

@@ -105,7 +105,7 @@ async function findResumable(requester: Requester, prompt: string, io: Pick<Io, 
     const view = views.get(worker);
     if (view === undefined || view.presence === 'limited' || view.ended === 'retired') continue;
     const command = view.state === 'escalated' ? null : resumeCommand(view, prompt);
-    if (command === null || (await hasWorkedSince(requester, worker, seq))) continue;
+    if (command === null || (await hasWorkedSince(requester, view, seq))) continue;
     const { agent, cwd } = view;
     const endedAt = untilMs !== null && untilMs <= Date.now() ? formatIsoTime(untilMs) : null;
     found.push({ worker, agent, cwd, scope, endedAt, command, notHere: whyNotHere(view, io), seq, view });
@@ -142,15 +142,24 @@ function entryOf({ subject, data }: LogMessage) {
 const entriesMax = 500;
 const work: ReadonlySet<string> = new Set([
   ...['worker.registered', 'prompt.submitted', 'tool.started', 'tool.used', 'plan.updated', 'step.updated'],
-  ...['task.claimed', 'stop.attempted'],
+  'task.claimed',
 ]);
 
-/** The prompt of a resumed session shows that it works again; before it comes, whoever resumes it has left a note. */
-async function hasWorkedSince(requester: Requester, worker: string, seq: number): Promise<boolean> {
+/**
+ * The prompt of a resumed session shows that it works again; before it comes, whoever resumes it has left a note. A stop
+ * that was allowed because of the limit is no work.
+ */
+async function hasWorkedSince(
+  requester: Requester,
+  { worker, lastDecision }: WorkerView,
+  seq: number,
+): Promise<boolean> {
   const newest = await requester.readNewest(`worker.${worker}.>`, entriesMax);
   return newest.some((message) => {
     const entry = message.seq > seq ? entryOf(message) : null;
-    return entry !== null && (work.has(entry.type) || resumedBy(message) === seq);
+    if (entry === null) return false;
+    const isStop = entry.type === 'stop.attempted' && lastDecision?.cause !== 'limited';
+    return isStop || work.has(entry.type) || resumedBy(message) === seq;
   });
 }
 
@@ -216,9 +225,9 @@ async function runAll(
  * The log stores one entry of an id within two minutes, and whoever looks later finds it: so one of all machines resumes the
  * session. False: another does.
  */
-async function claim(requester: Requester, { worker, seq }: Found): Promise<boolean> {
+async function claim(requester: Requester, { worker, seq, view }: Found): Promise<boolean> {
   // It may have waited long for its place here.
-  if (await hasWorkedSince(requester, worker, seq)) return false;
+  if (await hasWorkedSince(requester, view, seq)) return false;
   const { duplicate } = await requester.publish(
     `worker.${worker}.heartbeat.sent`,
     { resumes: seq },

@@ -28,6 +28,13 @@ const vitest =
   ' FAIL  test/unit/login.test.ts > signs in\nAssertionError: expected 1 to be 2\n Tests  1 failed | 40 passed';
 
 describe('a worker', () => {
+  test('that a person has resumed says so, and no longer why it was escalated', () => {
+    const stuck = [tested({ stuckAfter: 2 }), ...fails('a1', vitest), ...fails('a2', vitest)];
+    expect(sentence(...stuck)).toMatch(/^Stuck on the same failure: /);
+    const resolved: Entry = ['own.worker.w1.escalation.resolved', { by: 'Ann', verdict: 'resume' }];
+    expect(sentence(...stuck, resolved)).toBe('Resumed by Ann');
+  });
+
   test('that is blocked says how often, by which test in which check, and how many tries are left', () => {
     const [first, second, third] = ['a1', 'a2', 'a3'].map((attempt) => fails(attempt, vitest)) as Entry[][];
     expect(sentence(tested(), ...(first ?? []))).toBe('Blocked once: login.test.ts fails in tests; 2 tries left');
