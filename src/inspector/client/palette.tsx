@@ -47,7 +47,7 @@ const whatIfRetries = (retries: number): Command => ({
   ...{ kind: 'command', title: `What if every policy had ${retries} retries`, note: 'policy lab' },
   run() {
     navigate({ ...everything, ...noSelection, view: 'what-if' });
-    void import('./lab/comparison.ts').then(({ tryRetries }) => tryRetries(retries));
+    void import('./lab/lab.tsx').then(({ tryRetries }) => tryRetries(retries));
   },
 });
 

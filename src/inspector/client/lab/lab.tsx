@@ -99,6 +99,9 @@ export function LabTools({ showDifference }: { showDifference: (isShown: boolean
   );
 }
 
+/** For the palette, which loads the lab with it. */
+export const { tryRetries } = comparison;
+
 async function copyLink(): Promise<void> {
   const fragment = await toFragment(text.peek());
   await navigator.clipboard.writeText(`${location.origin}${hrefOf({})}${fragment}`);
