@@ -88,6 +88,12 @@ describe('explain', () => {
     expect((await explainLog([...allowed, ...more], 'w1')).stdout.split('\n')).toContain(says);
   });
 
+  test('says in short what its reason alone does not, and nothing twice', async () => {
+    expect((await explain('w1', '--attempt', 'a1')).stdout).toMatch(/^In short: Blocked once: /m);
+    // It is told to go on, for that reason.
+    expect((await explain('w1', '--attempt', 'a2')).stdout).not.toContain('In short');
+  });
+
   test('at the cap it shows what failed, and which checks were not run', async () => {
     const { stdout } = await explainLog(
       [

@@ -103,6 +103,7 @@ describeInBrowser('what agents use', () => {
     await page.locator(`.card[data-id="${worker}"]`).click();
     await page.locator('aside').getByText('$2.50 of $2.00').first().waitFor();
     await page.locator('aside [data-action="resume"]').click();
+    await page.locator('dialog').getByText('whoever resumes grants the same budget once more').waitFor();
     await page.locator('dialog').getByRole('button', { name: 'Resume' }).click();
     await expect.poll(async () => (await view()).state).not.toBe('escalated');
     // The same two dollars once more, from here.

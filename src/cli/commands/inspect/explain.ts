@@ -71,9 +71,7 @@ export const explain = defineCommand({
       ]);
       const columns = ['', 'guard', 'found', 'looked at'];
       await out.print(
-        ...[...sentences, `In short: ${sentenceOfDecision(decision)}`].flatMap((text) =>
-          wrap(clean(text), out.width()),
-        ),
+        ...[...sentences, ...inShort(decision)].flatMap((text) => wrap(clean(text), out.width())),
         '',
         ...formatTable(columns, [...verdicts, ...unreached], out.width()),
       );
@@ -81,6 +79,14 @@ export const explain = defineCommand({
     return code;
   },
 });
+
+/** Nothing, if it is the reason again, which stands above already. */
+function inShort(decision: Decision): string[] {
+  const sentence = sentenceOfDecision(decision);
+  const reason = decision.reason.toLowerCase().replace(/\.$/, '');
+  const isSaid = reason !== '' && sentence.toLowerCase().replace(/\.$/, '').endsWith(reason);
+  return isSaid ? [] : [`In short: ${sentence}`];
+}
 
 function isWanted(line: ReplayLine, worker: string, attempt: string | undefined): line is Decision {
   const isDecision = 'verdicts' in line && line.worker === worker;

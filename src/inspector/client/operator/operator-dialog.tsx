@@ -61,6 +61,10 @@ function TasksChoice({ tasks: [first, ...others], isOfMany }: Props) {
   );
 }
 
+/** A person was asked because a budget is used up. */
+const isOverBudget = ({ entity, id }: Target): boolean =>
+  entity === 'worker' && liveFleet.workers.get(id)?.lastCause === 'budget';
+
 export function OperatorDialog() {
   const request = pendingAction.value;
   return request === null ? null : <Confirmation key={keyOf(request)} request={request} />;
@@ -100,6 +104,9 @@ function Confirmation({ request }: { request: ActionRequest }) {
         {effectsOf(action, targets).map((text) => (
           <p key={text}>{text}</p>
         ))}
+        {action === 'resume' && targets.some(isOverBudget) && (
+          <p>Its budget is used up: whoever resumes grants the same budget once more, from here on.</p>
+        )}
         <TargetNames targets={targets} />
         {action === 'resume' && !isForTasks && (
           <PromptField
