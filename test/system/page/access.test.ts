@@ -25,7 +25,8 @@ const pages = [
   ['a worker whose stop was not judged', '/?worker=w4', 'article[data-cause="unjudged"]'],
   ['tasks, and one of them', '/?view=tasks&task=T-1', '.hooks li'],
   ['queues', '/?view=queues', '.grid tr[data-id]'],
-  ['time travel', '/?at=5&worker=w1', '.travel'],
+  // Until the past is there, the page is dimmed.
+  ['time travel', '/?at=5&worker=w1', '.travel:not(:has(.travel-now .progress))'],
   ['the inbox', '/?view=inbox', '.card'],
   ['a timeline', '/?worker=w3&tab=timeline', '.timeline .line'],
   ['the sequence of a worker', '/?worker=w1&tab=sequence', '.lanes li'],
