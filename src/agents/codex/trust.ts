@@ -28,7 +28,7 @@ const answerSchema = z.object({
 
 const answerTimeoutMs = 20_000;
 
-/** Null: Codex cannot be started, or does not know the request. */
+/** Resolves to null if Codex cannot be started, or does not know the request. */
 export async function listCodexHooks(
   binary: string,
   cwd: string,

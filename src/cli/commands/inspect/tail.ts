@@ -10,7 +10,7 @@ import { clientArgs, readCount, readId } from '../../option-values.ts';
 import { formatLogLine } from '../../text/timeline.ts';
 import { createNewestEntries } from './newest-entries.ts';
 
-/** How many of the newest entries are searched for matches. */
+/** This many of the newest entries are searched for matches. */
 const windowMin = 10_000;
 
 export const tail = defineCommand({

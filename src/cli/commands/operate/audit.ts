@@ -15,7 +15,7 @@ const actions = {
   'worker.retired': 'retired',
 } as const;
 
-/** How many of the newest are searched for a name. */
+/** This many of the newest are searched for a name. */
 const windowMin = 10_000;
 
 /** `action` is the entry's type; `verdict` and `text` (a prompt or a message) are null where there is none. */
