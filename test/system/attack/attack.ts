@@ -3,7 +3,7 @@
  * right answers. In the end the service is started again on what is left, with snapshots that somebody has poisoned.
  */
 import { readFile } from 'node:fs/promises';
-import { jetstreamManager } from '@nats-io/jetstream';
+import { jetstreamManager, type StreamAPI } from '@nats-io/jetstream';
 import { openConnection } from '../../../src/nats/connection.ts';
 import { openClient } from '../../support/client.ts';
 import { makeFolder } from '../../support/deployment.ts';
@@ -98,12 +98,7 @@ export async function attack({ attackers, isOver }: AttackOptions): Promise<Atta
       },
     });
     const { streams } = await jetstreamManager(log);
-    const found = await Promise.all(
-      honest.stored.map(async ({ seq, subject }) => {
-        const message = await streams.getMessage('STOPGATE_main', { seq }).catch(() => null);
-        return message?.subject === subject;
-      }),
-    );
+    const found = await findAll(streams, honest.stored);
     const { state } = await streams.info('STOPGATE_main');
     await log.close();
     const again = await openHonest(service.ready.nats, honest.cycles());
@@ -128,12 +123,33 @@ export async function attack({ attackers, isOver }: AttackOptions): Promise<Atta
   }
 }
 
+/**
+ * Tells for each of these entries whether it stands in the log. They are read one after the other, each until there is an
+ * answer: a server that has just started on a large log may be slow, and silence is no loss.
+ * @throws what NATS throws, when it does not answer
+ */
+async function findAll(streams: StreamAPI, entries: readonly StoredEntry[]): Promise<boolean[]> {
+  const found: boolean[] = [];
+  for (const { seq, subject } of entries)
+    for (let tries = 1; ; tries += 1) {
+      try {
+        found.push((await streams.getMessage('STOPGATE_main', { seq }))?.subject === subject);
+        break;
+      } catch (error) {
+        if (tries === asksMax) throw error;
+      }
+    }
+  return found;
+}
+
+type StoredEntry = { readonly seq: number; readonly subject: string };
+
 /** A worker that is blocked while its plan is open, and let go when it is done. */
 async function openHonest(url: string, begunAt = 0) {
   const client = await openClient(url);
   const wrong: string[] = [];
   const times: number[] = [];
-  const stored: { seq: number; subject: string }[] = [];
+  const stored: StoredEntry[] = [];
   let [cycles, retries, unanswered] = [begunAt, 0, 0];
   /** The same attempt, or entry, until there is an answer: as our clients do. */
   const insist = async <Result>(ask: () => Promise<Result>): Promise<Result | null> => {
