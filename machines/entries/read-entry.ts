@@ -93,7 +93,7 @@ function withoutUndefined(fields: Given): object {
 // Entries that are too large are refused before their shape is checked: the schema would read all of them first, and
 // list each of a thousand faults.
 
-/** How many members lists and maps may have, by the name of their field. */
+/** Lists and maps may have this many members, by the name of their field. */
 const lengthsMax = Object.entries({
   after: afterMax,
   completionPromises: 16,

@@ -25,7 +25,7 @@ export type Neglected = { readonly entity: 'worker' | 'queue'; readonly id: stri
 
 export type QueueRecord = {
   readonly ready: ReadyTasks;
-  /** How many known tasks name it, in whatever state. */
+  /** The number of known tasks that name it, in whatever state. */
   tasks: number;
   reported: number;
   /** From when on its ready tasks wait and nobody alive could take them; null: none waits, or somebody could. */
@@ -42,7 +42,7 @@ export type Fleet = {
   readonly workers: SnapshotMap<WorkerRecord>;
   readonly tasks: SnapshotMap<TaskRecord>;
   readonly queues: SnapshotMap<QueueRecord>;
-  /** How many workers that are alive could take tasks of a queue; a queue without any has no entry. */
+  /** The number of workers that are alive and could take tasks of a queue; a queue without any has no entry. */
   readonly attendants: Map<string, number>;
   /** Queues with a reported depth, the one that was reported last at the end. */
   readonly reports: Set<string>;
@@ -64,11 +64,11 @@ export type Fleet = {
   /** The last version of the rules that each member knows, if it announced one. */
   readonly rulesOfReplicas: Map<string, number>;
   readonly deadlines: Deadlines;
-  /** How many of them were left when those that no longer mean anything were last removed. */
+  /** The number of them that were left when those that no longer mean anything were last removed. */
   deadlinesKept: number;
   /** When what is stopped is dropped. */
   readonly forgetting: Deadlines;
-  /** How much is kept of workers and tasks, and the most that may be (`state-size.ts`). */
+  /** The size of all workers and tasks that are kept, and the most that it may be (`state-size.ts`). */
   stateSize: number;
   readonly stateSizeMax: number;
   /** The usage of the last day, in UTC, on which anything was used. */
@@ -103,7 +103,7 @@ export type FleetOptions = {
   readonly policies?: PolicySet;
   /** Default: those of this release. */
   readonly rules?: readonly Rules[] | undefined;
-  /** How many stopped workers stay unpacked; more are packed. */
+  /** This many stopped workers stay unpacked; more are packed. */
   readonly restingMax?: number | undefined;
   /** Default: the protocol's, which all replicas share. */
   readonly stateSizeMax?: number | undefined;

@@ -40,7 +40,7 @@ export type Captured<Value> = {
   release(): void;
 };
 
-/** How many values are packed in one step, 10 µs each: thousands may come to rest together. */
+/** One step packs this many values, 10 µs each: thousands may come to rest together. */
 const packedPerStep = 16;
 
 export class SnapshotMap<Value extends object> extends Map<string, Value> {

@@ -53,9 +53,9 @@ export type Attempt = {
   /** The results by `<task>:<key>`. */
   readonly hookResults: HookResults;
   readonly pending: PendingCheck | null;
-  /** How many checks have been pending so far. */
+  /** The number of checks that have been pending so far. */
   readonly pendingCount: number;
-  /** How long the attempt has waited for answers from outside: milliseconds of the log's time. */
+  /** The time that the attempt has waited for answers from outside, in milliseconds of the log's time. */
   readonly waitedMs: { readonly checks: number; readonly hooks: number };
   readonly isHeld: boolean;
   /** The results of the hooks of the held tasks, in the order of the claims. */

@@ -21,7 +21,7 @@ export function circumstancesOf(
   };
 }
 
-/** How long a check waits for its place on a runner; then it is in error (protocol.md §8). */
+/** A check waits this long for its place on a runner; then it is in error (protocol.md §8). */
 export const placeTimeoutMs = 600_000;
 
 /** @param timeoutMs how long its answer may take, from the asking or, on a runner, from its start */

@@ -15,7 +15,7 @@ import { durationSchema, idSchema, looseObject, type ObjectMaker, strictObject }
 import { createDayBudgetForm, type DayBudget, normalizeDayBudget } from './budget.ts';
 import { createPolicyForm, normalizePolicy, type Policy } from './policy.ts';
 
-/** How large a set of policies may be (docs/protocol.md §2): every replica reads it, and every stop uses it. */
+/** A set of policies has bounds (docs/protocol.md §2): every replica reads it, and every stop uses it. */
 type Fault = { readonly path: string; readonly message: string };
 
 /** @param fields of `policy.set`, whatever they hold */
@@ -70,11 +70,11 @@ export type PolicySet = {
   /** The budget of all workers together; null: none. */
   readonly budget: DayBudget | null;
   readonly releaseAfterMs: number | null;
-  /** How long a stopped worker or task is remembered; null: for ever. */
+  /** A stopped worker or task is remembered this long; null: for ever. */
   readonly forgetMs: number | null;
-  /** How long a request may wait for a person before others are notified; null: nobody is. */
+  /** A request may wait this long for a person before others are notified; null: nobody is. */
   readonly waitingMs: number | null;
-  /** How long ready tasks may wait while nobody alive could take them; null: nobody is notified. */
+  /** Ready tasks may wait this long while nobody alive could take them; null: nobody is notified. */
   readonly unattendedMs: number | null;
 };
 

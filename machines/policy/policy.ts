@@ -23,9 +23,9 @@ export type Policy = {
   /** Tells whether a person is asked when a budget is used up. */
   readonly onBudget: 'allow' | 'escalate';
   readonly bypass: readonly string[];
-  /** How long a request for permission is held for an operator's answer. Null: not at all. */
+  /** A request for permission is held this long for an operator's answer; null: not at all. */
   readonly askMs: number | null;
-  /** How long a tool that runs keeps its worker from being stale. */
+  /** A tool that runs keeps its worker this long from being stale. */
   readonly toolTimeMs: number;
   readonly onStale: 'wait' | 'escalate';
   readonly stopWhenComplete: boolean;

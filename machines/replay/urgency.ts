@@ -58,7 +58,7 @@ export type PersonWait = {
   readonly kind: PersonKind;
   readonly since: string;
   readonly reason: string;
-  /** How it stands, as its view says it. */
+  /** The sentence of its view that says how it stands. */
   readonly sentence: string;
   readonly note: string | null;
   /** It is null for a queue. */

@@ -68,7 +68,7 @@ export type WorkerView = {
   calls: readonly { tool: string; call: string | null; since: string; until: string }[];
   toolCount: number;
   filesModified: number;
-  /** How many older ones the full list has dropped. */
+  /** The number of older ones that the full list has dropped. */
   filesDropped: number;
   background: readonly string[];
   awaitsInput: boolean;
@@ -95,10 +95,10 @@ export type WorkerView = {
   lastDecision: Decision | null;
   /** While it is escalated. */
   escalation: Escalation | null;
-  /** How an operator resolved the last escalation, until the next prompt or registration. */
+  /** The operator's resolution of the last escalation, until the next prompt or registration. */
   resolution: Resolution | null;
   refused: readonly RefusedEntry[];
-  /** How the worker stands: who waits for whom, and what would let it go. */
+  /** The standing of the worker: who waits for whom, and what would let it go. */
   standing: Standing;
   /** This says the standing in one plain sentence, as everything shows it that lists workers. */
   sentence: string;
@@ -132,7 +132,7 @@ export type TaskView = {
   /** While it is escalated. */
   escalation: TaskEscalation | null;
   refused: readonly RefusedEntry[];
-  /** How the task stands: who waits for whom, and what would let it go. */
+  /** The standing of the task: who waits for whom, and what would let it go. */
   standing: Standing;
   /** This says the standing in one plain sentence. */
   sentence: string;
@@ -149,7 +149,9 @@ export type QueueView = {
   pending: number;
   reported: number;
   next: readonly NextTask[];
-  /** How many workers are alive that could take its tasks: active ones that are neither stopped nor escalated. */
+  /**
+   * The number of workers that are alive and could take its tasks: active ones that are neither stopped nor escalated.
+   */
   workers: number;
   /** People are to be told that nobody could take its tasks; `since`: from when on. Null: they are not. */
   unattended: Unattended | null;

@@ -25,7 +25,7 @@ export type TaskContext = {
   readonly worker: string | null;
   /** The request `claim-next` by which its worker got it; null: by none, or it is not held. */
   readonly request: string | null;
-  /** How it reached `stopped`. */
+  /** The way in which it reached `stopped`. */
   readonly outcome: 'completed' | 'cancelled' | null;
   readonly hooks: readonly Hook[];
   /** The statistics include hooks that are gone, so that the end of a task can be explained. */
@@ -115,7 +115,7 @@ export type On<T extends TaskEvent['type']> = Extract<TaskEvent, { type: T }>;
 
 // Which entries about a task are not valid in its current state, and why (protocol.md §3 and §7).
 
-/** How many evaluations may be open: each holds up to 64 KiB for as long as a remote hook takes. */
+/** This many evaluations may be open: each holds up to 64 KiB for as long as a remote hook takes. */
 const evaluationsMax = 64;
 
 /** Says why the entry is refused; null: it is valid. */

@@ -5,7 +5,7 @@ import type { Cause } from './states.ts';
 export type Noticed = {
   readonly acknowledgedBy: string | null;
   readonly acknowledgedAt: string | null;
-  /** How often people were notified of it, and when they last were. */
+  /** The number of times that people were notified of it, and when they last were. */
   readonly notified: number;
   readonly notifiedAt: string | null;
 };

@@ -29,7 +29,7 @@ export type Asker = {
   readonly sessionId: string;
   record(draft: EntryDraft): void;
   view(): Promise<WorkerView>;
-  /** How long its policy holds a request for an operator; null: not at all. */
+  /** Its policy holds a request this long for an operator; null: not at all. */
   readonly askMs: number | null;
   say(words: string): void;
 };

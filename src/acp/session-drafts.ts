@@ -29,7 +29,7 @@ import {
 const callsMax = 256;
 /** A little more than an attempt carries, so that its end is still there when it is cut. */
 const outputBytesMax = 48 * 1024;
-/** The same file may be named again with each update of a call. */
+/** Each update of a call may name the same files again; this many are kept. */
 const filesMax = 100;
 
 export type SessionStart = {

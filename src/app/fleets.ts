@@ -24,7 +24,7 @@ export type FleetsOptions = {
   readonly logger: Logger;
   /** The process ends: what fails now is no fault of a fleet. */
   readonly isInterrupted?: () => boolean;
-  /** How often new fleets are looked for, and failed ones tried again if they are due. */
+  /** New fleets are searched for this often, and failed ones tried again if they are due. */
   readonly everyMs?: number;
 };
 

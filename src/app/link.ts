@@ -20,7 +20,7 @@ export type LinkOptions = {
   readonly nats: string;
   readonly creds?: string | undefined;
   readonly inboxPrefix?: string | undefined;
-  /** Of the replica: the same in every fleet. */
+  /** The name of the replica, which is the same in every fleet. */
   readonly name: string;
   readonly version: string;
   readonly replyPrefixes?: readonly string[];
@@ -42,7 +42,7 @@ export type Link = {
   readonly requests: RequestServer;
   /** Rejects once the server forbids something to the service. @throws AppError input.unauthorized */
   readonly forbidden: Promise<never>;
-  /** How the inspector's own process connects. */
+  /** The inspector's own process connects by this. */
   readonly source: Omit<HistorySource, 'fleet'>;
   /** Sends what was published, and closes the connection. */
   close(): Promise<void>;
@@ -97,7 +97,7 @@ export async function openLink({ nats, creds, inboxPrefix, name, version, ...opt
   };
 }
 
-/** Of the two connections: NATS servers close one that does not read what they have sent it. */
+/** The names of the two connections: NATS servers close one that does not read what they have sent it. */
 export const connectionNames = ['requests', 'log'] as const;
 export type ConnectionName = (typeof connectionNames)[number];
 

@@ -22,7 +22,7 @@ import { type Link, openRequestsMax } from './link.ts';
 
 export type ReplicaOptions = {
   readonly fleet: string;
-  /** Null: the log's policies stay as they are. */
+  /** It is null if the log's policies stay as they are. */
   readonly policies: PolicyForm | null;
   /** Default: one notice of each escalation, in the service's own log. */
   readonly escalation?: EscalationRules;
@@ -49,7 +49,7 @@ export type ReplicaOptions = {
 };
 
 export type Replica = {
-  /** What it has folded. Only the fold changes it. */
+  /** The state that it has folded. Only the fold changes it. */
   readonly fleet: Fleet;
   readonly service: Service;
   readonly inspection: Inspection;

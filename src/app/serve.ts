@@ -28,7 +28,7 @@ export type Ready = {
   readonly http: string | null;
   /** That of requests which name none, else the first; null: none is served yet. */
   readonly fleet: string | null;
-  /** Where it may serve several: those of now. */
+  /** The fleets of now, if it may serve several. */
   readonly fleets?: readonly string[];
 };
 export type ServeOptions = {
@@ -179,7 +179,7 @@ async function openHttp(
 
 const rareCauses: readonly Cause[] = ['unjudged', 'capped', 'budget'];
 
-/** What alerts wait for begins at 0: Prometheus sees no increase in a series whose first value is 1. */
+/** Lets the counters that alerts watch begin at 0: Prometheus sees no increase in a series whose first value is 1. */
 function beginAtZero({ decisions, deadLetters, policyConflicts }: Metrics, fleet: string): void {
   for (const cause of rareCauses) decisions.inc({ fleet, decision: 'allow', cause }, 0);
   for (const code of refusalCodes) deadLetters.inc({ fleet, code }, 0);

@@ -3,7 +3,7 @@ import type { Config } from '../config/config.ts';
 import type { Output } from '../terminal/output.ts';
 import type { Io } from '../terminal/process-io.ts';
 
-/** How a command declares its arguments, and what `run` gets for them. */
+/** A command declares its arguments so; `run` gets their values. */
 
 type Described = { readonly description: string; readonly valueHint?: string };
 /** `completions`: the words that a shell offers for it. */

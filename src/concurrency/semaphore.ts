@@ -58,18 +58,18 @@ export type FairSemaphore = {
   release(): void;
   /** From now on there are so many places. Those that are taken beyond it are not given again. */
   resize(countMax: number): void;
-  /** How many wait for a place. */
+  /** Returns how many wait for a place. */
   readonly waiting: () => number;
 };
 
 export type FairSemaphoreOptions = {
   readonly countMax: number;
   /**
-   * How many may wait in all. One folder has at most as many as are still free, so half of them if it is alone: however
-   * many folders are flooded, there is room for the next.
+   * This many may wait in all. One folder has at most as many as are still free, so half of them if it is alone:
+   * however many folders are flooded, there is room for the next.
    */
   readonly waitingMax: number;
-  /** How many requests of one worker may wait. One more, and its oldest is given up: a later one has replaced it. */
+  /** This many requests of one worker may wait. One more, and its oldest is given up: a later one has replaced it. */
   readonly perWorkerMax: number;
 };
 

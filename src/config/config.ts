@@ -47,7 +47,7 @@ export type Config = Omit<Options, 'fleets'> & {
   readonly filePath: string;
   /** It is null if there is no file. `watchFile` compares with it, so that no edit is missed. */
   readonly fileText: string | null;
-  /** How often a long-running process polls the file. Default: 500 ms. */
+  /** A long-running process polls the file this often. Default: 500 ms. */
   readonly fileIntervalMs?: number;
   /** Warnings to log at the start. */
   readonly warnings: readonly string[];

@@ -78,7 +78,7 @@ export type ConfigFile = {
   readonly policyForm: PolicyForm | null;
   /** At least one: by default the folder of the file. */
   readonly roots: readonly string[];
-  /** How many commands run at the same time; the others wait. */
+  /** This many commands run at the same time; the others wait. */
   readonly concurrency: number;
   /** The commands by name. The object has no prototype, so that every unknown name is undefined. */
   readonly commands: Readonly<Record<string, CommandConfig>>;

@@ -46,7 +46,7 @@ export const newKey = (): string =>
   [process.pid, process.hrtime.bigint(), Math.random()].map((part) => part.toString(36).replace('.', '')).join('-');
 
 type Tries = {
-  /** How long after the first answer it is tried again. */
+  /** It is tried again for this long after the first answer. */
   readonly forMs: number;
   /** Also while there is no service at all. */
   readonly whileAway: boolean;

@@ -52,7 +52,7 @@ export type HostOptions = {
   /** This machine's clock, milliseconds since 1970. If it is set back, timers are late by as much. */
   readonly clock: () => number;
   readonly newId: () => string;
-  /** How long the log may take to deliver an entry that was sent to it; then the caller gets 503. */
+  /** The log may take this long to deliver an entry that was sent to it; then the caller gets 503. */
   readonly entryTimeoutMs: number;
   readonly openRequestsMax: number;
   /** Default: those of this release. */

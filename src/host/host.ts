@@ -64,13 +64,13 @@ export type Host = {
   /** Everything up to `seq` is folded; the log is not asked how far it goes. @throws AppError as `caughtUp` does */
   foldedTo(seq: number): Promise<void>;
   logNow(): number;
-  /** What the check that the worker waits for has replied, if it cannot tell yet. */
+  /** Returns the reply of the check that the worker waits for, if it has no result yet. */
   pendingReply(worker: string): PendingReply | null;
   setPolicies(form: PolicyForm): void;
   setEscalation(rules: EscalationRules): void;
   /** Calls a check for a probe: nothing is stored. Never rejects. */
   callCheck: Checks['call'];
-  /** Why nothing can be decided now, or null. */
+  /** Returns why nothing can be decided now, or null. */
   fault(): AppError | null;
   /** The service itself: whether it judges, its replicas, and what is near its bound. */
   readonly standing: Standing;

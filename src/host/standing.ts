@@ -1,6 +1,6 @@
 /**
- * How the host stands, for those who look at the service and not at its workers: whether it judges, since when it does
- * not and why, which replicas there are, and how much is open of what is bounded. It reads, and changes nothing.
+ * Shows the host to those who look at the service and not at its workers: whether it judges, since when it does not and
+ * why, which replicas there are, and how much is open of what is bounded. It reads, and changes nothing.
  */
 import { ownerFor } from '../../machines/index.ts';
 import type { AppError } from '../errors.ts';
@@ -10,7 +10,10 @@ import { type OutageKind, outageOf } from './intake/read-barrier.ts';
 import type { Heard, Membership } from './keeping/membership.ts';
 import type { Retention, RetentionRules } from './keeping/retention.ts';
 
-/** Why nothing is judged here. `sinceMs`: of the log's clock. `judges`: another replica that does; null: none is known. */
+/**
+ * The reason why nothing is judged here. `sinceMs`: of the log's clock. `judges`: another replica that does; null: none
+ * is known.
+ */
 export type Outage = {
   readonly kind: OutageKind;
   readonly sinceMs: number;
@@ -31,11 +34,11 @@ export type ReplicaStanding = {
   readonly foldedSeq: number | null;
   /** Entries that the log had, when it was heard last, and it had not folded. */
   readonly behind: number | null;
-  /** What it does for all of them: `snapshots`, `retention`. Attempts are shared out by their ids. */
+  /** Its duties for all of them: `snapshots`, `retention`. Attempts are shared out by their ids. */
   readonly duties: readonly string[];
 };
 
-/** How much is taken of what may be taken. */
+/** The part of a bound that is used. */
 export type BoundUse = { readonly bound: string; readonly used: number; readonly max: number };
 
 export type HostStanding = {

@@ -1,6 +1,6 @@
 /**
- * How many bytes of bodies all requests together may have in flight. One body is within its own limit, and a hundred of
- * them at once would end the service. A request beyond the budget gets 503 before its body is read.
+ * Bounds the bytes of bodies that all requests together have in flight. One body is within its own limit, and a hundred
+ * of them at once would end the service. A request beyond the budget gets 503 before its body is read.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError } from '../errors.ts';

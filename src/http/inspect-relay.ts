@@ -15,7 +15,7 @@ export const frameBytesMax = 256 * 1024;
 /** For those who watch later, this many of the actors of a token's apps are kept: those that changed last. */
 const actorsMax = 200;
 const keptCharsMax = 8 * 1024 * 1024;
-/** Of all apps together, each second: parsing as much takes about 10 ms. */
+/** All apps together may send this much each second: parsing as much takes about 10 ms. */
 const bytesPerSecond = 4 * 1024 * 1024;
 /** Above this much unsent data a watcher is disconnected; when it comes back it gets the present state. */
 const bufferedBytesMax = 4 * 1024 * 1024;

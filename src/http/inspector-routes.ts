@@ -41,7 +41,7 @@ export type InspectorRoutes = {
   readonly bounds: Metrics['bounds'];
 };
 
-/** How many pages may be open at once. */
+/** This many pages may be open at once. */
 const streamsMax = 200;
 
 const seqSchema = z

@@ -72,7 +72,7 @@ export type HttpOptions = {
   readonly operatorToken: string | null;
   /** The tokens of stopgate.yaml, as they are now. If there is any, each request needs a token. */
   readonly tokens?: () => readonly AccessToken[];
-  /** Where others reach it, behind a proxy. Null, the default: only where it listens. */
+  /** Others reach it here, behind a proxy; null, the default: only where it listens. */
   readonly publicUrl?: string | null;
   /** HTTPS with this one. Null, the default: HTTP, or a proxy before it. */
   readonly certificate?: Certificate | null;
@@ -81,9 +81,12 @@ export type HttpOptions = {
   readonly log: Logger;
   /** The links as configured now. Null, the default: requests are announced to nobody, and no link answers one. */
   readonly answerLinks?: () => AnswerLinks | null;
-  /** Where a session would be judged. Default: nobody knows. */
+  /** Tells where a session would be judged. Default: nobody knows. */
   readonly findPlace?: FindPlace;
-  /** How long `close` lets running requests finish. Shorter than a hold: those clients retry at another replica. */
+  /**
+   * `close` lets running requests finish for this long, which is shorter than a hold: those clients retry at another
+   * replica.
+   */
   readonly closeTimeoutMs?: number;
 };
 /** A certificate and its key, both in PEM. */
@@ -98,7 +101,7 @@ export type HttpServer = {
   close(): Promise<void>;
 };
 
-/** How long a client may take to send its request. There is no limit on how long a decision may take. */
+/** A client may take this long to send its request. There is no limit on how long a decision may take. */
 const requestTimeoutMs = 60_000;
 /** Longer than any id, so that a bad id gets its own error instead of "no endpoint". */
 const pathPartCharsMax = 1_024;
@@ -239,7 +242,7 @@ function addAdmission(app: FastifyInstance, admission: Admission, fleets: FleetD
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Null: the endpoint takes nothing, not even a token. */
+    /** It is null if the endpoint takes nothing, not even a token. */
     caller: Caller | null;
     /** The fleets that the caller may use; null when `caller` is. */
     fleets: FleetDirectory | null;

@@ -39,7 +39,9 @@ export const serverLimits = {
    * backup of the nats tool has 8 MiB on its way, of which the sockets' buffers hold a part.
    */
   max_pending: 8 * 1_024 * 1_024,
-  /** How long one write to a connection may take: then it is closed. Garbage collection of a full service takes less. */
+  /**
+   * One write to a connection may take this long: then it is closed. Garbage collection of a full service takes less.
+   */
   write_deadline: '5s',
   /** Agents (`max_connections` of their account), services, runners, operators. */
   max_connections: 1_024,

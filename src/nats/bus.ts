@@ -1,4 +1,4 @@
-/** What a replica sends over NATS beside its log: answers to inboxes, and requests to other processes. */
+/** Sends what a replica sends over NATS beside its log: answers to inboxes, and requests to other processes. */
 import {
   headers,
   type Msg,
@@ -45,7 +45,7 @@ export type ServerState = {
   readonly connections: readonly ({ readonly name: 'requests' | 'log' } & ConnectionState)[];
 };
 
-/** How long the responder may take to begin, and from there to answer. */
+/** The responder may take this long to begin, and from there to answer. */
 type RunTimes = {
   readonly startTimeoutMs: number;
   readonly timeoutMs: number;
@@ -58,7 +58,7 @@ const builtInPrefixes = ['_INBOX.', '_R_.'];
 const payloadBytesDefault = 1_048_576;
 const pingTimeoutMs = 1_000;
 const heardTimeoutMs = 1_000;
-/** How many messages may arrive while an answer is awaited: it comes behind them. */
+/** This many messages may arrive while an answer is awaited: it comes behind them. */
 const backlogMessages = 1_000;
 
 /** @param logNc the connection of the log, about which `isHeard` is; `isConnected` needs both */

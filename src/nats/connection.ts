@@ -100,8 +100,8 @@ export async function inTime<Result>(done: Promise<Result>, timeoutMs: number): 
 const connectTimeoutMs = 5_000;
 
 /**
- * How often a server is dialled. The library would tell that by the clock of the machine, and after one that is set back by an
- * hour wait for an hour.
+ * Decides how often a server is dialled. The library would do so by the clock of the machine, and after one that is set
+ * back by an hour wait for an hour.
  */
 function createPacing(): Pick<ConnectionSettings, 'reconnectDelayHandler' | 'reconnectToServer'> {
   const dialledMs = new Map<string, number>();

@@ -1,5 +1,5 @@
 /**
- * Whether a connection's server can be reached: while it cannot, the library keeps everything that is published,
+ * Tells whether a connection's server can be reached: while it cannot, the library keeps everything that is published,
  * without limit.
  */
 import type { NatsConnection } from './connection.ts';

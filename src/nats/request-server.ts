@@ -28,7 +28,7 @@ export type Endpoint = {
   readonly exact?: boolean;
   /** Calls `respond`, now or later, unless it throws. */
   readonly handle: (request: Request, respond: Respond) => void;
-  /** What `$SRV.STATS` says of it beside the counts. */
+  /** Returns what `$SRV.STATS` says of it beside the counts. */
   readonly data?: () => object;
 };
 /** A handler that gives its reply as a promise. */
@@ -66,7 +66,7 @@ export type Serving = {
 export type RequestServer = {
   /** Serves these too, until they are closed. */
   serve(endpoints: readonly Endpoint[], onAnswer?: OnAnswer): Serving;
-  /** How many requests are not answered yet. */
+  /** Returns how many requests are not answered yet. */
   open(): number;
   close(): void;
 };

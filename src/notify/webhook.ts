@@ -37,7 +37,7 @@ const timeoutMsDefault = 10_000;
 const pauseMsDefault = 250;
 /** A receiver that was gone for a night is told a minute after it is back. */
 const pauseMsMax = 60_000;
-/** How many deliveries a receiver that hangs can hold up. */
+/** A receiver that hangs can hold up this many deliveries. */
 const atOnceMax = 8;
 
 /** Resolves when the receiver has taken it; rejects with the reason, and when `signal` fires. */

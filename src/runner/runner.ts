@@ -10,12 +10,12 @@ import { cancelled, type RunRequest, type RunResult, timed } from './request.ts'
 
 /** The settings from the configuration, which may change while checks run. */
 export type RunnerSettings = {
-  /** Where workers' folders may be; relative ones to `baseDir`. Empty: no worker's folder counts. */
+  /** Workers' folders may be in these; relative ones are to `baseDir`. Empty: no worker's folder counts. */
   readonly roots: readonly string[];
   /** The folder of the configuration, absolute. */
   readonly baseDir: string;
   readonly commands: Readonly<Record<string, CommandConfig>>;
-  /** Where judges may send work and keys, beside their makers' own APIs. Default: nowhere. */
+  /** Judges may send work and keys to these places, beside their makers' own APIs. Default: nowhere. */
   readonly judges?: readonly JudgePlace[] | undefined;
   /** The environment of this process, of which a command gets a part (environment.ts). */
   readonly env: Environment;

@@ -27,7 +27,7 @@ export type Entity = 'worker' | 'task' | 'queue';
 export const entities: readonly Entity[] = ['worker', 'task', 'queue'];
 export type View = WorkerView | TaskView | QueueView;
 
-/** Null: unknown. */
+/** Returns null if the actor is unknown. */
 export function viewActor(host: Host, entity: Entity, id: string): View | null {
   const { fleet } = host;
   if (entity === 'worker') return viewWorkerOf(host, id);
@@ -155,13 +155,13 @@ export type ServiceStatus = {
   /** `log.lost` needs a person; `log.unavailable` may pass. */
   readonly code: ErrorCode | null;
   readonly foldedSeq: number;
-  /** How many entries of the log are not folded yet, as far as this replica has heard of it. */
+  /** The number of entries of the log that are not folded yet, as far as this replica has heard of it. */
   readonly lag: number;
   readonly workers: number;
   readonly openAttempts: number;
   /** Workers with an overdue request, and unattended queues (protocol.md §8). */
   readonly neglected: number;
-  /** How much is kept of workers and tasks: 1 is all that may be. */
+  /** The share of the room for workers and tasks that is used: 1 is all. */
   readonly stateShare: number;
 };
 

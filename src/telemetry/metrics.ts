@@ -20,11 +20,11 @@ export type FleetGauges = {
   readonly workers: number;
   readonly openAttempts: number;
   readonly neglected: number;
-  /** How full it is, from 0 to 1 (protocol.md §2). */
+  /** The share of its room that is used, from 0 to 1 (protocol.md §2). */
   readonly stateShare: number;
 };
 
-/** How much is taken of what this process may take. */
+/** The part of a bound that this process uses. */
 type BoundUse = { readonly bound: string; readonly used: number; readonly max: number };
 
 /** Bounds of the process: each is told by the room that holds it, and read when somebody looks. */

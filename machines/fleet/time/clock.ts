@@ -83,7 +83,7 @@ export function settle(fleet: Fleet): void {
   }
 }
 
-/** How many of its tasks the reason names. */
+/** The reason names this many of its tasks. */
 const shownMax = 3;
 
 /**

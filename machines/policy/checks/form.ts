@@ -83,7 +83,7 @@ function freeName(name: string, taken: Names): string {
   return free;
 }
 
-/** How deep groups of checks or hooks may nest. */
+/** Groups of checks or hooks may nest this deep. */
 export const nestingMax = 4;
 
 /** Counts how deep groups nest in a check or hook; 0: it is no group. */

@@ -9,7 +9,7 @@ export type Doctor = {
   readonly find: (places: Places) => Connection;
 };
 
-/** How the agent is connected to stopgate here. */
+/** The connection of the agent to stopgate here. */
 export type Connection = {
   /** The scopes of the settings that our hooks stand in (`user`, `project` …). Empty: it is not connected. */
   readonly scopes: readonly string[];

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { bad, type Finding, ok } from './finding.ts';
 import { type FakeModel, type Loopback, openLoopback, sendJson } from './models.ts';
 
-/** How an agent is run for a turn. */
+/** The way in which an agent is run for a turn. */
 export type DryTurn = {
   readonly openModel: () => Promise<FakeModel>;
   /** Writes the agent's settings into the stage's home. */
@@ -64,7 +64,7 @@ type Outcome = {
   readonly turns: number;
   /** The model got the reason of the block. */
   readonly gotReason: boolean;
-  /** How the program failed. Null: it did not. */
+  /** The failure of the program; null: it did not fail. */
   readonly failure: string | null;
 };
 
@@ -182,7 +182,7 @@ function startProgram(
 const outputCharsMax = 8_000;
 const pollMs = 100;
 
-/** How it failed. Null: it did not. */
+/** Resolves to how it failed; null if it did not. */
 async function endOf(program: Program, drive: Prepared['drive'], isOver: () => boolean): Promise<string | null> {
   let isLate = false;
   const timer = setTimeout(() => {

@@ -1,4 +1,4 @@
-/** How long an agent waits, and how many blocks it accepts, compared with what the policies ask for. */
+/** Compares how long an agent waits, and how many blocks it accepts, with what the policies ask for. */
 import { checkTimeoutMs, formatDuration, type Policy } from '../../../machines/index.ts';
 import { marginSeconds } from '../setup/hook-events.ts';
 import type { FoundHook } from '../setup/hook-settings.ts';
@@ -29,7 +29,7 @@ export type BlockCap = {
 
 type Policies = ReadonlyMap<string, Policy>;
 
-/** How long a stop may take by the policies, compared with how long the agent waits for its hook. */
+/** Compares how long a stop may take by the policies with how long the agent waits for its hook. */
 export function checkTimes(agent: string, limits: Limits, { file, hooks }: Hooked, policies: Policies): Finding[] {
   const { stopEvent, timeoutUnitMs } = limits;
   if (timeoutUnitMs === null) return [];

@@ -1,4 +1,4 @@
-/** How `stopgate init` connects an agent. */
+/** Describes to `stopgate init` how an agent is connected. */
 import type { Form, Line } from './line.ts';
 import type { Places, Program, Scope } from './places.ts';
 import type { Change } from './settings-file.ts';
@@ -16,11 +16,11 @@ export type SettingsSetup = {
   readonly scopes: readonly Scope[];
   /** Can one of its hooks wake it (`--wake`)? */
   readonly wakes: boolean;
-  /** How its own cap of blocks can be set (`--block-cap`). Null: it cannot. */
+  /** The way to set its own cap of blocks (`--block-cap`); null: there is none. */
   readonly blockCap: SettableCap | null;
   /** Will its sessions have the tools by which they keep a plan? Null: they always do, or nothing is known of it. */
   readonly planTools: ((places: Places) => PlanTools) | null;
-  /** How it can be let to send what it uses (`--usage`). Null: it cannot. */
+  /** The way to let it send its usage (`--usage`); null: there is none. */
   readonly usage: UsageSetup | null;
   /** The first is that of the hooks. Touches nothing. @throws AppError input.bad: with file, line and column if the file cannot be read */
   readonly plan: (wish: Wish) => readonly [Change, ...Change[]];
@@ -33,7 +33,7 @@ export type LineSetup = {
   readonly kind: 'line';
   readonly forms: readonly Form[];
   readonly commandFor: (line: Line, worker: string) => string;
-  /** How the script learns the answer, for a person. */
+  /** Tells a person how the script learns the answer. */
   readonly meaningOf: (form: Form) => string;
 };
 

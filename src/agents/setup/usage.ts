@@ -1,6 +1,6 @@
 /**
- * How an agent is let to send what it uses to the service, by its own telemetry (docs/agents/usage.md): variables in "env"
- * of its settings, an object "telemetry" in them, a file of its own, or its environment alone.
+ * Lets an agent send its usage to the service, by its own telemetry (docs/agents/usage.md): variables in "env" of its
+ * settings, an object "telemetry" in them, a file of its own, or its environment alone.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { getNodeValue, type Node } from 'jsonc-parser';

@@ -34,7 +34,7 @@ export type Notice = {
   readonly id: string;
   readonly since: string;
   readonly reason: string;
-  /** How it stands, as its view says it. */
+  /** The sentence of its view that says how it stands. */
   readonly sentence: string;
   /** The ways to end it, a line each; for an escalation, those of the worker's or task's view (`standing.missing`). */
   readonly missing: readonly string[];
@@ -60,7 +60,7 @@ type WaitingNotice = { readonly kind: 'waiting'; readonly entity: 'worker' } & P
 type UnattendedNotice = {
   readonly kind: 'unattended';
   readonly entity: 'queue';
-  /** How many tasks are ready, and the first three of them. */
+  /** The number of tasks that are ready, and the first three of them. */
   readonly pending: number;
   readonly next: readonly NextTask[];
 };
@@ -86,7 +86,7 @@ export type NoticesOptions = {
   readonly logger: Logger;
 };
 
-/** How long the other replicas wait for the first. */
+/** The other replicas wait this long for the first. */
 const standbyMs = 1_000;
 
 /** The tries of this replica at one notice. */

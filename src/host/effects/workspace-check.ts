@@ -32,7 +32,7 @@ export type RunRequest = { readonly cwd: string | null; readonly timeoutMs: numb
   | ({ readonly kind: 'judge'; readonly worker: string; readonly work: JudgedWork } & JudgeFields)
 );
 
-/** What is known of the work beside the folder. `truncated`: lists and texts were cut. */
+/** Everything that is known of the work beside the folder. `truncated`: lists and texts were cut. */
 export type JudgedWork = {
   readonly tasks: { readonly task: string; readonly title: string | null }[];
   readonly plan: { readonly title: string; readonly status: string }[];
@@ -44,13 +44,13 @@ export type JudgedWork = {
   readonly truncated?: boolean;
 };
 
-/** What a check found. `usage`: what a judge used for it. */
+/** The result of a check. `usage`: what a judge used for it. */
 export type RunResult = Omit<CheckResult, 'attempt' | 'check'> & { readonly usage?: UsageReport };
 
 /** The runner inside the service. `onStarted`: the check has its place, and its time runs. */
 export type RunCheck = (request: RunRequest, signal: AbortSignal, onStarted: () => void) => Promise<RunResult>;
 
-/** How checks elsewhere are reached. */
+/** The way to checks elsewhere. */
 export type RemoteBus = Pick<Bus, 'request' | 'requestRun' | 'payloadBytesMax'>;
 
 type WorkspaceOptions = {
@@ -59,7 +59,7 @@ type WorkspaceOptions = {
   readonly runCheck: RunCheck;
 };
 
-/** How the attempt waits: for the check's place at most `startTimeoutMs`, then `timeoutMs` for its answer. */
+/** The attempt waits for the check's place at most `startTimeoutMs`, then `timeoutMs` for its answer. */
 export type CheckTimes = {
   readonly startTimeoutMs: number;
   readonly timeoutMs: number;
@@ -80,7 +80,9 @@ export async function runWorkspaceCheck(
   return askRunner(options, named.runner, { ...request, timeoutMs: times.timeoutMs }, times);
 }
 
-/** Null: the policy names none. `reason`: it names several, and the worker's label is none of them. */
+/**
+ * Returns null if the policy names none, and a `reason` if it names several, and the worker's label is none of them.
+ */
 export function runnerOf({
   attempt,
   labels,
@@ -108,7 +110,7 @@ const resultSchema = z.object({
 const refusalSchema = z.object({ error: z.object({ message: z.string() }) });
 
 const earlierMsMax = 500;
-/** How long before the deadline an answer must come: at the deadline itself the log's clock has passed it. */
+/** Returns how long before the deadline an answer must come: at the deadline itself the log's clock has passed it. */
 export const marginMs = (timeoutMs: number): number => Math.min(earlierMsMax, timeoutMs / 10);
 
 async function askRunner(

@@ -58,7 +58,7 @@ export async function foldInTime(context: HostContext, seq: number): Promise<voi
   await inTime(context, () => context.progress.until(seq));
 }
 
-/** Why nothing can be decided now, or null. */
+/** Returns why nothing can be decided now, or null. */
 export const faultOf = (context: HostContext): AppError | null => outageOf(context)?.error ?? null;
 
 /**

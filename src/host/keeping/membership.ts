@@ -25,7 +25,7 @@ import { type OwnEntries, subject } from '../own-entries.ts';
 
 const beatEveryMs = 1_000;
 const silentMsMax = 10_000;
-/** How long the others wait for the one whose turn it is. */
+/** The others wait this long for the one whose turn it is. */
 const standbyMs = 2_000;
 /** A member that has not folded what this one had so many beats ago does not keep up. */
 const lagBeatsMax = 3;
@@ -42,7 +42,7 @@ export type Membership = {
   leave(): Promise<void>;
   /** It lives, and does not keep up with the log. */
   isLagging(member: string): boolean;
-  /** What a member has said last; null: nothing yet. */
+  /** Returns the last report of a member; null: none yet. */
   heard(member: string): Heard | null;
   /** Calls back with each beat of this replica. */
   watch(onBeat: () => void): void;
@@ -66,7 +66,7 @@ type State = {
   readonly heard: Map<string, Omit<Heard, 'isLagging'>>;
   /** Since when this replica could hear the others and fold what they did. */
   hearingSinceMs: number;
-  /** What this replica had folded at each of its last beats, the oldest first. */
+  /** The entries that this replica had folded at each of its last beats, the oldest first. */
   readonly foldedSeqs: number[];
   isOpen: boolean;
 };
@@ -236,7 +236,7 @@ export const nameTaken = (replica: string): AppError =>
     `a replica named '${replica}' runs already: stop that one, or name this with --replica`,
   );
 
-/** What `replica.joined` says of this replica: `rulesMax` holds a newer version back that it knows. */
+/** Returns what `replica.joined` says of this replica: `rulesMax` holds a newer version back that it knows. */
 function rulesOffered({ rulesKnown }: Fleet, rulesMax: number | undefined): readonly [min: number, max: number] {
   const [min, max] = rulesRange(rulesKnown);
   return [min, Math.max(min, Math.min(max, rulesMax ?? max))];

@@ -17,7 +17,7 @@ import type { DeadLetters } from '../fold/dead-letters.ts';
 import type { LogClock } from '../fold/log-clock.ts';
 import type { Life } from '../life.ts';
 
-/** Null: no limit. `archive`: the absolute path of a folder; null: what is cut is gone. */
+/** A bound of null is no limit. `archive`: the absolute path of a folder; null: what is cut is gone. */
 export type RetentionRules = {
   readonly forMs: number | null;
   readonly bytesMax: number | null;
@@ -37,7 +37,7 @@ const everyMs = 600_000;
 /** In one file of the archive, and in memory until it is written; so many are 64 KiB each at the very most. */
 const entriesMax = 10_000;
 const bytesHeldMax = 16 * 1_048_576;
-/** Of each entry in the store, beside its subject and payload: its headers, and the store's own. */
+/** The store keeps this much of each entry beside its subject and payload: its headers, and the store's own. */
 const overheadBytes = 120;
 
 export type RetentionOptions = {
@@ -46,7 +46,7 @@ export type RetentionOptions = {
   readonly life: Pick<Life, 'phase'>;
   readonly logClock: Pick<LogClock, 'now'>;
   readonly logger: Logger;
-  /** Null: the log is never cut. */
+  /** It is null if the log is never cut. */
   readonly trimmer: LogTrimmer | null;
   /** The snapshots of this log as it is now that a start can continue from, newest first. Each is read for that. */
   readonly usableSnapshots: () => AsyncIterable<SnapshotInfo>;
@@ -137,7 +137,7 @@ async function cut(
   await flush();
 }
 
-/** Whether the next entry is to go; asked for each in order. */
+/** Tells whether the next entry is to go; it is asked for each in order. */
 function createLimits({ forMs, bytesMax }: RetentionRules, bytes: number, nowMs: number) {
   let excess = bytesMax === null ? 0 : bytes - bytesMax;
   const untilMs = forMs === null ? Number.NEGATIVE_INFINITY : nowMs - forMs;
@@ -188,7 +188,7 @@ export async function writeArchive(folder: string, fleet: string, messages: read
   return path;
 }
 
-/** Where folders cannot be synced, as on Windows, the file system looks after their names. */
+/** The errors of folders that cannot be synced, as on Windows, where the file system looks after their names. */
 const withoutFolderSync: readonly unknown[] = ['EINVAL', 'EISDIR', 'ENOTSUP', 'EPERM'];
 
 async function syncFolder(path: string): Promise<void> {
@@ -200,7 +200,7 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-/** Whether it is of the same log: an earlier one that is gone had other entries under these numbers. */
+/** Tells whether it is of the same log: an earlier one that is gone had other entries under these numbers. */
 async function beginsWith(path: string, first: LogMessage): Promise<boolean> {
   const [line] = (await unzip(await readFile(path))).toString('utf8').split('\n', 1);
   return line === formatLogLine(first);

@@ -219,7 +219,7 @@ function createCoverage(
 ) {
   let newest: Place = { seq: 0, atMs: 0 };
   let bytesAfter = 0;
-  /** How long the last one took that this replica has taken; 0: none yet. */
+  /** The time that the last one took of this replica; 0: none yet. */
   let tookMs = 0;
   const entriesAfter = () => progress.seq - newest.seq;
   const find = async () => {

@@ -32,13 +32,13 @@ export type Operation = {
   readonly returns?: string;
   /** The content types of 200 that are not JSON of one shape. */
   readonly types?: readonly string[];
-  /** What 204 says. */
+  /** The description of 204. */
   readonly empty?: string;
   /** The statuses of errors that other endpoints do not have. */
   readonly errors?: readonly (404 | 405 | 409)[];
 };
 
-/** What only a browser asks for: pages and their files, and a WebSocket, which OpenAPI cannot describe. */
+/** The paths that only a browser asks for: pages and their files, and a WebSocket, which OpenAPI cannot describe. */
 type PageFile =
   | `GET /${'' | 'favicon.ico' | 'machines.json' | 'assets/:file' | 'icon/:file'}`
   | `GET /inspect${'' | '/inspect.js' | '/inspect.css' | '/elk-worker.js' | '/ws'}`;

@@ -45,7 +45,7 @@ export type EmbeddedServerOptions = {
   readonly beforeStart?: () => Promise<void>;
   /** Default: `nats-server` on the PATH, else where packages put it. */
   readonly binary?: string | undefined;
-  /** How often a server that has ended by itself is started again. */
+  /** Decides how often a server that has ended by itself is started again. */
   readonly keeping?: Omit<SuperviseOptions, 'log'> | undefined;
 };
 

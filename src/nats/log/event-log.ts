@@ -19,7 +19,7 @@ import { type EntryHeaders, type Stored, type Submit, submitterOf, toHeaders } f
 export type EventLog = {
   /** The last refused entry that has its dead letter. */
   readonly deadSeq: number;
-  /** Whether a later start can recognise the log: false before its first `note`. */
+  /** Tells whether a later start can recognise the log: false before its first `note`. */
   readonly isNoted: boolean;
   /** Stores one entry. @throws AppError log.unavailable, log.lost: not stored, or not known to be */
   append(subject: string, payload: string, headers: EntryHeaders): Promise<Stored>;
@@ -77,7 +77,7 @@ export type EventLogOptions = LogStreamOptions & {
   readonly findCoveredTo: FindCoveredTo;
 };
 
-/** How long the server may take to answer about a stream: callers have given up by then. */
+/** The server may take this long to answer about a stream: callers have given up by then. */
 const timeoutMsMin = 2_000;
 /**
  * A request waits this long for a server that answered slowly at the start. An answer that is lost with its server is

@@ -21,7 +21,7 @@ export type LogImport = {
   append(entries: readonly ImportedEntry[]): Promise<void>;
 };
 
-/** How many entries are sent without an acknowledgement: 18 MB at most. */
+/** This many entries are sent without an acknowledgement: 18 MB at most. */
 const pendingMax = 256;
 const timeoutMs = 10_000;
 /** The headers of an entry that an import sends: an expected number, and an id of two ids and a number. */

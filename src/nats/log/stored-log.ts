@@ -1,5 +1,5 @@
 /**
- * What NATS stores of a fleet, for readers: the log's past, and how much there is of each stream, with the newest dead
+ * Reads what NATS stores of a fleet: the log's past, and how much there is of each stream, with the newest dead
  * letters. Never creates or changes a stream.
  */
 import { type JetStreamManager, jetstreamManager, type StreamInfo } from '@nats-io/jetstream';
@@ -58,18 +58,18 @@ export type StreamUse = {
   readonly holds: 'log' | 'dead letters' | 'snapshots' | 'older snapshots';
   readonly messages: number;
   readonly bytes: number;
-  /** Null: it has no limit of its own. */
+  /** It is null if the stream has no limit of its own. */
   readonly bytesMax: number | null;
   readonly firstSeq: number;
   readonly lastSeq: number;
-  /** Null: it is empty. */
+  /** It is null if the stream is empty. */
   readonly firstMs: number | null;
   readonly lastMs: number | null;
   readonly copies: number;
   readonly leader: string | null;
 };
 
-/** What of an entry was refused, and why (protocol.md §9). */
+/** The refused part of an entry, and why (protocol.md §9). */
 export type DeadLetter = z.infer<typeof deadLetterSchema>;
 const deadLetterSchema = z.object({
   seq: z.number(),
@@ -82,7 +82,10 @@ const deadLetterSchema = z.object({
 
 export type StoreReport = {
   readonly streams: readonly StreamUse[];
-  /** Of all streams of the account. `bytesMax` null: the account has no limit. Null: the server does not tell. */
+  /**
+   * The size of all streams of the account. A null `bytesMax` is no limit; it is null itself if the server does not
+   * say.
+   */
   readonly account: { readonly bytes: number; readonly bytesMax: number | null } | null;
   /** The newest first. */
   readonly dead: { readonly count: number; readonly max: number; readonly newest: readonly DeadLetter[] };

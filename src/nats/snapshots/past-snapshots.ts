@@ -13,7 +13,7 @@ import { type SnapshotHead, writeSnapshotFile } from './snapshot-file.ts';
 import type { OldSnapshot } from './snapshot-store.ts';
 
 export type PastSnapshots = {
-  /** Those of this release's format. @throws what NATS throws */
+  /** Lists the snapshots of this release's format. @throws what NATS throws */
   list(): Promise<readonly SnapshotInfo[]>;
   readonly read: SnapshotBucket['read'];
   /** Takes one over, where it is of use, and drops others for it, and those whose entry is no longer in the log. @throws what NATS throws */
@@ -32,7 +32,7 @@ const limitsDefault: Limits = { countMax: 64, bytesMax: 128 * 1_048_576, spacing
 
 type PastOptions = {
   readonly fleet: string;
-  /** What stands in the log at `seq`; null: nothing. @throws what NATS throws */
+  /** Resolves to the entry in the log at `seq`; null if there is none. @throws what NATS throws */
   readonly positionAt: (seq: number) => Promise<LogPosition | null>;
   readonly limits?: Limits;
   /** Called once for each snapshot that is taken over. */

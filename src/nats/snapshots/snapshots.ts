@@ -15,13 +15,14 @@ import { createSnapshotStore, type OldSnapshot, type SnapshotStore } from './sna
 export type Snapshots = {
   readonly store: SnapshotStore;
   /**
-   * Those of this log as it is now that a start can continue from, newest first; each is read whole for that.
+   * Yields the snapshots of this log as it is now that a start can continue from, newest first; each is read whole for
+   * that.
    * @throws AppError log.unavailable, and what NATS throws
    */
   usable(): AsyncIterable<SnapshotInfo>;
-  /** Where a fold begins; null: at the first entry. @throws AppError log.unavailable */
+  /** Resolves to where a fold begins; null: at the first entry. @throws AppError log.unavailable */
   findStart(rules: readonly Rules[] | undefined, isHostState?: (host: unknown) => boolean): Promise<FoldStart | null>;
-  /** Those of any age, for time travel. */
+  /** Snapshots of any age, for time travel. */
   readonly past: {
     /** The last entries of those that are of this log as it is now. @throws AppError log.unavailable, and what NATS throws */
     seqs(): Promise<readonly number[]>;
@@ -41,7 +42,7 @@ const coveredForMs = 1_000;
 
 export function createSnapshots(nc: NatsConnection, fleet: string, logger: Logger): Snapshots {
   let covered = { seq: 0, untilMs: 0 };
-  /** Those that were found to be: they cover nothing. */
+  /** The snapshots that were found to be damaged: they cover nothing. */
   const damaged = new Set<string>();
   const positionAt = async (seq: number) => {
     const manager = await jetstreamManager(nc, { checkAPI: false });
@@ -62,7 +63,7 @@ export function createSnapshots(nc: NatsConnection, fleet: string, logger: Logge
   const isOfLogNow = async (info: SnapshotInfo) => isOfLog(info, await positionAt(info.position.seq));
   const store = createSnapshotStore(nc, fleet, { onDrop, isOfLog: isOfLogNow });
   const ofAnyAge = joinStores(store, past, logger);
-  /** Those of this log as it is now that are not known to be damaged. */
+  /** Yields the snapshots of this log as it is now that are not known to be damaged. */
   async function* fitting(): AsyncGenerator<SnapshotInfo> {
     for await (const info of fittingSnapshots({ store, positionAt })) if (!damaged.has(info.name)) yield info;
   }
