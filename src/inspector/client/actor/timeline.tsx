@@ -10,6 +10,7 @@ import { route } from '../route.ts';
 import { Link } from '../ui/controls.tsx';
 import { dateTime, duration, time } from '../ui/format.ts';
 import { DayHeading, DecisionMark, Excerpt, Json } from '../ui/text.tsx';
+import { useHeld } from '../ui/use-held.ts';
 import { Answer } from './attempts.tsx';
 import { DecisionCard } from './decision-card.tsx';
 
@@ -83,14 +84,14 @@ const gapMinMs = 60_000;
 
 export function Timeline({ entity, id }: { entity: 'worker' | 'task'; id: string }) {
   const { entries, hasOlder, problem, busy, loadOlder } = useTimeline(entity, id);
-  const { shown, withheld, pointer } = useWithheld(entries);
+  const { shown, withheld, area } = useWithheld(entries);
   const lines = shown.toReversed();
   return (
     <section class="timeline" aria-label="Timeline">
       <h3>Timeline {withheld > 0 && <span class="muted">{withheld} new, shown when you leave</span>}</h3>
       {problem !== null && <p class="problem">{problem}</p>}
       {lines.length === 0 && problem === null && <p class="muted">{busy ? 'Loading…' : 'No entries yet.'}</p>}
-      <ol {...pointer}>
+      <ol {...area}>
         {lines.map((entry, index) => {
           const later = lines[index - 1];
           const gapMs = later === undefined ? 0 : later.atMs - entry.atMs;
@@ -113,21 +114,14 @@ export function Timeline({ entity, id }: { entity: 'worker' | 'task'; id: string
   );
 }
 
-/** Withholds new entries while a mouse points at the lines, so that nothing moves under it. */
+/** Withholds new entries while somebody is in the lines; older ones that are loaded move none. */
 export function useWithheld(entries: readonly TimelineEntry[]) {
-  const [newest, setNewest] = useState<number | null>(null);
-  const shown = newest === null ? entries : entries.filter(({ seq }) => seq <= newest);
-  return {
-    shown,
-    withheld: entries.length - shown.length,
-    pointer: {
-      onPointerMove: ({ pointerType }: PointerEvent) => {
-        if (pointerType === 'mouse' && newest === null) setNewest(entries.at(-1)?.seq ?? null);
-      },
-      onPointerLeave: () => setNewest(null),
-    },
-  };
+  const { shown: newest, area } = useHeld<number | undefined, HTMLOListElement>(entries.at(-1)?.seq, seqText, false);
+  const shown = newest === undefined ? entries : entries.filter(({ seq }) => seq <= newest);
+  return { shown, withheld: entries.length - shown.length, area };
 }
+
+const seqText = (seq: number | undefined): string => String(seq ?? '');
 
 /** Whether the page was paused between two entries. */
 const isPauseBetween = (entry: TimelineEntry, later: TimelineEntry | undefined): boolean =>

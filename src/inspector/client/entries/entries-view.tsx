@@ -74,7 +74,7 @@ export function EntriesView() {
   const { q, at } = route.value;
   const filter = readFilter(q, nowMs.peek());
   const { entries, before, readTo, problem, busy, loadOlder } = useEntries(filter, at);
-  const { shown, withheld, pointer } = useWithheld(entries);
+  const { shown, withheld, area } = useWithheld(entries);
   return (
     <section class="timeline entries" aria-label="Entries">
       <EntriesSearch filter={filter} />
@@ -90,7 +90,7 @@ export function EntriesView() {
       {!busy && entries.length === 0 && problem === null && (
         <p class="muted">{before === null ? 'No entry fits.' : `No entry fits from entry ${count(readTo)} on.`}</p>
       )}
-      <ol {...pointer}>
+      <ol {...area}>
         {shown.toReversed().map((entry, index, all) => (
           <Fragment key={entry.seq}>
             <DayHeading atMs={entry.atMs} previousMs={all[index - 1]?.atMs} />

@@ -9,6 +9,7 @@ import { selected, selection } from '../route.ts';
 import { Link } from '../ui/controls.tsx';
 import { duration, plural } from '../ui/format.ts';
 import { For } from '../ui/text.tsx';
+import { heldByMouse } from '../ui/use-held.ts';
 import { waitSinceOf } from './find-waiting.ts';
 import { act } from './inbox-keys.ts';
 import { holdList, isOutdated, type Listed, listed, noteSeen, sortList } from './place.ts';
@@ -94,6 +95,8 @@ function describe({ entity, id }: Waiting) {
   return { text: row.sentence, sinceMs: waitSinceOf(row), note, untilMs: row.askUntilMs };
 }
 
+const held = heldByMouse(holdList);
+
 export function Inbox() {
   const all = isPast.value ? [] : listed.value;
   const topic = selected.value;
@@ -106,12 +109,7 @@ export function Inbox() {
   if (isPast.value) return <p class="muted pad">The inbox is about now. Go back to live to see it.</p>;
   if (items.length === 0) return unattendedQueues.value.length === 0 ? <NobodyWaits /> : <UnattendedQueues />;
   return (
-    <section
-      class="inbox"
-      aria-label="Inbox"
-      onPointerMove={() => holdList(true)}
-      onPointerLeave={() => holdList(false)}
-    >
+    <section class="inbox" aria-label="Inbox" {...held}>
       <p class="inbox-head">
         <b>
           {inboxSize.value === 0 ? 'Nobody waits for you' : `${plural(inboxSize.value, 'waits', 'wait')} for a person`}

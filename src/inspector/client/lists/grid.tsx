@@ -7,6 +7,7 @@ import { hrefOf, navigate, route, selection } from '../route.ts';
 import { Link } from '../ui/controls.tsx';
 import { cost, count } from '../ui/format.ts';
 import { Name } from '../ui/text.tsx';
+import { heldByMouse } from '../ui/use-held.ts';
 import { showAll } from './filters.tsx';
 import { isHeld } from './listed-ids.ts';
 
@@ -138,8 +139,7 @@ export function Grid<Row>({ label, columns, ids, rowOf, isOpened, open }: GridPr
       ref={viewport.box}
       style={{ minHeight: `min(340px, 60vh, ${headPx() + Math.max(1, ids.length) * rowPx()}px)` }}
       onScroll={viewport.onScroll}
-      onPointerMove={(event) => hold(event.pointerType === 'mouse')}
-      onPointerLeave={() => hold(false)}
+      {...held}
     >
       {/* biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: HTML has no grid; grid-focus.ts has its keys */}
       <table role="grid" aria-label={label} aria-rowcount={ids.length + 1} onKeyDown={focus.onKeyDown}>
@@ -174,10 +174,9 @@ export function Grid<Row>({ label, columns, ids, rowOf, isOpened, open }: GridPr
   );
 }
 
-/** Nothing moves under the pointer; one that rests where a notice was points at nothing. */
-const hold = (isOver: boolean) => {
-  isHeld.value = isOver;
-};
+const held = heldByMouse((isPointed) => {
+  isHeld.value = isPointed;
+});
 
 type LineProps<Row> = Pick<GridProps<Row>, 'columns' | 'isOpened' | 'open'> & {
   readonly id: string;

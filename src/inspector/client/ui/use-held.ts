@@ -1,8 +1,12 @@
-/** A section that holds still while somebody is in it: what was going to be clicked or read stays where it is. */
+/**
+ * What holds still while somebody is in it: nothing moves under a pointer or a focus, so what was going to be clicked or read
+ * stays where it is. Sections, timelines and the list of entries are held by `useHeld`; the lists, whose order is made
+ * outside of them, by `heldByMouse`.
+ */
 import type { RefObject } from 'preact';
 import { useReducer, useRef } from 'preact/hooks';
 
-export type Held<Value> = {
+export type Held<Value, Area extends HTMLElement = HTMLDivElement> = {
   readonly shown: Value;
   /** How many newer contents wait. */
   readonly withheld: number;
@@ -10,7 +14,7 @@ export type Held<Value> = {
   readonly isUsed: boolean;
   /** For the element around it. */
   readonly area: {
-    readonly ref: RefObject<HTMLDivElement | null>;
+    readonly ref: RefObject<Area | null>;
     readonly onPointerLeave: () => void;
     readonly onFocusOut: (event: FocusEvent) => void;
   };
@@ -23,17 +27,23 @@ type Contents<Value> = { shown: Content<Value> | null; newest: Content<Value> | 
 export const hasMouse = matchMedia('(hover: hover)');
 
 /**
- * @param contentOf what of a value is seen; equal contents move nothing
+ * Shows the newest value that may be shown, and the area in which it holds still.
+ * @param contentOf what of a value is seen; equal contents move nothing, and an empty one is not held
  * @param isWanted the operator has asked for what is new, by an action or a jump
  */
-export function useHeld<Value>(live: Value, contentOf: (value: Value) => string, isWanted: boolean): Held<Value> {
-  const ref = useRef<HTMLDivElement | null>(null);
+export function useHeld<Value, Area extends HTMLElement = HTMLDivElement>(
+  live: Value,
+  contentOf: (value: Value) => string,
+  isWanted: boolean,
+): Held<Value, Area> {
+  const ref = useRef<Area | null>(null);
   const [, renderAgain] = useReducer((times: number) => times + 1, 0);
   const { current: held } = useRef<Contents<Value>>({ shown: null, newest: null, withheld: 0 });
-  const newest = held.newest?.value === live ? held.newest : { value: live, content: contentOf(live) };
+  const newest: Content<Value> =
+    held.newest !== null && held.newest.value === live ? held.newest : { value: live, content: contentOf(live) };
   const shown = held.shown ?? newest;
-  const isUsed = isPointedAt(ref.current);
-  const isFree = !isUsed || isWanted || newest.content === shown.content;
+  const isUsed = isUsedNow(ref.current);
+  const isFree = !isUsed || isWanted || shown.content === '' || newest.content === shown.content;
   const isNew = held.newest !== null && newest.content !== held.newest.content;
   held.newest = newest;
   held.shown = isFree ? newest : shown;
@@ -50,5 +60,14 @@ export function useHeld<Value>(live: Value, contentOf: (value: Value) => string,
   };
 }
 
-const isPointedAt = (area: HTMLElement | null): boolean =>
+const isUsedNow = (area: HTMLElement | null): boolean =>
   area !== null && ((hasMouse.matches && area.matches(':hover')) || area.querySelector(':focus-visible') !== null);
+
+/**
+ * Handlers for a list that a mouse holds. One that rests on it after a click on a notice above points at nothing until it
+ * moves. @param hold may be called again and again with the same
+ */
+export const heldByMouse = (hold: (isHeld: boolean) => void) => ({
+  onPointerMove: ({ pointerType }: PointerEvent) => hold(pointerType === 'mouse'),
+  onPointerLeave: () => hold(false),
+});
