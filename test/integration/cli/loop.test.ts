@@ -213,9 +213,35 @@ test('a turn that a usage limit ends is taken again when the limit is over', asy
   const script =
     'echo "$STOPGATE_TURN: $1" >>turns; [ "$STOPGATE_TURN" = 1 ] && { echo "usage limit reached, try again in 3s" >&2; exit 1; }; touch done';
   const { code, stderr } = await run(script, ['--prompt', 'Work'], ['{prompt}']);
-  expect(stderr).toContain('stopgate: w1 goes on when its usage limit is over');
+  expect(stderr).toMatch(/stopgate: w1 goes on when its usage limit is over, at \d{4}-\d\d-\d\dT[\d:.]+Z\n/);
   expect(await file('turns')).toBe('1: Work\n2: Work\n');
   expect(code).toBe(0);
+});
+
+test('a usage limit at the last turn ends the loop with the same advice as a block: exit code 1', async () => {
+  await start();
+  const { code, stderr } = await run('echo "usage limit reached, try again in 3h" >&2; exit 1', ['--turns', '1']);
+  expect(stderr).toContain('stopgate: it has used its 1 turn, and its usage limit holds; --turns allows more\n');
+  expect(code).toBe(1);
+});
+
+test('waits leave nothing behind that hears Ctrl-C', async () => {
+  replica = await startReplica({
+    nats: server.url,
+    policies: { policies: { default: { retries: null, checks: [{ rules: ['x'] }] } } },
+  });
+  const warnings: Error[] = [];
+  const keep = (warning: Error) => void warnings.push(warning);
+  process.on('warning', keep);
+  try {
+    const { code } = await run('true', ['--turns', '12', '--pause', '1']);
+    expect(code).toBe(1);
+    // A warning is emitted in the tick after its cause.
+    await new Promise(setImmediate);
+    expect(warnings).toEqual([]);
+  } finally {
+    process.off('warning', keep);
+  }
 });
 
 test('a failure that says when to try again, and of no limit, is judged as any', async () => {

@@ -1,5 +1,5 @@
 /** `stopgate loop --queue`: the main loop of a worker claims, works, stops, waits, and goes on at the end of a limit. */
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Replica } from '../../../src/app/replica.ts';
@@ -82,15 +82,59 @@ test('a usage limit pauses it, and it goes on with its task when the limit is ov
   expect(code).toBe(0);
 });
 
-test('a task that asks for a person stays with them, and the next one is worked on', async () => {
+test('a task that asks for a person stays with them, and the next one is worked on: exit code 1', async () => {
   await start({ promises: true });
   await create('T-1', { priority: 1 });
   await create('T-2', {});
   const script = '[ "$STOPGATE_TASK" = T-1 ] && echo "<promise>ESCALATE</promise>"; true';
-  const { code } = await run(script);
+  const { code, stderr } = await run(script);
   expect(await stateOf('T-1')).toMatchObject({ state: 'escalated' });
   expect(await stateOf('T-2')).toMatchObject({ outcome: 'completed' });
-  expect(code).toBe(0);
+  expect(stderr).toContain('stopgate: w1 leaves T-1 to a person; "npx stopgate escalations" lists it\n');
+  expect(code).toBe(1);
+});
+
+test('a task that ends at the cap is left to a person, whatever follows: exit code 1', async () => {
+  await start({ retries: 1, checks: [{ plan: {} }] });
+  await create('T-1', { priority: 1, plan: [{ title: 'Write tests', status: 'pending' }] });
+  await create('T-2', {});
+  const { code, stderr } = await run('true');
+  expect(stderr).toContain('allow · complete · capped');
+  expect(stderr).toContain('stopgate: w1 leaves T-1 to a person');
+  expect((await client.ask('list.escalations')).body.items).toMatchObject([{ entity: 'task', id: 'T-1' }]);
+  expect(await stateOf('T-2')).toMatchObject({ outcome: 'completed' });
+  expect(stderr).toContain('stopgate: w1 without a task: allow');
+  expect(code).toBe(1);
+});
+
+test('the prompt names the steps by the ids that the plan has for them now, and how they stand', async () => {
+  await start({ retries: null, checks: [{ plan: {} }] });
+  await create('T-1', {
+    plan: [
+      { title: 'Write tests', status: 'pending', step: 's' },
+      { title: 'Write docs', status: 'pending', step: 'docs' },
+    ],
+  });
+  // A step of its own has that id, so that of the task becomes T-1/s (protocol.md §3).
+  await client.publish('worker.w1.step.updated', { step: 's', status: 'done' });
+  const report = (step: string) =>
+    client
+      .publish('worker.w1.step.updated', { step, status: 'done' })
+      .then(() => writeFile(join(folder.path, step.replace('/', '-')), ''));
+  const loop = run(
+    'cat >"in-$STOPGATE_TURN"; : >began; while [ ! -e docs ]; do sleep 0.02; done; [ $STOPGATE_TURN = 1 ] || while [ ! -e T-1-s ]; do sleep 0.02; done',
+    '--prompt',
+    'Be brief.',
+  );
+  await expect.poll(() => file('began').catch(() => null)).toBe('');
+  await report('docs');
+  await expect.poll(() => file('in-2').catch(() => '')).toContain('Be brief.');
+  await report('T-1/s');
+  expect((await loop).code).toBe(0);
+  expect(await file('in-1')).toBe(
+    'Task T-1\n\nSteps:\n- Write tests (pending; step id T-1/s)\n- Write docs (pending; step id docs)\n\nBe brief.',
+  );
+  expect(await file('in-2')).toContain('- Write docs (done; step id docs)\n');
 });
 
 test('a task that is not finished goes back to the queue when the loop ends: exit code 1', async () => {

@@ -3,7 +3,7 @@ import { AppError, errorCodes } from '../../../errors.ts';
 import { createInterruption } from '../../../runner/interruption.ts';
 import { type GroupEnd, type GroupSpec, killAtExit, startGroup } from '../../../runner/process-group.ts';
 import type { Io } from '../../../terminal/process-io.ts';
-import { startTimer } from '../../../timer.ts';
+import { sleep } from '../../../timer.ts';
 
 type TurnSpec = Pick<GroupSpec, 'run' | 'cwd' | 'env' | 'onOutput'> & {
   /** The text for the command's stdin. */
@@ -42,18 +42,6 @@ export async function runTurn({ onOutput, ...spec }: TurnSpec, signal: AbortSign
 export const environmentOf = ({ env }: Pick<Io, 'env'>): Record<string, string> =>
   Object.fromEntries(Object.entries(env).filter((it): it is [string, string] => it[1] !== undefined));
 
-/** Ends at once when `signal` fires. */
-export function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = startTimer(signal.aborted ? 0 : ms, resolve);
-    const end = () => {
-      timer.clear();
-      resolve();
-    };
-    signal.addEventListener('abort', end, { once: true });
-  });
-}
-
 /** A service that restarts is back in that time. */
 const awayMsMax = 60_000;
 const retryMs = 1_000;
@@ -71,7 +59,7 @@ export async function untilBack<Answer>(
       const mayCome = error instanceof AppError && errorCodes[error.code].retry && !signal.aborted;
       if (!mayCome || performance.now() > untilMs) throw error;
       onAway(error);
-      await pause(retryMs, signal);
+      await sleep(retryMs, signal);
     }
   }
 }

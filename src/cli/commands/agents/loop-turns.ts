@@ -8,8 +8,9 @@ import { createTurnPauses } from '../../../agents/shared/turn-pauses.ts';
 import type { Requester } from '../../../nats/requester.ts';
 import { cannotRun, type GroupEnd } from '../../../runner/process-group.ts';
 import { describeAnswer } from '../../../terminal/text.ts';
+import { sleep } from '../../../timer.ts';
 import type { Context } from '../../command.ts';
-import { environmentOf, pause, runTurn, type Turn, untilBack } from './agent-turn.ts';
+import { environmentOf, runTurn, type Turn, untilBack } from './agent-turn.ts';
 
 /** Checks may be slow, and a decision may be held. */
 const patienceMs = 600_000;
@@ -81,7 +82,8 @@ export async function takeTurns(requester: Requester, run: Run): Promise<TurnsEn
     note(`stopgate: turn ${turn} of ${worker}${how}: ${describeAnswer(decision)}${why}${wait}`);
     const isLimited = decision.decision === 'allow' && decision.cause === 'limited' && turn < turns;
     if (isLimited) {
-      note(`stopgate: ${worker} goes on when its usage limit is over`);
+      const when = limitEnd === null ? '' : `, at ${limitEnd}`;
+      note(`stopgate: ${worker} goes on when its usage limit is over${when}`);
       await waitWhile(requester, run, ({ cause }) => cause === 'limited');
       if (signal.aborted) return 'aborted';
       // The command begins again with what it was to do.
@@ -90,10 +92,10 @@ export async function takeTurns(requester: Requester, run: Run): Promise<TurnsEn
     }
     if (isEnd) return decision;
     next = decision.nextPrompt ?? decision.reason;
-    if (waitMs > 0) await pause(waitMs, signal);
+    if (waitMs > 0) await sleep(waitMs, signal);
     if (signal.aborted) return 'aborted';
   }
-  note(`stopgate: it has used its ${turns} turns and may not stop yet; --turns allows more`);
+  note(`stopgate: it has used its ${countTurns(turns)} and may not stop yet; --turns allows more`);
   return 'turns';
 }
 
@@ -108,12 +110,14 @@ export async function waitWhile(
   isSame: (decision: Decision) => boolean,
 ): Promise<void> {
   for (;;) {
-    await pause(lookMs, signal);
+    await sleep(lookMs, signal);
     if (signal.aborted) return;
     const found = await requester.request('probe', worker, {}, probeTimeoutMs).catch(() => null);
     if (found !== null && !isSame(found as Decision)) return;
   }
 }
+
+export const countTurns = (turns: number): string => `${turns} ${turns === 1 ? 'turn' : 'turns'}`;
 
 export const isComplete = ({ cause }: Decision): boolean => cause === 'complete' || cause === 'no-policy';
 

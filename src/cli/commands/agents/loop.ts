@@ -13,7 +13,7 @@ import { type Context, defineCommand, type Flags, flag, option } from '../../com
 import { withRequester } from '../../connection.ts';
 import { readText } from '../../input.ts';
 import { clientArgs, readCount, readDuration, readId } from '../../option-values.ts';
-import { isComplete, type TurnsEnd, takeTurns } from './loop-turns.ts';
+import { countTurns, isComplete, type TurnsEnd, takeTurns } from './loop-turns.ts';
 import { workThroughQueue } from './queue-loop.ts';
 
 /** The cap of turns for policies without one: nobody wants more without having asked for it. */
@@ -46,7 +46,7 @@ export const loop = defineCommand({
     'An argument {prompt} is replaced by the prompt; without one the command gets the prompt on stdin. From the second turn on, the next prompt is added below your own.',
     'With --json, decisions go to stdout, one per line, and the output of the command goes to stderr. Ctrl-C ends the command and everything it has started.',
     'With --queue it is the main loop of a worker: it claims the first task that waits (its id, title and steps come before your prompt), runs COMMAND until it may stop, and goes on with the next. Without a task it asks whether it may stop, is held until one comes, and ends when its policy lets it (persistence). While a usage limit holds, it waits.',
-    'Exit code 0: its work is complete. 1: it stopped without that (a cap, an escalation, no verdict), or its task could not be claimed. 3: the service did not answer, so nothing was judged.',
+    'Exit code 0: its work is complete, with --queue each of its tasks. 1: it stopped without that (a cap, an escalation, no verdict), or its task could not be claimed. 3: the service did not answer, so nothing was judged. 130: Ctrl-C.',
   ],
   examples: [
     `stopgate loop --prompt-file PROMPT.md -- claude -p`,
@@ -75,7 +75,10 @@ export const loop = defineCommand({
         const run = { worker, turns, pauseMs, signal, context };
         if (flags.queue !== undefined)
           return await workThroughQueue(requester, run, { queue: flags.queue, readPrompt: readTask });
-        return codeOf(await takeTurns(requester, { ...run, readPrompt: readTask }));
+        const end = await takeTurns(requester, { ...run, readPrompt: readTask });
+        if (typeof end !== 'string' && end.cause === 'limited')
+          note(`stopgate: it has used its ${countTurns(turns)}, and its usage limit holds; --turns allows more`);
+        return codeOf(end);
       } finally {
         await requester
           .publish(`worker.${worker}.session.ended`, { reason: 'the loop ended' })

@@ -9,9 +9,9 @@ import { readConfigFile } from '../../../config/file-reader.ts';
 import { describeFaults, describePosition } from '../../../config/problems.ts';
 import { readYaml } from '../../../config/yaml.ts';
 import { AppError } from '../../../errors.ts';
+import { sleep } from '../../../timer.ts';
 import { type Context, defineCommand, type Flags, flag, optionalArgument } from '../../command.ts';
 import { readText } from '../../input.ts';
-import { pause } from '../agents/agent-turn.ts';
 import { type CaseDifference, runCase } from './policy-cases.ts';
 
 const args = {
@@ -47,7 +47,7 @@ export const test = defineCommand({
       if (signal.aborted) return code ?? 2;
       note('stopgate: waiting for a change (Ctrl-C ends it)');
       const before = await statesOf(read);
-      while (!signal.aborted && (await statesOf(read)) === before) await pause(watchMs, signal);
+      while (!signal.aborted && (await statesOf(read)) === before) await sleep(watchMs, signal);
       if (signal.aborted) return code ?? 2;
     }
   },
