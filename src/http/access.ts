@@ -218,15 +218,19 @@ export function serviceFor(caller: Caller, service: Service): Service {
       checkWorker(caller, worker);
       return call(worker, ...rest);
     };
+  const ownEntry =
+    (call: Service['publish']): Service['publish'] =>
+    async (entry) => {
+      if (entry.entity === 'worker') checkWorker(caller, entry.id);
+      return call(entry);
+    };
   return {
     ...service,
     decide: own(service.decide),
     probe: own(service.probe),
     verify: own(service.verify),
-    async publish(entry) {
-      if (entry.entity === 'worker') checkWorker(caller, entry.id);
-      return service.publish(entry);
-    },
+    publish: ownEntry(service.publish),
+    submit: ownEntry(service.submit),
     async get(entity, id, body) {
       if (entity === 'worker') checkWorker(caller, id);
       return service.get(entity, id, body);

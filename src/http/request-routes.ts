@@ -85,7 +85,7 @@ function addPublishRoute(api: FastifyInstance): void {
     const { params, body, headers } = request;
     const entity = entityOf(params.entity);
     const messageId = headers['nats-msg-id'];
-    return fleetInPath(request).service.publish({
+    return fleetInPath(request).service.submit({
       entity,
       id: idOf(entity, params.id),
       type: `${params.noun}.${params.verb}`,

@@ -6,7 +6,7 @@ import { createClaimNext } from './claim-next.ts';
 import { decide, evaluate, probeWorker } from './decide.ts';
 import { list } from './list.ts';
 import { createOperate } from './operate.ts';
-import { publish } from './publish.ts';
+import { publish, submit } from './publish.ts';
 import type { Service } from './service.ts';
 import { verify, verifyTask } from './verify.ts';
 import { get, missingRunners, peek, sessionPolicy, statusOf } from './views.ts';
@@ -33,6 +33,7 @@ export function createService(host: Host, log: EventLog, replica: string, search
     list: (name, body) => host.read(null, () => list(host, name, body)),
     peek: (worker, seq) => peek(host, worker, seq),
     publish: (entry) => host.write(entry.id, () => publish(fleet, log, entry)),
+    submit: (entry) => host.write(entry.id, () => submit(host, log, entry)),
     operate: (action, body) => host.write('operator', () => operate(action, body)),
     untilResolved: (worker, signal) => untilResolved(host, worker, signal),
     untilAnswered: (worker, question, signal) => untilAnswered(host, worker, question, signal),

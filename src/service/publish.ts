@@ -1,10 +1,19 @@
 /** publish: an entry from an edge of this process (HTTP, hooks, MCP) into the log, checked before it is stored. */
-import { isTooDeep, readFields, readSubject, retriedMessageId, tooDeepMessage } from '../../machines/index.ts';
+import {
+  isTooDeep,
+  readFields,
+  readSubject,
+  retriedMessageId,
+  tooDeepMessage,
+  type WorkerView,
+} from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
+import type { Host } from '../host/host.ts';
 import { newId } from '../nats/id.ts';
 import type { EventLog } from '../nats/log/event-log.ts';
 import { checkBytes } from './parse-input.ts';
-import type { Entity } from './views.ts';
+import { throwIfRefused } from './refusal.ts';
+import { type Entity, viewActor } from './views.ts';
 
 /** An entry to store: `type` is `<noun>.<verb>`. `messageId`: the same twice within 2 minutes is stored once. */
 export type NewEntry = {
@@ -25,6 +34,22 @@ export async function publish(fleet: string, log: EventLog, entry: NewEntry): Pr
   // An agent has used the message id for something else, which must not keep this entry out of the log.
   const retried = await log.append(subject, payload, { messageId: retriedMessageId(messageId, newId()) });
   return { seq: retried.seq };
+}
+
+/**
+ * Publishes an entry and waits until it is folded. If that takes too long it is stored all the same, and nothing is known
+ * of it: a caller that was told to try again would store it twice.
+ *
+ * @throws AppError entry.refused: it is in the log, but changes nothing
+ */
+export async function submit(host: Host, log: EventLog, entry: NewEntry): Promise<{ seq: number }> {
+  const { seq } = await publish(host.fleet.name, log, entry);
+  const isFolded = await host.foldedTo(seq).then(
+    () => true,
+    () => false,
+  );
+  if (isFolded) throwIfRefused((viewActor(host, entry.entity, entry.id) ?? {}) as Partial<WorkerView>, seq);
+  return { seq };
 }
 
 /**

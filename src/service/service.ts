@@ -23,6 +23,8 @@ export type Service = {
   readonly replica: string;
   /** Validates and stores an entry. @throws AppError input.bad, entry.large, log.unavailable, log.lost */
   publish(entry: NewEntry): Promise<{ seq: number }>;
+  /** As `publish`, once it is folded. @throws AppError entry.refused too: it is stored, but not valid in the current state */
+  submit(entry: NewEntry): Promise<{ seq: number }>;
   /**
    * May this worker stop? Takes as long as its checks and its hold take.
    * @throws AppError input.bad, entry.large, log.unavailable, log.lost, service.busy

@@ -101,7 +101,8 @@ test('a task that ends at the cap is left to a person, whatever follows: exit co
   const { code, stderr } = await run('true');
   expect(stderr).toContain('allow · complete · capped');
   expect(stderr).toContain('stopgate: w1 leaves T-1 to a person');
-  expect((await client.ask('list.escalations')).body.items).toMatchObject([{ entity: 'task', id: 'T-1' }]);
+  const { body } = await client.ask('list.escalations');
+  expect(body).toMatchObject({ items: [{ entity: 'task', id: 'T-1' }] });
   expect(await stateOf('T-2')).toMatchObject({ outcome: 'completed' });
   expect(stderr).toContain('stopgate: w1 without a task: allow');
   expect(code).toBe(1);

@@ -17,6 +17,8 @@ export type FakeService = Service & {
   answer: { decision: 'allow' | 'block'; action: string; reason: string; nextPrompt: string | null };
   /** Thrown by every request until it is null again. */
   fault: Error | null;
+  /** Why entries are refused once they are folded; null: they are not. */
+  refusal: string | null;
   /** Decisions and publishes wait for it. */
   pause: Promise<unknown>;
   state: ServiceStatus;
@@ -41,6 +43,7 @@ export function createFakeService(): FakeService {
     readCount: 0,
     answer: { decision: 'allow', action: 'complete', reason: 'fine', nextPrompt: null },
     fault: null,
+    refusal: null,
     pause: Promise.resolve(),
     runnersMissing: [],
     state: {
@@ -58,6 +61,11 @@ export function createFakeService(): FakeService {
       await fake.pause;
       if (fake.fault !== null) throw fake.fault;
       return { seq: published.push(entry) };
+    },
+    async submit(entry) {
+      const stored = await fake.publish(entry);
+      if (fake.refusal !== null) throw new AppError('entry.refused', fake.refusal);
+      return stored;
     },
     decide: (worker, body) => note('decide', worker, body),
     probe: (worker, body) => note('probe', worker, body),

@@ -57,6 +57,12 @@ test('publish', async () => {
   ]);
 });
 
+test('an entry that is not valid in the current state is 409 with the reason', async () => {
+  http.service.refusal = 'task T-1 is held by w2';
+  const answer = await ask(http.server.url, '/api/main/publish/worker/w1/task/claimed', { body: { task: 'T-1' } });
+  expect([answer.status, errorOf(answer)]).toMatchObject([409, { code: 'REFUSED', message: 'task T-1 is held by w2' }]);
+});
+
 test('another fleet is not found', async () => {
   const answer = await ask(http.server.url, '/api/other/decide/w1', { body: {} });
   expect([answer.status, errorOf(answer).message]).toEqual([404, expect.stringContaining("'main'")]);
