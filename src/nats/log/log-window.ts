@@ -7,7 +7,7 @@ import type { JetStreamManager } from '@nats-io/jetstream';
 import type { Msg, NatsConnection } from '@nats-io/nats-core';
 
 /**
- * An eighth of what may wait for a connection (`max_pending`, agent-limits.ts). It has some 3,500 entries, which take 30 ms to
+ * An eighth of what may wait for a connection (`max_pending`, accounts.ts). It has some 3,500 entries, which take 30 ms to
  * fold; the request for the next window takes 0.3 ms.
  */
 export const windowBytesMax = 1_048_576;
