@@ -50,6 +50,9 @@ export type EffectsOptions = {
   readonly performers: Performers;
 };
 
+/** One for all: to make the reason that `abort` gives by itself, with its stack, takes as long as the rest of an effect. */
+const notAskedFor = new Error('the effect is not asked for any more');
+
 export function createEffects({ fleet, replica, life, entries, performers }: EffectsOptions): Effects {
   /** The effects under way, by actor, then by the effect's key. */
   const running = new Map<string, Map<string, Running>>();
@@ -69,7 +72,7 @@ export function createEffects({ fleet, replica, life, entries, performers }: Eff
     const giveBack = () => {
       if (signal.aborted) return;
       remove(actor, key);
-      it.abort.abort();
+      it.abort.abort(notAskedFor);
       touch([actor]);
     };
     const answer = await performers[effect.kind].perform(effect as never, { signal, isNeeded, giveBack });
@@ -91,7 +94,7 @@ export function createEffects({ fleet, replica, life, entries, performers }: Eff
         const still = asked.find((effect) => effect.key === key);
         if (still !== undefined && (performers[still.kind].standsBy || still.owner === owner)) continue;
         remove(actor, key);
-        abort.abort();
+        abort.abort(notAskedFor);
       }
       for (const effect of asked) if (performers[effect.kind].standsBy || effect.owner === replica) start(effect);
     }
@@ -114,7 +117,7 @@ export function createEffects({ fleet, replica, life, entries, performers }: Eff
     takeOver: start,
     close() {
       isClosed = true;
-      for (const ofActor of running.values()) for (const { abort } of ofActor.values()) abort.abort();
+      for (const ofActor of running.values()) for (const { abort } of ofActor.values()) abort.abort(notAskedFor);
       running.clear();
     },
   };
