@@ -14,7 +14,7 @@ const readDepthMax = 2 * jsonDepthMax;
  * @param what what the text is, for the message
  */
 export function readJson(text: string, what = 'the payload', depthMax = readDepthMax): JsonRead {
-  if (text === '') return { ok: true, value: {} };
+  if (text === '' || text === '{}') return { ok: true, value: {} };
   try {
     const value: unknown = JSON.parse(text);
     if (isTextTooDeep(text, depthMax)) return { ok: false, code: 'BAD_SHAPE', message: tooDeepMessage };
