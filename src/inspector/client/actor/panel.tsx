@@ -8,10 +8,14 @@ import { focus, head } from '../data/connection.ts';
 import { isPast } from '../data/past.ts';
 import { storedSeq, targetKey } from '../operator/settle.ts';
 import { navigate, route, selection, type Tab, tabs } from '../route.ts';
-import { Link } from '../ui/controls.tsx';
+import { createLazy, Link } from '../ui/controls.tsx';
 import { time } from '../ui/format.ts';
 import { Name, Text } from '../ui/text.tsx';
 import { type Held, useHeld } from '../ui/use-held.ts';
+
+// Parts that are loaded when they are looked at: the drawings of the charts alone are a sixth of the page.
+export const ActorChart = createLazy('the chart', async () => (await import('../chart/machine-charts.tsx')).ActorChart);
+export const Timeline = createLazy('the timeline', async () => (await import('./timeline.tsx')).Timeline);
 
 /** The sections of the panel, one at a time: arrows move between them, and the address keeps which one. */
 type Section = { readonly title: string; readonly content: () => ComponentChildren };

@@ -1,6 +1,5 @@
 /** One task: who holds it, the results of its hooks, its checkpoints, and its history. */
 import type { TaskView } from '../../../../machines/index.ts';
-import { ActorChart } from '../chart/machine-charts.tsx';
 import { shownFleet, shownView } from '../data/past.ts';
 import { stateOf } from '../data/rows.ts';
 import { EscalationNote, OperatorButtons } from '../operator/escalation-note.tsx';
@@ -8,6 +7,7 @@ import { millis, plural } from '../ui/format.ts';
 import { Ago, Name, StateMark, Text } from '../ui/text.tsx';
 import type { Held } from '../ui/use-held.ts';
 import {
+  ActorChart,
   ActorLinks,
   Fact,
   Facts,
@@ -15,10 +15,10 @@ import {
   PlanList,
   RefusedEntries,
   Tabs,
+  Timeline,
   UnknownActor,
   useHeldView,
 } from './panel.tsx';
-import { Timeline } from './timeline.tsx';
 
 /** The checkpoints of a task, newest first. */
 function CheckpointList({ checkpoints }: Pick<TaskView, 'checkpoints'>) {

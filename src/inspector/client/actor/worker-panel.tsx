@@ -1,7 +1,6 @@
 /** One worker: its state and why, its history, its chart, and what it works on. */
 import type { WorkerView } from '../../../../machines/index.ts';
 import type { TakenTransition } from '../../chart/drawing.ts';
-import { ActorChart } from '../chart/machine-charts.tsx';
 import { apiPath, incidentPath } from '../data/api.ts';
 import { connection, hello } from '../data/connection.ts';
 import { isPast, shownFleet, shownMs, shownView } from '../data/past.ts';
@@ -17,6 +16,7 @@ import { Ago, Name, StateMark, Text } from '../ui/text.tsx';
 import type { Held } from '../ui/use-held.ts';
 import { Why } from './attempts.tsx';
 import {
+  ActorChart,
   ActorLinks,
   Fact,
   Facts,
@@ -24,10 +24,10 @@ import {
   PlanList,
   RefusedEntries,
   Tabs,
+  Timeline,
   UnknownActor,
   useHeldView,
 } from './panel.tsx';
-import { Timeline } from './timeline.tsx';
 
 /** The timers that run for a worker: when each ends, and what happens then. */
 type Timer = {

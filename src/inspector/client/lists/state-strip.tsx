@@ -4,9 +4,9 @@
  */
 import { signal } from '@preact/signals';
 import { workerStates } from '../../../../machines/values/states.ts';
-import { FleetChart } from '../chart/machine-charts.tsx';
 import { isPast, shownFleet, stateCounts } from '../data/past.ts';
 import { route, toggleState } from '../route.ts';
+import { createLazy } from '../ui/controls.tsx';
 import { compact, count, plural } from '../ui/format.ts';
 import { StateMark } from '../ui/text.tsx';
 import { Overview } from './overview.tsx';
@@ -30,6 +30,8 @@ export const StripTools = ({ machine }: Props) => (
     {machine === 'worker' && <Toggle name="Cells" isOn={shown.value === 'cells'} onClick={() => toggle('cells')} />}
   </div>
 );
+
+const FleetChart = createLazy('the chart', async () => (await import('../chart/machine-charts.tsx')).FleetChart);
 
 /** The chart or the overview that those buttons open. */
 export function OpenedStrip({ machine }: Props) {
