@@ -1,5 +1,7 @@
 /** The tables of README and docs hold what the code has: everything listed exists, and everything that exists is listed. */
+
 import { readdirSync, readFileSync } from 'node:fs';
+import { constants } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'jsonc-parser';
 import { describe, expect, test } from 'vitest';
@@ -84,8 +86,9 @@ describe('errors', () => {
 
   test('docs/command-line.md lists every exit code', () => {
     const listed = tableUnder(commandLine, 'Exit codes').map(([code]) => Number(code));
-    const known = new Set([0, ...Object.values(errorCodes).map(({ exit }) => exit)]);
-    expect(listed).toEqual([...known].sort());
+    const ctrlC = 128 + constants.signals.SIGINT;
+    const known = new Set([0, ...Object.values(errorCodes).map(({ exit }) => exit), ctrlC]);
+    expect(listed).toEqual([...known].sort((a, b) => a - b));
   });
 });
 
@@ -211,8 +214,10 @@ test('docs/protocol.md shows a decision as it is', () => {
   expect(sorted(Object.keys(parse(example)))).toEqual(sorted(Object.keys(decisionSchema.shape)));
 });
 
-test('docs/command-line.md lists every command', () => {
-  const rows = tableUnder(commandLine, 'Commands');
+test.each([
+  ['docs/command-line.md', tableUnder(commandLine, 'Commands')],
+  ['docs/protocol.md', tableUnder(protocol, '11. Command line')],
+])('%s lists every command', (_, rows) => {
   const listed = column(rows, 0).map((span) => span.split(' ')[0] ?? '');
   expect(sorted(new Set(listed))).toEqual(sorted(Object.keys(commands)));
 });

@@ -27,7 +27,7 @@ export const init = defineCommand({
   details: [
     'Shows the change to the settings of the agent, asks, and changes nothing else in them.',
     'If a policy checks the plan and the plan tools of Claude Code are off, it offers to switch them on.',
-    'Without AGENT it lists the agents on this machine.',
+    'Without AGENT it lists the agents on this machine and asks which one; without a terminal it only lists them, sets up nothing, and ends with exit code 2.',
   ],
   examples: ['stopgate init claude', 'stopgate init codex --policy strict --yes', 'stopgate init claude --remove'],
   run: async (context) => {

@@ -82,7 +82,10 @@ const taskStateArg = { state: { ...stateArg.state, options: [...stateArg.state.o
 
 export const tasks = defineCommand({
   args: { ...taskStateArg, ...queueArg, ...sortArg, ...listArgs },
-  details: ['An idle task with a queue waits to be claimed. A stopped task is shown as completed or cancelled.'],
+  details: [
+    'An idle task with a queue waits to be claimed. A stopped task is shown as completed or cancelled.',
+    '--json prints one array; with --watch, one line per change.',
+  ],
   examples: ['stopgate tasks --state idle --queue main', 'stopgate tasks --watch'],
   run: async (context) => {
     const { state, queue } = context.flags;

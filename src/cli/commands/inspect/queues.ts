@@ -32,6 +32,7 @@ export const queues = defineCommand({
   details: [
     'PENDING counts unclaimed tasks, both those known here and those reported from elsewhere (depth.reported). NEXT names those that are claimed first: a higher priority first, then the older.',
     'WORKERS counts those that are alive and could take one: active, and neither stopped nor escalated.',
+    '--json prints one array; with --watch, one line per change.',
   ],
   examples: ['stopgate queues', 'stopgate queues --queue main --json'],
   run: async (context) => list(listing, { queue: context.flags.queue }, context),

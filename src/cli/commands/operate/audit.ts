@@ -41,6 +41,7 @@ export const audit = defineCommand({
   details: [
     'Prints who acknowledged, resolved, answered or retired what, oldest first, from the log. Actions that were refused are listed too; "stopgate worker W" shows why.',
     'Over HTTP the name is that of the token (see "stopgate token"); the name given in the request follows in brackets. Over NATS, and with the single token of --token, operators choose the name.',
+    '--json prints one action per line.',
     'Reading the log needs operator credentials. Those of "stopgate dev" are found automatically.',
   ],
   examples: ['stopgate audit', 'stopgate audit --by alice --since 2026-03-02', 'stopgate audit --json'],
