@@ -60,6 +60,10 @@ export function createRequests(nc: NatsConnection, fleet: string): Requests {
   };
 }
 
+/** Was it asked, so that it may have happened, and only the answer did not come? */
+export const isAnswerLost = ({ code, cause }: AppError): boolean =>
+  code === 'service.unreachable' && cause !== undefined && !(cause instanceof RequestError && cause.isNoResponders());
+
 async function request(nc: NatsConnection, subject: string, body: object, timeoutMs: number): Promise<unknown> {
   try {
     const reply = await nc.request(subject, JSON.stringify(body), { timeout: Math.min(timeoutMs, timerMsMax) });

@@ -129,21 +129,24 @@ describe('the exit code', () => {
     expect(code).toBe(3);
   });
 
-  test('no answer in time: 3', async () => {
+  test.each([
+    {
+      verb: 'decide',
+      argv: [],
+      hint: '; the attempt may be stored all the same; with --attempt ID you can ask again, and it counts once',
+    },
+    {
+      ...{ verb: 'decide', argv: ['--attempt', 'a1'] },
+      hint: '; ask again with --attempt a1: the same id gives the same decision, and counts once',
+    },
+    { verb: 'probe', argv: ['--attempt', 'a1'], hint: '' },
+  ])('no answer in time to $verb $argv: 3, and how to ask again', async ({ verb, argv, hint }) => {
     const fleet = standIn.newFleet();
-    standIn.connection().subscribe(`stopgate.${fleet}.decide.*`, { callback: () => undefined });
+    standIn.connection().subscribe(`stopgate.${fleet}.${verb}.*`, { callback: () => undefined });
     await standIn.connection().flush();
-    const { code, stderr } = await runOnce([
-      'decide',
-      'w1',
-      '--nats',
-      standIn.url(),
-      '--fleet',
-      fleet,
-      '--timeout',
-      '50',
-    ]);
-    expect(stderr).toContain('no answer within 50 ms');
+    const place = ['--nats', standIn.url(), '--fleet', fleet, '--timeout', '50'];
+    const { code, stderr } = await runOnce([verb, 'w1', ...argv, ...place]);
+    expect(stderr).toBe(`stopgate: no answer within 50 ms to the request 'stopgate.${fleet}.${verb}.w1'${hint}\n`);
     expect(code).toBe(3);
   });
 

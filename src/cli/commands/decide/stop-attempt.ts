@@ -101,7 +101,8 @@ async function askAttempt(
   };
   return withRequester(flags, io, async (requester, fleet) => {
     try {
-      const answer = requester.request(verb, id, body, timeoutMs);
+      const asked = requester.request(verb, id, body, timeoutMs);
+      const answer = verb === 'decide' ? orRepeatable(asked, body.attempt) : asked;
       const decision = await show(await orNamed(answer, verb === 'verify-task' ? 'task' : 'worker', fleet));
       return decision.decision === 'allow' ? 0 : 1;
     } catch (error) {
@@ -114,6 +115,21 @@ async function askAttempt(
       throw error;
     }
   });
+}
+
+/** A lost answer does not say whether the attempt counts, so the error says how to get it and count once. */
+async function orRepeatable<Answer>(answer: Promise<Answer>, attempt: unknown): Promise<Answer> {
+  try {
+    return await answer;
+  } catch (error) {
+    const { isAnswerLost } = await import('../../../nats/requester.ts');
+    if (!(error instanceof AppError && isAnswerLost(error))) throw error;
+    const hint =
+      typeof attempt === 'string'
+        ? `ask again with --attempt ${attempt}: the same id gives the same decision, and counts once`
+        : 'the attempt may be stored all the same; with --attempt ID you can ask again, and it counts once';
+    throw new AppError(error.code, `${error.message}; ${hint}`, { cause: error });
+  }
 }
 
 async function readBody({ flags, io, note }: Context<Asked>): Promise<Record<string, unknown>> {
