@@ -30,10 +30,15 @@ export function explainDecision(decision: Decision, now: Now | null = null): str
     ...(passed.length === 0 ? [] : [`These passed before it: ${passed.join(', ')}.`]),
     ...(isJudged(decision) ? [] : ['No check was run.']),
     ...(notRun.length === 0 ? [] : [`Checks that were not run: ${notRun.join(', ')}.`]),
-    `It left the worker ${state}, with ${retry.count} of ${retry.max ?? 'any number of'} blocked stops.`,
+    `It left the worker ${state}, with ${blockedStops(retry)}.`,
     ...(now === null || isCurrent(decision, now) ? whatHolds(decision) : whatHeld(decision, now)),
   ];
 }
+
+const blockedStops = ({ count, max }: Decision['retry']): string =>
+  max === null
+    ? `${count} blocked ${count === 1 ? 'stop' : 'stops'}, without a cap`
+    : `${count} of ${max} blocked stops`;
 
 /** Tells whether the judgement got to the checks. */
 const isJudged = ({ verdicts }: Decision): boolean => verdicts.some(({ guard }) => guard === 'checks');

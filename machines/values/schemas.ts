@@ -21,7 +21,7 @@ export const durationSchema = z.union([
   z.int().nonnegative().max(durationMsMax, tooLong),
   z
     .string()
-    .regex(durationPattern, 'is not a duration: write 250ms, 50s, 10m, 2h or a number of milliseconds')
+    .regex(durationPattern, 'is not a duration: write 250ms, 50s, 10m, 2h, 7d or a number of milliseconds')
     .refine((text) => (parseDuration(text) ?? 0) <= durationMsMax, tooLong)
     .transform((text) => parseDuration(text) as number),
 ]);

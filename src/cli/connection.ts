@@ -104,7 +104,8 @@ export async function orNamed<Answer>(
     return await answer;
   } catch (error) {
     if (!(error instanceof AppError && error.code === 'actor.unknown')) throw error;
-    const message = `${error.message} (fleet ${fleet}); "stopgate ${entity}s" lists those that there are`;
+    const place = error.message.endsWith(`in fleet ${fleet}`) ? '' : ` (fleet ${fleet})`;
+    const message = `${error.message}${place}; "stopgate ${entity}s" lists those that there are`;
     throw new AppError('actor.unknown', message, { cause: error });
   }
 }

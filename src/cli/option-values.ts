@@ -35,7 +35,7 @@ export function readDuration(option: string, text: string): number {
   if (ms !== null) throw new AppError('input.bad', `${option} '${text}' is too long: 24d at most`);
   throw new AppError(
     'input.bad',
-    `${option} '${text}' is not a duration: write 250ms, 50s, 10m, 2h or a number of milliseconds`,
+    `${option} '${text}' is not a duration: write 250ms, 50s, 10m, 2h, 7d or a number of milliseconds`,
   );
 }
 

@@ -54,7 +54,7 @@ export function formatWorker(view: WorkerView, timeline: readonly LogLine[], col
     ['queue', view.queue],
     ['tasks', tasks.join(', ') || 'none'],
     ['retries', `${retry.count} of ${retry.max ?? 'any number'}`],
-    ['kept alive', view.keepAlives === 0 ? null : `${view.keepAlives} times`],
+    ['kept alive', view.keepAlives === 0 ? null : count(view.keepAlives, 'time')],
     ['idle', formatIdle(view.idle)],
     ['last seen', `${formatAgo(view.lastSeen)}, ${view.lastSeen}`],
     ['work', `${count(view.toolCount, 'tool call')}, ${count(view.filesModified, 'file')} modified`],
@@ -128,7 +128,7 @@ function hookRows({ hooks, hookStats }: TaskView, colors: Colors): Row[] {
     const place = [{ text: hook }, { text: type }, { text: state }];
     if (known === undefined) return place;
     const results = (['complete', 'continue', 'escalate', 'skip', 'errors'] as const).filter((each) => known[each] > 0);
-    const counts = `evaluated ${known.asked} times: ${results.map((each) => `${known[each]} ${each}`).join(', ')}`;
+    const counts = `evaluated ${count(known.asked, 'time')}: ${results.map((each) => `${known[each]} ${each}`).join(', ')}`;
     const last = `${formatAgo(known.last.at)} ${known.last.action}: ${known.last.reason}`;
     return [...place, { text: counts }, { text: last, paint: colors.dim }];
   });

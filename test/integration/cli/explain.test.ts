@@ -94,6 +94,18 @@ describe('explain', () => {
     expect((await explain('w1', '--attempt', 'a2')).stdout).not.toContain('In short');
   });
 
+  test('counts blocked stops where there is no cap', async () => {
+    const { stdout } = await explainLog(
+      [
+        ['00', 'own.fleet.main.policy.set', { policies: { default: { checks: [{ plan: {} }], retries: null } } }],
+        ['01', 'worker.w1.plan.updated', { steps: [{ title: 'Write tests', status: 'pending' }] }],
+        ['02', 'worker.w1.stop.attempted', { attempt: 'a1' }],
+      ],
+      'w1',
+    );
+    expect(stdout.split('\n')).toContain('It left the worker blocked, with 1 blocked stop, without a cap.');
+  });
+
   test('at the cap it shows what failed, and which checks were not run', async () => {
     const { stdout } = await explainLog(
       [

@@ -288,7 +288,10 @@ describe('one actor', () => {
   test('--json is the view as it came, and the timeline; one that is not there is a no', async () => {
     const { run } = await serve('get.>', ({ subject }) => {
       if (subject.endsWith('.w1')) return story.workers.w1 ?? {};
-      throw new Refusal(404, { error: { code: 'NOT_FOUND', message: 'w9 is unknown', issues: [] } });
+      const place = subject.endsWith('.w8')
+        ? `worker w8 is unknown in fleet ${subject.split('.')[1]}`
+        : 'w9 is unknown';
+      throw new Refusal(404, { error: { code: 'NOT_FOUND', message: place, issues: [] } });
     });
     const { code, stdout, stderr } = await run(['worker', 'w1', '--json']);
     expect(jsonLines(stdout)).toEqual([{ ...story.workers.w1, timeline: null }]);
@@ -299,6 +302,10 @@ describe('one actor', () => {
       stderr: expect.stringMatching(
         /^stopgate: w9 is unknown \(fleet f\d+\); "npx stopgate workers" lists those that there are\n$/,
       ),
+    });
+    // The service's own words name the fleet already.
+    expect(await run(['worker', 'w8'])).toMatchObject({
+      ...{ code: 1, stderr: expect.stringMatching(/^stopgate: worker w8 is unknown in fleet f\d+; "npx stopgate/) },
     });
     expect(await run(['task', 'T-9'])).toMatchObject({ code: 1, stderr: expect.stringContaining('stopgate tasks"') });
   });

@@ -50,6 +50,13 @@ describe('asks before it changes something', () => {
     expect(await log.stored()).toEqual([['own.worker.w1.escalation.resolved', { by: 'ann', verdict: 'resume' }]]);
   });
 
+  test('an escalation that is a question of its own ends as one', async () => {
+    const asks = { ...escalated, escalation: { ...escalation, reason: 'Which key?' } };
+    const log = await openLog([asks, asks]);
+    const { stderr } = await log.run(['ack', 'w1', '--by', 'ann'], { stdin: typing('y\n') });
+    expect(stderr).toMatch(/ ago: Which key\? Acknowledge it\? \[y\/N\] $/);
+  });
+
   test.each([
     ['no', 'n\n'],
     ['an empty line', '\n'],

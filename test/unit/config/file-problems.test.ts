@@ -99,12 +99,12 @@ describe('a wrong value', () => {
     [
       'a bad duration',
       'releaseAfter: 12x',
-      '1:15 "12x" is not a duration: write 250ms, 50s, 10m, 2h or a number of milliseconds',
+      '1:15 "12x" is not a duration: write 250ms, 50s, 10m, 2h, 7d or a number of milliseconds',
     ],
     [
       'a bad duration in a policy',
       'policies:\n  a:\n    persistence: { idle: soon }',
-      '3:26 "soon" is not a duration: write 250ms, 50s, 10m, 2h or a number of milliseconds',
+      '3:26 "soon" is not a duration: write 250ms, 50s, 10m, 2h, 7d or a number of milliseconds',
     ],
     [
       'a git check of nothing',

@@ -1,5 +1,6 @@
 /** answer: a person answers what an agent asks. */
 import type { InputRequest, WorkerView } from '../../../../machines/index.ts';
+import { sentence } from '../../../../machines/replay/standing.ts';
 import { AppError } from '../../../errors.ts';
 import { createAnswer, openRequest } from '../../../service/open-request.ts';
 import { cut } from '../../../terminal/text.ts';
@@ -40,7 +41,8 @@ export const answer = defineCommand({
         type: 'input.answered',
         data: (view) => createAnswer(view as WorkerView, { request, verdict, message }),
         needs: null,
-        question: (view) => `It asks: ${describe(view as WorkerView, request)}. ${allow ? 'Allow' : 'Deny'} it?`,
+        question: (view) =>
+          `${sentence(`It asks: ${describe(view as WorkerView, request)}`)} ${allow ? 'Allow' : 'Deny'} it?`,
         describe: async (view) => {
           const { lastAnswer } = view as WorkerView;
           return [`${worker}: ${lastAnswer?.verdict ?? 'nothing'}, said ${lastAnswer?.by ?? 'nobody'}`];

@@ -7,7 +7,7 @@ import {
   type TaskView,
   type WorkerView,
 } from '../../../../machines/index.ts';
-import { requestText } from '../../../../machines/replay/standing.ts';
+import { requestText, sentence } from '../../../../machines/replay/standing.ts';
 import { AppError } from '../../../errors.ts';
 import type { Requester } from '../../../nats/requester.ts';
 import { acknowledgementFault, throwIfRefused } from '../../../service/refusal.ts';
@@ -72,7 +72,7 @@ export async function publishOperatorEntry(
     if (fault !== null) throw new AppError('entry.refused', `${fault}${await isTask()}`);
     const data = typeof entry.data === 'function' ? entry.data(before) : entry.data;
     const question = typeof entry.question === 'function' ? entry.question(before) : entry.question;
-    if (!(await confirm(`${spellState(entity, id, before)}. ${question}`))) {
+    if (!(await confirm(`${sentence(spellState(entity, id, before))} ${question}`))) {
       throw new AppError('entry.refused', 'nothing was changed');
     }
     const { seq } = await requester.publish(`own.${entity}.${id}.${type}`, { by, ...data });
