@@ -6,6 +6,7 @@ import { createRandom } from '../../support/random.ts';
 
 const limit = 300;
 const workers = Array.from({ length: 8 }, (_, index) => `w${index}`);
+/** At least. */
 const attemptsOfEach = 40;
 const killsMin = 3;
 const config = `
@@ -48,10 +49,12 @@ async function readLog() {
 test('each attempt is decided by what all have used before it, whoever was killed', { timeout: 180_000 }, async () => {
   const random = createRandom('day budget');
   let attempts = 0;
+  let kills = 0;
   let isDone = false;
   const work = async (worker: string) => {
     await client.publish(`worker.${worker}.plan.updated`, { steps: [{ title: 'Fix lint', status: 'pending' }] });
-    for (let number = 1; number <= attemptsOfEach; number += 1) {
+    // A slow machine needs more of them for as many kills.
+    for (let number = 1; number <= attemptsOfEach || kills < killsMin; number += 1) {
       const report = { input: 1 + Math.floor(random() * 4) };
       const id = `${worker}-used-${number}`;
       await client.publish(`worker.${worker}.usage.reported`, report, id);
@@ -62,7 +65,6 @@ test('each attempt is decided by what all have used before it, whoever was kille
     }
   };
   const killer = async () => {
-    let kills = 0;
     for (; !isDone; kills += 1) {
       const until = attempts + 15;
       await expect.poll(() => isDone || attempts >= until, { timeout: 60_000, interval: 20 }).toBe(true);
@@ -70,12 +72,11 @@ test('each attempt is decided by what all have used before it, whoever was kille
       await stage.kill(name);
       await stage.start(name);
     }
-    return kills;
   };
   const killing = killer();
   await Promise.all(workers.map(work));
   isDone = true;
-  expect(await killing).toBeGreaterThanOrEqual(killsMin);
+  await killing;
 
   const used = new Map<string, number>();
   const expected = new Map<string, string>();
@@ -89,7 +90,7 @@ test('each attempt is decided by what all have used before it, whoever was kille
     if (subject.includes('.decision.')) decided.set(attempt, data.cause);
     today = day;
   }
-  expect(expected.size).toBe(workers.length * attemptsOfEach);
+  expect(expected.size).toBe(attempts);
   expect(Object.fromEntries(decided)).toEqual(Object.fromEntries(expected));
   // Both sides of the limit were seen.
   expect(new Set(decided.values())).toEqual(new Set(['incomplete', 'bypassed']));
