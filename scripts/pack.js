@@ -97,7 +97,9 @@ async function stageClient(folder) {
  */
 async function stageProgramPackage(folder) {
   const bundled = await bundleProgram(dist, join(folder, 'dist'));
-  for (const part of ['inspector', 'inspect', 'incident', 'schema', 'machines.json', 'src/hook-command/post.pl'])
+  // `init` fills the address into OpenCode's plugin by its text, which a bundler would write in another way.
+  const texts = ['src/hook-command/post.pl', 'src/agents/opencode/plugin.js'];
+  for (const part of ['inspector', 'inspect', 'incident', 'schema', 'machines.json', ...texts])
     cpSync(join(dist, part), join(folder, 'dist', part), { recursive: true, filter: (file) => !file.endsWith('.map') });
   const types = (name) => join(folder, 'dist', name);
   await rollMachineTypes(join(dist, 'machines/index.d.ts'), types('machines/index.d.ts'));

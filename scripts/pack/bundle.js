@@ -12,7 +12,6 @@ const optional = [/^@opentelemetry\/(?!api$)/, 'bufferutil', 'utf-8-validate'];
 const entriesOf = (dist) => [
   ...['machines/index', 'src/client/index', 'src/agents/claude/agent-sdk'], // `exports` of package.json
   ...['src/main', 'src/hook-command/main', 'src/inspector/history/main'],
-  'src/agents/opencode/plugin',
   ...readdirSync(`${dist}/src/agents`)
     .map((agent) => `src/agents/${agent}/hook-command`)
     .filter((name) => existsSync(`${dist}/${name}.js`)),

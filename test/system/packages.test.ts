@@ -211,6 +211,23 @@ test(
   timeout,
 );
 
+test("npx stopgate init opencode writes where the service is into OpenCode's plugin", async () => {
+  const project = await makeFolder({});
+  onTestFinished(() => project.remove());
+  const init = (...args: string[]) =>
+    run(process.execPath, [installed('stopgate/dist/src/main.js'), 'init', 'opencode', '--yes', ...args], {
+      ...{ cwd: project.path, env: env() },
+    });
+  const plugin = () => readFile(join(project.path, '.opencode/plugin/stopgate.js'), 'utf8');
+  await init('--http', '127.0.0.1:5555', '--token-env', 'OTHER_TOKEN', '--policy', 'strict', '--fleet', 'web');
+  const text = await plugin();
+  expect(text).toContain('defaultUrl = "http://127.0.0.1:5555"');
+  expect(text).toContain('tokenVariable = "OTHER_TOKEN"');
+  expect(text).toContain('&policy=strict&fleet=web`');
+  await init('--http', '127.0.0.1:5556');
+  expect(await plugin()).toContain('defaultUrl = "http://127.0.0.1:5556"');
+});
+
 test.each([
   { who: 'client-only developer', name: '@stopgate/client', place: () => alone },
   { who: 'developer with the service', name: 'stopgate/client', place: () => home },

@@ -47,7 +47,11 @@ function planPlugin({ scope, places, line, remove }: Wish): Change {
   return { file, after: remove ? null : pluginText(line) };
 }
 
-/** The built plugin, with the address filled in. */
+/**
+ * Returns the built plugin with the address filled in.
+ * @throws AppError input.bad: the build has no plugin, or one without a place for what is filled in, which would ask
+ * another service
+ */
 export function pluginText({
   http,
   policy,
@@ -63,11 +67,20 @@ export function pluginText({
   }
   const inFleet = fleet === undefined ? '' : `&fleet=${fleet}`;
   const query = `${policy === undefined ? '' : `&policy=${policy}`}${inFleet}`;
-  return `${head}${text}`
-    .replace("'http://127.0.0.1:4280'", () => JSON.stringify(http))
-    .replace("tokenVariable = 'STOPGATE_TOKEN'", `tokenVariable = ${JSON.stringify(tokenEnv ?? 'STOPGATE_TOKEN')}`)
-    .replace('?event=$' + '{event}', (found) => `${found}${query}`)
-    .replace('?worker=$' + '{encodeURIComponent(id)}', (found) => `${found}${inFleet}`);
+  const event = '?event=$' + '{event}';
+  const worker = '?worker=$' + '{encodeURIComponent(id)}';
+  const filled = [
+    ["defaultUrl = 'http://127.0.0.1:4280'", `defaultUrl = ${JSON.stringify(http)}`],
+    ["tokenVariable = 'STOPGATE_TOKEN'", `tokenVariable = ${JSON.stringify(tokenEnv ?? 'STOPGATE_TOKEN')}`],
+    [event, `${event}${query}`],
+    [worker, `${worker}${inFleet}`],
+  ] as const;
+  for (const [place, value] of filled) {
+    if (!text.includes(place))
+      throw new AppError('input.bad', `the plugin for OpenCode of this build lacks '${place}'`);
+    text = text.replace(place, () => value);
+  }
+  return `${head}${text}`;
 }
 
 // Runs a turn of `opencode serve` with its own home folder: `opencode run` would end when idle. Seen with 1.18.33.
