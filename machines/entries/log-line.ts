@@ -28,10 +28,16 @@ type LogLines = {
   /** A string: why the line is bad. Null: it is no entry, but nothing is wrong with it. */
   readonly readLine: (line: string) => LogEntry | string | null;
   readonly readMessage: (message: StoredText) => LogEntry | string | null;
+  /** Of each fleet, the first line that was read. */
+  readonly firstLines: ReadonlyMap<string, FirstLine>;
 };
+
+/** `seq`: the entry's number; 1 if the line has none. */
+export type FirstLine = { readonly seq: number; readonly subject: string };
 
 export function createLogLines(): LogLines {
   const seqs = new Map<string, number>();
+  const firstLines = new Map<string, FirstLine>();
   const lastMs = new Map<string, number>();
   const place = (subject: string, seq: number, atMs: number, entry: Entry | Refusal): LogEntry | string => {
     if (!('data' in entry)) return `${subject}: ${entry.message}`;
@@ -51,6 +57,7 @@ export function createLogLines(): LogLines {
       if (subject === null) return '"subject" is missing';
       const name = subject.split('.')[1] ?? '';
       const seq = Math.max(given ?? 0, (seqs.get(name) ?? 0) + 1);
+      if (!seqs.has(name)) firstLines.set(name, { seq, subject });
       seqs.set(name, seq);
       const entry = readLineEntry(line, subject, text);
       return entry === null ? null : place(subject, seq, atMs, entry);
@@ -59,6 +66,7 @@ export function createLogLines(): LogLines {
       const entry = readEntry(subject, text, bytes);
       return entry === null ? null : place(subject, seq, atMs, entry);
     },
+    firstLines,
   };
 }
 

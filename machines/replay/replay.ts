@@ -2,7 +2,7 @@
  * Replay: folds the lines of a file with the same machines and collects the decisions (protocol.md §10). Times come
  * from the lines. Nothing is run: the answers of checks are in the file.
  */
-import { createLogLines, type LogEntry, type StoredText } from '../entries/log-line.ts';
+import { createLogLines, type FirstLine, type LogEntry, type StoredText } from '../entries/log-line.ts';
 import { createFleet, type Fleet } from '../fleet/fleet.ts';
 import { advanceClock, foldEntry } from '../fleet/fold.ts';
 import type { FoldStep } from '../fleet/outcome.ts';
@@ -38,6 +38,10 @@ export type Replay = {
   readonly fold: (line: string) => string | null;
   /** Folds a message of a live log in the same way. */
   readonly foldMessage: (message: StoredText) => string | null;
+  /** Continues from `fleet`, which was folded up to the first message that follows. It is changed in place. */
+  readonly startFrom: (fleet: Fleet) => void;
+  /** Of each fleet, the first line of a file. */
+  readonly firstLines: ReadonlyMap<string, FirstLine>;
   /** Returns the decisions since the last call, in the order in which attempts ended. */
   readonly take: () => ReplayLine[];
   /** Says why nothing is folded from some entry on, or null: a fleet needs rules that this release does not know. */
@@ -88,6 +92,8 @@ export function createReplay(options: ReplayOptions = {}): Replay {
   return {
     fold: (line) => fold(lines.readLine(line)),
     foldMessage: (message) => fold(lines.readMessage(message)),
+    startFrom: (fleet) => void fleets.set(fleet.name, fleet),
+    firstLines: lines.firstLines,
     take() {
       const taken = results;
       results = [];

@@ -7,7 +7,7 @@
  * The entries stay the same, because nobody knows what an agent would have done after a different answer.
  */
 import type { OwnWorkerEntry, StoredEntry } from '../entries/index.ts';
-import { createLogLines, type LogEntry, type StoredText } from '../entries/log-line.ts';
+import { createLogLines, type FirstLine, type LogEntry, type StoredText } from '../entries/log-line.ts';
 import { copyFleet, createFleet, type Fleet } from '../fleet/fleet.ts';
 import { advanceClock, foldEntry } from '../fleet/fold.ts';
 import { isKnownAttempt } from '../fleet/known-attempts.ts';
@@ -35,6 +35,10 @@ export type WhatIf = {
   readonly fold: (line: string) => string | null;
   /** Folds a message of a live log in the same way. */
   readonly foldMessage: (message: StoredText) => string | null;
+  /** Continues from `fleet`, which was folded up to the first message that follows. It is changed in place. */
+  readonly startFrom: (fleet: Fleet) => void;
+  /** Of each fleet, the first line of a file. */
+  readonly firstLines: ReadonlyMap<string, FirstLine>;
   /** The differences found since the last call. */
   readonly take: () => Difference[];
   /** The log is at its end: what the other policies leave open there is unknown. */
@@ -47,17 +51,15 @@ export type WhatIfOptions = {
   readonly policies: PolicySet;
   /**
    * The time at which they come into force; default: with the first entry. The log before is the same for both, so it
-   * is folded once, and may be left to `start`.
+   * is folded once, and may be left to `startFrom`.
    */
   readonly sinceMs?: number;
   /** Only attempts of this worker are compared. */
   readonly worker?: string;
-  /** The fleet to continue from; it is changed in place. */
-  readonly start?: Fleet;
 };
 
 export function createWhatIf(options: WhatIfOptions): WhatIf {
-  const { policies, sinceMs = Number.NEGATIVE_INFINITY, worker, start } = options;
+  const { policies, sinceMs = Number.NEGATIVE_INFINITY, worker } = options;
   const lines = createLogLines();
   const folds = new Map<string, BothFolds>();
   const counts: WhatIfCounts = { attempts: 0, differ: 0, unknown: 0 };
@@ -70,14 +72,14 @@ export function createWhatIf(options: WhatIfOptions): WhatIf {
     counts[difference.after === null ? 'unknown' : 'differ'] += 1;
     found.push(difference);
   };
+  const add = (before: Fleet): BothFolds => {
+    const both: BothFolds = { before, after: null, pairs: new Map(), onPaired };
+    folds.set(before.name, both);
+    return both;
+  };
   const fold = (read: LogEntry | string | null): string | null => {
     if (read === null || typeof read === 'string') return read;
-    let both = folds.get(read.fleet);
-    if (both === undefined) {
-      const before = start?.name === read.fleet ? start : createFleet(read.fleet);
-      both = { before, after: null, pairs: new Map(), onPaired };
-      folds.set(read.fleet, both);
-    }
+    const both = folds.get(read.fleet) ?? add(createFleet(read.fleet));
     if (read.stored.atMs >= sinceMs) both.after ??= withPolicies(both.before, policies);
     foldInBoth(both, read.stored);
     return null;
@@ -85,6 +87,8 @@ export function createWhatIf(options: WhatIfOptions): WhatIf {
   return {
     fold: (line) => fold(lines.readLine(line)),
     foldMessage: (message) => fold(lines.readMessage(message)),
+    startFrom: (fleet) => void add(fleet),
+    firstLines: lines.firstLines,
     take: () => found.splice(0),
     end() {
       for (const both of folds.values()) endOf(both);

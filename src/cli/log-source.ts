@@ -1,28 +1,38 @@
 /** Reads a replay's entries from one of two sources: a file, or the live log of a fleet up to where it is now. */
-import type { Replay } from '../../machines/index.ts';
+import { formatIsoTime, type Replay, topicOf } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
+import type { Requester } from '../nats/requester.ts';
 import type { Context } from './command.ts';
 import { type Place, withRequester } from './connection.ts';
 import { findLogFiles, readLines } from './input.ts';
 
-type Fold = Pick<Replay, 'fold' | 'foldMessage'>;
+type Fold = Pick<Replay, 'fold' | 'foldMessage' | 'startFrom' | 'firstLines'>;
 type Source = Context<Place & { readonly file: string | undefined; readonly archive: string | undefined }>;
+
+/**
+ * How much of a live log is needed if retention has removed its beginning and no archive is named: all of it, what is
+ * left of it, or the state just before `fromMs` and what came then. All but `whole` can continue from a snapshot.
+ */
+export type Reach = 'whole' | 'rest' | { readonly fromMs: number };
+type Extent = { readonly untilMs?: number | undefined; readonly reach: Reach };
 
 /**
  * Folds all of it, and writes what `result` gives after each step. Ends early when stdout is closed, and in a live log
  * after `untilMs`. Gives the exit code: 2 if the file has bad lines.
  */
-export async function feedFold(
-  fold: Fold,
-  context: Source,
-  untilMs: number | undefined,
-  result: () => string,
-): Promise<number> {
+export async function feedFold(fold: Fold, context: Source, extent: Extent, result: () => string): Promise<number> {
   const { file } = context.flags;
-  if (file === undefined) return feedLive(fold, context, untilMs ?? Number.POSITIVE_INFINITY, result);
+  if (file === undefined) return feedLive(fold, context, extent, result);
   const bad = await feedFile(fold, file, context, result);
+  for (const [fleet, { seq, subject }] of fold.firstLines)
+    if (seq > 1 && topicOf(subject).entity !== 'fleet') context.note(describeLateBeginning(fleet, seq));
   return bad > 0 && !context.out.closed.aborted ? 2 : 0;
 }
+
+/** An export of one worker begins later, too, but with the policies that were in force from the beginning. */
+const describeLateBeginning = (fleet: string, seq: number): string =>
+  `stopgate: the log of fleet ${fleet} begins at entry ${seq} here: what stood before, policies included, is not known, ` +
+  'so decisions may differ from those of the service';
 
 /** Gives how many lines are bad. */
 async function feedFile(fold: Fold, file: string, context: Source, result: () => string): Promise<number> {
@@ -59,7 +69,8 @@ async function feedLines(
   return bad;
 }
 
-function feedLive(fold: Fold, context: Source, untilMs: number, result: () => string): Promise<number> {
+function feedLive(fold: Fold, context: Source, extent: Extent, result: () => string): Promise<number> {
+  const untilMs = extent.untilMs ?? Number.POSITIVE_INFINITY;
   const { flags, io, out, note } = context;
   const decoder = new TextDecoder();
   return withRequester(flags, io, async (requester) => {
@@ -67,12 +78,16 @@ function feedLive(fold: Fold, context: Source, untilMs: number, result: () => st
     const progress = openProgress(context, count);
     let refused = 0;
     let isFirst = true;
+    let startSeq = 0;
     for await (const batch of batches) {
       const firstSeq = batch[0]?.seq ?? 1;
-      if (isFirst && firstSeq > 1) await feedArchive(fold, context, firstSeq, result);
+      if (isFirst && firstSeq > 1) {
+        if (flags.archive === undefined) startSeq = await startFromSnapshot(fold, requester, firstSeq, extent.reach);
+        else await feedArchive(fold, context, flags.archive, firstSeq, result);
+      }
       isFirst = false;
       for (const { seq, atMs, subject, data } of batch) {
-        if (atMs > untilMs) continue;
+        if (atMs > untilMs || seq <= startSeq) continue;
         if (fold.foldMessage({ seq, atMs, subject, text: decoder.decode(data), bytes: data.length }) !== null)
           refused += 1;
       }
@@ -90,15 +105,44 @@ function feedLive(fold: Fold, context: Source, untilMs: number, result: () => st
   });
 }
 
+const describeCut = (firstSeq: number): string =>
+  `the log begins at entry ${firstSeq}, since retention has removed those before`;
+
 /**
- * Feeds the entries that retention has removed from the log. @throws AppError input.bad: the archive does not have it,
- * or none is named
+ * Continues from a stored snapshot where that is as good as the removed entries, and returns its last entry.
+ * @throws AppError input.bad: it is not, or there is none
  */
-async function feedArchive(fold: Fold, context: Source, firstSeq: number, result: () => string): Promise<void> {
-  const { archive } = context.flags;
-  const cut = `the log begins at entry ${firstSeq}, since retention has removed those before`;
-  if (archive === undefined)
-    throw new AppError('input.bad', `${cut}; a replay needs these: name the archive folder with --archive`);
+async function startFromSnapshot(
+  fold: Fold,
+  requester: Pick<Requester, 'loadStart'>,
+  firstSeq: number,
+  reach: Reach,
+): Promise<number> {
+  const start = reach === 'whole' ? null : await requester.loadStart(reach === 'rest' ? undefined : reach.fromMs);
+  if (start !== null) {
+    fold.startFrom(start.fleet);
+    return start.position.seq;
+  }
+  const oldest = await requester.loadStart();
+  const rest =
+    oldest === null
+      ? 'no snapshot covers what is left'
+      : `without one, --at, --diff with --since, and "stopgate explain" go back to ${formatIsoTime(oldest.position.atMs)}, where a snapshot was taken`;
+  throw new AppError(
+    'input.bad',
+    `${describeCut(firstSeq)}; a replay needs these: name the archive folder with --archive; ${rest}`,
+  );
+}
+
+/** Feeds the entries that retention has removed from the log. @throws AppError input.bad: the archive does not have it */
+async function feedArchive(
+  fold: Fold,
+  context: Source,
+  archive: string,
+  firstSeq: number,
+  result: () => string,
+): Promise<void> {
+  const cut = describeCut(firstSeq);
   let lastSeq = 0;
   const checked: Fold = {
     ...fold,

@@ -49,6 +49,7 @@ export async function openRequester(options: RequesterOptions): Promise<Requeste
     follow: async (...follow) => (await log()).follow(...follow),
     read: async (...tail) => (await log()).read(...tail),
     readNewest: async (...newest) => (await log()).readNewest(...newest),
+    loadStart: async (beforeMs) => (await log()).loadStart(beforeMs),
   };
 }
 

@@ -95,7 +95,11 @@ async function openLog({ fleet, ...connection }: HistorySource, onClosed: () => 
 function openSnapshots({ past }: Snapshots): StoredSnapshots {
   let mayWrite = true;
   return {
-    seqs: () => past.seqs().catch(() => []),
+    seqs: () =>
+      past.positions().then(
+        (positions) => positions.map(({ seq }) => seq),
+        () => [],
+      ),
     async load(upTo) {
       const start = await past.load(upTo);
       return start === null ? null : { fleet: start.fleet, seq: start.position.seq };

@@ -57,11 +57,12 @@ async function findStart(past: Past, seq: number, job: Job): Promise<{ start?: F
 /** Folds the log from there to its end. */
 async function findDifferences(
   log: StoredLog,
-  options: { policies: PolicySet; sinceMs?: number; start?: Fleet },
+  { start, ...options }: { policies: PolicySet; sinceMs?: number; start?: Fleet },
   job: Job,
 ): Promise<Omit<WhatIfAnswer, 'tookMs'>> {
   const whatIf = createWhatIf(options);
-  const fromSeq = (options.start?.seq ?? 0) + 1;
+  if (start !== undefined) whatIf.startFrom(start);
+  const fromSeq = (start?.seq ?? 0) + 1;
   const { lastSeq } = await log.range();
   let differences: Difference[] = [];
   let omitted = 0;

@@ -6,7 +6,7 @@ import type { Logger } from '../../log.ts';
 import type { NatsConnection } from '../connection.ts';
 import { readPosition } from '../log/log-continuity.ts';
 import { openLogRange } from '../log/log-range.ts';
-import { type LogMessage, positionOf } from '../log/log-reader.ts';
+import { type LogMessage, type LogPosition, positionOf } from '../log/log-reader.ts';
 import { type FoldStart, findStart, fittingSnapshots, isOf, isOfLog } from './find-start.ts';
 import { createPastSnapshots, type PastSnapshots } from './past-snapshots.ts';
 import type { SnapshotInfo } from './snapshot-bucket.ts';
@@ -25,7 +25,7 @@ export type Snapshots = {
   /** Snapshots of any age, for time travel. */
   readonly past: {
     /** The last entries of those that are of this log as it is now. @throws AppError log.unavailable, and what NATS throws */
-    seqs(): Promise<readonly number[]>;
+    positions(): Promise<readonly LogPosition[]>;
     /** The nearest of `upTo` or before; null: none can be used. @throws AppError rules.unknown, log.unavailable */
     load(upTo: number): Promise<FoldStart | null>;
     /** Stores one of `of`, whose last entry is `message`. @throws what NATS throws */
@@ -93,10 +93,8 @@ export function createSnapshots(nc: NatsConnection, fleet: string, logger: Logge
       return findStart({ fleet, store, positionAt, rules, isHostState, logger, onDamaged });
     },
     past: {
-      async seqs() {
-        const found = (await ofAnyAge.list()).map(async (info) =>
-          (await isOfLogNow(info)) ? [info.position.seq] : [],
-        );
+      async positions() {
+        const found = (await ofAnyAge.list()).map(async (info) => ((await isOfLogNow(info)) ? [info.position] : []));
         return (await Promise.all(found)).flat();
       },
       load: (upTo) => findStart({ fleet, store: ofAnyAge, positionAt, upTo, logger }),

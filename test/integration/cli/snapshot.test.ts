@@ -86,3 +86,45 @@ test('a replay of a log that was cut needs its archive', async () => {
   const exported = await run('export');
   expect(exported.stderr).toContain(`the log of fleet main begins at entry ${await firstSeq()}`);
 });
+
+test('of a log that was cut without an archive, what came since a snapshot can still be asked', async () => {
+  await stage.client.publish('own.fleet.main.policy.set', { policies: { default: { checks: [{ plan: {} }] } } });
+  await work('w1');
+  await run('snapshot');
+  await stage.client.publish('worker.w2.plan.updated', { steps: [{ title: 'Write tests', status: 'pending' }] });
+  await run('snapshot');
+  stage.replica.setRetention({ forMs: 0, bytesMax: null, archive: null });
+  const firstSeq = async () => (await stage.client.manager.streams.info('STOPGATE_main')).state.first_seq;
+  await expect.poll(firstSeq).toBeGreaterThan(1);
+  await work('w2');
+
+  // Folded from the snapshot, it is the decision of the service: the policy and the plan were set before the cut.
+  const explained = await run('explain', 'w2', '--json');
+  expect(explained).toMatchObject({ code: 0, stderr: '' });
+  expect(linesOf(explained.stdout)).toMatchObject([{ decision: { decision: 'block', cause: 'incomplete' } }]);
+  const view = await replay('--fleet', 'main', '--nats', stage.server.url, '--at', '0s');
+  expect(linesOf(view.stdout)).toMatchObject([{ fleets: { main: { workers: { w2: { state: 'blocked' } } } } }]);
+  const exported = (await run('export')).stdout;
+  const at = linesOf(exported).find(({ subject }) => subject === 'stopgate.main.worker.w2.stop.attempted')?.at;
+  await stage.folder.write('none.yaml', 'policies: { default: {} }\n');
+  const difference = ['--policy', 'none.yaml', '--diff', '--since', String(at), '--json'];
+  const differs = await replay('--fleet', 'main', '--nats', stage.server.url, ...difference);
+  expect(linesOf(differs.stdout)).toMatchObject([{ worker: 'w2', before: { cause: 'incomplete' } }]);
+
+  // What stands before the snapshot is refused, and the message says how far back it goes.
+  const tooEarly = ['--fleet', 'main', '--nats', stage.server.url, '--at', '2020-01-01'];
+  for (const refused of [await replay(...tooEarly), await replay('--fleet', 'main', '--nats', stage.server.url)])
+    expect(refused).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('go back to 2') });
+  expect(await run('explain', 'w1')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('retention has removed'),
+  });
+
+  // A file lacks the snapshot: what it gives may be wrong, and says so.
+  await stage.folder.write('late.jsonl', exported);
+  const late = await replay('late.jsonl');
+  expect(late.code).toBe(0);
+  expect(late.stderr).toBe(
+    `stopgate: the log of fleet main begins at entry ${await firstSeq()} here: what stood before, policies included, is not known, so decisions may differ from those of the service\n`,
+  );
+});

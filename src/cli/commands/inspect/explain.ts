@@ -27,6 +27,7 @@ export const explain = defineCommand({
   details: [
     'Folds the log and says in a few sentences what was answered, why, what would let the worker stop, and what has come ' +
       'of it since; then each guard with what it looked at, also those that passed, of which a decision itself keeps no input.',
+    'If retention has removed the beginning of the log, decisions since the oldest snapshot are explained; earlier ones take --archive.',
     'Reading the log needs operator credentials. Those of "stopgate dev" are found automatically.',
   ],
   examples: ['stopgate explain w1', 'stopgate explain w1 --attempt a1 --file log.jsonl --json'],
@@ -39,8 +40,13 @@ export const explain = defineCommand({
       for (const line of folded.take()) if (isWanted(line, worker, flags.attempt)) found = line;
       return '';
     };
-    const code = await feedFold(folded, context, undefined, take);
-    if (found === null) throw new AppError('actor.unknown', describeMissing(worker, flags.attempt));
+    let startSeq = 0;
+    const startFrom: typeof folded.startFrom = (fleet) => {
+      startSeq = fleet.seq;
+      folded.startFrom(fleet);
+    };
+    const code = await feedFold({ ...folded, startFrom }, context, { reach: 'rest' }, take);
+    if (found === null) throw describeMissing(worker, flags.attempt, startSeq);
     const decision: Decision = found;
     const now = folded.view().fleets[decision.fleet]?.workers[worker] ?? null;
     const asTyped = (text: string) => text.replace('"stopgate ', `"${programName(io.env)} `);
@@ -93,10 +99,17 @@ function isWanted(line: ReplayLine, worker: string, attempt: string | undefined)
   return isDecision && (attempt === undefined || line.attempt === attempt);
 }
 
-const describeMissing = (worker: string, attempt: string | undefined): string =>
-  attempt === undefined
-    ? `this log has no decision of worker ${worker}; "stopgate probe ${worker}" says what one would be`
-    : `this log has no decided attempt ${attempt} of worker ${worker}`;
+/** `startSeq`: the entry of the snapshot that the fold continued from; 0: the whole log was read. */
+function describeMissing(worker: string, attempt: string | undefined, startSeq: number): AppError {
+  const what =
+    attempt === undefined ? `decision of worker ${worker}` : `decided attempt ${attempt} of worker ${worker}`;
+  if (startSeq > 0) {
+    const mend = 'retention has removed what stood before; name the archive folder with --archive';
+    return new AppError('input.bad', `this log has no ${what} after entry ${startSeq}, and ${mend}`);
+  }
+  const hint = attempt === undefined ? `; "stopgate probe ${worker}" says what one would be` : '';
+  return new AppError('actor.unknown', `this log has no ${what}${hint}`);
+}
 
 function describeEvidence(input: Record<string, unknown> | undefined): string {
   const fields = Object.entries(input ?? {});

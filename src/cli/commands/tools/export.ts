@@ -29,8 +29,8 @@ export const exportLog = defineCommand({
     ...clientArgs,
   },
   details: [
-    'Prints the log up to now, one JSON object per line, oldest first, as "stopgate replay" reads it. If retention has removed the beginning of the log, that part is in the archive, in the same form.',
-    'With --worker, a replay gives the decisions of the log, unless they depended on tasks that other workers left in its queue.',
+    'Prints the log up to now, one JSON object per line, oldest first, as "stopgate replay" reads it. If retention has removed the beginning of the log, that part is in the archive, in the same form; a replay without it lacks the policies and plans set there, and may decide otherwise.',
+    'With --worker, a replay of a whole log gives its decisions, unless they depended on tasks that other workers left in its queue.',
     'Exit code 1: the log has nothing about that worker.',
     'Reading the log needs operator credentials. Those of "stopgate dev" are found automatically.',
   ],

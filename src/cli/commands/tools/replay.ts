@@ -41,6 +41,7 @@ export const replay = defineCommand({
     '',
     'With --diff the log is folded twice, under its own policies and under those of --policy. A decision that depends on a check without a result in the log is unknown ("after": null, and "check"). Entries stay as they are, whatever an agent would have done after another decision. A different text alone is not a difference. Differences are not an error: the exit code is 0. With --json a line is {"worker","attempt","at","before","after"}, with both decisions.',
     '',
+    'If retention has removed the beginning of a live log, all of it takes --archive. --at, and --diff with --since, continue from a snapshot that the service took before that time. A file that begins later than its log is folded as it is, with a note on stderr: it lacks what stood before, such as policies and plans.',
     'A live log needs operator credentials. Those of "stopgate dev" are found automatically.',
   ],
   examples: [
@@ -113,7 +114,9 @@ async function printDecisions(
       .map((result) => `${format(result)}\n`)
       .join('');
   let isSilent = true;
-  const code = await feedFold(folded, context, untilMs, () => {
+  // What stands before a snapshot was folded under the policies of the log.
+  const reach = untilMs === undefined || policies !== undefined ? 'whole' : { fromMs: untilMs + 1 };
+  const code = await feedFold(folded, context, { untilMs, reach }, () => {
     const results = folded.take();
     const text = untilMs === undefined ? toLines(results) : '';
     if (text !== '') isSilent = false;
@@ -158,7 +161,8 @@ async function printDifferences(
       )
       .map((text) => `${text}\n`)
       .join('');
-  const code = await feedFold(compared, context, undefined, toText);
+  const reach = sinceMs === undefined ? 'whole' : { fromMs: sinceMs };
+  const code = await feedFold(compared, context, { reach }, toText);
   compared.end();
   await out.write(toText());
   note(describeCounts(compared.counts));
