@@ -2,7 +2,7 @@
  * Configuration: the only reader of stopgate.yaml. Each option comes from its flag, else its `STOPGATE_*` variable, else
  * stopgate.yaml, else the running `stopgate dev` of this folder, else the built-in default (docs/protocol.md §11).
  */
-import { readFileSync } from 'node:fs';
+import { lstatSync, readFileSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import { AppError, type ErrorIssue } from '../errors.ts';
 import { describeSystemError } from '../system-error.ts';
@@ -246,8 +246,9 @@ async function openFile(flags: Flags, cwd: string, env: Environment): Promise<Op
   try {
     text = readFileSync(path, 'utf8');
   } catch (cause) {
-    if (origin === null && (cause as NodeJS.ErrnoException).code === 'ENOENT')
-      return { ...empty, text: null, problems: [] };
+    // A link that leads nowhere is a file that cannot be read: without its policies every stop would be allowed.
+    const isAbsent = (cause as NodeJS.ErrnoException).code === 'ENOENT' && !isThere(path);
+    if (origin === null && isAbsent) return { ...empty, text: null, problems: [] };
     const message = `cannot read '${path}': ${describeSystemError(cause)}`;
     return { ...empty, text: null, problems: [{ path: origin ?? 'stopgate.yaml', message }] };
   }
@@ -258,6 +259,8 @@ async function openFile(flags: Flags, cwd: string, env: Environment): Promise<Op
   const problems = read.problems.map((it) => ({ path: describePosition(it, path), message: it.message }));
   return { ...empty, text, problems };
 }
+
+const isThere = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 
 /** Finds names in a file that refer to nothing: each with its place, and what follows from it. */
 export const deadNamesIn = (read: Pick<OpenedFile, 'file' | 'locate' | 'path' | 'unknownNames'>, env: Environment) => [

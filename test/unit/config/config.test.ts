@@ -1,5 +1,5 @@
 /** Where each option comes from, in which order, and the message about a bad one. */
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, symlinkSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../../src/config/config.ts';
 import { readVariable } from '../../../src/config/environment.ts';
@@ -116,6 +116,12 @@ describe('stopgate.yaml', () => {
     const problem = expect.stringMatching(/^stopgate\.yaml: cannot read '.*': it is a folder/);
     expect(await problemsOf({ serving: true })).toEqual([problem]);
     expect((await load()).warnings).toEqual([problem]);
+  });
+
+  test('is not missing if it is a link to a file that is gone', async () => {
+    symlinkSync('gone.yaml', inHome('stopgate.yaml'));
+    const problem = expect.stringMatching(/^stopgate\.yaml: cannot read '.*stopgate\.yaml': there is no such file/);
+    expect(await problemsOf({ serving: true })).toEqual([problem]);
   });
 
   test('that is broken stops a service, and only warns a client that did not name it', async () => {
