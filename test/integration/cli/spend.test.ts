@@ -63,6 +63,9 @@ test('says how agents come to report, and what it does not know', async () => {
   const { fleet, spend } = await openLog();
   const { stdout, code } = await spend();
   expect(stdout).toContain(`No agent of fleet '${fleet}' has reported what it used.`);
+  // Both as they have to be typed where stopgate is not on the PATH.
+  expect(stdout).toContain('"npx stopgate init claude --user --usage"');
+  expect(stdout).toContain('publish it: npx stopgate publish worker');
   expect(code).toBe(0);
   expect((await spend('--since', '1d')).stdout).toBe(
     `No agent of fleet '${fleet}' has reported what it used since 1d.\n`,

@@ -17,6 +17,7 @@ import { formatTable } from '../../../terminal/table.ts';
 import { choice, defineCommand, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
 import { clientArgs, readTime, timeForms } from '../../option-values.ts';
+import { programName } from '../../program-name.ts';
 
 const dimensions = ['day', 'model', 'task', 'worker'] as const;
 type Dimension = (typeof dimensions)[number];
@@ -44,7 +45,7 @@ export const spend = defineCommand({
       );
       rows.sort(by === 'day' ? byName : byCost);
       if (flags.json) await out.json(rows.map(({ name, ...sum }) => ({ [by]: name, ...showUsage(sum) })));
-      else if (rows.length === 0) await out.print(...emptyText(fleet, flags.since));
+      else if (rows.length === 0) await out.print(...emptyText(fleet, flags.since, programName(io.env)));
       else await out.print(...formatTable(headings(by), [...rows, totalOf(rows)].map(cellsOf), out.width()));
       return 0;
     });
@@ -103,10 +104,10 @@ function cellsOf({ name, ...sum }: NamedUsage) {
   return [{ text: name ?? '-', isWhole: true }, ...amounts.map((text) => ({ text }))];
 }
 
-const emptyText = (fleet: string, since: string | undefined): string[] =>
+const emptyText = (fleet: string, since: string | undefined, program: string): string[] =>
   since === undefined
     ? [
-        `No agent of fleet '${fleet}' has reported what it used. "stopgate init claude --user --usage" lets an agent send it,`,
-        'and anything may publish it: stopgate publish worker w1 usage.reported \'{"input":1200,"usd":0.02}\'',
+        `No agent of fleet '${fleet}' has reported what it used. "${program} init claude --user --usage" lets an agent send it,`,
+        `and anything may publish it: ${program} publish worker w1 usage.reported '{"input":1200,"usd":0.02}'`,
       ]
     : [`No agent of fleet '${fleet}' has reported what it used since ${since}.`];

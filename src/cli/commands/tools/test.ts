@@ -12,6 +12,7 @@ import { AppError } from '../../../errors.ts';
 import { sleep } from '../../../timer.ts';
 import { type Context, defineCommand, type Flags, flag, optionalArgument } from '../../command.ts';
 import { readText } from '../../input.ts';
+import { programName } from '../../program-name.ts';
 import { type CaseDifference, runCase } from './policy-cases.ts';
 
 const args = {
@@ -164,6 +165,6 @@ async function writeFirst(files: readonly string[], { io, out }: TestContext): P
   const path = resolve(io.cwd, file);
   if (existsSync(path)) throw new AppError('input.bad', `'${file}' exists already: it is left as it is`);
   writeFileSync(path, firstCases);
-  await out.print(`${file} has two cases; run them with: stopgate test ${file}`);
+  await out.print(`${file} has two cases; run them with: ${programName(io.env)} test ${file}`);
   return 0;
 }
