@@ -31,7 +31,7 @@ export const inspectorEndpoints = [
   'GET  /api/<fleet>/service',
   'GET  /api/<fleet>/statistics',
   'POST /api/<fleet>/what-if',
-  'POST /api/<fleet>/session',
+  'POST /api/<fleet>/session, DELETE /api/<fleet>/session',
   'POST /api/<fleet>/operator/<acknowledge|resolve|answer|retire>',
 ] as const;
 

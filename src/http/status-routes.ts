@@ -26,6 +26,7 @@ export function addStatusRoutes(app: FastifyInstance, metrics: Metrics, version:
     'GET  /answer, POST /answer (by a signed link)',
     ...apiEndpoints,
     'POST /mcp',
+    'POST /v1/<logs|metrics|traces>',
     `GET  ${healthPath}`,
     'GET  /readyz',
     'GET  /metrics',
@@ -39,7 +40,9 @@ export function addStatusRoutes(app: FastifyInstance, metrics: Metrics, version:
   // Where there is one fleet, its paths can be copied as they stand.
   const listed = (fleets: FleetDirectory) => {
     const [only, ...others] = namesOf(fleets);
-    return only === undefined || others.length > 0 ? endpoints : endpoints.map((line) => line.replace('<fleet>', only));
+    return only === undefined || others.length > 0
+      ? endpoints
+      : endpoints.map((line) => line.replaceAll('<fleet>', only));
   };
   const plain = (request: FastifyRequest) => `stopgate\n\n${listed(fleetsOf(request)).join('\n')}\n`;
   app.get('/api', async (request, reply) => {

@@ -81,6 +81,8 @@ test('the page needs no token, since it holds no data; everything else does', as
 
 test('GET /api lists the endpoints as text', async () => {
   const answer = await ask(http.server.url, '/api');
+  for (const path of ['POST /v1/<logs|metrics|traces>', 'DELETE /api/main/session'])
+    expect(answer.text).toContain(path);
   expect([answer.status, answer.headers['content-type']]).toEqual([200, 'text/plain; charset=utf-8']);
   expect(answer.text).toContain('POST /hooks/claude\n');
   expect(answer.text).toContain('POST /api/main/decide/<worker>\n');
