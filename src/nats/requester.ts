@@ -5,6 +5,7 @@ import { timerMsMax } from '../timer.ts';
 import { RequestError, TimeoutError } from './client-library.ts';
 import { type ConnectionOptions, openConnection } from './connection.ts';
 import type { LogClient } from './log/log-client.ts';
+import type { FoldStart } from './snapshots/find-start.ts';
 
 export type RequestVerb =
   | 'decide'
@@ -31,6 +32,8 @@ export type Requester = Requests &
   LogClient & {
     /** The name of the NATS server; '' if it gave none. */
     readonly serverName: string;
+    /** As `loadStart` of `snapshots/load-start.ts`, for the fleet. */
+    loadStart(beforeMs?: number): Promise<FoldStart | null>;
   };
 export type RequesterOptions = Omit<ConnectionOptions, 'patient'> & { readonly fleet: string };
 
@@ -49,7 +52,10 @@ export async function openRequester(options: RequesterOptions): Promise<Requeste
     follow: async (...follow) => (await log()).follow(...follow),
     read: async (...tail) => (await log()).read(...tail),
     readNewest: async (...newest) => (await log()).readNewest(...newest),
-    loadStart: async (beforeMs) => (await log()).loadStart(beforeMs),
+    async loadStart(beforeMs) {
+      const { loadStart } = await import('./snapshots/load-start.ts');
+      return loadStart(nc, options.fleet, beforeMs);
+    },
   };
 }
 

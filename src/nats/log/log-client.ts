@@ -2,10 +2,7 @@
 import { type JetStreamClient, jetstream } from '@nats-io/jetstream';
 import { headers, type NatsConnection, PermissionViolationError } from '@nats-io/nats-core';
 import { AppError } from '../../errors.ts';
-import { createLogger } from '../../log.ts';
 import { rejectForbidden } from '../connection.ts';
-import type { FoldStart } from '../snapshots/find-start.ts';
-import { createSnapshots } from '../snapshots/snapshots.ts';
 import { type LogRange, openLogRange, readNewest } from './log-range.ts';
 import { type LogMessage, readLog } from './log-reader.ts';
 
@@ -25,12 +22,6 @@ export type LogClient = {
   read(tail?: string): Promise<LogRange>;
   /** Its newest `count` messages on `stopgate.<fleet>.<tail>`, oldest first. @throws AppError as `read` does */
   readNewest(tail: string, count: number): Promise<LogMessage[]>;
-  /**
-   * Loads a stored snapshot of the log as it is now, for a fold of what retention has left: the newest whose last entry
-   * was stored before `beforeMs`, or without it the oldest. Null: there is none.
-   * @throws AppError rules.unknown, log.unavailable
-   */
-  loadStart(beforeMs?: number): Promise<FoldStart | null>;
 };
 
 export function createLogClient(nc: NatsConnection, fleet: string): LogClient {
@@ -42,17 +33,6 @@ export function createLogClient(nc: NatsConnection, fleet: string): LogClient {
     follow: (how, onMessage) => Promise.race([readLog(nc, stream, how, onMessage), rejectForbidden(nc, operatorHint)]),
     read: (tail) => openLogRange(nc, stream, tail === undefined ? {} : { subject: `${root}.${tail}` }),
     readNewest: (tail, count) => readNewest(nc, stream, `${root}.${tail}`, count),
-    async loadStart(beforeMs) {
-      // One that is passed over is nothing to the reader of a command: it reports where it cannot start.
-      const { past } = createSnapshots(nc, fleet, createLogger('silent'));
-      const positions = [...(await past.positions())].sort((a, b) => a.seq - b.seq);
-      if (beforeMs !== undefined) return past.load(positions.findLast(({ atMs }) => atMs < beforeMs)?.seq ?? 0);
-      for (const { seq } of positions) {
-        const start = await past.load(seq);
-        if (start !== null) return start;
-      }
-      return null;
-    },
   };
 }
 
