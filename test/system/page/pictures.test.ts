@@ -28,7 +28,7 @@ async function office({ client }: Stage): Promise<void> {
 const states = [
   { name: 'workers', path: '/', ready: 'tr[data-id="web-3"]' },
   { name: 'worker', path: '/?worker=api-1', ready: 'article.decision' },
-  { name: 'inbox', path: '/?view=inbox', ready: '.card' },
+  { name: 'inbox', path: '/?view=inbox', ready: 'aside [role="tab"]', readyOnPhone: '.card' },
   { name: 'tasks', path: '/?view=tasks', ready: 'tr[data-id="T-1"]' },
   { name: 'entries', path: '/?view=entries', ready: '.entries .line' },
 ];
@@ -42,13 +42,16 @@ describe.skipIf(noPictures !== null)('a picture', () => {
   describeInBrowser('of the page', () => {
     const ui = usePage({ default: { checks: [{ plan: {} }], promises: true, ask: '10m' } }, undefined, office);
 
-    for (const { name, path, ready } of states)
+    for (const { name, path, ready, readyOnPhone = ready } of states)
       test.each(screens)(`of ${name}, $screen`, async ({ screen, width, height, colorScheme }) => {
         const { page } = ui;
         await page.setViewportSize({ width, height });
         await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
         await ui.open(path);
-        await page.locator(ready).first().waitFor();
+        await page
+          .locator(screen === 'phone' ? readyOnPhone : ready)
+          .first()
+          .waitFor();
         await holdTextStill(page);
         await expectPicture(page, `${name}-${screen}`);
       });

@@ -175,11 +175,9 @@ describeInBrowser('the page', () => {
       decision.verdicts.at(-1)?.input,
     );
     await page.getByRole('tab', { name: 'Chart' }).click();
-    expect(
-      await page
-        .locator('aside .chart-state[data-active]')
-        .evaluateAll((all) => all.map((it) => it.getAttribute('data-state'))),
-    ).toEqual(['blocked', 'active']);
+    const active = page.locator('aside .chart-state[data-active]');
+    const names = () => active.evaluateAll((all) => all.map((it) => it.getAttribute('data-state')));
+    await expect.poll(names).toEqual(['blocked', 'active']);
   });
 
   test('adds new entries to the timeline', async () => {
