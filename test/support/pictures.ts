@@ -37,6 +37,7 @@ export async function holdTextStill(page: Page): Promise<void> {
       text
         .replace(/\d{4}-\d\d-\d\d/g, '2026-01-01')
         .replace(/\d\d:\d\d(:\d\d)?(\.\d+)?/g, (it) => it.replace(/\d/g, '0'))
+        .replace('just now', '0 s ago')
         .replace(/\b\d+(\.\d+)?[  ]?(ms|s|min|h|d)\b/g, '0 s');
     const all = () => {
       const texts = document.createTreeWalker(document.body, 4);
