@@ -1,11 +1,12 @@
 /** `stopgate doctor AGENT` runs a turn of the agent's program: here a stand-in, the real ones in test/system/agents. */
-import { readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { holding, makePlace } from './doctor-place.ts';
 
 describe('a dry turn', () => {
+  afterEach(() => vi.unstubAllEnvs());
+
   // A stand-in that does what Claude Code does with its settings; the real one is run by `npm run test:agents`.
   const standIn = (obeys: boolean) => `
 const { readFileSync } = require('node:fs');
@@ -25,12 +26,13 @@ const turn = async (content) => (await post(env.ANTHROPIC_BASE_URL + '/v1/messag
   const block = await fire('Stop');
   if (${obeys} && block !== null) { await turn('Stop hook feedback: ' + block.reason); await fire('Stop'); }
 })();`;
-  const scratch = async () => (await readdir(tmpdir())).filter((name) => name.startsWith('stopgate-doctor-'));
-
   test('sees the hooks fire and the block hold, with nothing of the user in reach', async () => {
-    const { doctor, program } = await makePlace();
+    const { doctor, program, folder } = await makePlace();
     await program('claude', standIn(true));
-    const before = await scratch();
+    // Its own place for temporary files: other doctors may run on this machine.
+    const scratch = join(folder.path, 'scratch');
+    await mkdir(scratch);
+    vi.stubEnv('TMPDIR', scratch);
     const { ok } = await doctor(['claude', '--http', '127.0.0.1:59999'], { SECRET: 'hush', ANTHROPIC_API_KEY: 'real' });
     expect(ok).toEqual(
       expect.arrayContaining([
@@ -38,7 +40,7 @@ const turn = async (content) => (await post(env.ANTHROPIC_BASE_URL + '/v1/messag
         'dry turn: UserPromptSubmit, Stop fired; the first stop was blocked, and the agent continued with the reason',
       ]),
     );
-    expect(await scratch()).toEqual(before);
+    expect(await readdir(scratch)).toEqual([]);
   });
 
   test('sees a block that does not hold, and a program that fires no hook', async () => {
