@@ -6,7 +6,7 @@ import type { Decision } from '../guards/decision.ts';
 import type { Feedback } from '../policy/checks/check-result.ts';
 import { isDone, type Plan } from '../policy/plan.ts';
 import type { Escalation, Resolution, TaskEscalation } from '../values/escalation.ts';
-import { describeRequest, type InputRequest, questionIn, readFields, readQuestions } from '../values/questions.ts';
+import { type InputRequest, questionIn, summarizeRequest } from '../values/questions.ts';
 import type { Presence, State } from '../values/states.ts';
 import { cutMiddle } from '../values/text.ts';
 
@@ -44,7 +44,7 @@ export function sentenceOfWorker(worker: WorkerFacts): string {
   const [asked] = inputs;
   if (state === 'stopped') return cut(whyStopped(worker));
   if (escalation !== null) return cut(whyEscalated(escalation, lastDecision));
-  if (asked !== undefined) return cut(`Asks: ${whatItAsks(asked)}`);
+  if (asked !== undefined) return cut(`Asks: ${summarizeRequest(asked)}`);
   if (attempt !== null)
     return attempt.waitsFor === 'hold' ? 'Held: a task may still come' : `Waits for ${attempt.waitsFor}`;
   if (state === 'blocked' && lastDecision !== null) return cut(sentenceOfDecision(lastDecision));
@@ -93,14 +93,6 @@ export function sentenceOfDecision(decision: Decision): string {
 /** The question of an agent; one that gave none has only asked for a person. */
 const whatIsAsked = (reason: string): string =>
   (questionIn(reason) ?? reason).replace(/:? *<promise>[^<]*<\/promise> *$/, '');
-
-/** A tool's whole input is for the panel: of a command, that is what it runs. */
-function whatItAsks(input: InputRequest): string {
-  const fields = input.detail === null || readQuestions(input.detail) !== null ? null : readFields(input.detail);
-  if (fields === null) return describeRequest(input);
-  const command = typeof fields.command === 'string' ? fields.command : null;
-  return describeRequest({ ...input, detail: input.message === null ? command : null });
-}
 
 function whyStopped({ ended, lastDecision, resolution }: WorkerFacts): string {
   if (resolution?.verdict === 'stop') return `Stopped by ${resolution.by}`;

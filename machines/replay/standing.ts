@@ -5,7 +5,7 @@
 import type { Decision } from '../guards/decision.ts';
 import { type Plan, remainingStepsMessage } from '../policy/plan.ts';
 import type { Escalation, Resolution, TaskEscalation } from '../values/escalation.ts';
-import { describeRequest, type InputRequest, questionIn } from '../values/questions.ts';
+import { describeRequest, type InputRequest, questionIn, summarizeRequest } from '../values/questions.ts';
 import type { Presence, State } from '../values/states.ts';
 import { cutMiddle } from '../values/text.ts';
 
@@ -32,6 +32,8 @@ export type Standing = {
   /** A further sentence: if nothing is missing, it says how the last stop ended. */
   readonly note: string | null;
 };
+
+const resumedByPerson = 'a person resumes it, or lets it stop';
 
 /** The part of a `WorkerView` that is read here. */
 type StandingWorker = Partner & {
@@ -65,8 +67,12 @@ type StandingTask = {
 
 export function standingOfWorker(view: StandingWorker): Standing {
   const waits = waitsOfWorker(view);
-  const missing =
-    view.state === 'stopped' ? [] : [...waits.filter(isForPerson).map(missingFrom), ...missingOfWork(view)];
+  const { state, escalation, inputs } = view;
+  const forPerson = [
+    ...(escalation === null ? [] : [resumedByPerson]),
+    ...inputs.map((input) => `a person answers: ${cutMiddle(summarizeRequest(input), textMax)}`),
+  ];
+  const missing = state === 'stopped' ? [] : [...forPerson, ...missingOfWork(view)];
   return { waits, missing, note: missing.length === 0 ? noteOf(view) : hasWorkedSince(view) ? workedSince : null };
 }
 
@@ -82,7 +88,7 @@ const workedSince = 'That was so when it last tried to stop; it has worked since
 export function standingOfTask(view: StandingTask, openAfter: readonly string[], partner: Partner | null): Standing {
   const wait = waitOfTask(view, openAfter);
   if (wait === null) return { waits: [], missing: [], note: view.outcome === null ? null : `It is ${view.outcome}.` };
-  const missing = [wait.kind === 'escalation' ? missingFrom(wait) : `${wait.whom}: ${wait.text}`];
+  const missing = [wait.kind === 'escalation' ? resumedByPerson : `${wait.whom}: ${wait.text}`];
   return { waits: [wait], missing, note: view.escalation === null ? null : whatBecameOf(view.escalation, partner) };
 }
 
@@ -207,9 +213,6 @@ export const kindOf = ({ kind }: InputRequest): Exclude<PersonKind, 'escalation'
 
 /** Returns what an agent asks, in one line that is not too long. */
 export const requestText = (input: InputRequest): string => cutMiddle(describeRequest(input), textMax);
-
-const missingFrom = ({ kind, text }: Wait): string =>
-  kind === 'escalation' ? 'a person resumes it, or lets it stop' : `a person answers: ${text}`;
 
 /**
  * Returns what is missing of the work. An idle worker goes on with something else, so its last block is over; only the

@@ -104,6 +104,14 @@ export function describeRequest({
   return parts.length > 0 ? parts.join(': ') : (kind ?? 'something');
 }
 
+/** The same without a tool's whole input, which is for a panel: its message, else the command that it runs. */
+export function summarizeRequest(input: Parameters<typeof describeRequest>[0]): string {
+  const fields = input.detail === null || readQuestions(input.detail) !== null ? null : readFields(input.detail);
+  if (fields === null) return describeRequest(input);
+  const command = typeof fields.command === 'string' ? fields.command : null;
+  return describeRequest({ ...input, detail: input.message === null ? command : null });
+}
+
 type Fields = Readonly<Record<string, unknown>>;
 const objectOf = (value: unknown): Fields => (typeof value === 'object' && value !== null ? (value as Fields) : {});
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');

@@ -82,10 +82,13 @@ describeInBrowser('the inbox, for many', () => {
     // The agent is to go on with its plan, which is no reason to deny something.
     await inbox.stage.client.publish('worker.eve.plan.updated', { steps: [{ title: 'Tidy up', status: 'pending' }] });
     await page.getByRole('button', { name: 'Deny…' }).click();
-    await dialog('It gets your text as the reason.');
-    expect(await page.locator('dialog .suggestions').count()).toBe(0);
+    await page.locator('input[name=reason]:focus').waitFor();
+    expect(await inbox.browser.axe()).toEqual([]);
+    // The command stays in sight, and nothing is decided.
+    expect(await page.locator('dialog').count()).toBe(0);
     await press('Escape');
-    await page.locator('dialog').waitFor({ state: 'hidden' });
+    await page.getByRole('button', { name: 'Deny…' }).and(page.locator(':focus')).waitFor();
+    expect(await page.locator('input[name=reason]').count()).toBe(0);
     // It is not escalated: the key leads to its answers.
     await press('a');
     await page.getByText('It asks for an answer: Tab to one, and Enter.').waitFor();
@@ -93,6 +96,28 @@ describeInBrowser('the inbox, for many', () => {
     await nobodyWaits();
     expect(await stored('eve.input.answered')).toEqual([{ by: 'Ann', request: 'p1', verdict: 'allow' }]);
   });
+
+  test('answers all at once that ask exactly the same, and leaves who asks for another command', async () => {
+    const { page } = inbox.browser;
+    const { client } = inbox.stage;
+    const asks = (worker: string, command: string) =>
+      client.publish(`worker.${worker}.input.requested`, {
+        ...{ kind: 'permission', request: `of-${worker}`, tool: 'Bash' },
+        ...{ message: 'Clean up?', detail: { command } },
+      });
+    for (const worker of ['kay', 'lou', 'moe']) await asks(worker, 'rm -rf dist');
+    await asks('ned', 'rm -rf .git');
+    await open('/?view=inbox&worker=kay', { as: 'Ann' });
+    await page.getByLabel('The same answer to all 3 that ask exactly this').waitFor();
+    await page.getByRole('button', { name: 'Deny…' }).click();
+    await page.getByLabel('Reason, for the agent (optional)').fill('Not now.');
+    await press('Enter');
+    await expect.poll(cards).toEqual(['ned']);
+    const denied = (request: string) => ({ by: 'Ann', request, verdict: 'deny', message: 'Not now.' });
+    for (const worker of ['kay', 'lou', 'moe'])
+      expect(await stored(`${worker}.input.answered`)).toEqual([denied(`of-${worker}`)]);
+    expect(await stored('ned.input.answered')).toEqual([]);
+  }, 60_000);
 
   test('shows what an agent wants to know with its choices, and answers by one of them', async () => {
     const { page } = inbox.browser;
@@ -146,10 +171,16 @@ describeInBrowser('the inbox, for many', () => {
     await page.locator('.card[data-id="G-1"]', { hasText: 'Escalated with gus, and still waits' }).waitFor();
     await page.locator('.card[data-id="G-1"] a').click();
     await page.locator('aside', { hasText: 'which is stopped now. This task still waits' }).waitFor();
+    await page.getByLabel('Answer G-1').getByRole('button', { name: 'Cancel it' }).waitFor();
+    await press('e', 'Enter');
+    await nobodyWaits();
+    await page.getByRole('button', { name: /^Undo \(\d+ s\)/ }).click();
+    await page.getByLabel('Answer G-1').waitFor();
     await press('s');
     await dialog('It is cancelled.');
     await press('Control+Enter');
     await nobodyWaits();
+    expect((await inbox.stage.get('get/task/G-1')).body.outcome).toBe('cancelled');
   }, 60_000);
 
   test('a worker and the task that was escalated with it can be answered at once', async () => {

@@ -1,7 +1,8 @@
 /** One task: who holds it, the results of its hooks, its checkpoints, and its history. */
-import type { TaskView } from '../../../../machines/index.ts';
+import type { State, TaskView } from '../../../../machines/index.ts';
 import { shownFleet, shownView } from '../data/past.ts';
 import { stateOf } from '../data/rows.ts';
+import { AnswerBox } from '../operator/answer-box.tsx';
 import { EscalationNote, OperatorButtons } from '../operator/escalation-note.tsx';
 import { millis, plural } from '../ui/format.ts';
 import { Ago, Name, StateMark, Text } from '../ui/text.tsx';
@@ -153,31 +154,40 @@ function KnownTask({ id, view }: { id: string; view: TaskView }) {
   );
 }
 
-const WhySection = ({ held }: { held: Held<TaskView> }) => (
-  <HeldArea held={held}>
-    <EscalationNote escalation={held.shown.escalation} resolution={null} />
-    <EscalatedWith escalation={held.shown.escalation} />
-    <TaskFacts view={held.shown} />
-    <HookList view={held.shown} />
-    <RefusedEntries refused={held.shown.refused} />
-  </HeldArea>
-);
+function WhySection({ held: { shown: view }, held }: { held: Held<TaskView> }) {
+  const partner = partnerOf(view.escalation);
+  return (
+    <HeldArea held={held}>
+      <EscalationNote
+        escalation={view.escalation}
+        resolution={null}
+        answer={partner !== 'escalated' && <AnswerBox item={{ entity: 'task', id: view.task }} />}
+      />
+      {view.escalation?.withWorker === true && <EscalatedWith worker={view.escalation.worker} state={partner} />}
+      <TaskFacts view={view} />
+      <HookList view={view} />
+      <RefusedEntries refused={view.refused} />
+    </HeldArea>
+  );
+}
 
-/** Tells that the task is still escalated although its worker was resolved, so nobody works on it. */
-function EscalatedWith({ escalation }: Pick<TaskView, 'escalation'>) {
+/** The state of the worker that the task was escalated with, which may wait for the same answer; null: of none. */
+function partnerOf(escalation: TaskView['escalation']): State | null {
   if (escalation === null || !escalation.withWorker) return null;
   void shownFleet.value.version.value;
   const row = shownFleet.value.workers.get(escalation.worker);
-  const state = row === undefined ? null : stateOf(row.state);
-  return (
-    <p>
-      It was escalated with worker <ActorLinks entity="worker" ids={[escalation.worker]} />
-      {state === 'escalated'
-        ? ', which waits for the same answer.'
-        : `${state === null ? '' : `, which is ${state} now`}. This task still waits: resume it to put it back in its queue, or stop it to cancel it.`}
-    </p>
-  );
+  return row === undefined ? null : stateOf(row.state);
 }
+
+/** Tells that the task is still escalated although its worker was resolved, so nobody works on it. */
+const EscalatedWith = ({ worker, state }: { worker: string; state: State | null }) => (
+  <p>
+    It was escalated with worker <ActorLinks entity="worker" ids={[worker]} />
+    {state === 'escalated'
+      ? ', which waits for the same answer.'
+      : `${state === null ? '' : `, which is ${state} now`}. This task still waits: resume it to put it back in its queue, or stop it to cancel it.`}
+  </p>
+);
 
 const PlanSection = ({ held }: { held: Held<TaskView> }) => (
   <HeldArea held={held}>

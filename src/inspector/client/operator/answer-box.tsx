@@ -1,6 +1,7 @@
 /**
  * The answer to an escalation, beside what it is about: a suggestion or one's own words, for one or for all that ask the
- * same, and what becomes of the task. It can be taken back for ten seconds (inbox/unsent.ts).
+ * same, and what becomes of the task. A task alone has no agent to answer: it goes back to its queue, or is cancelled. It
+ * can be taken back for ten seconds (inbox/unsent.ts).
  */
 import { useRef } from 'preact/hooks';
 import { operatorNameLengthMax } from '../../../../machines/values/limits.ts';
@@ -19,13 +20,16 @@ import { namesOf } from './suggestions.ts';
 /** A choice for each of the first digits; more would push the field off the screen. */
 const choicesMax = 3;
 
-type Props = { readonly item: Waiting; readonly choices: readonly string[] };
+/** `choices`: for a worker. */
+type Props = { readonly item: Waiting; readonly choices?: readonly string[] };
 
-export function AnswerBox({ item, choices }: Props) {
+export function AnswerBox({ item, choices = [] }: Props) {
   const form = useRef<HTMLFormElement>(null);
   const field = useRef<HTMLTextAreaElement>(null);
   const alike = alikeOf(item);
-  const tasks = tasksShownWith(liveFleet, new Set([item.id]));
+  const isTask = item.entity === 'task';
+  const isMany = alike.length > 1;
+  const tasks = isTask ? [] : tasksShownWith(liveFleet, new Set([item.id]));
   const answer = (action: 'resume' | 'stop') => {
     if (form.current === null || !form.current.reportValidity()) return;
     const given = new FormData(form.current);
@@ -57,20 +61,22 @@ export function AnswerBox({ item, choices }: Props) {
       }}
     >
       <Choices choices={choices.slice(0, choicesMax)} take={take} />
-      <textarea
-        ref={field}
-        name="answer"
-        rows={2}
-        maxLength={20_000}
-        aria-label={`Answer to ${item.id}: its next prompt`}
-        placeholder="Your answer: the agent’s next prompt"
-        onKeyDown={(event) => {
-          if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
-          event.preventDefault();
-          answer('resume');
-        }}
-      />
-      {alike.length > 1 && (
+      {!isTask && (
+        <textarea
+          ref={field}
+          name="answer"
+          rows={2}
+          maxLength={20_000}
+          aria-label={`Answer to ${item.id}: its next prompt`}
+          placeholder="Your answer: the agent’s next prompt"
+          onKeyDown={(event) => {
+            if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
+            event.preventDefault();
+            answer('resume');
+          }}
+        />
+      )}
+      {isMany && (
         <label>
           <input type="checkbox" name="all" defaultChecked /> The same answer to all {alike.length} that ask this
         </label>
@@ -88,10 +94,10 @@ export function AnswerBox({ item, choices }: Props) {
       )}
       <p class="buttons">
         <button type="submit" class="primary" title="Enter">
-          Send
+          {isTask ? `Back to ${isMany ? 'their queues' : 'its queue'}` : 'Send'}
         </button>
         <button type="button" onClick={() => answer('stop')}>
-          Let {alike.length > 1 ? 'them' : 'it'} stop
+          {isTask ? 'Cancel' : 'Let'} {isMany ? 'them' : 'it'} {!isTask && 'stop'}
         </button>
         <SnoozeField item={item} />
         <span class="muted">You can undo it for 10 s.</span>

@@ -28,7 +28,7 @@ export type ActionRequest = {
   readonly targets: readonly Target[];
   /** Prompts to choose from, for `resume`; absent: those for the worker that is shown. */
   readonly suggestions?: readonly string[];
-  /** The agent gets this with `allow`: the choice for a question. */
+  /** The agent gets this: with `allow` the choice for a question, with `deny` the reason. */
   readonly choice?: string;
   /** Still escalated, though the workers that they were escalated with are resolved: the action on them failed. */
   readonly tasks?: readonly TaskOfWorker[];
@@ -51,11 +51,13 @@ export const pendingAction = signal<ActionRequest | null>(null);
 /** The last action, or why it failed, for all to see. */
 export const actionNews = signal<{ readonly text: string; readonly isProblem: boolean } | null>(null);
 
-/** Asks for a token first, if this session is not an operator's. What has no text needs no question from a known name. */
+const unconfirmed: ReadonlySet<OperatorAction> = new Set(['acknowledge', 'allow', 'deny']);
+
+/** Asks for a token first, if this session is not an operator's. What was answered in place needs only a name. */
 export function requestAction(request: ActionRequest): void {
   if (request.targets.length === 0) return;
   const confirm = () => {
-    if ((request.action === 'acknowledge' || request.action === 'allow') && operatorName() !== '')
+    if (unconfirmed.has(request.action) && operatorName() !== '')
       void performAction(request, operatorName(), request.choice ?? '');
     else pendingAction.value = request;
   };

@@ -114,7 +114,6 @@ function Confirmation({ request }: { request: ActionRequest }) {
             {...{ prompt, setPrompt, suggestions }}
           />
         )}
-        {action === 'deny' && <PromptField label="Reason, for the agent" {...{ prompt, setPrompt, suggestions }} />}
         <TasksChoice tasks={tasks} isOfMany={targets.length > 1 || leftTasks.length > 0} />
         <label>
           Your name (stored with the entry)

@@ -1,5 +1,6 @@
 /** Shows what an agent asks a person, with a form for each answer. */
-import { useRef } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { WorkerView } from '../../../../machines/index.ts';
 import {
   type Choice,
@@ -8,11 +9,13 @@ import {
   readQuestions,
   toMessage,
 } from '../../../../machines/values/questions.ts';
+import { get } from '../data/api.ts';
 import { isPast } from '../data/past.ts';
+import { alikeOf } from '../inbox/waiting.ts';
 import { keepOrder, type Placed } from '../ui/keep-order.ts';
 import { Ago, Text } from '../ui/text.tsx';
 import { hasMouse } from '../ui/use-held.ts';
-import { type OperatorAction, requestAction } from './operator-actions.ts';
+import { type OperatorAction, requestAction, type Target } from './operator-actions.ts';
 
 /** Requests of one agent that keep their places: when one is answered, the buttons of the next stay where they are. */
 type InputRequest = WorkerView['inputs'][number];
@@ -50,10 +53,11 @@ type FormProps = {
   /** The questions wait no more. */
   readonly isGone: boolean;
   readonly send: (message: string) => void;
-  readonly refuse: () => void;
+  /** The button that opens the way to deny. */
+  readonly children: ComponentChildren;
 };
 
-function QuestionForm({ questions, isGone, send, refuse }: FormProps) {
+function QuestionForm({ questions, isGone, send, children }: FormProps) {
   const submit = (form: HTMLFormElement) => {
     const fields = new FormData(form);
     const answers = questions.map((_, index) => {
@@ -78,9 +82,7 @@ function QuestionForm({ questions, isGone, send, refuse }: FormProps) {
         <button type="submit" class="primary" disabled={isGone}>
           Answer
         </button>
-        <button type="button" disabled={isGone} onClick={refuse}>
-          Deny…
-        </button>
+        {children}
       </p>
     </form>
   );
@@ -151,10 +153,18 @@ function InputLine({ worker, input, isGone, isHeld }: LineProps) {
   const { tool, message, kind, detail, request, since, seq } = input;
   const questions = readQuestions(detail);
   const canAnswer = isHeld && request !== null && !isPast.value;
-  const answer = (action: OperatorAction, choice?: string) => {
-    const targets = [{ entity: 'worker', id: worker, request: request ?? '', seq }] as const;
-    requestAction({ action, targets, ...(choice === undefined ? {} : { choice }) });
+  const others = useAlike(worker, canAnswer ? input : null);
+  const [isForAll, setForAll] = useState(true);
+  const [isDenying, setDenying] = useState(false);
+  const answer = (action: OperatorAction, choice: string) => {
+    const own: Target = { entity: 'worker', id: worker, request: request ?? '', seq };
+    requestAction({ action, targets: isForAll ? [own, ...others] : [own], choice });
   };
+  const denyButton = (
+    <button type="button" disabled={isGone} aria-expanded={isDenying} onClick={() => setDenying(!isDenying)}>
+      Deny…
+    </button>
+  );
   return (
     <li data-gone={isGone || undefined}>
       <p class="question">
@@ -171,25 +181,102 @@ function InputLine({ worker, input, isGone, isHeld }: LineProps) {
       <p class="muted">{isGone ? 'It waits no more.' : <Ago thenMs={Date.parse(since)} />}</p>
       {!canAnswer && <p class="muted">Answer it in the agent’s own terminal.</p>}
       {canAnswer && questions !== null && (
-        <QuestionForm
-          {...{ questions, isGone }}
-          send={(choice) => answer('allow', choice)}
-          refuse={() => answer('deny')}
-        />
+        <QuestionForm {...{ questions, isGone }} send={(choice) => answer('allow', choice)}>
+          {denyButton}
+        </QuestionForm>
       )}
       {canAnswer && questions === null && (
         <p class="buttons">
-          <button type="button" class="primary" disabled={isGone} onClick={() => answer('allow')}>
+          <button type="button" class="primary" disabled={isGone} onClick={() => answer('allow', '')}>
             Allow
           </button>
-          <button type="button" disabled={isGone} onClick={() => answer('deny')}>
-            Deny…
-          </button>
+          {denyButton}
         </p>
+      )}
+      {canAnswer && isDenying && !isGone && (
+        <DenyForm deny={(reason) => answer('deny', reason)} close={() => setDenying(false)} />
+      )}
+      {/* Below the buttons: it comes when the others are read, and moves nothing. */}
+      {canAnswer && others.length > 0 && (
+        <label class="row">
+          <input type="checkbox" checked={isForAll} onChange={() => setForAll(!isForAll)} /> The same answer to all{' '}
+          {others.length + 1} that ask exactly this
+        </label>
       )}
     </li>
   );
 }
+
+type DenyProps = { readonly deny: (reason: string) => void; readonly close: () => void };
+
+/** Asks for a reason beside the question, which stays in sight. */
+function DenyForm({ deny, close }: DenyProps) {
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => form.current?.querySelector('input')?.focus(), []);
+  return (
+    <form
+      ref={form}
+      class="deny buttons"
+      aria-label="Deny"
+      onSubmit={(event) => {
+        event.preventDefault();
+        deny(String(new FormData(event.currentTarget).get('reason')));
+      }}
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape') return;
+        event.preventDefault();
+        form.current?.closest('li')?.querySelector<HTMLElement>('[aria-expanded]')?.focus();
+        close();
+      }}
+    >
+      <input
+        name="reason"
+        maxLength={20_000}
+        autoComplete="off"
+        aria-label="Reason, for the agent (optional)"
+        placeholder="Reason, which the agent gets (optional)"
+      />
+      <button type="submit">Deny</button>
+    </form>
+  );
+}
+
+/** At most so many views are read to compare them; the answer then leaves the rest for another one. */
+const alikeMax = 50;
+
+/**
+ * Finds the other workers that wait for an answer to the very same request. Their rows say only the beginning of it, so
+ * each is read whole: a command that differs in one word is another one. @param input null: it cannot be answered here
+ */
+function useAlike(worker: string, input: InputRequest | null): readonly Target[] {
+  const [found, setFound] = useState<readonly Target[]>([]);
+  const workers = input === null ? [] : alikeOf({ entity: 'worker', id: worker }).map(({ id }) => id);
+  const ids = workers
+    .filter((id) => id !== worker)
+    .slice(0, alikeMax)
+    .join('\n');
+  useEffect(() => {
+    setFound([]);
+    if (ids === '' || input === null) return;
+    const given = new AbortController();
+    const read = (id: string) => get<WorkerView>(`get/worker/${encodeURIComponent(id)}`, given.signal);
+    for (const id of ids.split('\n'))
+      read(id).then(
+        ({ inputs, rules }) => {
+          const same = rules.askMs === null ? undefined : inputs.find((it) => isSame(it, input));
+          if (same === undefined) return;
+          const target: Target = { entity: 'worker', id, request: same.request ?? '', seq: same.seq };
+          setFound((known) => [...known, target]);
+        },
+        () => {},
+      );
+    return () => given.abort();
+  }, [ids, input?.seq]);
+  return found;
+}
+
+const isSame = (one: InputRequest, other: InputRequest): boolean =>
+  one.request !== null && (['kind', 'tool', 'message', 'detail'] as const).every((key) => one[key] === other[key]);
 
 /** Each field of a tool's input stands by itself, so that no text can pass for another field. */
 function Detail({ detail }: { detail: string }) {

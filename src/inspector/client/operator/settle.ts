@@ -83,8 +83,7 @@ export type OperatorAction = 'acknowledge' | 'resume' | 'stop' | 'retire' | 'all
 
 type Effect = readonly [one: string, many: string];
 
-/** On what an agent asks, a person decides one at a time. */
-const ofWorkers: Readonly<Record<OperatorAction, Effect | readonly [one: string]>> = {
+const ofWorkers: Readonly<Record<OperatorAction, Effect>> = {
   acknowledge: [
     'You take charge of it. It stays escalated until it is resolved.',
     'You take charge of them. They stay escalated until they are resolved.',
@@ -101,8 +100,8 @@ const ofWorkers: Readonly<Record<OperatorAction, Effect | readonly [one: string]
     'It is done for good: its tasks go back to the queue, and every stop is allowed.',
     'They are done for good: their tasks go back to the queue, and every stop is allowed.',
   ],
-  allow: ['The agent may do what it asks for, this once.'],
-  deny: ['The agent may not do it. It gets your text as the reason.'],
+  allow: ['The agent may do what it asks for, this once.', 'Each agent may do what it asks for, this once.'],
+  deny: ['The agent may not do what it asks for.', 'No agent of them may do what it asks for.'],
 };
 
 /** A task has no agent. */
@@ -128,7 +127,7 @@ export function effectsOf(action: OperatorAction, targets: readonly Pick<Topic, 
   ];
 }
 
-const pick = ([one, many = one]: Effect | readonly [one: string], count: number): string => (count === 1 ? one : many);
+const pick = ([one, many]: Effect, count: number): string => (count === 1 ? one : many);
 
 // What this page has just acted on: so that it can tell its operator's work from that of others.
 

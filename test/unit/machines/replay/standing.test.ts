@@ -93,6 +93,13 @@ describe('a worker', () => {
     expect(worker(asks, answered).standing).toMatchObject({ waits: [], missing: [] });
   });
 
+  test('that asks with the input of a tool misses an answer to its command, not to all of that input', () => {
+    const detail = { command: 'make deploy', timeout: 5 };
+    const input: Entry = ['worker.w1.input.requested', { kind: 'permission', request: 'r1', tool: 'Bash', detail }];
+    expect(worker(input).standing.missing).toEqual(['a person answers: Bash: make deploy']);
+    expect(worker(input).standing.waits[0]?.text).toContain('"timeout":5');
+  });
+
   test('that is escalated waits for a person, until it is resolved', () => {
     expect(worker(...escalates).standing).toMatchObject({
       waits: [{ kind: 'escalation', whom: 'a person', text: 'Which key?' }],
