@@ -4,7 +4,7 @@
 import { parseArgs } from 'node:util';
 import { AppError } from '../errors.ts';
 import { type Arguments, type Flags, isRequired, type Option, optionsOf, positionalsOf } from './command.ts';
-import { suggest } from './questions.ts';
+import { suggest } from './suggest.ts';
 
 /** `rest`: any number of words may follow the named ones; `command`: they are a command line, best behind "--". */
 type Declared = { readonly args: Arguments; readonly rest?: boolean | 'command' };

@@ -50,7 +50,7 @@ async function dispatch(argv: readonly string[], { io, out, note, services }: Su
       await out.print(version());
       return 0;
     }
-    const { suggest } = await import('./questions.ts');
+    const { suggest } = await import('./suggest.ts');
     const meant = suggest(rest[0] ?? '', ['--help', '--version']);
     const guess = meant === null ? '"stopgate help" lists the commands' : `did you mean '${meant}'?`;
     throw new AppError('input.bad', `there is no option '${rest[0]}' without a command; ${guess}`);
@@ -79,7 +79,7 @@ const endOfOptions = (argv: readonly string[]): number => (argv.includes('--') ?
 async function rowOf(name: string): Promise<CommandRow> {
   const row = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (row !== undefined) return row;
-  const { suggest } = await import('./questions.ts');
+  const { suggest } = await import('./suggest.ts');
   const meant = suggest(name, [...Object.keys(commands), 'help']);
   const guess = meant === null ? ';' : `; did you mean '${meant}'?`;
   throw new AppError('input.bad', `there is no command '${name}'${guess} "stopgate help" lists them`);

@@ -19,7 +19,8 @@ import type { Io } from '../../../terminal/process-io.ts';
 import { defineCommand } from '../../command.ts';
 import { readId } from '../../option-values.ts';
 import { programName } from '../../program-name.ts';
-import { askYes, canAsk, chooseAgent } from '../../questions.ts';
+import { askYes, canAsk } from '../../questions.ts';
+import { chooseAgent } from './choose-agent.ts';
 import { type InitContext, initArgs, names, readCap, readLine, readScope } from './init-options.ts';
 
 export const init = defineCommand({

@@ -2,7 +2,7 @@
 import { type Area, entrySchemas } from '../../../../machines/entries/index.ts';
 import { payloadBytesMax, readEntry, readJson, readSubject, subjectOf } from '../../../../machines/index.ts';
 import { AppError } from '../../../errors.ts';
-import { suggest } from '../../questions.ts';
+import { suggest } from '../../suggest.ts';
 
 /** `tail`: the subject after `stopgate.<fleet>.`; `id`: its `Nats-Msg-Id`. */
 export type EntryDraft = { readonly tail: string; readonly data: object; readonly id: string | undefined };
