@@ -1,6 +1,7 @@
 /** A plain NATS client, as any agent could be: nothing of ours but the subjects. */
+import { setTimeout } from 'node:timers/promises';
 import { type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream';
-import type { NatsConnection } from '@nats-io/nats-core';
+import { type Msg, type NatsConnection, RequestError } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import type { Decision } from '../../machines/index.ts';
 
@@ -49,4 +50,20 @@ export async function openClient(url: string, fleet = 'main'): Promise<Client> {
     },
     close: () => nc.close(),
   };
+}
+
+/**
+ * Asks again while nobody answers to `subject`. Who listens on one node of a cluster is known on the others a moment later,
+ * which can be after it has said so itself.
+ */
+export async function requestInCluster(nc: NatsConnection, subject: string, body: string | Uint8Array): Promise<Msg> {
+  const timeoutMs = 5_000;
+  for (const untilMs = performance.now() + timeoutMs; ; ) {
+    try {
+      return await nc.request(subject, body, { timeout: timeoutMs });
+    } catch (cause) {
+      if (!(cause instanceof RequestError && cause.isNoResponders()) || performance.now() > untilMs) throw cause;
+    }
+    await setTimeout(10);
+  }
 }

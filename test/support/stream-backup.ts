@@ -2,6 +2,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInbox, type Msg, type NatsConnection } from '@nats-io/nats-core';
+import { requestInCluster } from './client.ts';
 
 const timeoutMs = 5_000;
 const chunkBytes = 65_536;
@@ -32,7 +33,7 @@ export async function restoreStream(nc: NatsConnection, folder: string): Promise
   const begun = await nc.request(`$JS.API.STREAM.RESTORE.${config.name}`, about, { timeout: timeoutMs });
   const to = String(answerOf(begun).deliver_subject);
   for (let at = 0; at < bytes.length; at += chunkBytes)
-    await nc.request(to, bytes.subarray(at, at + chunkBytes), { timeout: timeoutMs });
+    await requestInCluster(nc, to, bytes.subarray(at, at + chunkBytes));
   answerOf(await nc.request(to, '', { timeout: timeoutMs }));
 }
 

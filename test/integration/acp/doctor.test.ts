@@ -1,7 +1,8 @@
 /** `stopgate doctor acp -- AGENT`: starts the agent as an editor would, and blocks its first stop. */
-import { readdir } from 'node:fs/promises';
+import { mkdir, readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { agentProgram, type Script } from '../../support/acp-editor.ts';
 import { runCommand } from '../../support/command.ts';
 import { type AcpScene, openAcpScene } from './scene.ts';
@@ -11,6 +12,18 @@ beforeAll(async () => {
   scene = await openAcpScene();
 });
 afterAll(() => scene.at.close());
+
+// A place of its own for temporary files, since other doctors may run on this machine: it is empty after each test.
+beforeEach(async () => {
+  const scratch = join(scene.at.folder.path, 'scratch');
+  await mkdir(scratch, { recursive: true });
+  vi.stubEnv('TMPDIR', scratch);
+});
+afterEach(async () => {
+  const left = await readdir(tmpdir());
+  vi.unstubAllEnvs();
+  expect(left).toEqual([]);
+});
 
 const scripted = (script: Script) => ['--', process.execPath, agentProgram, JSON.stringify(script)];
 async function doctor(words: readonly string[], nats = scene.at.server.url) {
@@ -22,7 +35,6 @@ async function doctor(words: readonly string[], nats = scene.at.server.url) {
   const { findings = [] } = JSON.parse(ended.stdout) as { findings?: { state: string; text: string; fix?: string }[] };
   return { ...ended, rows: findings.map(({ state, text }) => `${state} ${text}`), findings };
 }
-const scratch = async () => (await readdir(tmpdir())).filter((name) => name.startsWith('stopgate-doctor-'));
 
 test('shows that the service answers and that a block holds, and leaves nothing behind', async () => {
   const { code, rows } = await doctor(scripted({ turns: [[{ ask: 'rm -rf /' }, { say: 'OK' }]] }));
@@ -91,5 +103,3 @@ test('it wants an agent, and the other agents want none', async () => {
     stderr: expect.stringContaining("'x' is one argument"),
   });
 });
-
-afterAll(async () => expect(await scratch()).toEqual([]));

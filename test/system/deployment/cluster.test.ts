@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { type Client, openClient } from '../../support/client.ts';
+import { type Client, openClient, requestInCluster } from '../../support/client.ts';
 import { makeFolder } from '../../support/deployment.ts';
 import { endService, serveShipped } from '../../support/service.ts';
 import { backUpStream, restoreStream } from '../../support/stream-backup.ts';
@@ -64,7 +64,7 @@ describe.skipIf(noCluster !== null)('three nodes, two replicas', () => {
     const nats = `127.0.0.1:${cluster.nats[2]?.ports['4222']}`;
     const serve = () => serveShipped(['serve', '--nats', nats, '--fleet', 'restored', '--http', 'off'], folder.path);
     const ask = async (attempt: string) =>
-      (await nc.request('stopgate.restored.decide.w1', JSON.stringify({ attempt }), { timeout: 5_000 })).json();
+      (await requestInCluster(nc, 'stopgate.restored.decide.w1', JSON.stringify({ attempt }))).json();
     let service = await serve();
     onTestFinished(async () => {
       await endService(service);
