@@ -8,89 +8,90 @@ import {
   parseIsoTime,
   pendingIn,
   policyInForce,
-  presences,
   queueOfWorker,
   type WorkerContext,
   type WorkerRecord,
-  workerStates,
 } from '../../machines/index.ts';
 import { sentenceOfTask, sentenceOfWorker } from '../../machines/replay/sentence.ts';
 import { viewUsage } from '../../machines/values/usage.ts';
+import type { LastMoves, Transition } from './messages.ts';
 import {
-  type LastMoves,
+  type Packed,
   type QueueRow,
-  queueFields,
-  type Rows,
-  type SentRow,
+  queueRows,
+  type RowCodec,
   type TaskRow,
-  type Transition,
-  taskFields,
-  toSentRow,
+  taskRows,
   type WorkerRow,
-  workerFields,
-} from './messages.ts';
+  workerRows,
+} from './rows.ts';
 
-const stateIndex = new Map(workerStates.map((state, index) => [state, index]));
-const presenceIndex = new Map(presences.map((presence, index) => [presence, index]));
 const titleLengthMax = 80;
 const nameLengthMax = 128;
 
-/** Rows of the named actors, or of all. Unknown names are left out. */
-export function rowsOf(
-  fleet: Fleet,
-  names?: { readonly workers: Iterable<string>; readonly tasks: Iterable<string>; readonly queues: Iterable<string> },
-): Rows {
-  const { workers, tasks, queues } = names ?? {
-    workers: fleet.workers.keys(),
-    tasks: fleet.tasks.keys(),
-    queues: new Set(['main', ...fleet.queues.keys()]),
-  };
-  return {
-    workers: sentRows(workerFields, workers, (worker) => workerRow(fleet, worker)),
-    tasks: sentRows(taskFields, tasks, (task) => taskRow(fleet, task)),
-    queues: sentRows(queueFields, queues, (queue) => queueRow(fleet, queue)),
-  };
-}
+type Names = Readonly<Record<'workers' | 'tasks' | 'queues', Iterable<string>>>;
 
-function sentRows<Row extends object>(
-  fields: readonly (keyof Row)[],
-  names: Iterable<string>,
-  rowOf: (name: string) => Row | null,
-): SentRow[] {
-  const rows: SentRow[] = [];
-  for (const name of names) {
-    const row = rowOf(name);
-    if (row !== null) rows.push(toSentRow(fields, row));
-  }
-  return rows;
-}
+/** Rows of the named actors, as they are sent. Unknown names are left out. */
+export const rowsOf = (fleet: Fleet, { workers, tasks, queues }: Names): Packed => ({
+  workers: packRows(workerRows, rowsNamed(workers, fleet, workerRow)),
+  tasks: packRows(taskRows, rowsNamed(tasks, fleet, taskRow)),
+  queues: packRows(queueRows, rowsNamed(queues, fleet, queueRow)),
+});
 
 /** Rows of all actors, and what moved last, among the workers and among the tasks. */
-export function wholeOf(fleet: Fleet): Rows & { readonly last: LastMoves } {
-  const rows = rowsOf(fleet);
+export function wholeOf(fleet: Fleet): Packed & { readonly last: LastMoves } {
   // The rows tell which: to look at all workers once more would take as long as the rows.
-  const worker = lastMoved(rows.workers, workerFields.indexOf('stateSinceMs'));
-  const task = lastMoved(rows.tasks, taskFields.indexOf('stateSinceMs'));
+  const [workers, tasks] = [createLatest(), createLatest()];
+  const queues = new Set(['main', ...fleet.queues.keys()]);
+  const rows = {
+    workers: packRows(workerRows, workers.seen(rowsNamed(fleet.workers.keys(), fleet, workerRow))),
+    tasks: packRows(taskRows, tasks.seen(rowsNamed(fleet.tasks.keys(), fleet, taskRow))),
+    queues: packRows(queueRows, rowsNamed(queues, fleet, queueRow)),
+  };
   const last = {
-    w: transitionOf('w', worker === null ? undefined : fleet.workers.read(worker)),
-    t: transitionOf('t', task === null ? undefined : fleet.tasks.read(task)),
+    worker: transitionOf('worker', fleet.workers.read(workers.id())),
+    task: transitionOf('task', fleet.tasks.read(tasks.id())),
   };
   return { ...rows, last };
 }
 
-function lastMoved(rows: readonly SentRow[], movedAt: number): string | null {
-  let [last, atMs]: [unknown, number] = [null, 0];
-  for (const row of rows) {
-    const movedMs = Number(row[movedAt] ?? -1);
-    if (movedMs >= atMs) [last, atMs] = [row[0], movedMs];
+function* rowsNamed<Row>(
+  names: Iterable<string>,
+  fleet: Fleet,
+  rowOf: (fleet: Fleet, name: string) => Row | null,
+): Iterable<Row> {
+  for (const name of names) {
+    const row = rowOf(fleet, name);
+    if (row !== null) yield row;
   }
-  return last as string | null;
 }
 
-function transitionOf(machine: 'w' | 't', record: Pick<WorkerRecord, 'lastMove'> | undefined): Transition | null {
+function packRows<Row>(codec: RowCodec<Row>, rows: Iterable<Row>) {
+  return Array.from(rows, (row) => codec.pack(row));
+}
+
+/** Remembers which of the rows that pass moved last; '' if none did. */
+function createLatest() {
+  let latest = { id: '', stateSinceMs: 0 };
+  return {
+    *seen<Row extends Pick<WorkerRow, 'id' | 'stateSinceMs'>>(rows: Iterable<Row>): Iterable<Row> {
+      for (const row of rows) {
+        const { id, stateSinceMs } = row;
+        if (stateSinceMs !== null && stateSinceMs >= latest.stateSinceMs) latest = { id, stateSinceMs };
+        yield row;
+      }
+    },
+    id: () => latest.id,
+  };
+}
+
+function transitionOf(
+  machine: Transition['machine'],
+  record: Pick<WorkerRecord, 'lastMove'> | undefined,
+): Transition | null {
   const move = record?.lastMove ?? null;
   if (move === null) return null;
-  return [machine, stateIndex.get(move.from) ?? 0, stateIndex.get(move.to) ?? 0, move.event, 1];
+  return { machine, from: move.from, to: move.to, event: move.event, count: 1 };
 }
 
 function workerRow(fleet: Fleet, worker: string): WorkerRow | null {
@@ -104,8 +105,7 @@ function workerRow(fleet: Fleet, worker: string): WorkerRow | null {
   const waits = waitsFor(record);
   return {
     id: worker,
-    state: stateIndex.get(value.state) ?? 0,
-    presence: presenceIndex.get(value.presence) ?? 0,
+    ...{ state: value.state, presence: value.presence },
     retryCount: it.retryCount,
     retryMax: inForce.policy.retries,
     keepAlives: it.keepAlives,
@@ -121,7 +121,7 @@ function workerRow(fleet: Fleet, worker: string): WorkerRow | null {
     parent: it.parent,
     waitsFor: waits,
     waitUntilMs: record.wakeMs,
-    acknowledged: it.escalation?.acknowledgedBy == null ? 0 : 1,
+    isAcknowledged: it.escalation?.acknowledgedBy != null,
     planDone: it.plan.filter(isDone).length,
     planTotal: it.plan.length,
     policy: inForce.name,
@@ -133,10 +133,10 @@ function workerRow(fleet: Fleet, worker: string): WorkerRow | null {
       attempt: waits === null ? null : { waitsFor: waits === 'hold' ? waits : `check ${waits}` },
     }),
     stateSinceMs: record.lastMove?.atMs ?? null,
-    awaitsInput: it.awaitsInput ? 1 : 0,
+    awaitsInput: it.awaitsInput,
     ...{ usd, tokens },
     ...personWait(it, inForce.policy.askMs),
-    isWaiting: value.presence === 'limited' || (value.state === 'idle' && it.background.length > 0) ? 1 : 0,
+    isWaiting: value.presence === 'limited' || (value.state === 'idle' && it.background.length > 0),
   };
 }
 
@@ -165,7 +165,7 @@ function taskRow(fleet: Fleet, task: string): TaskRow | null {
   const { usd, tokens } = viewUsage(context.usage);
   return {
     id: task,
-    state: stateIndex.get(value) ?? 0,
+    state: value,
     worker: context.worker,
     queue: context.queue,
     title: context.title?.slice(0, titleLengthMax) ?? null,

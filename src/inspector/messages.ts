@@ -1,167 +1,8 @@
-/**
- * The messages that the page receives: the events of its stream and the replies of the inspector's endpoints, and how
- * its rows are sent.
- */
-import type { Decision, TaskView, WorkerView } from '../../machines/index.ts';
+/** The messages that the page receives: the events of its stream and the replies of the inspector's endpoints. */
+import type { Decision, State, TaskView, WorkerView } from '../../machines/index.ts';
+import type { Packed } from './rows.ts';
 import type { OutageNews } from './service-messages.ts';
 import type { VerdictKind } from './vocabulary.ts';
-
-/** Times are milliseconds since 1970 by the log's clock; states and presences are indexes into `workerStates`, `presences`. */
-export type WorkerRow = {
-  readonly id: string;
-  readonly state: number;
-  readonly presence: number;
-  readonly retryCount: number;
-  readonly retryMax: number | null;
-  readonly keepAlives: number;
-  /** Idle time counts from here; null while a task is held. */
-  readonly idleSinceMs: number | null;
-  readonly idleLimitMs: number | null;
-  readonly task: string | null;
-  readonly tasksHeld: number;
-  readonly agent: string | null;
-  readonly lastDecision: 'allow' | 'block' | null;
-  readonly lastCause: string | null;
-  readonly lastDecisionMs: number | null;
-  readonly lastSeenMs: number;
-  readonly parent: string | null;
-  readonly waitsFor: string | null;
-  readonly waitUntilMs: number | null;
-  readonly acknowledged: 0 | 1;
-  readonly planDone: number;
-  readonly planTotal: number;
-  readonly policy: string;
-  readonly queue: string;
-  /** One sentence that says how it stands: `sentence` of its view. */
-  readonly sentence: string;
-  /** The time at which it came into its state. */
-  readonly stateSinceMs: number | null;
-  /** It asked a person for something. */
-  readonly awaitsInput: 0 | 1;
-  /** Used in this session, as its agent reports it; 0 and 0: nothing was reported. */
-  readonly usd: number;
-  readonly tokens: number;
-  /** It has stopped for something that will wake it: background work that goes on, or the end of its usage limit. */
-  readonly isWaiting: 0 | 1;
-  /** Since when it waits for a person; null: it does not. */
-  readonly personSinceMs: number | null;
-  /** The time at which its agent gives up waiting for an operator's answer; null: none is held for one. */
-  readonly askUntilMs: number | null;
-};
-export type TaskRow = {
-  readonly id: string;
-  readonly state: number;
-  readonly worker: string | null;
-  readonly queue: string | null;
-  readonly title: string | null;
-  readonly iteration: number | null;
-  readonly maxIterations: number | null;
-  readonly hooks: number;
-  readonly outcome: 'completed' | 'cancelled' | null;
-  /** One sentence that says how it stands: `sentence` of its view. */
-  readonly sentence: string;
-  readonly stateSinceMs: number | null;
-  /** The worker that was escalated by the same entry; null: it is not escalated, or was without one. */
-  readonly escalatedWith: string | null;
-  readonly priority: number;
-  /** The entry that created it: with equal priority the older goes first. */
-  readonly createdSeq: number;
-  /** Used by all workers that had claimed it last. */
-  readonly usd: number;
-  readonly tokens: number;
-  /** Since when it is in its state; one that was never claimed, since it was last named. */
-  readonly sinceMs: number;
-};
-export type QueueRow = {
-  readonly id: string;
-  readonly pending: number;
-  readonly reported: number;
-  /** The number of workers that are alive and could take its tasks. */
-  readonly workers: number;
-  /** From when on nobody could, if people are told of it; null: they are not. */
-  readonly unattendedMs: number | null;
-};
-/**
- * A row as it is sent: its values in the order of the fields below. With the names the thousands of rows that a page gets
- * at first would be three times as long: 2.3 MB instead of 0.8 for 5,000 workers.
- */
-export type SentRow = readonly unknown[];
-export const workerFields = [
-  'id',
-  'state',
-  'presence',
-  'retryCount',
-  'retryMax',
-  'keepAlives',
-  'idleSinceMs',
-  'idleLimitMs',
-  'task',
-  'tasksHeld',
-  'agent',
-  'lastDecision',
-  'lastCause',
-  'lastDecisionMs',
-  'lastSeenMs',
-  'parent',
-  'waitsFor',
-  'waitUntilMs',
-  'acknowledged',
-  'planDone',
-  'planTotal',
-  'policy',
-  'queue',
-  'sentence',
-  'stateSinceMs',
-  'awaitsInput',
-  'usd',
-  'tokens',
-  'isWaiting',
-  'personSinceMs',
-  'askUntilMs',
-] as const satisfies readonly (keyof WorkerRow)[];
-export const taskFields = [
-  'id',
-  'state',
-  'worker',
-  'queue',
-  'title',
-  'iteration',
-  'maxIterations',
-  'hooks',
-  'outcome',
-  'sentence',
-  'stateSinceMs',
-  'escalatedWith',
-  'priority',
-  'createdSeq',
-  'usd',
-  'tokens',
-  'sinceMs',
-] as const satisfies readonly (keyof TaskRow)[];
-export const queueFields = [
-  'id',
-  'pending',
-  'reported',
-  'workers',
-  'unattendedMs',
-] as const satisfies readonly (keyof QueueRow)[];
-
-export const toSentRow = <Row extends object>(fields: readonly (keyof Row)[], row: Row): SentRow =>
-  fields.map((field) => row[field]);
-
-/** Returns a function that reads sent rows. It fills a copy of a whole row: to add one field after the other takes thrice as long. */
-export function createRowReader<Row extends object>(fields: readonly (keyof Row)[]): (sent: SentRow) => Row {
-  const empty = Object.fromEntries(fields.map((field) => [field, null])) as Record<keyof Row, unknown>;
-  return (sent) => {
-    const row = { ...empty };
-    let at = 0;
-    for (const field of fields) row[field] = sent[at++];
-    return row as Row;
-  };
-}
-
-/** The rows of a fleet, or those that have changed. */
-export type Rows = { readonly workers: SentRow[]; readonly tasks: SentRow[]; readonly queues: SentRow[] };
 
 /** `session`: somebody is signed in; `operator`: and may act as one; `token`: the service has an operator token. */
 export type Hello = {
@@ -186,15 +27,21 @@ type Head = {
 /** Transitions counted by minute since `sinceMs`, ten minutes ago at most; not those that lead back to where they came from. */
 export type Moves = {
   readonly sinceMs: number;
-  readonly minutes: readonly (readonly [minuteMs: number, transitions: readonly Transition[]])[];
+  readonly minutes: readonly { readonly minuteMs: number; readonly transitions: readonly Transition[] }[];
 };
 /** The latest move of any worker, and of any task; null: none is known. */
-export type LastMoves = { readonly w: Transition | null; readonly t: Transition | null };
-export type Full = Head & Rows & { readonly moves: Moves; readonly last: LastMoves };
-/** States are indexes into `workerStates`; `count`: how often since the last message. */
-export type Transition = readonly [machine: 'w' | 't', from: number, to: number, event: string, count: number];
+export type LastMoves = Readonly<Record<Transition['machine'], Transition | null>>;
+export type Full = Head & Packed & { readonly moves: Moves; readonly last: LastMoves };
+/** `count`: how often since the last message. */
+export type Transition = {
+  readonly machine: 'worker' | 'task';
+  readonly from: State;
+  readonly to: State;
+  readonly event: string;
+  readonly count: number;
+};
 /** `entries`: how many were folded since the last message. Lists without a change are left out. */
-export type Delta = Head & Partial<Rows> & { readonly transitions?: readonly Transition[]; readonly entries: number };
+export type Delta = Head & Partial<Packed> & { readonly transitions?: readonly Transition[]; readonly entries: number };
 /** The selected actor. `omitted`: entries left out because too many came at once. */
 export type Focus<View = WorkerView | TaskView> = {
   readonly id: string;
@@ -216,7 +63,7 @@ export type Topic = { readonly entity: 'worker' | 'task'; readonly id: string };
 
 /** `entry`: the one at `seq`; null: it is about no actor. */
 export type Moment = { readonly seq: number; readonly atMs: number; readonly entry: TimelineEntry | null };
-export type PastFleet = Moment & Rows & { readonly last: LastMoves };
+export type PastFleet = Moment & Packed & { readonly last: LastMoves };
 export type PastActor = Moment & { readonly view: WorkerView | TaskView };
 
 /** `text`: a short summary. `data`: all fields; for a `decision` the Decision. */

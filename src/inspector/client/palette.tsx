@@ -5,7 +5,6 @@ import { visible } from '../visible-text.ts';
 import { incidentPath } from './data/api.ts';
 import { liveFleet, nowMs } from './data/connection.ts';
 import { enterPast, goTo, isPast, leavePast } from './data/past.ts';
-import { stateOf } from './data/rows.ts';
 import { allShortcuts, isUseful } from './keys.ts';
 import { navigate, noSelection, route, selection } from './route.ts';
 import { parsePlace } from './time-travel/place.ts';
@@ -72,13 +71,13 @@ function* allCommands(): Generator<Command> {
       ...{
         kind: 'worker',
         title: row.id,
-        note: [stateOf(row.state), row.agent ?? '', row.sentence].join(' '),
+        note: [row.state, row.agent ?? '', row.sentence].join(' '),
       },
       run: () => navigate(selection('worker', row.id)),
     };
   for (const row of liveFleet.tasks.values())
     yield {
-      ...{ kind: 'task', title: row.id, note: `${stateOf(row.state)} ${row.title ?? ''}` },
+      ...{ kind: 'task', title: row.id, note: `${row.state} ${row.title ?? ''}` },
       run: () => navigate({ view: 'tasks', ...selection('task', row.id) }),
     };
   for (const queue of liveFleet.queues.keys())

@@ -4,9 +4,11 @@ import type { Observe } from '../../host/fold/observers.ts';
 import { createGuarded } from '../../host/fold/observers.ts';
 import type { Logger } from '../../log.ts';
 import { rowsOf, wholeOf } from '../fleet-rows.ts';
-import { type Delta, type Focus, type Full, type Rows, toTruncatedJson } from '../messages.ts';
+import { type Delta, type Focus, type Full, toTruncatedJson } from '../messages.ts';
+import type { MoveCounts } from '../moves.ts';
+import type { Packed } from '../rows.ts';
 import type { OutageNews } from '../service-messages.ts';
-import { addNames, type ChangedNames, countNames, type RecentMoves, type TickChanges } from './changes.ts';
+import { addNames, type ChangedNames, countNames, type TickChanges } from './changes.ts';
 import { keepForLater, type LivePage, takeNews } from './page.ts';
 
 /** The parts of a replica that the live feed needs. */
@@ -34,7 +36,7 @@ export type Broadcast = {
 /** The selected actor is sent every so many ticks: its view is large. */
 const topicEvery = 2;
 
-export function createBroadcast(source: LiveSource, pages: ReadonlySet<LivePage>, moves: RecentMoves): Broadcast {
+export function createBroadcast(source: LiveSource, pages: ReadonlySet<LivePage>, moves: MoveCounts): Broadcast {
   const { fleet, foldedSeq, logNow } = source;
   const guarded = createGuarded(source.logger, 'a message to a page');
   let headSeq = 0;
@@ -49,7 +51,7 @@ export function createBroadcast(source: LiveSource, pages: ReadonlySet<LivePage>
       outage: found === null ? null : { kind: found.kind, sinceMs: found.sinceMs, judges: found.judges },
     };
   };
-  const full = (): Full => ({ ...head(), ...wholeOf(fleet), moves: moves.take(logNow()) });
+  const full = (): Full => ({ ...head(), ...wholeOf(fleet), moves: moves.read(logNow()) });
   const delta = (names: ChangedNames, { transitions, entries }: TickChanges): Delta => ({
     ...head(),
     ...nonEmpty(rowsOf(fleet, names)),
@@ -92,5 +94,5 @@ export function createBroadcast(source: LiveSource, pages: ReadonlySet<LivePage>
   };
 }
 
-const nonEmpty = (rows: Rows): Partial<Rows> =>
+const nonEmpty = (rows: Packed): Partial<Packed> =>
   Object.fromEntries(Object.entries(rows).filter(([, list]) => list.length > 0));

@@ -1,11 +1,10 @@
 /**
  * Collects what has happened since the last tick: changed names, counted transitions, and how many entries were folded.
  */
-import { type State, workerStates } from '../../../machines/index.ts';
-import type { Moves, Topic, Transition } from '../messages.ts';
+import type { State } from '../../../machines/index.ts';
+import type { Topic, Transition } from '../messages.ts';
 
 /** Names of actors whose rows have changed. */
-
 export type ChangedNames = {
   readonly workers: Set<string>;
   readonly tasks: Set<string>;
@@ -28,7 +27,7 @@ export type TickChanges = {
   readonly entries: number;
 };
 export type Changes = {
-  transition(entity: Topic['entity'], id: string, from: State, to: State, event: string): void;
+  transition(machine: Topic['entity'], id: string, from: State, to: State, event: string): void;
   queue(queue: string): void;
   entry(): void;
   /** Returns the names so far. */
@@ -39,87 +38,29 @@ export type Changes = {
 
 export function createChanges(): Changes {
   let names = noNames();
-  let transitions = new Map<
-    string,
-    { transition: readonly [machine: 'w' | 't', number, number, string]; count: number }
-  >();
+  let transitions = new Map<string, { -readonly [Key in keyof Transition]: Transition[Key] }>();
   let entries = 0;
   return {
     names: () => names,
-    transition(entity, id, from, to, event) {
-      names[`${entity}s`].add(id);
-      const machine = entity === 'worker' ? 'w' : 't';
-      const key = `${machine}${from}${to}${event}`;
+    transition(machine, id, from, to, event) {
+      names[`${machine}s`].add(id);
+      const key = `${machine} ${from} ${to} ${event}`;
       const known = transitions.get(key);
-      if (known !== undefined) known.count += 1;
-      else
-        transitions.set(key, {
-          transition: [machine, workerStates.indexOf(from), workerStates.indexOf(to), event],
-          count: 1,
-        });
+      if (known === undefined) transitions.set(key, { machine, from, to, event, count: 1 });
+      else known.count += 1;
     },
     queue: (queue) => void names.queues.add(queue),
     entry() {
       entries += 1;
     },
     take() {
-      const counted = [...transitions.values()].map(({ transition, count }): Transition => [...transition, count]);
-      const taken = { names, transitions: counted, entries };
+      const taken = { names, transitions: [...transitions.values()], entries };
       names = noNames();
       transitions = new Map();
       entries = 0;
       return taken;
     },
   };
-}
-
-/**
- * Counts how often each transition was taken in each of the last ten minutes. It counts whether or not a page is open,
- * so that one that opens now knows it.
- */
-export type RecentMoves = {
-  /** @param nowMs the time of the entry */
-  add(nowMs: number, machine: 'w' | 't', from: State, to: State, event: string): void;
-  take(nowMs: number): Moves;
-};
-
-const minuteMs = 60_000;
-const windowMs = 10 * minuteMs;
-
-/** @param startMs since when it counts */
-export function createRecentMoves(startMs: number): RecentMoves {
-  /** The counts by minute, then by transition, which are at most as many as the charts' edges and events. */
-  const minutes = new Map<number, Map<string, number>>();
-  const forget = (nowMs: number) => {
-    for (const minute of minutes.keys()) if (minute + minuteMs <= nowMs - windowMs) minutes.delete(minute);
-  };
-  return {
-    add(nowMs, machine, from, to, event) {
-      if (from === to) return;
-      const minute = nowMs - (nowMs % minuteMs);
-      let counts = minutes.get(minute);
-      if (counts === undefined) {
-        forget(nowMs);
-        counts = new Map();
-        minutes.set(minute, counts);
-      }
-      const key = `${machine} ${from} ${to} ${event}`;
-      counts.set(key, (counts.get(key) ?? 0) + 1);
-    },
-    take(nowMs) {
-      forget(nowMs);
-      return {
-        sinceMs: Math.max(startMs, nowMs - windowMs),
-        minutes: [...minutes].map(([minute, counts]) => [minute, [...counts].map(toTransition)]),
-      };
-    },
-  };
-}
-
-function toTransition([key, count]: readonly [string, number]): Transition {
-  const [machine, from, to, event = ''] = key.split(' ');
-  const indexOf = (state: string | undefined) => workerStates.indexOf(state as State);
-  return [machine as 'w' | 't', indexOf(from), indexOf(to), event, count];
 }
 
 /** The names that changed during the last minute, for pages that reconnect. */

@@ -5,17 +5,10 @@
  */
 import { type Fleet, type FleetWatcher, topicOf } from '../../../machines/index.ts';
 import { createGuarded } from '../../host/fold/observers.ts';
-import type { Topic } from '../messages.ts';
+import type { Topic, Transition } from '../messages.ts';
+import { createMoves, type MoveCounts } from '../moves.ts';
 import { createBroadcast, type LiveSource } from './broadcast.ts';
-import {
-  addNames,
-  type Changes,
-  countNames,
-  createChanges,
-  createRecentChanges,
-  createRecentMoves,
-  type RecentMoves,
-} from './changes.ts';
+import { addNames, type Changes, countNames, createChanges, createRecentChanges } from './changes.ts';
 import { addEntry, createPage, type LiveClient, type LivePage, newsAbout } from './page.ts';
 export type Live = {
   /** `afterSeq`: what the page has already received. @returns a function that leaves */
@@ -35,7 +28,7 @@ export function createLive(source: LiveSource): Live {
   const pages = new Set<LivePage>();
   const changes = createChanges();
   const recent = createRecentChanges();
-  const moves = createRecentMoves(source.logNow());
+  const moves = createMoves(source.logNow());
   const ignoreMoves = source.observe(countMoves(moves, source.fleet));
   const guarded = createGuarded(source.logger, 'the feed of the pages');
   const broadcast = createBroadcast(source, pages, moves);
@@ -99,11 +92,13 @@ export function createLive(source: LiveSource): Live {
   };
 }
 
-const countMoves = (moves: RecentMoves, fleet: Fleet): FleetWatcher => ({
-  worker: (_id, from, to, event) => moves.add(fleet.nowMs, 'w', from, to, event),
-  task: (_id, from, to, event) => moves.add(fleet.nowMs, 't', from, to, event),
-  queue: () => {},
-});
+function countMoves(moves: MoveCounts, fleet: Fleet): FleetWatcher {
+  const on =
+    (machine: Transition['machine']): FleetWatcher['worker'] =>
+    (_id, from, to, event) =>
+      moves.add(fleet.nowMs, [{ machine, from, to, event, count: 1 }]);
+  return { worker: on('worker'), task: on('task'), queue: () => {} };
+}
 
 /** Notes each transition for all pages, and for those that have selected the actor. */
 function recordTransitions(pages: ReadonlySet<LivePage>, changes: Changes): FleetWatcher {

@@ -1,6 +1,6 @@
 /** The inspector's stream: everything at once, then what changed, and one actor in full. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Rows } from '../../../src/inspector/messages.ts';
+import { type Packed, queueRows, taskRows, type WorkerRow, workerRows } from '../../../src/inspector/rows.ts';
 import { openStage, operatorToken, type Stage } from '../../support/stage.ts';
 
 let stage: Stage;
@@ -10,14 +10,12 @@ beforeAll(async () => {
 });
 afterAll(async () => stage.close());
 
-const working = 1;
-const blocked = 3;
-const has =
-  (worker: string, state?: number) =>
-  ({ workers = [] }: Partial<Rows>) =>
-    workers.some(([name, at]) => name === worker && (state === undefined || at === state));
-const startOf = ({ workers = [] }: Partial<Rows>, worker: string) =>
-  workers.find(([name]) => name === worker)?.slice(0, 5);
+const rowOf = ({ workers = [] }: Partial<Packed>, worker: string) =>
+  workers.map(workerRows.unpack).find(({ id }) => id === worker);
+const has = (worker: string, state?: WorkerRow['state']) => (change: Partial<Packed>) => {
+  const row = rowOf(change, worker);
+  return row !== undefined && (state === undefined || row.state === state);
+};
 
 test('starts with the replica, then a row for every actor', async () => {
   await stage.client.publish('worker.f1.tool.used', { tool: 'Bash' });
@@ -29,26 +27,16 @@ test('starts with the replica, then a row for every actor', async () => {
     event: 'hello',
     data: { fleet: 'main', replica: 'r1', session: false, operator: false, token: true },
   });
-  expect(startOf(full.data, 'f1')).toEqual(['f1', working, 0, 0, 3]);
-  expect(full.data.tasks).toContainEqual([
-    'F-1',
-    0,
-    null,
-    'main',
-    'Write tests',
-    null,
-    null,
-    0,
-    null,
-    'Waits for a worker of queue main',
-    null,
-    null,
-    0,
-    expect.any(Number),
-    ...[0, 0], // dollars, tokens
-    expect.any(Number), // in its state since
-  ]);
-  expect(full.data.queues).toContainEqual(['main', 1, 0, 1, null]);
+  expect(rowOf(full.data, 'f1')).toMatchObject({ state: 'working', presence: 'active', retryCount: 0, retryMax: 3 });
+  expect(full.data.tasks.map(taskRows.unpack)).toContainEqual({
+    ...{ id: 'F-1', state: 'idle', worker: null, queue: 'main', title: 'Write tests', outcome: null },
+    ...{ iteration: null, maxIterations: null, hooks: 0, sentence: 'Waits for a worker of queue main' },
+    ...{ stateSinceMs: null, escalatedWith: null, priority: 0, createdSeq: expect.any(Number), usd: 0, tokens: 0 },
+    sinceMs: expect.any(Number),
+  });
+  expect(full.data.queues.map(queueRows.unpack)).toContainEqual({
+    ...{ id: 'main', pending: 1, reported: 0, workers: 1, unattendedMs: null },
+  });
   expect(full.id).toBe(String(full.data.seq));
 });
 
@@ -57,10 +45,12 @@ test('then sends what changed, with the transitions taken', async () => {
   await stream.until('full');
   await stage.client.publish('worker.d1.plan.updated', { steps: [{ title: 'Fix lint', status: 'pending' }] });
   await stage.client.ask('decide.d1');
-  const delta = await stream.until('delta', has('d1', blocked));
-  expect(startOf(delta.data, 'd1')).toEqual(['d1', blocked, 0, 1, 3]);
+  const delta = await stream.until('delta', has('d1', 'blocked'));
+  expect(rowOf(delta.data, 'd1')).toMatchObject({ state: 'blocked', presence: 'active', retryCount: 1, retryMax: 3 });
   const transitions = stream.all('delta').flatMap((it) => it.transitions ?? []);
-  expect(transitions).toContainEqual(['w', working, blocked, 'stop.attempted', 1]);
+  expect(transitions).toContainEqual({
+    ...{ machine: 'worker', from: 'working', to: 'blocked', event: 'stop.attempted', count: 1 },
+  });
 });
 
 // Its JSON was walked by a recursion, in the tick that sends to the pages: the service ended.

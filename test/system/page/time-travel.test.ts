@@ -1,5 +1,7 @@
 /** The past in the page: time travel, and what other policies would have decided. */
 import { expect, test } from 'vitest';
+import { workerStates } from '../../../machines/values/states.ts';
+import { idOf, type WorkerRow, workerRows } from '../../../src/inspector/rows.ts';
 import { describeInBrowser } from '../../support/browser.ts';
 import { plan, usePage } from '../../support/page.ts';
 
@@ -35,10 +37,9 @@ describeInBrowser('the past', () => {
       await slider.fill(String(at));
       await page.locator('.travel-now', { hasText: `Entry ${at} of` }).waitFor();
       const { body } = await stage.get(`at/${at}`);
-      await expect.poll(async () => (await rows()).sort()).toEqual(body.workers.map(([name]: string[]) => name).sort());
-      const counted = [0, 1, 2, 3, 4, 5].map(
-        (state) => body.workers.filter((row: number[]) => row[1] === state).length,
-      );
+      await expect.poll(async () => (await rows()).sort()).toEqual(body.workers.map(idOf).sort());
+      const stood: WorkerRow[] = body.workers.map(workerRows.unpack);
+      const counted = workerStates.map((state) => stood.filter((row) => row.state === state).length);
       // The same workers may have stood otherwise before: their rows stay until the new ones are there.
       const states = async () => (await page.locator('button.count b').allInnerTexts()).map(Number);
       await expect.poll(states).toEqual(counted);

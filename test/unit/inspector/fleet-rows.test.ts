@@ -3,13 +3,7 @@
 import { expect, test } from 'vitest';
 import { createFleet, type Entry, foldEntry, readEntry } from '../../../machines/index.ts';
 import { wholeOf } from '../../../src/inspector/fleet-rows.ts';
-import {
-  createRowReader,
-  type TaskRow,
-  taskFields,
-  type WorkerRow,
-  workerFields,
-} from '../../../src/inspector/messages.ts';
+import { queueRows, taskRows, workerRows } from '../../../src/inspector/rows.ts';
 import { entryOf } from '../../support/fold-lines.ts';
 
 test('a queue has the tasks that are known, and what was reported of those that are elsewhere', () => {
@@ -22,7 +16,9 @@ test('a queue has the tasks that are known, and what was reported of those that 
     foldEntry(fleet, { seq: fleet.seq + 1, atMs: 1_000, entry, owner: null });
   }
   // 4 wait: one that is known, 3 elsewhere.
-  expect(wholeOf(fleet).queues).toContainEqual(['q', 4, 3, 0, null]);
+  expect(wholeOf(fleet).queues.map(queueRows.unpack)).toContainEqual({
+    ...{ id: 'q', pending: 4, reported: 3, workers: 0, unattendedMs: null },
+  });
 });
 
 test('the row of a worker says what failed, also at the cap, and what it asks', () => {
@@ -38,7 +34,7 @@ test('the row of a worker says what failed, also at the cap, and what it asks', 
   }
   const sentences = Object.fromEntries(
     wholeOf(fleet)
-      .workers.map(createRowReader<WorkerRow>(workerFields))
+      .workers.map(workerRows.unpack)
       .map(({ id, sentence }) => [id, sentence]),
   );
   expect(sentences).toEqual({
@@ -58,6 +54,31 @@ test('rows say what a session and a task have used', () => {
     foldEntry(fleet, { seq: fleet.seq + 1, atMs: 1_000, entry, owner: null });
   }
   const { workers, tasks } = wholeOf(fleet);
-  expect(workers.map(createRowReader<WorkerRow>(workerFields))).toMatchObject([{ id: 'w1', usd: 0.75, tokens: 13 }]);
-  expect(tasks.map(createRowReader<TaskRow>(taskFields))).toMatchObject([{ id: 'T-1', usd: 0.25, tokens: 3 }]);
+  expect(workers.map(workerRows.unpack)).toMatchObject([{ id: 'w1', usd: 0.75, tokens: 13 }]);
+  expect(tasks.map(taskRows.unpack)).toMatchObject([{ id: 'T-1', usd: 0.25, tokens: 3 }]);
+});
+
+test('a row is sent without its names, and read as it was', () => {
+  const fleet = createFleet('main');
+  for (const [tail, data] of [
+    ['own.fleet.main.policy.set', { policies: { default: { checks: [{ plan: {} }] } } }],
+    ['worker.w1.plan.updated', { steps: [{ title: 'Write tests', status: 'pending' }] }],
+    ['worker.w1.stop.attempted', { attempt: 'a1' }],
+    ['worker.asks.input.requested', { kind: 'permission', tool: 'Bash', detail: 'make deploy' }],
+  ] as const) {
+    const entry = entryOf(tail, data);
+    foldEntry(fleet, { seq: fleet.seq + 1, atMs: 1_000, entry, owner: null });
+  }
+  const { workers, last } = wholeOf(fleet);
+  const rows = (JSON.parse(JSON.stringify(workers)) as typeof workers).map(workerRows.unpack);
+  expect(rows).toMatchObject([
+    { id: 'w1', state: 'blocked', presence: 'active', planTotal: 1, awaitsInput: false, isAcknowledged: false },
+    { id: 'asks', state: 'idle', presence: 'active', planTotal: 0, awaitsInput: true, isWaiting: false },
+  ]);
+  expect(rows.map(workerRows.pack)).toEqual(workers);
+  expect(workers.flat()).not.toContain('blocked');
+  expect(last).toEqual({
+    worker: { machine: 'worker', from: 'working', to: 'blocked', event: 'stop.attempted', count: 1 },
+    task: null,
+  });
 });

@@ -4,28 +4,29 @@ import { createFleetStore } from '../../../src/inspector/client/data/fleet-store
 import { findWaiting, tasksShownWith } from '../../../src/inspector/client/inbox/find-waiting.ts';
 import { forgetShown, isOurs, noteOurs, noteStored } from '../../../src/inspector/client/operator/settle.ts';
 import { isMovedByKeepOne, keepOne, keepOrder } from '../../../src/inspector/client/ui/keep-order.ts';
-import { type TaskRow, taskFields, toSentRow, type WorkerRow, workerFields } from '../../../src/inspector/messages.ts';
+import { type TaskRow, taskRows, type WorkerRow, workerRows } from '../../../src/inspector/rows.ts';
 
-const [idle, escalated] = [0, 4];
-
-function storeOf(workers: [id: string, state: number, sinceMs: number][], tasks: [id: string, with_: string | null][]) {
+function storeOf(
+  workers: [id: string, state: WorkerRow['state'], sinceMs: number][],
+  tasks: [id: string, with_: string | null][],
+) {
   const store = createFleetStore();
   const worker = ([id, state, sinceMs]: (typeof workers)[number]): Partial<WorkerRow> => ({
     ...{
       id,
       state,
-      presence: 0,
+      presence: 'active',
       tasksHeld: 0,
-      acknowledged: 0,
+      isAcknowledged: false,
       sentence: 'why?',
       stateSinceMs: sinceMs,
-      awaitsInput: 0,
+      awaitsInput: false,
     },
   });
   const task = ([id, escalatedWith]: (typeof tasks)[number]): Partial<TaskRow> => ({
     ...{
       id,
-      state: escalated,
+      state: 'escalated',
       queue: 'main',
       hooks: 0,
       sentence: 'why?',
@@ -36,8 +37,8 @@ function storeOf(workers: [id: string, state: number, sinceMs: number][], tasks:
     },
   });
   const rows = {
-    workers: workers.map((it) => toSentRow<Partial<WorkerRow>>(workerFields, worker(it))),
-    tasks: tasks.map((it) => toSentRow<Partial<TaskRow>>(taskFields, task(it))),
+    workers: workers.map((it) => workerRows.pack(worker(it) as WorkerRow)),
+    tasks: tasks.map((it) => taskRows.pack(task(it) as TaskRow)),
     queues: [],
   };
   store.apply({ ...rows, seq: 1, nowMs: 9, headSeq: 1, fault: null, entries: 1 }, false);
@@ -47,15 +48,15 @@ function storeOf(workers: [id: string, state: number, sinceMs: number][], tasks:
 const waitingIn = (...rows: Parameters<typeof storeOf>) => findWaiting(storeOf(...rows)).map(({ id }) => id);
 
 test('a task is one item with the worker that it was escalated with, and with no other', () => {
-  expect(waitingIn([['ana', escalated, 7]], [['T-1', 'ana']])).toEqual(['ana']);
+  expect(waitingIn([['ana', 'escalated', 7]], [['T-1', 'ana']])).toEqual(['ana']);
   // The same millisecond and the same words are no reason to hide it.
-  expect(waitingIn([['ana', escalated, 7]], [['T-1', null]])).toEqual(['ana', 'T-1']);
-  expect(waitingIn([['ana', escalated, 7]], [['T-1', 'bob']])).toEqual(['ana', 'T-1']);
+  expect(waitingIn([['ana', 'escalated', 7]], [['T-1', null]])).toEqual(['ana', 'T-1']);
+  expect(waitingIn([['ana', 'escalated', 7]], [['T-1', 'bob']])).toEqual(['ana', 'T-1']);
 });
 
 test('it is an item of its own once the worker was resolved, also when that is escalated again', () => {
-  expect(waitingIn([['ana', idle, 8]], [['T-1', 'ana']])).toEqual(['T-1']);
-  expect(waitingIn([['ana', escalated, 8]], [['T-1', 'ana']])).toEqual(['T-1', 'ana']);
+  expect(waitingIn([['ana', 'idle', 8]], [['T-1', 'ana']])).toEqual(['T-1']);
+  expect(waitingIn([['ana', 'escalated', 8]], [['T-1', 'ana']])).toEqual(['T-1', 'ana']);
 });
 
 test('the answer to a worker asks about the tasks that are one item with it, and about no other', () => {
@@ -66,8 +67,8 @@ test('the answer to a worker asks about the tasks that are one item with it, and
   ];
   const tasksWith = (anaSinceMs: number, ...ids: string[]) => {
     const workers: Parameters<typeof storeOf>[0] = [
-      ['ana', escalated, anaSinceMs],
-      ['bob', escalated, 7],
+      ['ana', 'escalated', anaSinceMs],
+      ['bob', 'escalated', 7],
     ];
     return tasksShownWith(storeOf(workers, tasks), new Set(ids));
   };

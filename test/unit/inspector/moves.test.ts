@@ -1,28 +1,41 @@
 /** The moves of the last ten minutes, as a page gets them that opens now. */
 import { expect, test } from 'vitest';
-import { createRecentMoves } from '../../../src/inspector/live/changes.ts';
+import type { Transition } from '../../../src/inspector/messages.ts';
+import { createMoves } from '../../../src/inspector/moves.ts';
 
 const minute = 60_000;
+const prompted: Transition = { machine: 'worker', from: 'idle', to: 'working', event: 'prompt.submitted', count: 1 };
+const closed: Transition = { machine: 'task', from: 'blocked', to: 'stopped', event: 'attempt.closed', count: 1 };
 
 test('counts each transition by its minute, and leaves out what changed no state', () => {
-  const moves = createRecentMoves(0);
-  moves.add(minute, 'w', 'idle', 'working', 'prompt.submitted');
-  moves.add(minute + 1, 'w', 'idle', 'working', 'prompt.submitted');
-  moves.add(minute + 2, 'w', 'working', 'working', 'tool.used');
-  moves.add(3 * minute, 't', 'blocked', 'stopped', 'attempt.closed');
-  expect(moves.take(4 * minute)).toEqual({
+  const moves = createMoves(0);
+  moves.add(minute, [prompted]);
+  moves.add(minute + 1, [prompted]);
+  moves.add(minute + 2, [{ ...prompted, from: 'working', event: 'tool.used' }]);
+  moves.add(3 * minute, [closed]);
+  expect(moves.read(4 * minute)).toEqual({
     sinceMs: 0,
     minutes: [
-      [minute, [['w', 0, 1, 'prompt.submitted', 2]]],
-      [3 * minute, [['t', 3, 5, 'attempt.closed', 1]]],
+      { minuteMs: minute, transitions: [{ ...prompted, count: 2 }] },
+      { minuteMs: 3 * minute, transitions: [closed] },
     ],
   });
 });
 
 test('forgets what is older than ten minutes', () => {
-  const moves = createRecentMoves(minute);
-  for (let at = 1; at <= 20; at += 1) moves.add(at * minute, 'w', 'idle', 'working', 'prompt.submitted');
-  const { sinceMs, minutes } = moves.take(21 * minute);
+  const moves = createMoves(minute);
+  for (let at = 1; at <= 20; at += 1) moves.add(at * minute, [prompted]);
+  const { sinceMs, minutes } = moves.read(21 * minute);
   expect(sinceMs).toBe(11 * minute);
-  expect(minutes.map(([at]) => at / minute)).toEqual([11, 12, 13, 14, 15, 16, 17, 18, 19, 20]);
+  expect(minutes.map(({ minuteMs }) => minuteMs / minute)).toEqual([11, 12, 13, 14, 15, 16, 17, 18, 19, 20]);
+});
+
+test('a page goes on from the counts of the service', () => {
+  const service = createMoves(0);
+  service.add(minute, [prompted]);
+  const page = createMoves();
+  page.reset(service.read(2 * minute));
+  page.add(2 * minute, [prompted, closed]);
+  expect(page.of('worker')).toEqual([{ ...prompted, count: 2 }]);
+  expect(page.of('task')).toEqual([closed]);
 });

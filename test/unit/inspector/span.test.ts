@@ -1,9 +1,9 @@
 /** The time that the history shows, as it stands in the address and as somebody types it; and what tasks tell of their queue. */
 import { expect, test } from 'vitest';
-import { type State, workerStates } from '../../../machines/values/states.ts';
+import type { State } from '../../../machines/values/states.ts';
 import { figuresOf } from '../../../src/inspector/client/data/rows.ts';
 import { parseRange, readSpan, writeSpan } from '../../../src/inspector/client/statistics/span.ts';
-import type { TaskRow } from '../../../src/inspector/messages.ts';
+import type { TaskRow } from '../../../src/inspector/rows.ts';
 
 const nowMs = new Date(2026, 2, 2, 12, 0).getTime();
 const at = (hour: number, minute = 0) => new Date(2026, 2, 2, hour, minute).getTime();
@@ -29,7 +29,7 @@ test('a range is typed like a time to go to; without an end it ends now', async 
 
 test('a queue is as old as the task that waits the longest, and has done what was completed within an hour', () => {
   const task = (queue: string | null, state: State, sinceMs: number, outcome: TaskRow['outcome'] = null) =>
-    ({ queue, state: workerStates.indexOf(state), sinceMs, outcome }) as TaskRow;
+    ({ queue, state, sinceMs, outcome }) as TaskRow;
   const figures = figuresOf(
     [
       task('main', 'idle', at(9)),

@@ -1,12 +1,12 @@
 /** The page lists the tasks of a queue in the order in which they are claimed. */
 import { expect, test } from 'vitest';
-import { type State, workerStates } from '../../../machines/index.ts';
+import type { State } from '../../../machines/index.ts';
 import { queueOrder } from '../../../src/inspector/client/data/rows.ts';
-import type { TaskRow } from '../../../src/inspector/messages.ts';
+import type { TaskRow } from '../../../src/inspector/rows.ts';
 
 type Ordered = Pick<TaskRow, 'id' | 'state' | 'priority' | 'createdSeq'>;
 const row = (id: string, state: State, priority: number, createdSeq: number): Ordered => ({
-  ...{ id, state: workerStates.indexOf(state), priority, createdSeq },
+  ...{ id, state, priority, createdSeq },
 });
 const inOrder = (...rows: Ordered[]) => rows.sort(queueOrder).map(({ id }) => id);
 

@@ -1,7 +1,6 @@
 /** One task: who holds it, the results of its hooks, its checkpoints, and its history. */
 import type { State, TaskView } from '../../../../machines/index.ts';
 import { shownFleet, shownView } from '../data/past.ts';
-import { stateOf } from '../data/rows.ts';
 import { AnswerBox } from '../operator/answer-box.tsx';
 import { EscalationNote, OperatorButtons } from '../operator/escalation-note.tsx';
 import { millis, plural } from '../ui/format.ts';
@@ -176,7 +175,7 @@ function partnerOf(escalation: TaskView['escalation']): State | null {
   if (escalation === null || !escalation.withWorker) return null;
   void shownFleet.value.version.value;
   const row = shownFleet.value.workers.get(escalation.worker);
-  return row === undefined ? null : stateOf(row.state);
+  return row?.state ?? null;
 }
 
 /** Tells that the task is still escalated although its worker was resolved, so nobody works on it. */

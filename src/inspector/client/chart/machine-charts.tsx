@@ -6,7 +6,6 @@ import type { State } from '../../../../machines/index.ts';
 import { presences } from '../../../../machines/values/states.ts';
 import { drawOutline, edgeTaken, type TakenTransition } from '../../chart/drawing.ts';
 import { isPast, shownFleet, stateCounts } from '../data/past.ts';
-import { stateOf } from '../data/rows.ts';
 import { navigate, route, toggleState } from '../route.ts';
 import { Chart } from './chart.tsx';
 
@@ -34,9 +33,7 @@ export const ActorChart = ({ machine, states, transition, beside = null, id }: P
 export function FleetChart({ machine }: { machine: 'worker' | 'task' }) {
   const text = stateCounts[machine].value;
   const counts = useMemo(() => text.split(',').map(Number), [text]);
-  const { w, t } = shownFleet.value.last.value;
-  const latest = machine === 'worker' ? w : t;
-  const transition = latest === null ? null : { from: stateOf(latest[1]), to: stateOf(latest[2]), event: latest[3] };
+  const transition = shownFleet.value.last.value[machine];
   const { state, presence } = route.value;
   const onPick = (name: string) => {
     const isPresence = presences.some((it) => it === name);
@@ -65,9 +62,9 @@ function useFlows(machine: 'worker' | 'task'): ReadonlyMap<string, number> {
   return useMemo(() => {
     const flows = new Map<string, number>();
     if (version === null) return flows;
-    for (const [, from, to, event, times] of moves.of(machine === 'worker' ? 'w' : 't')) {
-      const edge = edgeTaken(charts[machine].drawing, { from: stateOf(from), to: stateOf(to), event });
-      if (edge !== null) flows.set(edge.id, (flows.get(edge.id) ?? 0) + times);
+    for (const it of moves.of(machine)) {
+      const edge = edgeTaken(charts[machine].drawing, it);
+      if (edge !== null) flows.set(edge.id, (flows.get(edge.id) ?? 0) + it.count);
     }
     return flows;
   }, [machine, version, moves]);

@@ -1,30 +1,10 @@
 /** The fleet as the page knows it: rows by id, and counts over all of them. */
 import { signal } from '@preact/signals';
 import { presences, workerStates } from '../../../../machines/values/states.ts';
-import {
-  createRowReader,
-  type Delta,
-  type Full,
-  type LastMoves,
-  type PastFleet,
-  queueFields,
-  taskFields,
-  workerFields,
-} from '../../messages.ts';
-import {
-  createMoves,
-  hasUsage,
-  lastOf,
-  type QueueRow,
-  stateOf,
-  type TaskRow,
-  type WorkerRow,
-  waitsForPerson,
-} from './rows.ts';
-
-const readWorker = createRowReader<WorkerRow>(workerFields);
-const readTask = createRowReader<TaskRow>(taskFields);
-const readQueue = createRowReader<QueueRow>(queueFields);
+import type { Delta, Full, LastMoves, PastFleet } from '../../messages.ts';
+import { createMoves } from '../../moves.ts';
+import { queueRows, taskRows, workerRows } from '../../rows.ts';
+import { hasUsage, lastOf, type QueueRow, type TaskRow, type WorkerRow, waitsForPerson } from './rows.ts';
 
 type KnownRows = {
   readonly workers: ReadonlyMap<string, WorkerRow>;
@@ -59,7 +39,7 @@ export function createFleetStore() {
     const before = tasks.get(row.id);
     counts.replaceTask(before, row);
     tasks.set(row.id, row);
-    if (stateOf(row.state) === 'escalated') waitingTasks.add(row.id);
+    if (row.state === 'escalated') waitingTasks.add(row.id);
     else waitingTasks.delete(row.id);
     return before === undefined;
   };
@@ -93,9 +73,9 @@ export function createFleetStore() {
     apply(change: Full | Delta | PastFleet, isWhole: boolean): void {
       if (isWhole) clear();
       let isNew = isWhole;
-      for (const row of change.workers ?? []) isNew = putWorker(readWorker(row)) || isNew;
-      for (const row of change.tasks ?? []) isNew = putTask(readTask(row)) || isNew;
-      for (const row of change.queues ?? []) isNew = putQueue(readQueue(row)) || isNew;
+      for (const row of change.workers ?? []) isNew = putWorker(workerRows.unpack(row)) || isNew;
+      for (const row of change.tasks ?? []) isNew = putTask(taskRows.unpack(row)) || isNew;
+      for (const row of change.queues ?? []) isNew = putQueue(queueRows.unpack(row)) || isNew;
       const transitions = 'transitions' in change ? (change.transitions ?? []) : [];
       if ('last' in change) signals.last.value = change.last;
       else if (transitions.length > 0) signals.last.value = lastOf(signals.last.peek(), transitions);
@@ -115,7 +95,7 @@ function createSignals() {
     ids: signal(0),
     loaded: signal(false),
     /** The latest moves of any worker and of any task. */
-    last: signal<LastMoves>({ w: null, t: null }),
+    last: signal<LastMoves>({ worker: null, task: null }),
     /** Grows with each move that is counted. */
     moved: signal(0),
   };
@@ -137,9 +117,15 @@ function createCounts() {
   const tasks = workerStates.map(() => 0);
   const presenceCounts = presences.map(() => 0);
   const costs = { isWorkerCostKnown: signal(false), isTaskCostKnown: signal(false) };
-  const add = (counts: number[], index: number, by: 1 | -1) => {
-    counts[index] = (counts[index] ?? 0) + by;
-  };
+  const addTo =
+    <Name>(counts: number[], names: readonly Name[]) =>
+    (name: Name, by: 1 | -1) => {
+      const at = names.indexOf(name);
+      counts[at] = (counts[at] ?? 0) + by;
+    };
+  const addWorker = addTo(workers, workerStates);
+  const addTask = addTo(tasks, workerStates);
+  const addPresence = addTo(presenceCounts, presences);
   return {
     workers: workers as readonly number[],
     tasks: tasks as readonly number[],
@@ -147,16 +133,16 @@ function createCounts() {
     costs,
     replaceWorker(before: WorkerRow | undefined, row: WorkerRow): void {
       if (before !== undefined) {
-        add(workers, before.state, -1);
-        add(presenceCounts, before.presence, -1);
+        addWorker(before.state, -1);
+        addPresence(before.presence, -1);
       }
-      add(workers, row.state, 1);
+      addWorker(row.state, 1);
       if (hasUsage(row)) costs.isWorkerCostKnown.value = true;
-      add(presenceCounts, row.presence, 1);
+      addPresence(row.presence, 1);
     },
     replaceTask(before: TaskRow | undefined, row: TaskRow): void {
-      if (before !== undefined) add(tasks, before.state, -1);
-      add(tasks, row.state, 1);
+      if (before !== undefined) addTask(before.state, -1);
+      addTask(row.state, 1);
       if (hasUsage(row)) costs.isTaskCostKnown.value = true;
     },
     clear(): void {

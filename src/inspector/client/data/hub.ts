@@ -4,15 +4,19 @@
  * so that a page that joins has them at once.
  */
 import type { Delta, Focus, Full, Hello, Topic } from '../../messages.ts';
+import { createMoves } from '../../moves.ts';
+import { idOf, type PackedRow } from '../../rows.ts';
 import { createEventStream, type StreamEvent } from './event-stream.ts';
-import { createMoves, lastOf } from './rows.ts';
+import { lastOf } from './rows.ts';
 
 type Tell = (message: { readonly event: StreamEvent; readonly text: string }) => void;
 const keyOf = ({ entity, id }: Topic): string => `${entity} ${id}`;
 
+const createRows = () => new Map<string, PackedRow>();
+
 /** Keeps what the shared stream has sent, for a page that joins. */
 function createKnownFleet() {
-  const rows = { workers: new Map(), tasks: new Map(), queues: new Map() };
+  const rows = { workers: createRows(), tasks: createRows(), queues: createRows() };
   const moves = createMoves();
   /** The last message about each actor that the stream follows; '' before the first. */
   const topics = new Map<string, string>();
@@ -27,9 +31,10 @@ function createKnownFleet() {
   };
   const apply = (change: Full | Delta) => {
     for (const name of ['workers', 'tasks', 'queues'] as const)
-      for (const row of change[name] ?? []) rows[name].set(row[0], row);
+      for (const row of change[name] ?? []) rows[name].set(idOf(row), row);
     const { nowMs, headSeq, fault } = change;
-    const last = 'last' in change ? change.last : lastOf(head?.last ?? { w: null, t: null }, change.transitions ?? []);
+    const last =
+      'last' in change ? change.last : lastOf(head?.last ?? { worker: null, task: null }, change.transitions ?? []);
     head = { seq: change.seq, nowMs, headSeq, fault, last };
   };
   return {
@@ -73,7 +78,7 @@ function createKnownFleet() {
       if (hello !== null) tell({ event: 'hello', text: hello });
       if (head === null) return;
       const [workers, tasks, queues] = [rows.workers, rows.tasks, rows.queues].map((all) => [...all.values()]);
-      tell({ event: 'full', text: JSON.stringify({ ...head, workers, tasks, queues, moves: moves.all() }) });
+      tell({ event: 'full', text: JSON.stringify({ ...head, workers, tasks, queues, moves: moves.read(head.nowMs) }) });
     },
   };
 }

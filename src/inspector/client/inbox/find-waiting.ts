@@ -1,6 +1,6 @@
 /** Finds the workers and tasks that wait for a person, the longest wait first; what somebody has acknowledged is last. */
 import type { FleetStore } from '../data/fleet-store.ts';
-import { sinceMsOf, stateOf, type TaskRow, type WorkerRow } from '../data/rows.ts';
+import { sinceMsOf, type TaskRow, type WorkerRow } from '../data/rows.ts';
 
 export type Waiting = { readonly entity: 'worker' | 'task'; readonly id: string };
 export type TaskOfWorker = { readonly id: string; readonly worker: string };
@@ -14,7 +14,7 @@ export function findWaiting(fleet: Fleet): Found[] {
       entity: 'worker',
       id: row.id,
       sinceMs: waitSinceOf(row),
-      isAcknowledged: row.acknowledged === 1,
+      isAcknowledged: row.isAcknowledged,
     }),
   );
   const tasks = rowsOf(fleet.tasks, fleet.waitingTasks)
@@ -42,7 +42,7 @@ export function tasksShownWith(fleet: Fleet, workers: ReadonlySet<string>): Task
 /** A task and the worker that it was escalated with are one thing to look at, until the worker is resolved. */
 function isShownWithWorker({ workers }: Fleet, task: TaskRow): boolean {
   const worker = workers.get(task.escalatedWith ?? '');
-  if (worker === undefined || stateOf(worker.state) !== 'escalated') return false;
+  if (worker === undefined || worker.state !== 'escalated') return false;
   // One that was resolved and is escalated again waits for something else.
   return (worker.stateSinceMs ?? 0) <= (task.stateSinceMs ?? 0);
 }

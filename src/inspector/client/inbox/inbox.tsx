@@ -205,7 +205,7 @@ const SnoozedNote = () =>
 function groupAlike(items: readonly Listed[], open: string | null) {
   const groups = new Map<string, { item: Listed; alike: number }[]>();
   for (const item of items) {
-    const asks = liveFleet.workers.get(item.id)?.awaitsInput === 1;
+    const asks = liveFleet.workers.get(item.id)?.awaitsInput === true;
     const name = item.isGone ? item.key : `${item.entity}${asks}${questionOf(item)}`;
     const [first, ...others] = groups.get(name) ?? [];
     if (first === undefined) groups.set(name, [{ item, alike: 0 }]);

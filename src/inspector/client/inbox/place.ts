@@ -98,7 +98,7 @@ export function keepPlace(): void {
 }
 
 const isAcknowledged = ({ entity, id }: Listed): boolean =>
-  entity === 'worker' && liveFleet.workers.get(id)?.acknowledged === 1;
+  entity === 'worker' && liveFleet.workers.get(id)?.isAcknowledged === true;
 
 /** Returns the keys below `key`, then those above it, the nearest first. */
 function after(key: string): string[] {

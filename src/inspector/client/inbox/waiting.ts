@@ -55,7 +55,7 @@ export function questionOf({ entity, id }: Waiting): string {
 /** Returns those that ask the same as this one, itself included, in the inbox's order. */
 export function alikeOf(item: Waiting): readonly Waiting[] {
   const text = questionOf(item);
-  const isAsked = (it: Waiting) => liveFleet.workers.get(it.id)?.awaitsInput === 1;
+  const isAsked = (it: Waiting) => liveFleet.workers.get(it.id)?.awaitsInput === true;
   return waiting.value.filter(
     (it) => it.entity === item.entity && questionOf(it) === text && isAsked(it) === isAsked(item),
   );

@@ -6,12 +6,10 @@ import {
   costOrder,
   figuresOf,
   noFigures,
-  presenceOf,
   type QueueFigures,
   type QueueRow,
   queueOrder,
   sinceMsOf,
-  stateOf,
   type TaskRow,
   taskUrgencyOf,
   urgencyOf,
@@ -37,7 +35,7 @@ const workerKeys: SortKeys<WorkerRow> = {
   state: urgencyOf,
   why: (row) => row.sentence,
   since: sinceMsOf,
-  presence: (row) => presenceOf(row.presence),
+  presence: (row) => row.presence,
   retries: (row) => -row.retryCount,
   idle: (row) => row.idleSinceMs,
   task: (row) => row.task,
@@ -72,8 +70,8 @@ function listWorkers(fleet: FleetStore, { q: text, state, presence, agent, queue
   const search = text.toLowerCase();
   const states = new Set(state === '' ? [] : state.split(','));
   const matches = (row: WorkerRow) =>
-    (states.size === 0 || states.has(stateOf(row.state))) &&
-    (presence === '' || presenceOf(row.presence) === presence) &&
+    (states.size === 0 || states.has(row.state)) &&
+    (presence === '' || row.presence === presence) &&
     (agent === '' || row.agent === agent) &&
     (queue === '' || row.queue === queue) &&
     (search === '' || [row.id, row.task, row.agent, row.sentence].some((text) => includes(text, search)));
@@ -84,7 +82,7 @@ function listTasks(fleet: FleetStore, { q: text, state, queue, sort }: Route): s
   const search = text.toLowerCase();
   const states = new Set(state === '' ? [] : state.split(','));
   const matches = (row: TaskRow) =>
-    (states.size === 0 || states.has(stateOf(row.state))) &&
+    (states.size === 0 || states.has(row.state)) &&
     (queue === '' || row.queue === queue) &&
     (search === '' || includes(row.id, search) || includes(row.title, search) || includes(row.worker, search));
   return order(fleet.tasks, matches, taskKeys, sort, queueOrder);

@@ -1,11 +1,11 @@
 /** The whole fleet at a glance: names if there are few workers, otherwise one small cell for each on a canvas. */
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { presences, workerStates } from '../../../../machines/values/states.ts';
+import { workerStates } from '../../../../machines/values/states.ts';
 import { visible } from '../../visible-text.ts';
 import type { FleetStore } from '../data/fleet-store.ts';
 import { shownFleet } from '../data/past.ts';
-import { isUnjudged, presenceOf, stateOf, type WorkerRow } from '../data/rows.ts';
+import { isUnjudged, type WorkerRow } from '../data/rows.ts';
 import { measure } from '../measure.ts';
 import { navigate, route, selection } from '../route.ts';
 import { Link } from '../ui/controls.tsx';
@@ -62,7 +62,7 @@ function createCellPainter(context: CanvasRenderingContext2D, layout: CellLayout
       const y = Math.floor(index / perRow) * cell;
       context.clearRect(x, y, cell, cell);
       if (row === undefined) return;
-      const colour = isUnjudged(row) ? colours.unjudged : (colours.states[row.state] ?? 'gray');
+      const colour = isUnjudged(row) ? colours.unjudged : (colours.states.get(row.state) ?? 'gray');
       context.fillStyle = colour;
       context.fillRect(x, y, size, size);
       context.fillStyle = colours.background;
@@ -74,7 +74,7 @@ function createCellPainter(context: CanvasRenderingContext2D, layout: CellLayout
 function coloursOfPage() {
   const style = getComputedStyle(document.documentElement);
   return {
-    states: workerStates.map((state) => style.getPropertyValue(`--state-${state}`)),
+    states: new Map(workerStates.map((state) => [state, style.getPropertyValue(`--state-${state}`)])),
     unjudged: style.getPropertyValue('--unjudged'),
     background: style.getPropertyValue('--bg'),
   };
@@ -87,7 +87,7 @@ type Cell = { readonly x: number; readonly y: number; readonly size: number; rea
  * inactive a marked corner.
  */
 function cutShape(context: CanvasRenderingContext2D, row: WorkerRow, { x, y, size, colour }: Cell): void {
-  const state = stateOf(row.state);
+  const state = row.state;
 
   if (state === 'stopped' || state === 'idle') context.fillRect(x + 1, y + 1, size - 2, size - 2);
   if (state === 'idle') {
@@ -96,7 +96,7 @@ function cutShape(context: CanvasRenderingContext2D, row: WorkerRow, { x, y, siz
   }
   if (state === 'blocked') context.fillRect(x + 2, y + Math.floor(size / 2) - 1, size - 4, 2);
   if (state === 'escalated') context.fillRect(x + Math.floor(size / 2) - 1, y + 2, 2, size - 4);
-  if (presences[row.presence] === 'active') return;
+  if (row.presence === 'active') return;
   const corner = size > 8 ? 4 : 2;
   context.fillRect(x + size - corner, y, corner, corner);
 }
@@ -139,9 +139,9 @@ function WorkerCanvas({ ids }: { ids: readonly string[] }) {
 
 const Tip = ({ row, x, y }: { row: WorkerRow; x: number; y: number }) => (
   <div class="tip" style={{ left: `${x}px`, top: `${y}px` }}>
-    <b>{row.id}</b> {stateOf(row.state)}
+    <b>{row.id}</b> {row.state}
     {isUnjudged(row) ? ' · not judged' : ''}
-    {row.presence === 0 ? '' : ` · ${presenceOf(row.presence)}`}
+    {row.presence === 'active' ? '' : ` · ${row.presence}`}
   </div>
 );
 
@@ -221,8 +221,8 @@ export function Overview() {
 
 function Chip({ row }: { row: WorkerRow }) {
   const id = row.id;
-  const state = stateOf(row.state);
-  const presence = presenceOf(row.presence);
+  const state = row.state;
+  const presence = row.presence;
   return (
     <li>
       <Link

@@ -3,7 +3,7 @@
  * click filters. It opens to the whole chart, or to one cell for each worker.
  */
 import { signal } from '@preact/signals';
-import { workerStates } from '../../../../machines/values/states.ts';
+import { type State, workerStates } from '../../../../machines/values/states.ts';
 import { isPast, shownFleet, stateCounts } from '../data/past.ts';
 import { route, toggleState } from '../route.ts';
 import { createLazy } from '../ui/controls.tsx';
@@ -89,9 +89,13 @@ function useFlows(machine: 'worker' | 'task') {
   void moved.value;
   const came = workerStates.map(() => 0);
   const left = workerStates.map(() => 0);
-  for (const [, from, to, , times] of moves.of(machine === 'worker' ? 'w' : 't')) {
-    left[from] = (left[from] ?? 0) + times;
-    came[to] = (came[to] ?? 0) + times;
+  const add = (counts: number[], state: State, times: number) => {
+    const at = workerStates.indexOf(state);
+    counts[at] = (counts[at] ?? 0) + times;
+  };
+  for (const it of moves.of(machine)) {
+    add(left, it.from, it.count);
+    add(came, it.to, it.count);
   }
   return { came, left, minutes: 10 };
 }

@@ -1,6 +1,6 @@
 /** All tasks, the escalated first: the strip of states, the filters and the table. */
 import { shownFleet } from '../data/past.ts';
-import { type QueueRow, stateOf, type TaskRow } from '../data/rows.ts';
+import type { QueueRow, TaskRow } from '../data/rows.ts';
 import { navigate, route, selection } from '../route.ts';
 import { Link } from '../ui/controls.tsx';
 import { count } from '../ui/format.ts';
@@ -39,7 +39,7 @@ export function TaskList() {
 
 const taskColumns: readonly Column<TaskRow>[] = [
   { key: 'task', title: 'Task', render: (row) => <ActorLink entity="task" id={row.id} /> },
-  { key: 'state', title: 'State', render: (row) => <StateMark state={stateOf(row.state)} note={row.outcome} /> },
+  { key: 'state', title: 'State', render: (row) => <StateMark state={row.state} note={row.outcome} /> },
   { key: 'since', title: 'For', render: (row) => <For sinceMs={row.sinceMs} /> },
   { key: 'title', title: 'Title', render: (row) => <NameCell value={row.title} /> },
   { key: 'reason', title: 'Why', rank: 2, render: (row) => <Excerpt value={row.sentence} /> },

@@ -2,7 +2,7 @@
 import { presences } from '../../../../machines/values/states.ts';
 import { visible } from '../../visible-text.ts';
 import { isPast, shownFleet, shownMs } from '../data/past.ts';
-import { isUnjudged, presenceOf, rankOf, sinceMsOf, stateOf, type WorkerRow, waitsForPerson } from '../data/rows.ts';
+import { isUnjudged, rankOf, sinceMsOf, type WorkerRow, waitsForPerson } from '../data/rows.ts';
 import { navigate, route, selection } from '../route.ts';
 import { duration } from '../ui/format.ts';
 import { Ago, For, StateMark } from '../ui/text.tsx';
@@ -64,19 +64,19 @@ const LastSeen = ({ row }: Cell) => (
 
 const State = ({ row }: Cell) => (
   <span data-unjudged={isUnjudged(row) || undefined} data-waiting={isWaiting(row) || undefined}>
-    <StateMark state={stateOf(row.state)} note={noteOf(row)} />
+    <StateMark state={row.state} note={noteOf(row)} />
   </span>
 );
 
 /** It goes on by itself, or by a person: its mark is a ring. */
-const isWaiting = (row: WorkerRow): boolean => row.isWaiting === 1 || row.awaitsInput === 1 || row.waitsFor === 'hold';
+const isWaiting = (row: WorkerRow): boolean => row.isWaiting || row.awaitsInput || row.waitsFor === 'hold';
 
 function noteOf(row: WorkerRow): string | null {
   if (isUnjudged(row)) return 'not judged';
-  if (stateOf(row.state) === 'stopped') return null;
-  const presence = presenceOf(row.presence);
+  if (row.state === 'stopped') return null;
+  const presence = row.presence;
   if (presence !== 'active') return presence;
-  return row.isWaiting === 1 ? 'waiting' : row.awaitsInput === 1 ? 'asks' : row.waitsFor === 'hold' ? 'held' : null;
+  return row.isWaiting ? 'waiting' : row.awaitsInput ? 'asks' : row.waitsFor === 'hold' ? 'held' : null;
 }
 
 /** Says in one sentence how it stands: what a person would ask first. Only what may need somebody stands out. */
@@ -89,7 +89,7 @@ function Why({ row }: Cell) {
       class={['why', waitsForPerson(row) && 'urgent', isPlain && 'plain'].filter(Boolean).join(' ')}
       title={visible(row.sentence)}
     >
-      {row.acknowledged === 1 && <span class="tag">acknowledged</span>}
+      {row.isAcknowledged && <span class="tag">acknowledged</span>}
       <bdi>{visible(row.sentence)}</bdi>
       {untilMs !== null && <span class="age">, {duration(Math.max(0, untilMs - shownMs.value))} left</span>}
     </span>
@@ -104,7 +104,7 @@ function Retries({ row }: Cell) {
 
 function Idle({ row }: Cell) {
   const since = row.idleSinceMs;
-  if (since === null || stateOf(row.state) === 'stopped') return <NoValue />;
+  if (since === null || row.state === 'stopped') return <NoValue />;
   const limit = row.idleLimitMs;
   return (
     <span>

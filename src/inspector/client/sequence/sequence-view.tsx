@@ -10,7 +10,7 @@ import { HeldArea } from '../actor/panel.tsx';
 import { ApiError, get } from '../data/api.ts';
 import { focus } from '../data/connection.ts';
 import { isPast, shownFleet } from '../data/past.ts';
-import { stateOf, type WorkerRow } from '../data/rows.ts';
+import type { WorkerRow } from '../data/rows.ts';
 import { route, selection } from '../route.ts';
 import { Link } from '../ui/controls.tsx';
 import { dateTime, plural, time } from '../ui/format.ts';
@@ -44,7 +44,7 @@ const Branch = ({ node: { row, children }, id }: { node: Node; id: string }) => 
     <Link to={selection('worker', row.id)} aria-current={row.id === id ? 'true' : undefined}>
       <Name value={row.id} />
     </Link>{' '}
-    <StateMark state={stateOf(row.state)} />
+    <StateMark state={row.state} />
     {children.length > 0 && (
       <ul>
         {children.map((child) => (
