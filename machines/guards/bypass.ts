@@ -1,12 +1,13 @@
 /** Guard `bypass`: stops for a budget that is used up, or for a reason that the policy lists, are not judged. */
 import { type BudgetLine, type BudgetPeriod, budgetLines, describeLine, usedUp } from '../policy/budget.ts';
+import type { TaskFacts } from './attempt.ts';
 import { allow, constantPass, decide, type Guard, type GuardResult, type GuardScope, pass } from './guard.ts';
 
 export const bypass: Guard = (scope) => {
   const { worker, attempt } = scope;
   const { policy } = attempt.inForce;
   const line = budgetUsedUp(scope);
-  if (line !== null) return overBudget(line, policy.onBudget);
+  if (line !== null) return overBudget(line, policy.onBudget, attempt.facts.tasks);
   const { budgetExhausted } = worker;
   const stopReason = attempt.fields.stopReason ?? null;
   if (!budgetExhausted && stopReason === null) return judged;
@@ -34,9 +35,11 @@ const withoutTurn = ({ session, prompt }: GuardScope['worker']['usage']): GuardS
   prompt: { ...prompt, turns: prompt.turns - 1 },
 });
 
-function overBudget(line: BudgetLine, onBudget: 'allow' | 'escalate'): GuardResult {
+function overBudget(line: BudgetLine, onBudget: 'allow' | 'escalate', tasks: readonly TaskFacts[]): GuardResult {
   const text = describeLine(line);
-  const what = `${whose[line.per]} is used up (${text})`;
+  // All held tasks are escalated for this reason, and only the one claimed last has used its budget up.
+  const owner = line.per === 'task' && tasks.length > 1 ? `The budget of task ${tasks.at(-1)?.task}` : whose[line.per];
+  const what = `${owner} is used up (${text})`;
   const ruling =
     onBudget === 'escalate'
       ? allow('escalate', 'budget', `${what}: a person may grant it once more`)

@@ -228,7 +228,8 @@ function missingOfWork({ state, lastDecision, plan }: StandingWorker): string[] 
 }
 const remainingSteps = /\d+ of \d+ plan steps remain: .*/;
 
-function noteOf({ state, ended, resolution, lastDecision }: StandingWorker): string {
+function noteOf({ state, ended, resolution, attempt, lastDecision }: StandingWorker): string {
+  if (attempt !== null && lastDecision?.decision !== 'allow') return 'It is trying to stop now.';
   if (lastDecision === null) return state === 'stopped' ? whyEnded(ended) : 'It has not tried to stop yet.';
   if (lastDecision.decision === 'block')
     return state === 'stopped'

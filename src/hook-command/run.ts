@@ -56,7 +56,7 @@ export async function runHook(argv: readonly string[], io: HookIo): Promise<numb
     const given = await readOptions(argv, io.env, io.cwd);
     options = { ...given, waits: { ...given.waits, ...io.waits } };
   } catch (error) {
-    io.stderr.write(`stopgate hook: ${(error as Error).message} (see "stopgate help hook"); nothing was judged\n`);
+    io.stderr.write(`stopgate hook: ${(error as Error).message} ("--help" says what it takes); nothing was judged\n`);
     return 1;
   }
   const note = (text: string) => void io.stderr.write(`stopgate: ${text.replace(/\p{Cc}+/gu, ' ')}\n`);

@@ -40,7 +40,7 @@ const filters = {
   agent: z.string().optional(),
   kind: z.enum(personKinds).optional(),
 };
-export const filterSchema = z.object({
+export const filterSchema = z.strictObject({
   ...filters,
   sort: z.enum(['usd', 'tokens', 'turns']).optional(),
   limit: z.int().min(1).max(pageMax).default(100),
@@ -64,8 +64,8 @@ export type Page = { items: (View | PersonWait)[]; next: string | null };
 
 /** @throws AppError input.bad: also a filter that this list does not have */
 export async function list(host: Host, name: ListName, body: unknown): Promise<Page> {
+  if (typeof body === 'object' && body !== null) refuseOthers(name, body);
   const filter = parseInput(filterSchema, body ?? {});
-  refuseOthers(name, filter);
   await host.caughtUp();
   const { after, limit } = filter;
   const { pop, isEmpty } =
@@ -89,15 +89,18 @@ export async function list(host: Host, name: ListName, body: unknown): Promise<P
   }
 }
 
-function refuseOthers(name: ListName, filter: Filter): void {
-  const known: readonly FilterName[] = lists[name];
-  if (filter.sort !== undefined && name !== 'workers' && name !== 'tasks') {
+/** A filter that was misspelt would give a list that looks like an answer. */
+function refuseOthers(name: ListName, body: object): void {
+  const known: readonly string[] = [...lists[name], 'sort', 'limit', 'after'];
+  if ('sort' in body && body.sort !== undefined && name !== 'workers' && name !== 'tasks') {
     const message = `${name} are not sorted: only workers and tasks use anything`;
     throw new AppError('input.bad', message, { issues: [{ path: 'sort', message }] });
   }
-  const other = (Object.keys(filters) as FilterName[]).find((it) => filter[it] !== undefined && !known.includes(it));
+  const other = Object.entries(body)
+    .find(([key, value]) => value !== undefined && !known.includes(key))?.[0]
+    .slice(0, 128);
   if (other === undefined) return;
-  const message = `is no filter of ${name}; they have ${known.join(', ')}`;
+  const message = `is no filter of ${name}; they have ${lists[name].join(', ')}`;
   throw new AppError('input.bad', `${other} ${message}`, { issues: [{ path: other, message }] });
 }
 

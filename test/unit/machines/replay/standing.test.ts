@@ -115,6 +115,7 @@ describe('a worker', () => {
     expect(worker(tests, ['worker.w1.worker.registered', {}], stop('a1')).standing.waits).toMatchObject([
       { kind: 'check', whom: 'check tests', since: '2026-03-02T12:00:02.000Z' },
     ]);
+    expect(worker(tests, stop('a1')).standing).toMatchObject({ missing: [], note: 'It is trying to stop now.' });
   });
 
   test('that stopped with background work waits for it, and while it works for nothing', () => {
