@@ -17,25 +17,41 @@ export function tokenForHttp(
   throw refusal('token', http.url, `--http ${http.url} or STOPGATE_HTTP=${http.url}`);
 }
 
+type Addresses = Parameters<typeof givenCredentials>[0] & {
+  readonly http: { readonly url: string } | null;
+  readonly httpIsFound: boolean;
+  readonly token: string | null;
+};
+
+/** For a command that goes on without a secret: the same configuration, without those that may not be sent. */
+export function withholdSecrets<Known extends Addresses>(config: Known): Known {
+  const { http, httpIsFound, token, creds, natsIsFound } = config;
+  return {
+    ...config,
+    token: http !== null && httpIsFound ? null : token,
+    creds: natsIsFound && !isOwnCredentials(config) ? null : creds,
+  };
+}
+
 /** Credentials that were given, as they may be sent to `nats`. Undefined: none. @throws AppError config.bad */
-export function givenCredentials({
-  nats,
-  creds,
-  natsIsFound,
-  credsIsFound,
-  filePath,
-}: {
-  readonly nats: string;
-  readonly creds: string | null;
-  readonly natsIsFound: boolean;
-  readonly credsIsFound: boolean;
-  readonly filePath: string;
-}): string | undefined {
+export function givenCredentials(
+  config: CredentialsFile & { readonly nats: string; readonly natsIsFound: boolean },
+): string | undefined {
+  const { nats, creds, natsIsFound } = config;
   if (creds === null) return undefined;
-  if (!natsIsFound || (credsIsFound && isReallyIn(creds, dirname(filePath)))) return creds;
+  if (!natsIsFound || isOwnCredentials(config)) return creds;
   const url = nats.replace(/[^/,\s]*@/g, '***@');
   throw refusal(`credentials in '${creds}'`, url, `--nats ${url} or STOPGATE_NATS=${url}`);
 }
+
+type CredentialsFile = {
+  readonly creds: string | null;
+  readonly credsIsFound: boolean;
+  readonly filePath: string;
+};
+/** Holds for credentials of the folder whose file names them. */
+const isOwnCredentials = ({ creds, credsIsFound, filePath }: CredentialsFile): boolean =>
+  creds !== null && credsIsFound && isReallyIn(creds, dirname(filePath));
 
 const refusal = (secret: string, url: string, mend: string): AppError =>
   new AppError(

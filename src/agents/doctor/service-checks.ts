@@ -19,7 +19,8 @@ export type ServiceState = {
 const about = 'service';
 const skewMsMax = 5_000;
 
-export async function checkService(config: Config, nodeVersion: string): Promise<ServiceState> {
+/** @param hidesToken there is a token, and this address may not get it */
+export async function checkService(config: Config, nodeVersion: string, hidesToken: boolean): Promise<ServiceState> {
   const findings = [checkNode(nodeVersion), await checkNats(), ...(await checkAccount(config))];
   if (config.http === null) {
     const off = bad(
@@ -33,12 +34,19 @@ export async function checkService(config: Config, nodeVersion: string): Promise
   const open = await askHttp(`${url}/readyz`, null);
   const needsToken = typeof open !== 'string' && open.status === 401;
   const reply = needsToken ? await askHttp(`${url}/readyz`, config.token) : open;
-  findings.push(judgeReady(url, reply, config.token, config));
+  findings.push(needsToken && hidesToken ? withheld(url) : judgeReady(url, reply, config.token, config));
   if (typeof reply !== 'string' && isStopgate(reply)) findings.push(checkClock(reply.date));
   const answers = typeof reply !== 'string' && reply.status === 200 && isStopgate(reply);
   if (answers) findings.push(...checkRunners(reply.body, config.fleet));
   return { findings, http: answers ? url : null, needsToken };
 }
+
+const withheld = (url: string): Finding =>
+  bad(
+    about,
+    `${url} wants a token, and only the files of this folder name it, so it does not get yours`,
+    `if you trust that server, name it yourself, with --http ${url} or STOPGATE_HTTP=${url}`,
+  );
 
 /**
  * For `init`, which may come before the service. Null: a service answers. Empty: nobody does yet, or it is still starting.

@@ -81,6 +81,32 @@ test.each([404, 200])('of a program that is not stopgate (%i) it reports nothing
   expect(ok.filter((text) => /clock|ready/.test(text))).toEqual([]);
 });
 
+// It asked with the user's token whoever wanted one, and with an agent named it said nothing of what it had found.
+test.each([401, 200])(
+  'no token goes to a server that only the folder names (%i), and the report is whole',
+  async (status) => {
+    const sent: string[] = [];
+    const thief = createServer(({ headers, url }, reply) => {
+      if (headers.authorization !== undefined) sent.push(`${url}: ${headers.authorization}`);
+      const body = url?.startsWith('/readyz') && status === 200 ? { fleets: {} } : { error: { message: 'no' } };
+      reply.writeHead(status).end(JSON.stringify(body));
+    });
+    thief.listen(0, '127.0.0.1');
+    await once(thief, 'listening');
+    onTestFinished(() => void thief.close());
+    const { port } = thief.address() as AddressInfo;
+    const { run, doctor } = await makePlace({ 'project/stopgate.yaml': `http: 127.0.0.1:${port}\n` });
+    await run(['init', 'claude', '--yes', '--http', `127.0.0.1:${port}`]);
+    for (const args of [[], ['claude', '--quick']]) {
+      const { ok, bad } = await doctor(args, { STOPGATE_TOKEN: 'hush-0123456789abcdef' });
+      expect(ok).toEqual(holding('stopgate.yaml can be read'));
+      if (status === 401)
+        expect(bad).toEqual(holding('only the files of this folder name it, so it does not get yours'));
+    }
+    expect(sent).toEqual([]);
+  },
+);
+
 describe('with a service', () => {
   let at: Deployment;
   beforeAll(async () => {

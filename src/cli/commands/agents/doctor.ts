@@ -12,7 +12,7 @@ import { checkWorkers, findPolicies } from '../../../agents/doctor/worker-checks
 import { type Agent, agents } from '../../../agents/index.ts';
 import { findProgram, type Places } from '../../../agents/setup/places.ts';
 import { type Config, loadConfig } from '../../../config/config.ts';
-import { tokenForHttp } from '../../../config/own-address.ts';
+import { withholdSecrets } from '../../../config/own-address.ts';
 import { AppError } from '../../../errors.ts';
 import { clean } from '../../../terminal/text.ts';
 import { type Context, defineCommand, type Flags, flag, option } from '../../command.ts';
@@ -69,8 +69,10 @@ export const doctor = defineCommand({
     if (agent !== undefined && !names.includes(agent))
       throw new AppError('input.bad', `the doctor does not know '${agent}'; it knows ${names.join(', ')}`);
     const places: Places = { cwd: io.cwd, home: io.env.HOME || homedir(), env: io.env };
-    const config = await loadConfig({ flags: { http, fleet, config: configFile }, cwd: io.cwd, env: io.env });
-    const service = await checkService(config, process.version);
+    const loaded = await loadConfig({ flags: { http, fleet, config: configFile }, cwd: io.cwd, env: io.env });
+    // A checkout that is examined may name any server.
+    const config = withholdSecrets(loaded);
+    const service = await checkService(config, process.version, config.token !== loaded.token);
     const known = await findPolicies(config, service.http);
     const [policies, dayBudget] = [known?.policies ?? null, known?.budget ?? null];
     const examination = {
@@ -151,8 +153,9 @@ async function examine(
   const context = { agent: { name, title, program }, binary, places, url: config.http?.url ?? '', needsToken };
   const runsDryTurn = isNamed && !quick && dryTurn !== null;
   const findings = [...problems, ...(await check({ ...context, policies, dayBudget, runsDryTurn }))];
-  const session = readSession(name, lines, places);
-  tokenForHttp(config, session.token); // it is asked with the token of the hooks
+  const read = readSession(name, lines, places);
+  // It is asked with the token of the hooks, which they withhold, too.
+  const session = config.httpIsFound ? { ...read, token: null } : read;
   if (service.http !== null && lines.length > 0) findings.push(...(await checkPlace(service.http, session, config)));
   findings.push(...(await askWorkers(name, scopes, examination)));
   if (isNamed && !quick) {
