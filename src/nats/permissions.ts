@@ -109,13 +109,13 @@ const agentOf = (worker: string, fleet: string): Permissions => ({
 
 /**
  * Reads the log through consumers, but creates no streams: in the service's account the `republish` of a stream could
- * write every own entry. Of one fleet, it reaches the log and the dead letters of that one only.
+ * write every own entry. Of one fleet, it reaches the log, its snapshots and the dead letters of that one only.
  */
 function operator(fleet: string, fleets: string): Permissions {
   const reading =
     fleets === '*'
       ? ['STREAM.INFO.>', 'STREAM.MSG.GET.>', 'DIRECT.GET.>', 'CONSUMER.>']
-      : logStreams(fleet).flatMap((stream) => [
+      : [...logStreams(fleet), ...snapshotStreams(fleet)].flatMap((stream) => [
           ...['STREAM.INFO', 'STREAM.MSG.GET', 'DIRECT.GET'].map((call) => `${call}.${stream}`),
           `DIRECT.GET.${stream}.>`,
           ...consumerCalls(stream),

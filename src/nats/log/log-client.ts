@@ -48,10 +48,12 @@ async function append(js: JetStreamClient, subject: string, data: object, id: st
   }
 }
 
-const isForbidden = (error: unknown): boolean =>
+/** The server's permissions do not let this connection publish. */
+export const isForbidden = (error: unknown): boolean =>
   error instanceof PermissionViolationError || (error as Error).cause instanceof PermissionViolationError;
 
-const operatorHint = 'name an operator\'s credentials with --creds (those of "stopgate dev" are found in its folder)';
+export const operatorHint =
+  'name an operator\'s credentials with --creds (those of "stopgate dev" are found in its folder)';
 
 const describeForbidden = (subject: string): string =>
   `the NATS server does not let us publish '${subject}'${subject.split('.')[2] === 'own' ? `: ${operatorHint}` : ''}`;

@@ -7,6 +7,7 @@ import { createInbox, headers, type NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Decision } from '../../../machines/index.ts';
+import { loadStart } from '../../../src/nats/snapshots/load-start.ts';
 import { runCommand } from '../../support/command.ts';
 import { type Folder, makeFolder } from '../../support/deployment.ts';
 import { type NatsServer, startNatsServer } from '../../support/nats-server.ts';
@@ -221,6 +222,18 @@ describe('of one fleet', () => {
       const { code, stderr } = await runCommand([...argv, ...nats], { cwd: folder.path });
       expect([argv, code, stderr]).toEqual([argv, 0, '']);
     }
+  });
+
+  // "explain" and "replay --at" of a log that retention has cut ended in a stack trace.
+  test('an operator goes on from its snapshots, and others are told what they lack', async () => {
+    const operator = await connectAs('operator');
+    await operator.nc.request('stopgate.main.snapshot.main', '', { timeout: 10_000 });
+    expect((await loadStart(operator.nc, 'main'))?.position.seq).toBeGreaterThan(0);
+    await expect(loadStart(operator.nc, 'other')).rejects.toMatchObject({
+      ...{ code: 'input.unauthorized', message: expect.stringContaining('read the snapshots of fleet other') },
+    });
+    for (const call of ['STREAM.PURGE', 'STREAM.DELETE', 'STREAM.MSG.DELETE'])
+      await refusesPublish(operator, `$JS.API.${call}.OBJ_STOPGATE-SNAPSHOTS_main`);
   });
 
   test('an operator neither reads nor writes another one', async () => {
