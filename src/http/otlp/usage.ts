@@ -1,4 +1,5 @@
 /** Reads usage from OTLP requests: one report for each request to a model, or each growth of a metric. */
+import { createHash } from 'node:crypto';
 import type { UsageReport } from '../../../machines/index.ts';
 import { type ReportedUsage, usageOfEvent, usageOfMetric, usageOfSpan } from '../../agents/telemetry.ts';
 import { AppError } from '../../errors.ts';
@@ -35,7 +36,10 @@ export function createUsageReader(openedMs: number): (signal: Signal, body: obje
     const value = Number(point.asDouble ?? point.asInt ?? 0);
     if (!Number.isFinite(value) || value < 0) return 0;
     if (Number(temporality) === delta) return value;
-    const key = `${name} ${point.startTimeUnixNano ?? ''} ${JSON.stringify([...at])}`;
+    // A digest, for an exporter may name its attributes at any length.
+    const key = createHash('sha256')
+      .update(`${name} ${point.startTimeUnixNano ?? ''} ${JSON.stringify([...at])}`)
+      .digest('base64url');
     const before = series.get(key);
     setNewest(series, key, value, seriesMax);
     if (before !== undefined) return Math.max(0, value - before);

@@ -1,0 +1,53 @@
+/** What the OTLP receiver remembers of cumulative metrics: how far each series has counted, and nothing of its texts. */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, test } from 'vitest';
+import { createUsageReader } from '../../../src/http/otlp/usage.ts';
+
+const cost = (usd: number, attributes: Record<string, string>) => ({
+  resourceMetrics: [
+    {
+      scopeMetrics: [
+        {
+          metrics: [
+            {
+              name: 'claude_code.cost.usage',
+              sum: {
+                aggregationTemporality: 2,
+                dataPoints: [
+                  {
+                    ...{ startTimeUnixNano: '2000000000000000000', timeUnixNano: '1', asDouble: usd },
+                    attributes: Object.entries({ 'session.id': 's1', ...attributes }).map(([key, text]) => ({
+                      ...{ key, value: { stringValue: text } },
+                    })),
+                  },
+                ],
+              },
+            },
+          ],
+        },
+      ],
+    },
+  ],
+});
+
+test('each series counts by itself, from where it was', () => {
+  const read = createUsageReader(0);
+  const usd = (total: number, model: string) => read('metrics', cost(total, { model })).map(({ report }) => report.usd);
+  expect([usd(2, 'a'), usd(5, 'a'), usd(1, 'b'), usd(5, 'a'), usd(6, 'a')]).toEqual([[2], [3], [1], [], [1]]);
+});
+
+// A hundred thousand series are remembered, and each had the attributes of its exporter as its key, at 4 MiB a request.
+test('attributes of any length take no place', () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const read = createUsageReader(0);
+  const used = () => {
+    collect();
+    return process.memoryUsage().heapUsed;
+  };
+  const before = used();
+  for (let count = 0; count < 40; count += 1) read('metrics', cost(1, { pad: `${count}${'p'.repeat(1_048_576)}` }));
+  expect(used() - before).toBeLessThan(10 * 1_048_576);
+  expect(read('metrics', cost(3, { pad: `0${'p'.repeat(1_048_576)}` }))).toMatchObject([{ report: { usd: 2 } }]);
+});
