@@ -2,17 +2,30 @@
  * The fold: entries in the log's order, with the log's time, make states and decisions; nothing else does. Equal logs
  * give equal fleets, on every replica, in a replay and in a browser.
  */
-import type { StoredEntry } from '../entries/index.ts';
+import type { StoredEntry, TaskEntry, WorkerEntry } from '../entries/index.ts';
 import type { Decision } from '../guards/decision.ts';
-import { type Fleet, fleetKey } from './fleet.ts';
+import { planStepsMax } from '../policy/plan.ts';
+import type { TaskEvent, TaskSurroundings } from '../task/context.ts';
+import { backgroundMax, dependentsMax, scopesMax } from '../values/limits.ts';
+import { refuseRequest } from '../worker/changes.ts';
+import type { WorkerContext } from '../worker/context.ts';
+import { closeSession, openAttempt, supersedeAttempt } from './attempts.ts';
+import { type Fleet, fleetKey, placeOf, type TaskRecord, type WorkerRecord } from './fleet.ts';
 import { foldOwnFleet, foldOwnQueue, foldOwnTask, foldOwnWorker } from './fold-own.ts';
-import { foldTask } from './fold-task.ts';
-import { foldWorker } from './fold-worker.ts';
 import type { FoldStep } from './outcome.ts';
-import { reportDepth } from './queues/queues.ts';
+import { ownerFor } from './owner.ts';
+import { policyInForce } from './policies.ts';
+import { staleFromMs } from './presence.ts';
+import { absentWorkerOf, changeLimit, refreshPresence } from './presence-change.ts';
+import { claimTask, clearFilesOf, letGoOfTask, loseTask, planFault, planTask, resumeTasks } from './queues/claims.ts';
+import { reportDepth, trackAttendance } from './queues/queues.ts';
+import { describeFull, isStateFull } from './state-size.ts';
 import { takeDecision } from './stored-decisions.ts';
+import { createTask, refuseTask, stepTaskWithin, taskSurroundings } from './tasks.ts';
 import { advance, settle } from './time/clock.ts';
-import { sweepDeadlines } from './time/due-time.ts';
+import { armStaleDeadlines, armStaleness, sweepDeadlines } from './time/due-time.ts';
+import { addUsage } from './usage.ts';
+import { eventOf, refuseWorker, stepWithin, workerOf } from './workers.ts';
 
 /**
  * Takes a `decision` entry as the decision of its attempt. It changes nothing where the fold has made that one, which is
@@ -86,4 +99,177 @@ function endStep(fleet: Fleet, first: number): FoldStep {
   if (outcomes.length > 0) fleet.outcomes = [];
   if (touched.size > 0) fleet.touched = new Set();
   return { outcomes, touched };
+}
+
+// Folds entries about workers: entries that are not valid in the current state are refused, all others go to the
+// worker's machine (protocol.md §3 and §4).
+
+function foldWorker(fleet: Fleet, entry: WorkerEntry, seq: number, owner: string | null): void {
+  if (!fleet.workers.has(entry.id) && isStateFull(fleet)) {
+    const reason = describeFull(fleet.stateSizeMax);
+    fleet.outcomes.push({ kind: 'refused', entity: 'worker', id: entry.id, type: entry.type, reason });
+    return;
+  }
+  if (entry.type === 'usage.reported') {
+    const record = absentWorkerOf(fleet, entry.id);
+    record.namedMs = fleet.nowMs;
+    addUsage(fleet, record, entry);
+    return;
+  }
+  const record = workerOf(fleet, entry.id);
+  const beforeMs = staleFromMs(record);
+  record.lastSeenMs = fleet.nowMs;
+  record.namedMs = fleet.nowMs;
+  const named = 'task' in entry.data ? fleet.tasks.get(entry.data.task) : undefined;
+  if (named !== undefined) named.namedMs = fleet.nowMs;
+  apply(fleet, record, entry, seq, owner);
+  armStaleness(fleet, record, beforeMs);
+  if (record.snapshot.value.presence !== 'active') refreshPresence(fleet, record);
+  // An entry that was refused has changed nothing but that the worker was heard of.
+  if (record.attends === null) trackAttendance(fleet, record);
+}
+
+function apply(fleet: Fleet, record: WorkerRecord, entry: WorkerEntry, seq: number, owner: string | null): void {
+  const { worker: context } = record.snapshot.context;
+  switch (entry.type) {
+    case 'tool.started':
+      stepWithin(fleet, record, eventOf(fleet, entry, { inForce: policyInForce(fleet, context) }));
+      resumeTasks(fleet, record);
+      return;
+    case 'stop.attempted':
+      openAttempt(fleet, record, entry, seq, owner);
+      return;
+    case 'task.claimed':
+      claimTask(fleet, record, entry.data);
+      return;
+    case 'task.completed':
+    case 'task.failed':
+    case 'task.released':
+      letGoOfTask(fleet, record, entry);
+      return;
+    case 'session.ended':
+      closeSession(fleet, record, entry);
+      return;
+    case 'step.updated':
+      if (context.plan.length >= planStepsMax && !context.plan.some((step) => step.step === entry.data.step)) {
+        refuseWorker(fleet, record, entry.type, `the plan has ${planStepsMax} steps, the most there may be`);
+        return;
+      }
+      break;
+    case 'background.started':
+      if (context.background.length >= backgroundMax && !context.background.includes(entry.data.id)) {
+        refuseWorker(
+          fleet,
+          record,
+          entry.type,
+          `${backgroundMax} background works are outstanding, the most there may be`,
+        );
+        return;
+      }
+      break;
+    case 'input.requested': {
+      const refusal = refuseRequest(context, entry.data.request);
+      if (refusal !== null) {
+        refuseWorker(fleet, record, entry.type, refusal);
+        return;
+      }
+      break;
+    }
+    case 'prompt.submitted':
+      if (context.ended !== 'retired') supersedeAttempt(fleet, record);
+      break;
+    case 'limit.reached':
+    case 'limit.cleared':
+      if (hasTooManyScopes(context, entry)) {
+        refuseWorker(fleet, record, entry.type, `the worker has reported ${scopesMax} scopes, the most there may be`);
+        return;
+      }
+      if (stepWithin(fleet, record, eventOf(fleet, entry))) changeLimit(fleet, record, entry);
+      return;
+    case 'worker.registered':
+      if (entry.data.queue !== undefined) fleet.arrivals.add(entry.data.queue);
+      break;
+  }
+  stepWithin(fleet, record, eventOf(fleet, entry));
+  if (workTypes.has(entry.type)) resumeTasks(fleet, record);
+}
+
+const hasTooManyScopes = (
+  { scopes }: WorkerContext,
+  { type, data: { scope } }: Extract<WorkerEntry, { type: 'limit.reached' | 'limit.cleared' }>,
+): boolean => type === 'limit.reached' && scope !== undefined && scopes.length >= scopesMax && !scopes.includes(scope);
+
+const workTypes: ReadonlySet<string> = new Set(['prompt.submitted', 'tool.used', 'plan.updated', 'step.updated']);
+
+// Folds entries about tasks: entries that are not valid in the current state are refused (protocol.md §3, §4 and §7).
+
+/** Types that create an unknown task; only `task.created` gives it a queue. */
+const creating: ReadonlySet<string> = new Set([
+  'task.created',
+  'hook.registered',
+  'iteration.started',
+  'checkpoint.saved',
+]);
+
+function foldTask(fleet: Fleet, entry: TaskEntry, owner: string | null): void {
+  const { id, type } = entry;
+  if (!fleet.tasks.has(id)) {
+    const reason = !creating.has(type)
+      ? `task ${id} is unknown`
+      : isStateFull(fleet)
+        ? describeFull(fleet.stateSizeMax)
+        : null;
+    if (reason !== null) {
+      fleet.outcomes.push({ kind: 'refused', entity: 'task', id, type, reason });
+      return;
+    }
+    createTask(fleet, id, null);
+  }
+  const record = fleet.tasks.get(id) as TaskRecord;
+  record.namedMs = fleet.nowMs;
+  const fault = dependentsFault(fleet, entry) ?? holderFault(fleet, record, entry);
+  if (fault !== null) {
+    refuseTask(fleet, id, type, fault);
+    return;
+  }
+  const { worker } = record.snapshot.context;
+  const facts = factsOf(fleet, entry, owner);
+  const event = { type, data: entry.data, ...placeOf(fleet), facts } as TaskEvent;
+  if (!stepTaskWithin(fleet, id, record, event) || worker === null) return;
+  if (type === 'task.created') {
+    if (entry.data.plan !== undefined) planTask(fleet, worker, id, entry.data.plan);
+    // Its policy may have changed, and with that its worker's queue.
+    const holder = fleet.workers.get(worker);
+    if (holder !== undefined) trackAttendance(fleet, holder);
+    armStaleDeadlines(fleet, worker);
+  }
+  if (type === 'task.cancelled') loseTask(fleet, worker, id);
+  if (type === 'iteration.started' || type === 'iteration.advanced') clearFilesOf(fleet, worker);
+}
+
+/**
+ * Says why a new task is refused: the end of a task steps all of its dependents, so their number has a bound. Null: it
+ * is not.
+ */
+function dependentsFault({ dependents }: Fleet, entry: TaskEntry): string | null {
+  if (entry.type !== 'task.created') return null;
+  const full = entry.data.after?.find((it) => {
+    const known = dependents.get(it);
+    return known !== undefined && known.size >= dependentsMax && !known.has(entry.id);
+  });
+  return full === undefined ? null : `task ${full} has ${dependentsMax} dependents, the most there may be`;
+}
+
+/** Says why the new plan of a held task is refused: it becomes a part of its worker's. Null: it is not. */
+function holderFault(fleet: Fleet, { snapshot }: TaskRecord, entry: TaskEntry): string | null {
+  if (entry.type !== 'task.created' || entry.data.plan === undefined) return null;
+  const holder = fleet.workers.get(snapshot.context.worker ?? '');
+  return holder === undefined ? null : planFault(holder.snapshot.context.worker, entry.id, entry.data.plan);
+}
+
+/** Returns the facts about a task. Only hooks read the worker that holds it. */
+function factsOf(fleet: Fleet, { id, type, data }: TaskEntry, owner: string | null): TaskSurroundings | undefined {
+  if (type !== 'iteration.validated') return fleet.evaluating.has(id) ? taskSurroundings(fleet, id) : undefined;
+  const key = `${id}:${data.attempt ?? `seq-${fleet.seq}`}`;
+  return { ...taskSurroundings(fleet, id), owner: ownerFor(fleet, key, owner) };
 }

@@ -1,13 +1,13 @@
 /** The agents, by the name that `/hooks/<agent>` and `stopgate hook <agent>` use. */
 import type { Agent } from './agent.ts';
-import { claude } from './claude/index.ts';
-import { codex } from './codex/index.ts';
-import { copilot } from './copilot/index.ts';
-import { cursor } from './cursor/index.ts';
-import { gemini } from './gemini/index.ts';
-import { opencode } from './opencode/index.ts';
-import { qwen } from './qwen/index.ts';
-import { shell } from './shell/index.ts';
+import { claude } from './claude/adapter.ts';
+import { codex } from './codex/adapter.ts';
+import { copilot } from './copilot/adapter.ts';
+import { cursor } from './cursor/adapter.ts';
+import { gemini } from './gemini/adapter.ts';
+import { opencode } from './opencode/adapter.ts';
+import { qwen } from './qwen/adapter.ts';
+import { shell } from './shell/adapter.ts';
 
 const list: readonly Agent[] = [claude, codex, gemini, copilot, qwen, cursor, opencode, shell];
 

@@ -2,7 +2,7 @@
  * Reads stopgate.yaml (docs/protocol.md §8). Strict: unknown keys and invalid values are problems with a line and
  * column. It takes a text, and reads no file, environment or clock.
  */
-import { dirname, resolve } from 'node:path';
+import { dirname, posix, resolve } from 'node:path';
 import { payloadBytesMax } from '../../machines/index.ts';
 import { normalizeDayBudget } from '../../machines/policy/budget.ts';
 import { noPolicies } from '../../machines/policy/policy-set.ts';
@@ -15,8 +15,7 @@ import {
   judgesIn,
   type PolicyForm,
 } from './file.ts';
-import { blockOnErrors, findImpossible, findUnknownNames } from './file-references.ts';
-import { type FileForm, fileForm, type RawForm } from './file-schema.ts';
+import { type CheckForm, type FileForm, fileForm, type RawForm } from './file-schema.ts';
 import { describeFaults, describePosition, type Locate, type Path, type Position } from './problems.ts';
 import { toTokens } from './token-schema.ts';
 import { problemsMax, readYaml } from './yaml.ts';
@@ -165,4 +164,108 @@ function oversizeOf(raw: RawForm): { path: Path; part: 'key'; message: string }[
   if (bytes <= payloadBytesMax) return [];
   const message = `policies and assign come to ${bytes} bytes; an entry of the log holds ${payloadBytesMax}`;
   return [{ path: [raw.policies === undefined ? 'assign' : 'policies'], part: 'key', message }];
+}
+
+// Finds what the schema of stopgate.yaml cannot see: names that refer to nothing, and checks that would be in error
+// at every stop.
+
+type Fault = { readonly path: Path; readonly message: string };
+
+/** The commands of a policy with a runner are in that runner's configuration, which we do not have. */
+function findUnknownNames({ policies = {}, assign = [] }: RawForm, { commands = {} }: FileForm): Fault[] {
+  const checks = Object.entries(policies)
+    .filter(([, policy]) => policy.runner === undefined && policy.runners === undefined)
+    .flatMap(([name, policy]) => commandChecks(policy.checks ?? [], ['policies', name, 'checks']));
+  const unknownCommands = checks
+    .filter(({ command }) => !Object.hasOwn(commands, command))
+    .map(({ path, command }) => ({ path, message: `the command "${command}" is not among commands` }));
+  const unknownPolicies = assign.flatMap(({ policy }, index) =>
+    policy === 'default' || Object.hasOwn(policies, policy)
+      ? []
+      : [{ path: ['assign', index, 'policy'], message: `the policy "${policy}" is not among policies` }],
+  );
+  return [...unknownCommands, ...unknownPolicies];
+}
+
+/**
+ * Finds what can never work: two answers to who runs the checks, files that are never in a worker's folder, and a
+ * secret of the service in a command, which an agent often wrote.
+ */
+function findImpossible(raw: RawForm): Fault[] {
+  return [...findBadChecks(raw), ...findInheritedSecrets(raw)];
+}
+
+function findInheritedSecrets({ commands = {}, tokens = {}, escalation }: RawForm): Fault[] {
+  const secrets = new Set([...Object.values(tokens).map(({ env }) => env), escalation?.webhook?.secretEnv]);
+  return Object.entries(commands).flatMap(([name, { inherit = [] }]) =>
+    inherit.flatMap((variable, index) =>
+      secrets.has(variable)
+        ? [
+            {
+              path: ['commands', name, 'inherit', index],
+              message: `"${variable}" holds a secret of the service (tokens, or secretEnv of the webhook), which no command gets`,
+            },
+          ]
+        : [],
+    ),
+  );
+}
+
+function findBadChecks({ policies = {} }: RawForm): Fault[] {
+  return Object.entries(policies).flatMap(([name, { runner, runners, checks = [] }]) => [
+    ...(runner === undefined || runners === undefined
+      ? []
+      : [{ path: ['policies', name, 'runners'], message: 'runner and runners exclude each other: remove one' }]),
+    ...filesOutside(checks, ['policies', name, 'checks']),
+  ]);
+}
+
+function filesOutside(checks: readonly CheckForm[], at: Path): Fault[] {
+  return checks.flatMap(({ files = [], all, any }, index) => [
+    ...files.flatMap((file, nth) =>
+      isOutside(file)
+        ? [
+            {
+              path: [...at, index, 'files', nth],
+              message: `${JSON.stringify(file)} is outside every worker's folder, and files are relative to that`,
+            },
+          ]
+        : [],
+    ),
+    ...filesOutside(all ?? [], [...at, index, 'all']),
+    ...filesOutside(any ?? [], [...at, index, 'any']),
+  ]);
+}
+
+const isOutside = (file: string): boolean =>
+  posix.isAbsolute(file) || posix.normalize(file) === '..' || posix.normalize(file).startsWith('../');
+
+function commandChecks(checks: readonly CheckForm[], at: Path): { path: Path; command: string }[] {
+  return checks.flatMap(({ command, all, any }, index) => [
+    ...(command === undefined ? [] : [{ path: [...at, index, 'command'], command }]),
+    ...commandChecks(all ?? [], [...at, index, 'all']),
+    ...commandChecks(any ?? [], [...at, index, 'any']),
+  ]);
+}
+
+/** `strict: true`: a check that cannot be judged blocks, whatever its own `onError`. The form is a valid one. */
+function blockOnErrors(raw: RawForm): RawForm {
+  if (raw.strict !== true || raw.policies === undefined) return raw;
+  const policies = Object.entries(raw.policies).map(([name, policy]) => [
+    name,
+    policy.checks === undefined ? policy : { ...policy, checks: policy.checks.map(blockOnError) },
+  ]);
+  return { ...raw, policies: Object.fromEntries(policies) };
+}
+
+/** One that only warns does so too where it cannot be judged, unless it has an `onError` of its own. */
+function blockOnError(check: CheckForm): CheckForm {
+  const { all, any, onFail, onError } = check;
+  if (onFail === 'warn' && onError === undefined) return check;
+  return {
+    ...check,
+    ...(all === undefined ? {} : { all: all.map(blockOnError) }),
+    ...(any === undefined ? {} : { any: any.map(blockOnError) }),
+    onError: 'block',
+  };
 }

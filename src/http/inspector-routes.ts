@@ -1,9 +1,12 @@
 /** The endpoints of the inspector's page: the stream, the past, timelines, what if, and operator actions. */
+
+import type { ServerResponse } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { idSchema, isoTimeSchema, staleAfterMs } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import { incidentHtml } from '../inspector/incident-html.ts';
+import type { LiveClient } from '../inspector/live/page.ts';
 import { type Topic, toTruncatedJson } from '../inspector/messages.ts';
 import { rangeMsMax, spanNames } from '../inspector/statistics/buckets.ts';
 import { type OperatorAction, operatorActions } from '../service/operate.ts';
@@ -11,8 +14,8 @@ import { parseInput } from '../service/parse-input.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { accessOf, callerOf, checkFleet, checkSubject, fleetInPath, hasRole, isFor, withCallerName } from './access.ts';
 import { type Admission, findCaller, hasSession, refuseAnyone, sessionCookie } from './admission.ts';
-import { type EventStream, openEventStream } from './event-stream.ts';
 import { sendHistory, type Work } from './history-reply.ts';
+import { commonHeaders } from './replies.ts';
 import { onceRevoked } from './revocation.ts';
 
 export const inspectorEndpoints = [
@@ -288,3 +291,30 @@ function addSession(api: FastifyInstance, { admission }: InspectorRoutes): void 
 
 const sendTruncated = (reply: FastifyReply, value: object): FastifyReply =>
   reply.type('application/json; charset=utf-8').send(toTruncatedJson(value));
+
+// Server-Sent Events over one response. The writer never waits: it checks `isReady` and skips a slow client.
+
+type EventStream = LiveClient & { onClose(close: () => void): void; end(): void };
+
+/** No keep-alive comments are needed against proxies: the stream has a message every second. */
+function openEventStream(reply: FastifyReply): EventStream {
+  reply.hijack();
+  const { raw } = reply;
+  raw.writeHead(200, {
+    ...commonHeaders,
+    'content-type': 'text/event-stream; charset=utf-8',
+    'x-accel-buffering': 'no',
+    connection: 'keep-alive',
+  });
+  raw.write('retry: 1000\n\n');
+  return {
+    send: (event, data, seq) => write(raw, `${seq === null ? '' : `id: ${seq}\n`}event: ${event}\ndata: ${data}\n\n`),
+    isReady: () => !raw.writableNeedDrain,
+    onClose: (close) => void raw.once('close', close),
+    end: () => void raw.end(),
+  };
+}
+
+function write(raw: ServerResponse, text: string): void {
+  if (!raw.destroyed && !raw.writableEnded) raw.write(text);
+}

@@ -1,12 +1,16 @@
 /** Runs `command`, `files`, `git` and `judge` checks next to a workspace. Only this room starts processes, and it leaves none behind. */
 import { resolve } from 'node:path';
+import { type Admission, createFairSemaphore, type Party } from '../concurrency/semaphore.ts';
 import type { Logger } from '../log.ts';
-import type { CommandConfig } from './command.ts';
-import { createCommandPool, type PoolSettings } from './command-pool.ts';
+import { type CommandConfig, type CommandRequest, runCommand, unknownCommand } from './command.ts';
 import type { Environment } from './environment.ts';
 import { checkFiles } from './files.ts';
-import type { JudgePlace } from './judge/judge.ts';
-import { cancelled, type RunRequest, type RunResult, timed } from './request.ts';
+import { checkGit, type GitRequest, gitTimeoutMs } from './git/check.ts';
+import { createInterruption } from './interruption.ts';
+import { checkJudge, type JudgePlace, type JudgeRequest } from './judge/judge.ts';
+import { createKeptPasses } from './kept-passes.ts';
+import { type Group, signalGroup } from './process-group.ts';
+import { cancelled, type Finding, type RunRequest, type RunResult, timed } from './request.ts';
 
 /** The settings from the configuration, which may change while checks run. */
 export type RunnerSettings = {
@@ -104,4 +108,119 @@ export function createRunner({ log, waitingMax = waitingMaxDefault, ...first }: 
       await pool.close();
     },
   };
+}
+
+// Runs checks that need processes or models side by side, up to a limit, and leaves no process behind.
+
+/** The settings from the configuration, which may change while checks run. Paths are absolute. */
+type PoolSettings = {
+  readonly roots: readonly string[];
+  readonly baseDir: string;
+  readonly commands: Readonly<Record<string, CommandConfig>>;
+  readonly judges: readonly JudgePlace[];
+  readonly env: Environment;
+  readonly processesMax: number;
+};
+type CommandPoolOptions = PoolSettings & { readonly log: Logger; readonly waitingMax: number };
+
+/**
+ * A worker waits for one check at a time: the others are of attempts that a later one has replaced, or come from a
+ * script that asks by itself, which may well send a hundred.
+ */
+const waitingPerWorkerMax = 128;
+
+type PoolRequest = CommandRequest | GitRequest | JudgeRequest;
+type CommandPool = {
+  /** `onStarted`: the check has a place, and its time runs. */
+  run(request: PoolRequest, signal: AbortSignal, onStarted: () => void): Promise<RunResult>;
+  readonly waiting: () => number;
+  /** Sets the settings for checks that come from now on; all share the new number of places. */
+  configure(settings: PoolSettings): void;
+  /** Waits for the processes of runs that were answered. The caller must abort those that were not. */
+  close(): Promise<void>;
+};
+
+function createCommandPool({ log, waitingMax, ...first }: CommandPoolOptions): CommandPool {
+  let settings: PoolSettings = first;
+  const slots = createFairSemaphore({
+    ...{ countMax: first.processesMax, waitingMax, perWorkerMax: waitingPerWorkerMax },
+  });
+  const groups = new Map<number, Promise<boolean>>();
+  const passes = createKeptPasses();
+  /** Kills the process groups at a crash, where there is no time for SIGTERM: otherwise they would outlive us. */
+  const onExit = () => {
+    for (const id of groups.keys()) signalGroup(id, 'SIGKILL');
+  };
+  process.once('exit', onExit);
+
+  async function track({ id, gone }: Group, name: string): Promise<void> {
+    if (id !== null) groups.set(id, gone);
+    if (!(await gone)) log.warn({ command: name, processGroup: id }, 'process group outlived SIGKILL');
+    if (id !== null) groups.delete(id);
+  }
+
+  /** `config` null: it is no command. */
+  async function runInSlot(
+    request: PoolRequest,
+    config: CommandConfig | null,
+    place: PoolSettings,
+    signal: AbortSignal,
+  ): Promise<Finding> {
+    const timeoutMs = request.timeoutMs ?? config?.timeoutMs ?? gitTimeoutMs;
+    const stop = createInterruption(timeoutMs, signal);
+    const tracked: Promise<void>[] = [];
+    const program = request.kind === 'command' ? request.name : 'git';
+    const onStart = (group: Group) => void tracked.push(track(group, program));
+    try {
+      if (request.kind === 'git') return await checkGit(request, { ...place, onStart }, { stop, timeoutMs });
+      if (request.kind === 'judge') return await checkJudge(request, { ...place, onStart, log }, { stop, timeoutMs });
+      return await runCommand(request, config as CommandConfig, { ...place, passes, onStart }, { stop, timeoutMs });
+    } finally {
+      stop.clear();
+      // The place is free when its processes are gone, which may be after the answer.
+      void Promise.all(tracked).then(() => slots.release());
+    }
+  }
+
+  return {
+    waiting: slots.waiting,
+    async run(request, signal, onStarted) {
+      const place = settings;
+      const config = request.kind === 'command' ? findCommand(place, request.name) : null;
+      if (config === undefined) return { ...unknownCommand((request as CommandRequest).name), tookMs: 0 };
+      const admission = await slots.acquire(partyOf(request, config), signal);
+      if (admission !== 'admitted') return { ...notAdmitted(admission, waitingMax), tookMs: 0 };
+      onStarted();
+      return timed(runInSlot(request, config, place, signal));
+    },
+    configure(changed) {
+      settings = changed;
+      passes.clear();
+      slots.resize(changed.processesMax);
+    },
+    async close() {
+      await Promise.all(groups.values());
+      process.off('exit', onExit);
+    },
+  };
+}
+
+const findCommand = ({ commands }: PoolSettings, name: string) =>
+  Object.hasOwn(commands, name) ? commands[name] : undefined;
+
+/** A command with a folder of its own does not look at the worker's, whatever that is said to be. */
+function partyOf(request: PoolRequest, config: CommandConfig | null): Party {
+  const worker = (request.kind === 'command' ? request.env.worker : request.worker) ?? null;
+  const isThere = config === null || config.cwd === 'worker';
+  return { worker, folder: isThere && request.cwd !== null ? resolve(request.cwd) : null };
+}
+
+function notAdmitted(admission: Exclude<Admission, 'admitted'>, waitingMax: number): Finding {
+  if (admission === 'aborted') return cancelled;
+  const raise = 'raise concurrency: in its configuration';
+  const reason =
+    admission === 'full'
+      ? `${waitingMax} checks may wait for a free place on the runner, at most half of them in one folder, and no more fit: ${raise}`
+      : `more than ${waitingPerWorkerMax} checks of one worker waited for a free place on the runner, and this was the oldest`;
+  return { outcome: 'error', reason };
 }

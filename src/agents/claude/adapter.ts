@@ -2,8 +2,10 @@
  * Claude Code, and the Agent SDK's callbacks, which use the same JSON: translates hook calls into our entries and stop
  * attempts, and our decision into Claude Code's JSON. Seen with 2.1.330. Pure.
  */
+import { z } from 'zod';
 import type { InputAnswer } from '../../../machines/index.ts';
 import { questionsIn } from '../../../machines/values/questions.ts';
+import type { Agent } from '../agent.ts';
 import { type Adapter, createHookReader, type DraftEntries, type EventTable } from '../shared/adapter.ts';
 import { backgroundMax, draftBackground } from '../shared/background-work.ts';
 import { answerWithResolution, createStopCalls, draftToolCall, draftToolOf } from '../shared/claude-calls.ts';
@@ -25,11 +27,12 @@ import {
   describeQuestion,
   describeToolRequest,
 } from '../shared/permission-requests.ts';
-import type { PlanChange } from '../shared/plan-entry.ts';
+import { oneStep, type PlanChange, readPlan, wholePlan } from '../shared/plan-entry.ts';
 import type { PriorWorker } from '../shared/prior-worker.ts';
+import { toId } from '../shared/text.ts';
 import type { UnsolicitedCheck } from '../shared/unsolicited-checks.ts';
 import { type ClaudeCall, readClaude } from './call.ts';
-import { planChange } from './plan.ts';
+import { hookCommand } from './hook-command.ts';
 
 const name = 'claude';
 const { isOutput, readAttempt, answer } = createStopCalls('StructuredOutput');
@@ -70,7 +73,18 @@ const adapter: Adapter<ClaudeCall> = {
   isEnd: (call) => call.event === 'SessionEnd',
   answer,
 };
-export const readClaudeHook = createHookReader(adapter);
+
+export const claude: Agent = {
+  name,
+  title: 'Claude Code',
+  readHook: createHookReader(adapter),
+  hookCommand,
+  setup: async () => (await import('./settings.ts')).setup,
+  doctor: async () => (await import('./settings.ts')).doctor,
+  hasDryTurn: true,
+  resume: (session, prompt) => ['claude', '--resume', session, prompt],
+  promptsResolution: false,
+};
 
 // --- answers --------------------------------------------------------------------------------------------------
 
@@ -147,3 +161,64 @@ const isUsageLimit = (call: ClaudeCall): boolean => call.error === 'rate_limit' 
 
 const wordsOf = ({ error_details: details = '', last_assistant_message: message = '' }: ClaudeCall): string =>
   `${details}\n${message}`;
+
+// Reads Claude Code's plan from its plan tools. Newer versions change tasks one by one (`TaskCreate`, `TaskUpdate`,
+// `TaskList`), older ones write the whole list (`TodoWrite`).
+
+const id = z.union([z.string().min(1), z.number().transform(String)]);
+const created = z.object({ task: z.object({ id, subject: z.string().optional() }) });
+const updated = z.object({
+  taskId: id,
+  subject: z.string().optional().catch(undefined),
+  status: z.string().optional().catch(undefined),
+});
+const list = z.object({ tasks: z.array(z.object({ id, subject: z.string(), status: z.string() })) });
+
+/** Returns what a successful tool call did to the plan; null if it did nothing, or in a form that we do not know. */
+function planChange(call: ClaudeCall): PlanChange | null {
+  switch (call.tool_name) {
+    case 'TaskCreate':
+      return createdStep(call);
+    case 'TaskUpdate':
+      return updatedStep(call);
+    case 'TaskList': {
+      // The whole list belongs to the session: its steps are not the sub-agent's.
+      if (call.parent !== null) return null;
+      const result = list.safeParse(call.tool_response);
+      if (!result.success) return null;
+      const alive = result.data.tasks.filter(({ status }) => status !== 'deleted');
+      return wholePlan(alive.map((task) => ({ title: task.subject, status: task.status, step: toId(task.id) })));
+    }
+    case 'TodoWrite':
+      return readPlan(call.tool_input?.todos, 'content');
+    default:
+      return null;
+  }
+}
+
+function createdStep(call: ClaudeCall): PlanChange | null {
+  const result = created.safeParse(call.tool_response);
+  if (!result.success) return null;
+  const { task } = result.data;
+  const subject = call.tool_input?.subject;
+  return oneStep(task.id, {
+    title: typeof subject === 'string' ? subject : (task.subject ?? task.id),
+    status: 'pending',
+  });
+}
+
+/**
+ * The result of a refused update has `success: false`, or does not list the status as changed. An update of the owner or
+ * the description changes no step.
+ */
+function updatedStep(call: ClaudeCall): PlanChange | null {
+  const input = updated.safeParse(call.tool_input);
+  if (!input.success || call.tool_response?.success === false) return null;
+  const { taskId, subject, ...wanted } = input.data;
+  const changed = call.tool_response?.updatedFields;
+  // A deletion is listed as `deleted`.
+  const stays = Array.isArray(changed) && !changed.includes('status') && !changed.includes(wanted.status);
+  const status = stays ? undefined : wanted.status;
+  if (subject === undefined && status === undefined) return null;
+  return oneStep(taskId, { title: subject, status });
+}

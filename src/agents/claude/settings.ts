@@ -17,10 +17,37 @@ import { SyntaxProblem } from '../setup/json-edit.ts';
 import { formatCommand, formatUrl, formatWakeCommand, httpForms, isPosted, type Line } from '../setup/line.ts';
 import { fileIn, type Program } from '../setup/places.ts';
 import { readText } from '../setup/settings-file.ts';
+import { readSettings, receiverFor, type UsageSetup, usageVariables } from '../setup/usage.ts';
 import { listEvents } from './events.ts';
 import { hookCommand } from './hook-command.ts';
 import { blockCap, planTools, readPlanTools } from './plan-tools.ts';
-import { usage } from './usage.ts';
+
+// Lets Claude Code send its events to the service's OTLP receiver. Seen with 2.1.330.
+
+const variable = (name: string, valueFor: (line: Line) => string) => ({ name, mark: `STOPGATE_${name}`, valueFor });
+
+const envSchema = z.object({ env: z.record(z.string(), z.unknown()) });
+
+const usage: UsageSetup = {
+  // Else a repository could send what its visitors do to anybody.
+  scopes: ['user'],
+  // Events alone: its metrics say the same once more. The prompts stay out of them, by its own default.
+  settings: usageVariables([
+    variable('CLAUDE_CODE_ENABLE_TELEMETRY', () => '1'),
+    variable('OTEL_LOGS_EXPORTER', () => 'otlp'),
+    variable('OTEL_EXPORTER_OTLP_LOGS_PROTOCOL', () => 'http/json'),
+    variable('OTEL_EXPORTER_OTLP_LOGS_ENDPOINT', (line) => receiverFor(line, '/v1/logs')),
+  ]),
+  environment: null,
+  target({ env, home }) {
+    const file = join(env.CLAUDE_CONFIG_DIR || join(home, '.claude'), 'settings.json');
+    const set = { ...env, ...envSchema.safeParse(readSettings(file)).data?.env };
+    if (set.CLAUDE_CODE_ENABLE_TELEMETRY === undefined || !String(set.OTEL_LOGS_EXPORTER).includes('otlp')) return null;
+    const target = set.OTEL_EXPORTER_OTLP_LOGS_ENDPOINT ?? set.OTEL_EXPORTER_OTLP_ENDPOINT;
+    return typeof target === 'string' ? target : null;
+  },
+  inDollars: true,
+};
 
 const agent = 'claude';
 /** A person may take a day to answer. */

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { tryJson } from '../../text/json-text.ts';
+import type { Agent } from '../agent.ts';
 import {
   type Adapter,
   createHookReader,
@@ -32,6 +33,7 @@ import {
 import { answerPermission, describeToolRequest } from '../shared/permission-requests.ts';
 import { oneStep, type PlanChange, readPlan } from '../shared/plan-entry.ts';
 import type { PriorWorker } from '../shared/prior-worker.ts';
+import { hookCommand } from './hook-command.ts';
 
 const name = 'codex';
 const title = 'Codex';
@@ -81,7 +83,18 @@ const adapter: Adapter<CodexCall> = {
     return isStop(call) ? (blockAnswer(decision) ?? allowNotice(call, decision)) : null;
   },
 };
-export const readCodexHook = createHookReader(adapter);
+
+export const codex: Agent = {
+  name,
+  title,
+  readHook: createHookReader(adapter),
+  hookCommand,
+  setup: async () => (await import('./settings.ts')).setup,
+  doctor: async () => (await import('./settings.ts')).doctor,
+  hasDryTurn: true,
+  resume: (session, prompt) => ['codex', 'exec', 'resume', session, prompt],
+  promptsResolution: false,
+};
 
 function read(body: unknown, eventInUrl: string | undefined): CodexCall {
   const { session_id: session, hook_event_name, ...rest } = readBody(bodySchema, body, title);

@@ -5,6 +5,7 @@
  */
 import { z } from 'zod';
 import { tryJson } from '../../text/json-text.ts';
+import type { Agent } from '../agent.ts';
 import {
   type Adapter,
   createHookReader,
@@ -33,6 +34,7 @@ import {
 } from '../shared/entry-drafts.ts';
 import type { PriorWorker } from '../shared/prior-worker.ts';
 import { toId } from '../shared/text.ts';
+import { hookCommand } from './hook-command.ts';
 import { readTodos } from './plan.ts';
 
 // Reads Copilot CLI's hook JSON. Seen with 1.0.102. A hook that is registered as `agentStop` gets camelCase keys and no
@@ -135,7 +137,18 @@ const adapter: Adapter<CopilotCall> = {
   isEnd: ({ event }) => event === 'sessionEnd',
   answer: (call, decision) => (isStop(call) ? (blockAnswer(decision) ?? allowNote(call, decision)) : null),
 };
-export const readCopilotHook = createHookReader(adapter);
+
+export const copilot: Agent = {
+  name,
+  title,
+  readHook: createHookReader(adapter),
+  hookCommand,
+  setup: async () => (await import('./settings.ts')).setup,
+  doctor: async () => (await import('./settings.ts')).doctor,
+  hasDryTurn: true,
+  resume: (session, prompt) => ['copilot', `--resume=${session}`, '--prompt', prompt],
+  promptsResolution: false,
+};
 
 const isStop = ({ event, parent }: CopilotCall): boolean =>
   event === 'subagentStop' ? parent !== null : event === 'agentStop' && parent === null;

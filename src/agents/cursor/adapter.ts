@@ -4,6 +4,7 @@
  * prompt, at most `loop_limit` times (5 by default).
  */
 import { z } from 'zod';
+import type { Agent } from '../agent.ts';
 import {
   type Adapter,
   createHookReader,
@@ -29,6 +30,7 @@ import {
   toAttempt,
 } from '../shared/entry-drafts.ts';
 import type { PriorWorker } from '../shared/prior-worker.ts';
+import { hookCommand } from './hook-command.ts';
 
 const name = 'cursor';
 const title = 'Cursor';
@@ -72,7 +74,19 @@ const adapter: Adapter<CursorCall> = {
     return decision.decision === 'block' ? { followup_message: blockText(decision) } : allowNote(call, decision);
   },
 };
-export const readCursorHook = createHookReader(adapter);
+
+export const cursor: Agent = {
+  name,
+  title,
+  readHook: createHookReader(adapter),
+  hookCommand,
+  setup: async () => (await import('./settings.ts')).setup,
+  doctor: async () => (await import('./settings.ts')).doctor,
+  hasDryTurn: false,
+  // Only documented.
+  resume: (session, prompt) => ['cursor-agent', '--resume', session, prompt],
+  promptsResolution: false,
+};
 
 function read(body: unknown, eventInUrl: string | undefined): CursorCall {
   const { conversation_id: conversation, hook_event_name, ...rest } = readBody(bodySchema, body, title);

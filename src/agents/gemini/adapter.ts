@@ -4,6 +4,7 @@
  * after any tool, so only our own retry count prevents a loop.
  */
 import { z } from 'zod';
+import type { Agent } from '../agent.ts';
 import {
   type Adapter,
   createHookReader,
@@ -30,6 +31,7 @@ import {
 } from '../shared/entry-drafts.ts';
 import { readPlan } from '../shared/plan-entry.ts';
 import type { PriorWorker } from '../shared/prior-worker.ts';
+import { hookCommand } from './hook-command.ts';
 
 const name = 'gemini';
 const title = 'Gemini CLI';
@@ -79,7 +81,18 @@ const adapter: Adapter<GeminiCall> = {
     return call.event === 'AfterAgent' ? (blockAnswer(decision) ?? allowNotice(call, decision)) : null;
   },
 };
-export const readGeminiHook = createHookReader(adapter);
+
+export const gemini: Agent = {
+  name,
+  title,
+  readHook: createHookReader(adapter),
+  hookCommand,
+  setup: async () => (await import('./settings.ts')).setup,
+  doctor: async () => (await import('./settings.ts')).doctor,
+  hasDryTurn: true,
+  resume: (session, prompt) => ['gemini', '--resume', session, prompt],
+  promptsResolution: false,
+};
 
 function read(body: unknown, eventInUrl: string | undefined): GeminiCall {
   const { session_id: worker, hook_event_name, ...rest } = readBody(bodySchema, body, title);

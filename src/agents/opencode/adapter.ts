@@ -7,6 +7,7 @@
 import { z } from 'zod';
 import type { InputAnswer } from '../../../machines/index.ts';
 import { questionsIn } from '../../../machines/values/questions.ts';
+import type { Agent } from '../agent.ts';
 import {
   type Adapter,
   createHookReader,
@@ -43,6 +44,7 @@ import {
 } from '../shared/permission-requests.ts';
 import { wholePlan } from '../shared/plan-entry.ts';
 import type { PriorWorker } from '../shared/prior-worker.ts';
+import { hookCommand } from './hook-command.ts';
 
 const name = 'opencode';
 const title = 'OpenCode';
@@ -129,7 +131,18 @@ const adapter: Adapter<OpencodeCall> = {
     );
   },
 };
-export const readOpencodeHook = createHookReader(adapter);
+
+export const opencode: Agent = {
+  name,
+  title,
+  readHook: createHookReader(adapter),
+  hookCommand,
+  setup: async () => (await import('./settings.ts')).setup,
+  doctor: async () => (await import('./settings.ts')).doctor,
+  hasDryTurn: true,
+  resume: (session, prompt) => ['opencode', 'run', '--session', session, prompt],
+  promptsResolution: true,
+};
 
 const isNew = (call: OpencodeCall, prior: PriorWorker): boolean =>
   !prior.registered || (call.parent !== null && prior.parent === null);

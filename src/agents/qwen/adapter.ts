@@ -3,6 +3,7 @@
  * and the name of the event may be missing or of another type: Qwen Code takes an error for "continue".
  */
 import { z } from 'zod';
+import type { Agent } from '../agent.ts';
 import {
   type Adapter,
   createHookReader,
@@ -31,6 +32,7 @@ import { draftLimit } from '../shared/limit-end.ts';
 import { answerPermission, describeQuestion, describeToolRequest } from '../shared/permission-requests.ts';
 import { readPlan } from '../shared/plan-entry.ts';
 import type { PriorWorker } from '../shared/prior-worker.ts';
+import { hookCommand } from './hook-command.ts';
 
 const backgroundTask = z
   .object({ id: z.string().min(1).pipe(shortName), agent_type: shortName.optional().catch(undefined), status: text })
@@ -61,7 +63,7 @@ const bodySchema = z.object({
 
 type QwenCall = BaseCall & Omit<z.infer<typeof bodySchema>, 'session_id' | 'hook_event_name'>;
 
-export const title = 'Qwen Code';
+const title = 'Qwen Code';
 
 /** @throws AppError input.bad */
 function readQwen(body: unknown, eventInUrl: string | undefined): QwenCall {
@@ -122,7 +124,18 @@ const adapter: Adapter<QwenCall> = {
   isEnd: ({ event }) => event === 'SessionEnd',
   answer,
 };
-export const readQwenHook = createHookReader(adapter);
+
+export const qwen: Agent = {
+  name,
+  title,
+  readHook: createHookReader(adapter),
+  hookCommand,
+  setup: async () => (await import('./settings.ts')).setup,
+  doctor: async () => (await import('./settings.ts')).doctor,
+  hasDryTurn: true,
+  resume: (session, prompt) => ['qwen', '--resume', session, '--prompt-interactive', prompt],
+  promptsResolution: false,
+};
 
 function draftToolEnd(call: QwenCall, prior: PriorWorker): readonly EntryDraft[] {
   const tool = draftTool(call, true, prior);

@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { attemptSchema, idSchema } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
+import type { Agent } from '../agent.ts';
 import { type Adapter, createHookReader, type DraftEntries, type EventTable, readBody } from '../shared/adapter.ts';
 import { allowNote, blockText } from '../shared/block-text.ts';
 import {
@@ -20,6 +21,7 @@ import {
 } from '../shared/entry-drafts.ts';
 import { wholePlan } from '../shared/plan-entry.ts';
 import type { PriorWorker } from '../shared/prior-worker.ts';
+import { hookCommand } from './hook-command.ts';
 
 const name = 'shell';
 
@@ -71,7 +73,18 @@ const adapter: Adapter<ShellCall> = {
       : allowNote(call, decision);
   },
 };
-export const readShellHook = createHookReader(adapter);
+
+export const shell: Agent = {
+  name,
+  title: 'a script',
+  readHook: createHookReader(adapter),
+  hookCommand,
+  setup: async () => (await import('./settings.ts')).setup,
+  doctor: null,
+  hasDryTurn: false,
+  resume: null,
+  promptsResolution: false,
+};
 
 function readAttempt(call: ShellCall) {
   const { output, ...attempt } = attemptSchema.parse(call);

@@ -1,6 +1,6 @@
 /** Counts by time: for each span of time so many buckets, the oldest of which fall off. */
 import { guardNames } from '../../../machines/index.ts';
-import { addUsage, noUsage, type UsageSum } from '../../../machines/replay/usage-sums.ts';
+import { addUsage, noUsage, type UsageSum } from '../../../machines/values/usage.ts';
 import type { VerdictKind } from '../vocabulary.ts';
 
 /** Durations are counted in classes whose bounds grow by a quarter, so that any number of them takes little room. */

@@ -3,18 +3,27 @@
  * people needed. A fold of its own beside that of the state: it needs no state, so a log whose beginning was cut is
  * counted from there. Pure; what it keeps is bounded by the buckets (buckets.ts) and by the limits below.
  */
-
 import assert from 'node:assert/strict';
 import {
   type CheckResult,
   type Decision,
   decidingGuard,
+  formatIsoTime,
   readEntry,
   readJson,
   topicOf,
   type UsageReport,
 } from '../../../machines/index.ts';
-import { addUsage, showUsage, sumOfReport } from '../../../machines/replay/usage-sums.ts';
+import {
+  addUsage,
+  byCost,
+  byName,
+  type NamedUsage,
+  noUsage,
+  showUsage,
+  sumOfReport,
+  type UsageSum,
+} from '../../../machines/values/usage.ts';
 import { countedKindOf } from '../vocabulary.ts';
 import {
   addBlock,
@@ -30,13 +39,14 @@ import {
   type Durations,
   mergeDurations,
   newCheck,
+  otherNames,
   quantileOf,
   spans,
+  type UsageByName,
   type Windows,
 } from './buckets.ts';
 import { createFlakiness, type Pair } from './flakiness.ts';
-import type { FleetStatistics } from './messages.ts';
-import { summarizeUsage } from './usage.ts';
+import type { FleetStatistics, UsageLine } from './messages.ts';
 
 /** `nowMs`: until when is counted. `fromMs`: what is left out of the first bucket, if anything. */
 type Wanted = {
@@ -80,13 +90,13 @@ function quantilesOf(all: readonly Durations[]) {
 function checksOf(counted: Counted): FleetStatistics['checks'] {
   const sums = new Map<string, CheckCounts>();
   for (const { bucket } of counted)
-    for (const [name, counts] of bucket.checks) sums.set(name, add(sums.get(name) ?? newCheck(), counts));
+    for (const [name, counts] of bucket.checks) sums.set(name, addCheck(sums.get(name) ?? newCheck(), counts));
   return [...sums]
     .map(([check, { durations, ...counts }]) => ({ check, ...counts, p95Ms: quantileOf(durations, 0.95) }))
     .sort((a, b) => b.blocks - a.blocks || b.runs - a.runs || (a.check < b.check ? -1 : 1));
 }
 
-function add(sum: CheckCounts, more: CheckCounts): CheckCounts {
+function addCheck(sum: CheckCounts, more: CheckCounts): CheckCounts {
   for (const key of ['runs', 'passed', 'failed', 'errors', 'differing', 'compared', 'blocks'] as const)
     sum[key] += more[key];
   mergeDurations(sum.durations, more.durations);
@@ -230,3 +240,41 @@ const isCheckResult = (value: object): boolean => {
   const isTime = tookMs === undefined || (typeof tookMs === 'number' && tookMs >= 0);
   return typeof check === 'string' && typeof outcome === 'string' && isTime;
 };
+
+// Sums what agents have used in a span of time, by day, model and task.
+
+/** More than anybody reads; the others are one line. */
+const linesMax = 50;
+
+/** @param areTasksKnown false: only what was used is known, and not for what */
+function summarizeUsage(counted: Counted, areTasksKnown: boolean): FleetStatistics['usage'] {
+  const days: UsageByName = new Map();
+  const models: UsageByName = new Map();
+  const tasks: UsageByName = new Map();
+  for (const { atMs, bucket } of counted) {
+    // A day is a whole number of buckets, of any span.
+    if (bucket.usage.reports > 0) add(days, formatIsoTime(atMs).slice(0, 10), bucket.usage);
+    for (const [name, sum] of bucket.models) add(models, name, sum);
+    for (const [name, sum] of bucket.tasks) add(tasks, name, sum);
+  }
+  if (days.size === 0) return null;
+  return {
+    days: namedIn(days).sort(byName).map(toLine),
+    models: linesOf(models),
+    tasks: areTasksKnown ? linesOf(tasks) : null,
+  };
+}
+
+const add = (sums: UsageByName, name: string | null, more: UsageSum): unknown =>
+  sums.set(name, addUsage(sums.get(name) ?? noUsage, more));
+
+const namedIn = (sums: UsageByName): NamedUsage[] => [...sums].map(([name, sum]) => ({ name, ...sum }));
+
+function linesOf(sums: UsageByName): UsageLine[] {
+  const kept: UsageByName = new Map();
+  for (const [at, { name, ...sum }] of namedIn(sums).sort(byCost).entries())
+    add(kept, at < linesMax ? name : otherNames, sum);
+  return namedIn(kept).map(toLine);
+}
+
+const toLine = ({ name, ...sum }: NamedUsage): UsageLine => ({ name, ...showUsage(sum) });

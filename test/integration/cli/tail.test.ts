@@ -3,7 +3,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createNewestEntries } from '../../../src/cli/commands/inspect/newest-entries.ts';
+import { createNewestEntries } from '../../../src/cli/commands/inspect/tail.ts';
 import { startNatsServer } from '../../support/nats-server.ts';
 import { allowed, blocked, useStandIn } from '../../support/stand-in.ts';
 import { controlsIn, jsonLines, openTerminal, runOnce, type TerminalOptions } from '../../support/terminal.ts';

@@ -1,8 +1,8 @@
 /** When a usage limit ends, in the words of agents and of the APIs behind them. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { limitEndOf } from '../../../src/acp/messages.ts';
-import { readClaudeHook } from '../../../src/agents/claude/adapter.ts';
-import { readQwenHook } from '../../../src/agents/qwen/adapter.ts';
+import { claude } from '../../../src/agents/claude/adapter.ts';
+import { qwen } from '../../../src/agents/qwen/adapter.ts';
 import { limitEndIn } from '../../../src/agents/shared/limit-end.ts';
 
 const nowMs = Date.parse('2026-03-02T12:00:00.000Z');
@@ -56,8 +56,8 @@ describe('agents', () => {
   const unknown = { registered: true, plan: [], background: [], limited: false } as never;
 
   test.each([
-    { agent: 'Claude Code', read: readClaudeHook },
-    { agent: 'Qwen Code', read: readQwenHook },
+    { agent: 'Claude Code', read: claude.readHook },
+    { agent: 'Qwen Code', read: qwen.readHook },
   ])('$agent says it with the failure that ends its turn', ({ read }) => {
     const call = { session_id: 's1', hook_event_name: 'StopFailure', error: 'rate_limit' };
     const limitOf = (more: object) =>

@@ -1,7 +1,7 @@
 /** What is taken for a decision can be printed, and every decision is taken for one. */
 import { describe, expect, test } from 'vitest';
 import { type Decision, decisionSchema } from '../../../machines/index.ts';
-import { isDecision } from '../../../src/cli/commands/decide/decision-shape.ts';
+import { isDecision } from '../../../src/cli/commands/decide/stop-attempt.ts';
 import { formatDecision } from '../../../src/cli/text/decision-text.ts';
 import { createColors } from '../../../src/terminal/colors.ts';
 

@@ -9,7 +9,7 @@ import {
   showUsage,
   sumOfReport,
   type UsageSum,
-} from '../../../../machines/replay/usage-sums.ts';
+} from '../../../../machines/values/usage.ts';
 import { foldMessage } from '../../../host/fold/fold-message.ts';
 import type { LogMessage } from '../../../nats/log/log-reader.ts';
 import type { Requester } from '../../../nats/requester.ts';

@@ -8,7 +8,6 @@ import { defineCommand, flag, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
 import { clientArgs, readCount, readId } from '../../option-values.ts';
 import { formatLogLine } from '../../text/timeline.ts';
-import { createNewestEntries } from './newest-entries.ts';
 
 /** This many of the newest entries are searched for matches. */
 const windowMin = 10_000;
@@ -71,4 +70,44 @@ export const tail = defineCommand({
 
 async function readTo(requester: Requester, count: number, onMessage: (message: LogMessage) => void): Promise<void> {
   if (count > 0) for (const message of await requester.readNewest('>', count)) onMessage(message);
+}
+
+// The newest matches in a log that is read from further back: keeps matches until it reaches the log's head, then
+// passes on everything. The head is reached when as many messages have come as were requested, or when none came for
+// a moment.
+
+const quietMs = 100;
+
+type Recent<Item> = {
+  /** `seq`: the sequence of the message that `item` comes from; null: that message does not match. */
+  readonly push: (item: Item | null, seq: number) => void;
+  /** Shows what is kept. */
+  readonly end: () => void;
+};
+
+/** Shows the newest `last` of the first `window` messages, then all. */
+export function createNewestEntries<Item>(last: number, window: number, show: (item: Item) => void): Recent<Item> {
+  let held: Item[] | null = window > 0 ? [] : null;
+  let headSeq: number | null = null;
+  let timer: NodeJS.Timeout | undefined;
+  const end = () => {
+    clearTimeout(timer);
+    for (const item of held ?? []) show(item);
+    held = null;
+  };
+  return {
+    end,
+    push(item, seq) {
+      if (held === null) {
+        if (item !== null) show(item);
+        return;
+      }
+      headSeq ??= seq + window - 1;
+      if (item !== null) held.push(item);
+      if (held.length > last) held.shift();
+      clearTimeout(timer);
+      if (seq >= headSeq) end();
+      else timer = setTimeout(end, quietMs);
+    },
+  };
 }

@@ -1,7 +1,7 @@
 /** Stopped workers are held as text, and nobody can tell (docs/decisions/008-snapshots-while-the-fold-goes-on.md). */
 
 import { expect, test } from 'vitest';
-import { decodeKnown, encodeKnown } from '../../../../machines/fleet/snapshot/known-text.ts';
+import { decodeKnown, encodeKnown } from '../../../../machines/fleet/snapshot/worker-text.ts';
 import { createFleet, type Fleet, foldEntry, viewWorker } from '../../../../machines/index.ts';
 import { entryOf } from '../../../support/fold-lines.ts';
 
