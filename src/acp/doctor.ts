@@ -10,7 +10,7 @@ import { PassThrough, Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { type ClientContext, client, methods, ndJsonStream, RequestError } from '@agentclientprotocol/sdk';
 import type { AttemptFields } from '../../machines/index.ts';
-import { bad, type Finding, ok, skip } from '../agents/doctor/finding.ts';
+import { type Answer, bad, type Finding, findingsAbout, ok, skip } from '../agents/doctor/check.ts';
 import { lastBytes, plainText } from '../agents/shared/text.ts';
 import type { Client } from '../client/index.ts';
 import { AppError } from '../errors.ts';
@@ -26,7 +26,6 @@ export type AcpCheck = Pick<AcpOptions, 'command' | 'cwd' | 'env' | 'signal'> & 
   readonly connect: () => Promise<Client>;
 };
 
-const about = 'acp';
 /** A model may think; a program that npm downloads first takes a while. */
 const stepMsMax = 90_000;
 const stderrBytesMax = 300;
@@ -35,21 +34,21 @@ const reason =
   'stopgate doctor: this first stop is blocked to test that a block works. Reply with the one word OK again.';
 
 export async function checkAcp(check: AcpCheck): Promise<Finding[]> {
-  return [await checkFleet(check), ...(await tryAgent(check))];
+  return [...findingsAbout('service', [await checkFleet(check)]), ...findingsAbout('acp', await tryAgent(check))];
 }
 
-async function checkFleet({ connect }: AcpCheck): Promise<Finding> {
+async function checkFleet({ connect }: AcpCheck): Promise<Answer> {
   try {
     await using fleet = await connect();
     await fleet.listWorkers({ limit: 1 });
-    return ok('service', `fleet ${fleet.fleet} answers over NATS`);
+    return ok(`fleet ${fleet.fleet} answers over NATS`);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    return bad('service', error.message, 'start it with "stopgate dev" in the folder of your project');
+    return bad(error.message, 'start it with "stopgate dev" in the folder of your project');
   }
 }
 
-async function tryAgent({ command, cwd, env, signal, quick }: AcpCheck): Promise<Finding[]> {
+async function tryAgent({ command, cwd, env, signal, quick }: AcpCheck): Promise<Answer[]> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'stopgate-doctor-')));
   const [stdin, stdout] = [new PassThrough(), new PassThrough()];
   const gate = createGate();
@@ -68,8 +67,8 @@ async function tryAgent({ command, cwd, env, signal, quick }: AcpCheck): Promise
   // Why it does not start is what the first request is told.
   serving.catch(() => {});
   const agent = openEditor(stdin, stdout);
-  const findings: Finding[] = [];
-  const step = async (what: string, run: () => Promise<Finding>): Promise<boolean> => {
+  const findings: Answer[] = [];
+  const step = async (what: string, run: () => Promise<Answer>): Promise<boolean> => {
     const finding = await inTime(run).catch(async (error: Error) => {
       const why = await Promise.race([
         serving.then(
@@ -80,7 +79,7 @@ async function tryAgent({ command, cwd, env, signal, quick }: AcpCheck): Promise
       ]);
       const text = plainText((why ?? error).message);
       const said = errors.trim() === '' ? '' : `; it says: ${plainText(errors)}`;
-      return bad(about, `${what}: ${text}${said}`, fixFor(error));
+      return bad(`${what}: ${text}${said}`, fixFor(error));
     });
     findings.push(finding);
     return finding.state === 'ok';
@@ -91,9 +90,9 @@ async function tryAgent({ command, cwd, env, signal, quick }: AcpCheck): Promise
       (await step('initialize', () => initialize(agent))) &&
       (await step('session/new', async () => {
         ({ sessionId: session } = await agent.request(methods.agent.session.new, { cwd: folder, mcpServers: [] }));
-        return ok(about, 'session/new: it begins a session');
+        return ok('session/new: it begins a session');
       }));
-    if (started && quick) findings.push(skip(about, 'dry turn: not run'));
+    if (started && quick) findings.push(skip('dry turn: not run'));
     else if (started) await step('dry turn', () => takeTurn(agent, session, gate));
     return findings;
   } finally {
@@ -108,22 +107,22 @@ const fixFor = (error: Error): string =>
     ? 'log in with the agent itself, then try again'
     : 'check whether the command of the agent is right, and starts it in the mode for ACP';
 
-async function initialize(agent: ClientContext): Promise<Finding> {
+async function initialize(agent: ClientContext): Promise<Answer> {
   const answer = await agent.request(methods.agent.initialize, { protocolVersion: 1, clientCapabilities: {} });
   const { agentInfo, protocolVersion } = initialized.parse(answer);
   const name = [agentInfo?.name ?? 'the agent', agentInfo?.version ?? ''].join(' ').trim();
-  return ok(about, `initialize: ${name} speaks version ${protocolVersion ?? 'unknown'} of the protocol`);
+  return ok(`initialize: ${name} speaks version ${protocolVersion ?? 'unknown'} of the protocol`);
 }
 
-async function takeTurn(agent: ClientContext, sessionId: string, gate: Gate): Promise<Finding> {
+async function takeTurn(agent: ClientContext, sessionId: string, gate: Gate): Promise<Answer> {
   const { stopReason } = await agent.request(methods.agent.session.prompt, {
     ...{ sessionId, prompt: [{ type: 'text', text: prompt }] },
   });
   const stops = gate.stops();
   if (stops >= 2)
-    return ok(about, 'dry turn: the first stop was blocked, and the agent went on within the turn until the second');
+    return ok('dry turn: the first stop was blocked, and the agent went on within the turn until the second');
   const what = stops === 0 ? `it ended with ${stopReason}, and no stop was asked about` : 'the block had no effect';
-  return bad(about, `dry turn: ${what}`, 'this version of the agent may need a newer stopgate');
+  return bad(`dry turn: ${what}`, 'this version of the agent may need a newer stopgate');
 }
 
 /** An editor without files and terminals, whose person allows nothing. */
@@ -165,7 +164,7 @@ function createGate(): Gate {
   };
 }
 
-async function inTime(run: () => Promise<Finding>): Promise<Finding> {
+async function inTime(run: () => Promise<Answer>): Promise<Answer> {
   const late = startTimedSignal(stepMsMax);
   const timeout = new Promise<never>((_, reject) => {
     const fail = () => reject(new Error(`no answer within ${stepMsMax / 1_000} s`));

@@ -2,9 +2,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { dirname, join } from 'node:path';
+import { type Answer, bad, ok } from '../doctor/check.ts';
 import type { CheckContext } from '../doctor/doctor.ts';
 import type { DryTurn } from '../doctor/dry-turn.ts';
-import { bad, type Finding, ok } from '../doctor/finding.ts';
 import { createHookDoctor } from '../doctor/hook-doctor.ts';
 import { describeSyntax, type Hooked } from '../doctor/hooked.ts';
 import { type FakeModel, type ModelRequest, modelText, openFakeModel, sendEvents, sendJson } from '../doctor/models.ts';
@@ -115,14 +115,12 @@ wire_api = "responses"
 `;
 
 /** The doctor checks this for Codex: it runs only hooks that its user has trusted. */
-const about = 'codex';
-
 export const doctor = createHookDoctor(hooks, {
   limits: { stopEvent: 'Stop', checkedEvent: null, timeoutUnitMs: 1_000, blockCap: null },
   dryTurn,
   checkSettings(file, all) {
     if (all.every(({ value }) => value.type !== 'http')) return [];
-    return [bad(about, `${file} has a hook of type "http", so Codex ignores the whole file`, 'remove that hook')];
+    return [bad(`${file} has a hook of type "http", so Codex ignores the whole file`, 'remove that hook')];
   },
   checkHooked: async (hooked, context) => [checkTrust(hooked, await listHooks(context))],
 });
@@ -133,21 +131,20 @@ async function listHooks({ binary, places }: CheckContext): Promise<readonly Cod
 }
 
 /** A hook that was changed after it was trusted has another hash, which only Codex itself knows. */
-function checkTrust({ file, hooks: ours }: Hooked, listed: readonly CodexHook[]): Finding {
+function checkTrust({ file, hooks: ours }: Hooked, listed: readonly CodexHook[]): Answer {
   const config = join(dirname(file), 'config.toml');
   const text = readText(config) ?? '';
   let trusted: ReadonlyMap<string, string>;
   try {
     trusted = trustIn(text);
   } catch (error) {
-    return bad(about, describeSyntax(config, text, error), 'fix it');
+    return bad(describeSyntax(config, text, error), 'fix it');
   }
   const isStale = (key: string) =>
     listed.some((hook) => hook.key === key && trusted.has(key) && trusted.get(key) !== hook.currentHash);
   const count = [...trusted].filter(([key, hash]) => key.startsWith(`${file}:`) && hash !== '' && !isStale(key)).length;
-  if (count >= ours.length) return ok(about, `its hooks are trusted in ${config}`);
+  if (count >= ours.length) return ok(`its hooks are trusted in ${config}`);
   return bad(
-    about,
     `${count} of ${ours.length} hooks are trusted in ${config}: Codex silently skips the others`,
     'stopgate init codex, or /hooks in Codex',
   );

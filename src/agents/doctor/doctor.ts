@@ -2,8 +2,8 @@
 import type { Policy } from '../../../machines/index.ts';
 import type { DayBudget } from '../../../machines/policy/budget.ts';
 import type { Places, Program } from '../setup/places.ts';
+import type { Answer } from './check.ts';
 import type { TokenPass } from './dry-turn.ts';
-import type { Finding } from './finding.ts';
 
 export type Doctor = {
   readonly find: (places: Places) => Connection;
@@ -14,12 +14,12 @@ export type Connection = {
   /** The scopes of the settings that our hooks stand in (`user`, `project` …). Empty: it is not connected. */
   readonly scopes: readonly string[];
   /** Settings that cannot be read, or that switch all hooks off. */
-  readonly problems: readonly Finding[];
-  readonly check: (context: CheckContext) => Promise<Finding[]>;
+  readonly problems: readonly Answer[];
+  readonly check: (context: CheckContext) => Promise<Answer[]>;
   /** Our hooks, as text: their address, policy, fleet and token are in it. */
   readonly lines: readonly string[];
   /** One turn of the agent's real program. `path`: the PATH that it gets. Null: it has none. */
-  readonly dryTurn: ((binary: string, path: string, pass: TokenPass | null) => Promise<Finding>) | null;
+  readonly dryTurn: ((binary: string, path: string, pass: TokenPass | null) => Promise<Answer>) | null;
 };
 
 export type CheckContext = {

@@ -7,7 +7,7 @@ import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { bad, type Finding, ok } from './finding.ts';
+import { type Answer, bad, ok } from './check.ts';
 import { type FakeModel, type Loopback, openLoopback, sendJson } from './models.ts';
 
 /** The way in which an agent is run for a turn. */
@@ -34,7 +34,6 @@ export type Prepared = {
 };
 
 export type Turn = {
-  readonly agent: string;
   readonly binary: string;
   /** The PATH that it gets. */
   readonly path: string;
@@ -52,7 +51,7 @@ export type TokenPass = {
    * Resolves to what is wrong with the token that a hook has sent (null: it sent none), or to null if the service takes
    * it.
    */
-  readonly refusalOf: (sent: string | null) => Promise<Finding | null>;
+  readonly refusalOf: (sent: string | null) => Promise<Answer | null>;
 };
 
 type Outcome = {
@@ -71,14 +70,14 @@ type Outcome = {
 const reason = 'stopgate doctor: this first stop is blocked to test that a block works.';
 const turnTimeoutMs = 90_000;
 
-export async function tryTurn(dryTurn: DryTurn, turn: Turn): Promise<Finding> {
+export async function tryTurn(dryTurn: DryTurn, turn: Turn): Promise<Answer> {
   try {
     const outcome = await run(dryTurn, turn);
     const finding = judge(turn, outcome);
     const refused = finding.state === 'ok' ? ((await turn.pass?.refusalOf(outcome.token)) ?? null) : null;
     return refused === null ? finding : { ...refused, text: `dry turn: ${refused.text}` };
   } catch (error) {
-    return bad(turn.agent, `dry turn: ${(error as Error).message}`, 'check whether the program starts at all');
+    return bad(`dry turn: ${(error as Error).message}`, 'check whether the program starts at all');
   }
 }
 
@@ -111,12 +110,12 @@ async function run({ openModel, prepare }: DryTurn, turn: Turn): Promise<Outcome
 const countStops = ({ stopEvent }: Turn, events: readonly string[]): number =>
   events.filter((event) => event === stopEvent).length;
 
-function judge(turn: Turn, { events, turns, gotReason, failure }: Outcome): Finding {
-  const { agent, stopEvent } = turn;
+function judge(turn: Turn, { events, turns, gotReason, failure }: Outcome): Answer {
+  const { stopEvent } = turn;
   const stops = countStops(turn, events);
   if (stops >= 2 && turns >= 2 && gotReason) {
     const fired = [...new Set(events)].join(', ');
-    return ok(agent, `dry turn: ${fired} fired; the first stop was blocked, and the agent continued with the reason`);
+    return ok(`dry turn: ${fired} fired; the first stop was blocked, and the agent continued with the reason`);
   }
   const end = failure === null ? '' : `; the program ended with ${failure}`;
   const what =
@@ -126,7 +125,6 @@ function judge(turn: Turn, { events, turns, gotReason, failure }: Outcome): Find
         ? `${events.join(', ')} fired, but no ${stopEvent}`
         : 'the hook was called for a stop, but the block had no effect';
   return bad(
-    agent,
     `dry turn: ${what}, in ${turns} turn${turns === 1 ? '' : 's'} of the model${end}`,
     'this version of the agent may need other hooks: check whether a newer stopgate supports it',
   );

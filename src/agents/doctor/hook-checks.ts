@@ -4,8 +4,8 @@ import type { AgentHooks } from '../setup/agent-hooks.ts';
 import type { FoundHook } from '../setup/hook-settings.ts';
 import { type Poster, posters } from '../setup/line.ts';
 import type { Places } from '../setup/places.ts';
+import { type Answer, bad, ok, warn } from './check.ts';
 import type { CheckContext } from './doctor.ts';
-import { bad, type Finding, ok, warn } from './finding.ts';
 import { type Hooked, initCommand } from './hooked.ts';
 import { isUnknownPolicy } from './worker-checks.ts';
 
@@ -16,7 +16,7 @@ export const lineOf = ({ value }: FoundHook): string => String(value.url ?? valu
 export const isPostLine = (program: Poster, { command, bash }: FoundHook['value']): boolean =>
   [command, bash].some((text) => typeof text === 'string' && new RegExp(`^(?:LC_ALL=C )?${program} `).test(text));
 
-export function checkAddress(agent: string, hooked: Hooked, url: string): Finding {
+export function checkAddress(agent: string, hooked: Hooked, url: string): Answer {
   const { scope, file, hooks } = hooked;
   const host = url.replace(/^https?:\/\//, '');
   const option = new RegExp(`--http[ =]\\S*${host.replaceAll('.', '\\.')}(?:'|\\s|$)`);
@@ -26,17 +26,16 @@ export function checkAddress(agent: string, hooked: Hooked, url: string): Findin
     if (/\bhook\b/.test(line) && !/--http[ =]|https?:\/\//.test(line)) return false;
     return !line.includes(`//${host}/`) && !option.test(line);
   });
-  if (stray === undefined) return ok(agent, `${file} has our hooks, and they point to ${url}`);
+  if (stray === undefined) return ok(`${file} has our hooks, and they point to ${url}`);
   const fix = `${initCommand(agent, hooked)} --http ${host}`;
   return bad(
-    agent,
     `${file}: the hook of ${stray.event} does not point to ${url}`,
     scope === 'plugin' ? `uninstall the plugin, and: ${fix}` : fix,
   );
 }
 
 /** `stopEvent`: the event without whose hook no stop is judged. */
-export function checkEvents({ agent, events }: AgentHooks, stopEvent: string, hooked: Hooked): Finding[] {
+export function checkEvents({ agent, events }: AgentHooks, stopEvent: string, hooked: Hooked): Answer[] {
   const { file, hooks } = hooked;
   const form = hooks.some(({ value }) => value.type === 'http') ? 'http' : 'command';
   const present = new Set(hooks.map(({ event }) => event));
@@ -48,13 +47,13 @@ export function checkEvents({ agent, events }: AgentHooks, stopEvent: string, ho
   const fix = initCommand(agent, hooked);
   return [
     missing.includes(stopEvent)
-      ? bad(agent, `${text}: no stop is ever judged`, fix)
-      : warn(agent, `${text}: some of what the agent does stays unknown`, fix),
+      ? bad(`${text}: no stop is ever judged`, fix)
+      : warn(`${text}: some of what the agent does stays unknown`, fix),
   ];
 }
 
 /** Checks what the line itself needs. */
-export function checkLines(agent: string, stopEvent: string, hooked: Hooked): Finding[] {
+export function checkLines(agent: string, stopEvent: string, hooked: Hooked): Answer[] {
   const { file, hooks } = hooked;
   const init = initCommand(agent, hooked);
   const missing = hooks.map((hook) => findScript(lineOf(hook))).find((path) => path !== undefined && !existsSync(path));
@@ -62,8 +61,8 @@ export function checkLines(agent: string, stopEvent: string, hooked: Hooked): Fi
   const program = `${file} runs ${missing}, which does not exist`;
   const silence = 'its hooks use HTTP: while the service is down every stop is allowed, without a notice';
   return [
-    ...(missing === undefined ? [] : [bad(agent, program, init)]),
-    ...(isSilent ? [warn(agent, silence, `if that is not enough: ${init} --on-unreachable block`)] : []),
+    ...(missing === undefined ? [] : [bad(program, init)]),
+    ...(isSilent ? [warn(silence, `if that is not enough: ${init} --on-unreachable block`)] : []),
   ];
 }
 
@@ -80,17 +79,13 @@ export function checkPolicyNames(
   { scope, file }: Pick<Hooked, 'scope' | 'file'>,
   lines: readonly string[],
   policies: CheckContext['policies'],
-): Finding[] {
+): Answer[] {
   const named = lines.flatMap((line) => /(?:[?&]policy=|--policy[ =])([\w-]+)/.exec(line)?.[1] ?? []);
   return [...new Set(named)]
     .filter((name) => isUnknownPolicy(name, policies))
     .map((name) => {
       const text = `${file} names the policy ${name}, and there is none of that name: default holds instead`;
-      return warn(
-        agent,
-        text,
-        `add it to stopgate.yaml, or: ${initCommand(agent, { scope })} with another --policy, or none`,
-      );
+      return warn(text, `add it to stopgate.yaml, or: ${initCommand(agent, { scope })} with another --policy, or none`);
     });
 }
 
@@ -105,14 +100,14 @@ function isBare(hook: FoundHook): boolean {
 }
 
 /** For a service that wants a token. */
-export function checkToken(agent: string, hooked: Hooked, { env }: Places): Finding[] {
+export function checkToken(agent: string, hooked: Hooked, { env }: Places): Answer[] {
   const { file, hooks } = hooked;
   const bare = hooks.find(isBare);
   if (bare !== undefined) {
     const text = `${file}: the service wants a token, and the hook of ${bare.event} sends none`;
-    return [bad(agent, text, `${initCommand(agent, hooked)} --token-env STOPGATE_TOKEN`)];
+    return [bad(text, `${initCommand(agent, hooked)} --token-env STOPGATE_TOKEN`)];
   }
   if (env.STOPGATE_TOKEN) return [];
   const text = 'the service wants a token, and STOPGATE_TOKEN is not set here';
-  return [warn(agent, text, 'set it where the agent is started')];
+  return [warn(text, 'set it where the agent is started')];
 }

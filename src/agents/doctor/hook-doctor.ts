@@ -3,9 +3,9 @@ import { type AgentHooks, settingsFor } from '../setup/agent-hooks.ts';
 import { type FoundHook, putHooks } from '../setup/hook-settings.ts';
 import { hookProgram, isOurs, type Line, posters } from '../setup/line.ts';
 import type { Places, Scope } from '../setup/places.ts';
+import { type Answer, bad, type Checks, runChecks, warn } from './check.ts';
 import type { CheckContext, Connection, Doctor } from './doctor.ts';
 import { type DryTurn, tryTurn } from './dry-turn.ts';
-import { bad, type Finding, warn } from './finding.ts';
 import {
   checkAddress,
   checkEvents,
@@ -31,8 +31,8 @@ export type HookChecks = {
   /** Hooks that stand elsewhere than in settings. `values`: the parsed settings; later ones override earlier ones. */
   readonly findMore?: (values: readonly unknown[], places: Places) => Hooked | null;
   /** `hooks`: all of a settings file, those of others too. */
-  readonly checkSettings?: (file: string, hooks: readonly FoundHook[]) => readonly Finding[];
-  readonly checkHooked?: (hooked: Hooked, context: CheckContext) => Promise<readonly Finding[]>;
+  readonly checkSettings?: (file: string, hooks: readonly FoundHook[]) => readonly Answer[];
+  readonly checkHooked?: (hooked: Hooked, context: CheckContext) => Promise<readonly Answer[]>;
 };
 
 export function createHookDoctor(hooks: AgentHooks, checks: HookChecks): Doctor {
@@ -57,7 +57,7 @@ function findHooks(
   hooks: AgentHooks,
   { moreFiles, findMore, checkSettings }: HookChecks,
   places: Places,
-): { hooked: readonly Hooked[]; problems: readonly Finding[] } {
+): { hooked: readonly Hooked[]; problems: readonly Answer[] } {
   const { agent, scopes } = hooks;
   const own = scopes.map((scope: Scope) => [scope, hooks.file(scope, places)] as const);
   // In the home folder, the project's settings are the user's.
@@ -67,7 +67,7 @@ function findHooks(
   const read = files.map(([scope, file]): [string, string, ReadSettings] => [
     scope,
     file,
-    readSettings(agent, { scope, file }, (handler) => isOurs(agent, handler)),
+    readSettings({ scope, file }, (handler) => isOurs(agent, handler)),
   ]);
   const values = ['user', 'project', 'local'].map((scope) => read.find(([name]) => name === scope)?.[2].value);
   const more = findMore?.(values, places) ?? null;
@@ -80,39 +80,63 @@ function findHooks(
   };
 }
 
+/** One place with our hooks. */
+type HookedSubject = {
+  readonly hooks: AgentHooks;
+  readonly checks: HookChecks;
+  readonly hooked: Hooked;
+  readonly context: CheckContext;
+};
+
+const hookedChecks: Checks<HookedSubject> = {
+  policyNames: ({ hooks: { agent }, hooked, context }) =>
+    checkPolicyNames(agent, hooked, hooked.hooks.map(lineOf), context.policies),
+  address: ({ hooks: { agent }, hooked, context }) => checkAddress(agent, hooked, context.url),
+  events: ({ hooks, checks: { limits }, hooked }) => checkEvents(hooks, limits.stopEvent, hooked),
+  lines: ({ hooks: { agent }, checks: { limits }, hooked }) => checkLines(agent, limits.stopEvent, hooked),
+  token: ({ hooks: { agent }, hooked, context: { needsToken, places } }) =>
+    needsToken ? checkToken(agent, hooked, places) : [],
+  times: ({ checks: { limits }, hooked, context }) => checkTimes(limits, hooked, context.policies ?? new Map()),
+  ownOfAgent: ({ checks: { checkHooked }, hooked, context }) => checkHooked?.(hooked, context) ?? [],
+};
+
+/** An agent with its hooks, in the first of the places that have them, and in all. */
+type AgentSubject = Omit<HookedSubject, 'hooked'> & { readonly first: Hooked; readonly all: readonly Hooked[] };
+
+const agentChecks: Checks<AgentSubject> = {
+  once: ({ hooks: { agent }, first, all }) => {
+    if (all.length === 1) return [];
+    const scopes = all.map(({ scope }) => scope).join(' and ');
+    const option = first.scope === 'user' ? '--user' : '--project';
+    return warn(
+      `our hooks are in the ${scopes} settings: each call comes ${all.length} times`,
+      `stopgate init ${agent} ${option} --remove`,
+    );
+  },
+  eachPlace: async ({ all, ...subject }) => {
+    const found: Answer[] = [];
+    for (const hooked of all) found.push(...(await runChecks(hookedChecks, { ...subject, hooked })));
+    return found;
+  },
+  planTools: ({ hooks: { agent, planTools }, first, context: { places, policies } }) =>
+    planTools === undefined
+      ? []
+      : checkPlanTools(planTools.read(places), policies ?? new Map(), initCommand(agent, first)),
+  usage: ({ hooks: { agent, usage }, first, context }) => checkUsage(context, usage ?? null, initCommand(agent, first)),
+  blockCap: ({ hooks: { agent }, checks: { limits }, all, context: { places, policies } }) =>
+    checkCap(agent, limits.blockCap, all, { places, policies: policies ?? new Map() }),
+};
+
 async function checkConnection(
   hooks: AgentHooks,
-  { limits, checkHooked }: HookChecks,
-  hooked: readonly Hooked[],
+  checks: HookChecks,
+  all: readonly Hooked[],
   context: CheckContext,
-): Promise<Finding[]> {
-  const { agent } = hooks;
-  const [first] = hooked;
+): Promise<Answer[]> {
+  const [first] = all;
   if (first === undefined)
-    return [bad(agent, 'its settings have no hook of stopgate, so no stop is judged', `stopgate init ${agent}`)];
-  const findings: Finding[] = [];
-  if (hooked.length > 1) {
-    const scopes = hooked.map(({ scope }) => scope).join(' and ');
-    const text = `our hooks are in the ${scopes} settings: each call comes ${hooked.length} times`;
-    const option = first.scope === 'user' ? '--user' : '--project';
-    findings.push(warn(agent, text, `stopgate init ${agent} ${option} --remove`));
-  }
-  const { places } = context;
-  const policies = context.policies ?? new Map();
-  for (const one of hooked) {
-    findings.push(...checkPolicyNames(agent, one, one.hooks.map(lineOf), context.policies));
-    findings.push(checkAddress(agent, one, context.url), ...checkEvents(hooks, limits.stopEvent, one));
-    findings.push(
-      ...checkLines(agent, limits.stopEvent, one),
-      ...(context.needsToken ? checkToken(agent, one, places) : []),
-    );
-    findings.push(...checkTimes(agent, limits, one, policies));
-    findings.push(...((await checkHooked?.(one, context)) ?? []));
-  }
-  if (hooks.planTools !== undefined)
-    findings.push(checkPlanTools(agent, hooks.planTools.read(places), policies, initCommand(agent, first)));
-  findings.push(...checkUsage(context, hooks.usage ?? null, initCommand(agent, first)));
-  return [...findings, ...checkCap(agent, limits.blockCap, hooked, { places, policies })];
+    return [bad('its settings have no hook of stopgate, so no stop is judged', `stopgate init ${hooks.agent}`)];
+  return runChecks(agentChecks, { hooks, checks, context, first, all });
 }
 
 /** In the form of the hooks that are there. Without hooks, in the first form of the agent. */
@@ -132,10 +156,9 @@ function createDryTurn(
     tokenEnv: tokenVariableIn(values.map((value) => JSON.stringify(value))),
     ...{ wake: false, onUnreachable: 'allow', program: hookProgram() },
   };
-  const { agent } = hooks;
   return (binary, path, pass) =>
     tryTurn(dryTurn, {
-      ...{ agent, binary, path, pass, stopEvent: limits.stopEvent },
+      ...{ binary, path, pass, stopEvent: limits.stopEvent },
       settingsFor: (http) => putHooks(null, settingsFor(hooks, { ...line, http })),
     });
 }

@@ -4,8 +4,8 @@ import { getNodeValue } from 'jsonc-parser';
 import { type FoundHook, readHooks } from '../setup/hook-settings.ts';
 import { parseJson, positionOf, propertyOf, SyntaxProblem } from '../setup/json-edit.ts';
 import { readText } from '../setup/settings-file.ts';
+import { type Answer, bad, ok, skip, warn } from './check.ts';
 import type { CheckContext } from './doctor.ts';
-import { bad, type Finding, ok, skip, warn } from './finding.ts';
 
 /** A file with our hooks. */
 export type Hooked = {
@@ -24,7 +24,7 @@ export type ReadSettings = {
   readonly hooks: readonly FoundHook[];
   /** The whole file. Undefined: there is none, or it cannot be read. */
   readonly value: unknown;
-  readonly problems: readonly Finding[];
+  readonly problems: readonly Answer[];
 };
 
 /** Writes these settings again; options may follow. Without `--user` it would write the project's. */
@@ -34,7 +34,6 @@ export const initCommand = (agent: string, { scope }: Pick<Hooked, 'scope'>): st
 const nothing: ReadSettings = { hooked: null, hooks: [], value: undefined, problems: [] };
 
 export function readSettings(
-  agent: string,
   { scope, file }: Pick<Hooked, 'scope' | 'file'>,
   isOurs: (handler: FoundHook['value']) => boolean,
 ): ReadSettings {
@@ -43,7 +42,7 @@ export function readSettings(
     text = readText(file);
   } catch (error) {
     const problem = `${file} cannot be read: ${(error as Error).message}`;
-    return { ...nothing, problems: [bad(agent, problem, 'fix that: nothing in it takes effect')] };
+    return { ...nothing, problems: [bad(problem, 'fix that: nothing in it takes effect')] };
   }
   if (text === null) return nothing;
   try {
@@ -52,11 +51,11 @@ export function readSettings(
     const hooked = hooks.length === 0 ? null : { scope, file, text, hooks };
     const root = parseJson(text.replace(/^\uFEFF/, ''));
     const isOff = propertyOf(root, 'disableAllHooks')?.children?.[1]?.value === true;
-    const problems = isOff ? [bad(agent, `${file} has "disableAllHooks": true`, 'remove it: no hook runs')] : [];
+    const problems = isOff ? [bad(`${file} has "disableAllHooks": true`, 'remove it: no hook runs')] : [];
     return { hooked, hooks: all, value: getNodeValue(root), problems };
   } catch (error) {
     const problem = `${describeSyntax(file, text, error)}`;
-    return { ...nothing, problems: [bad(agent, problem, 'fix it: the agent may ignore the whole file')] };
+    return { ...nothing, problems: [bad(problem, 'fix it: the agent may ignore the whole file')] };
   }
 }
 
@@ -74,15 +73,15 @@ export async function checkProgram({
   agent: { name, title, program },
   binary,
   runsDryTurn,
-}: Pick<CheckContext, 'agent' | 'binary' | 'runsDryTurn'>): Promise<Finding> {
-  if (binary === null) return skip(name, `${title} is not on PATH`);
+}: Pick<CheckContext, 'agent' | 'binary' | 'runsDryTurn'>): Promise<Answer> {
+  if (binary === null) return skip(`${title} is not on PATH`);
   const version = await readVersion(binary);
-  if (version === null) return warn(name, `${binary} does not print its version`, 'check whether it starts at all');
-  if (version === program.seen) return ok(name, `${title} ${version}`);
+  if (version === null) return warn(`${binary} does not print its version`, 'check whether it starts at all');
+  if (version === program.seen) return ok(`${title} ${version}`);
   const tested =
     program.seen === null ? 'stopgate was never tested with it' : `stopgate was tested with ${program.seen}`;
   const where = runsDryTurn ? 'the dry turn below' : `a dry turn ("stopgate doctor ${name}")`;
-  return warn(name, `${title} ${version}: ${tested}`, `${where} shows whether it works`);
+  return warn(`${title} ${version}: ${tested}`, `${where} shows whether it works`);
 }
 
 /** Returns null if the program fails, or prints none. */

@@ -3,8 +3,8 @@ import { checkTimeoutMs, formatDuration, type Policy } from '../../../machines/i
 import { marginSeconds } from '../setup/hook-events.ts';
 import type { FoundHook } from '../setup/hook-settings.ts';
 import type { Places } from '../setup/places.ts';
+import { type Answer, ok, warn } from './check.ts';
 import type { CheckContext } from './doctor.ts';
-import { type Finding, ok, warn } from './finding.ts';
 import { type Hooked, initCommand } from './hooked.ts';
 
 export type Limits = {
@@ -30,7 +30,7 @@ export type BlockCap = {
 type Policies = ReadonlyMap<string, Policy>;
 
 /** Compares how long a stop may take by the policies with how long the agent waits for its hook. */
-export function checkTimes(agent: string, limits: Limits, { file, hooks }: Hooked, policies: Policies): Finding[] {
+export function checkTimes(limits: Limits, { file, hooks }: Hooked, policies: Policies): Answer[] {
   const { stopEvent, timeoutUnitMs } = limits;
   if (timeoutUnitMs === null) return [];
   const stop = hooks.find(({ event, value }) => event === stopEvent && value.async !== true);
@@ -41,20 +41,19 @@ export function checkTimes(agent: string, limits: Limits, { file, hooks }: Hooke
   return [
     ...slow.map(([name, policy]) => {
       const takes = `policy ${name} may take ${formatDuration(longestMs(policy))} for a stop`;
-      return warn(agent, `${takes}, and ${file} waits ${formatDuration(hookMs)}: then it is allowed unjudged`, fix);
+      return warn(`${takes}, and ${file} waits ${formatDuration(hookMs)}: then it is allowed unjudged`, fix);
     }),
-    ...checkUnsolicited(agent, limits.checkedEvent, hooks, timeoutUnitMs, policies),
+    ...checkUnsolicited(limits.checkedEvent, hooks, timeoutUnitMs, policies),
   ];
 }
 
 /** `stopWhenComplete` checks after tools, for which no agent should wait long. */
 function checkUnsolicited(
-  agent: string,
   checkedEvent: string | null,
   hooks: Hooked['hooks'],
   unitMs: number,
   policies: Policies,
-): Finding[] {
+): Answer[] {
   const hook = hooks.find(({ event }) => event === checkedEvent);
   const hookMs = timeoutMs(hook, unitMs);
   if (hookMs === null) return [];
@@ -65,11 +64,7 @@ function checkUnsolicited(
     .filter(([, policy]) => policy.stopWhenComplete && checksMs(policy) > waitMs)
     .map(([name, policy]) => {
       const takes = `policy ${name} has stopWhenComplete, and its checks may take ${formatDuration(checksMs(policy))}`;
-      return warn(
-        agent,
-        `${takes}: after a tool the hook waits ${formatDuration(waitMs)}, a later result is lost`,
-        fix,
-      );
+      return warn(`${takes}: after a tool the hook waits ${formatDuration(waitMs)}, a later result is lost`, fix);
     });
 }
 
@@ -91,18 +86,17 @@ export function checkCap(
   blockCap: BlockCap | null,
   hooked: readonly Hooked[],
   { places, policies }: Pick<CheckContext, 'places'> & { readonly policies: Policies },
-): Finding[] {
+): Answer[] {
   if (blockCap === null) return [];
   const cap = blockCap.configured?.(hooked, places.env) ?? blockCap.blocks;
-  if (cap === Number.POSITIVE_INFINITY) return [ok(agent, 'its own cap of blocks in a row is off')];
+  if (cap === Number.POSITIVE_INFINITY) return [ok('its own cap of blocks in a row is off')];
   const beyond = [...policies]
     .filter(([, { retries }]) => (retries ?? Number.POSITIVE_INFINITY) > cap)
     .map(([name]) => name);
-  if (beyond.length === 0)
-    return [ok(agent, `its own cap of ${cap} blocks in a row is not below the retries of any policy`)];
+  if (beyond.length === 0) return [ok(`its own cap of ${cap} blocks in a row is not below the retries of any policy`)];
   const text = `it gives up after ${cap} blocks in a row, before the retries of ${beyond.join(', ')} are used up`;
   const { raise } = blockCap;
   const [first] = hooked;
   const init = raise === undefined || first === undefined ? '' : `${initCommand(agent, first)} ${raise}, or `;
-  return [warn(agent, text, `${init}retries of ${cap} at most`)];
+  return [warn(text, `${init}retries of ${cap} at most`)];
 }

@@ -7,7 +7,7 @@ import { dirname } from 'node:path';
 import { z } from 'zod';
 import type { Config } from '../../config/config.ts';
 import { isLoopback } from '../../config/values.ts';
-import { bad, type Finding, ok, skip, warn } from './finding.ts';
+import { type Answer, bad, type Checks, ok, runChecks, skip, warn } from './check.ts';
 import { askHttp, type Reply, type Session } from './session.ts';
 
 const placeSchema = z.object({
@@ -24,22 +24,24 @@ const placeSchema = z.object({
 type Place = z.output<typeof placeSchema>;
 
 /** @param http the address of a service that answers */
-export async function checkPlace(http: string, session: Session, config: Config): Promise<Finding[]> {
-  const { agent, token } = session;
-  const reply = await askPlace(http, session, token);
-  if (typeof reply === 'string') return [skip(agent, `the service does not say where it judges (${reply})`)];
+export async function checkPlace(http: string, session: Session, config: Config): Promise<Answer[]> {
+  const reply = await askPlace(http, session, session.token);
+  if (typeof reply === 'string') return [skip(`the service does not say where it judges (${reply})`)];
   const place = placeSchema.safeParse(reply.body);
-  if (reply.status === 200 && place.success)
-    return [
-      ...checkOwner(session, place.data, config),
-      checkFolder(session, place.data),
-      checkPolicy(session, place.data, config),
-    ];
+  if (reply.status === 200 && place.success) return runChecks(placeChecks, { session, place: place.data, config });
   return [describeRefusal(session, reply)];
 }
 
+type PlaceSubject = { readonly session: Session; readonly place: Place; readonly config: Config };
+
+const placeChecks: Checks<PlaceSubject> = {
+  owner: ({ session, place, config }) => checkOwner(session, place, config),
+  folder: ({ session, place }) => checkFolder(session, place),
+  policy: ({ place, config }) => checkPolicy(place, config),
+};
+
 /** For a folder of which no agent asks yet. Empty: the service that answers is its own, or does not say. */
-export async function checkOwnService(http: string, cwd: string, config: Config): Promise<Finding[]> {
+export async function checkOwnService(http: string, cwd: string, config: Config): Promise<Answer[]> {
   const session = { agent: 'claude', cwd, policy: null, fleet: null };
   const reply = await askPlace(http, session, config.token);
   const place = typeof reply === 'string' ? null : placeSchema.safeParse(reply.body);
@@ -48,13 +50,9 @@ export async function checkOwnService(http: string, cwd: string, config: Config)
 }
 
 /** Resolves to what is wrong with the token that a hook has sent; null if nothing is. */
-export async function refusalOf(http: string, session: Session, token: string | null): Promise<Finding | null> {
+export async function refusalOf(http: string, session: Session, token: string | null): Promise<Answer | null> {
   if (token === null)
-    return bad(
-      session.agent,
-      'its hook sent no token',
-      `stopgate init ${session.agent} --token-env ${session.tokenEnv}`,
-    );
+    return bad('its hook sent no token', `stopgate init ${session.agent} --token-env ${session.tokenEnv}`);
   const reply = await askPlace(http, session, token);
   return typeof reply === 'string' || reply.status === 200 ? null : describeRefusal({ ...session, token }, reply);
 }
@@ -70,28 +68,22 @@ function askPlace(http: string, { agent, cwd, policy, fleet }: Asked, token: str
   return askHttp(`${http}/hooks/${agent}/place?${query}`, token);
 }
 
-function describeRefusal({ agent, tokenEnv, token }: Session, { status, body }: Reply): Finding {
+function describeRefusal({ tokenEnv, token }: Session, { status, body }: Reply): Answer {
   const message = (body as { error?: { message?: string } } | null)?.error?.message ?? `status ${status}`;
   const unjudged = 'so no stop is judged';
   if (status === 401)
     return token === null
       ? bad(
-          agent,
           `the service wants a token, and ${tokenEnv} is not set here: ${unjudged}`,
           `set ${tokenEnv}, also where the agent is started`,
         )
-      : bad(
-          agent,
-          `the service does not know the token in ${tokenEnv}: ${unjudged}`,
-          'set it to one with the role agent',
-        );
+      : bad(`the service does not know the token in ${tokenEnv}: ${unjudged}`, 'set it to one with the role agent');
   if (status === 403)
     return bad(
-      agent,
       `the token in ${tokenEnv} may not do what a hook does: ${message}; ${unjudged}`,
       'use a token with the role agent',
     );
-  return bad(agent, `the service refuses the calls of this agent: ${message}`, 'see its log');
+  return bad(`the service refuses the calls of this agent: ${message}`, 'see its log');
 }
 
 /** Checks a service on this machine alone: elsewhere folders and users have other names. */
@@ -99,42 +91,38 @@ function checkOwner(
   { agent, cwd }: Pick<Session, 'agent' | 'cwd'>,
   { file, user }: Place,
   { http, filePath, fileText }: Config,
-): Finding[] {
+): Answer[] {
   const here = `the service that answers is that of ${dirname(file)}, run by ${user}`;
-  if (http === null || !isLoopback(http.host)) return [ok(agent, here)];
+  if (http === null || !isLoopback(http.host)) return [ok(here)];
   const [other, elsewhere] = [user !== userInfo().username, fileText !== null && filePath !== file];
   if (elsewhere)
     return [
       warn(
-        agent,
         `${here}: its rules are those of ${file}, and those of ${filePath} judge nothing`,
         `start "stopgate dev" in ${dirname(filePath)}, then: stopgate init ${agent === 'service' ? 'AGENT' : agent}`,
       ),
     ];
-  if (other)
-    return [warn(agent, `${here}: another user, who decides what is checked`, 'start your own in this folder')];
-  return [ok(agent, `${here}${dirname(file) === cwd ? '' : ', not of this folder'}`)];
+  if (other) return [warn(`${here}: another user, who decides what is checked`, 'start your own in this folder')];
+  return [ok(`${here}${dirname(file) === cwd ? '' : ', not of this folder'}`)];
 }
 
-function checkFolder({ agent, cwd }: Session, { file, folderFault, policy }: Place): Finding {
+function checkFolder({ agent, cwd }: Session, { file, folderFault, policy }: Place): Answer {
   const { looksIntoFolder, runners } = policy;
   if (runners.length > 0 && looksIntoFolder.length > 0)
-    return ok(agent, `${cwd} is looked into by the runner ${runners.join(' or ')}, which has roots of its own`);
-  if (folderFault === null) return ok(agent, `${cwd} is within the roots of the service`);
+    return ok(`${cwd} is looked into by the runner ${runners.join(' or ')}, which has roots of its own`);
+  if (folderFault === null) return ok(`${cwd} is within the roots of the service`);
   if (looksIntoFolder.length === 0)
-    return ok(agent, `${cwd} is outside the roots of the service, and no check of its policy looks there`);
+    return ok(`${cwd} is outside the roots of the service, and no check of its policy looks there`);
   return bad(
-    agent,
     `${folderFault}: ${looksIntoFolder.join(', ')} cannot be judged in any session here`,
     `name this folder under roots: in ${file}, or start "stopgate dev" here, then: stopgate init ${agent}`,
   );
 }
 
-function checkPolicy({ agent }: Session, { file, policy }: Place, { filePath, fileText }: Config): Finding {
+function checkPolicy({ file, policy }: Place, { filePath, fileText }: Config): Answer {
   const { name, checks } = policy;
-  if (checks > 0)
-    return ok(agent, `its sessions get the policy ${name}, with ${checks} check${checks === 1 ? '' : 's'}`);
+  if (checks > 0) return ok(`its sessions get the policy ${name}, with ${checks} check${checks === 1 ? '' : 's'}`);
   const where = fileText === null ? file : filePath;
   const text = `its sessions get the policy ${name}, which checks nothing: every stop is allowed, as no-policy`;
-  return warn(agent, text, `add checks to it in ${where} (docs/policies.md)`);
+  return warn(text, `add checks to it in ${where} (docs/policies.md)`);
 }

@@ -6,44 +6,63 @@ import type { Config } from '../../config/config.ts';
 import { AppError } from '../../errors.ts';
 import { accountLimit, askAccountLimit } from '../../nats/accounts.ts';
 import { findBinary } from '../../nats/embedded/server-binary.ts';
-import { bad, type Finding, ok, skip, warn } from './finding.ts';
+import { type Answer, bad, type Checks, ok, runChecks, skip, warn } from './check.ts';
 import { askHttp, type Reply } from './session.ts';
 
 export type ServiceState = {
-  readonly findings: readonly Finding[];
+  readonly answers: readonly Answer[];
   /** It is null if it does not answer. */
   readonly http: string | null;
   readonly needsToken: boolean;
 };
 
-const about = 'service';
 const skewMsMax = 5_000;
 
 /** @param hidesToken there is a token, and this address may not get it */
 export async function checkService(config: Config, nodeVersion: string, hidesToken: boolean): Promise<ServiceState> {
-  const findings = [checkNode(nodeVersion), await checkNats(), ...(await checkAccount(config))];
+  const before = await runChecks(machineChecks, { nodeVersion, config });
   if (config.http === null) {
-    const off = bad(
-      about,
-      'http is off, and hooks come over HTTP',
-      'pass --http HOST:PORT, or set it in stopgate.yaml',
-    );
-    return { findings: [...findings, off], http: null, needsToken: false };
+    const off = bad('http is off, and hooks come over HTTP', 'pass --http HOST:PORT, or set it in stopgate.yaml');
+    return { answers: [...before, off], http: null, needsToken: false };
   }
   const { url } = config.http;
   const open = await askHttp(`${url}/readyz`, null);
   const needsToken = typeof open !== 'string' && open.status === 401;
   const reply = needsToken ? await askHttp(`${url}/readyz`, config.token) : open;
-  findings.push(needsToken && hidesToken ? withheld(url) : judgeReady(url, reply, config.token, config));
-  if (typeof reply !== 'string' && isStopgate(reply)) findings.push(checkClock(reply.date));
-  const answers = typeof reply !== 'string' && reply.status === 200 && isStopgate(reply);
-  if (answers) findings.push(...checkRunners(reply.body, config.fleet));
-  return { findings, http: answers ? url : null, needsToken };
+  const answers = await runChecks(serviceChecks, { url, reply, config, isWithheld: needsToken && hidesToken });
+  return { answers: [...before, ...answers], http: readyReply(reply) === null ? null : url, needsToken };
 }
 
-const withheld = (url: string): Finding =>
+const machineChecks: Checks<{ readonly nodeVersion: string; readonly config: Config }> = {
+  node: ({ nodeVersion }) => checkNode(nodeVersion),
+  natsServer: checkNats,
+  natsAccount: ({ config }) => checkAccount(config),
+};
+
+/** `reply` of `/readyz`. */
+type ServiceSubject = {
+  readonly url: string;
+  readonly reply: Reply | string;
+  readonly config: Config;
+  readonly isWithheld: boolean;
+};
+
+const serviceChecks: Checks<ServiceSubject> = {
+  ready: ({ url, reply, config, isWithheld }) =>
+    isWithheld ? withheld(url) : judgeReady(url, reply, config.token, config),
+  clock: ({ reply }) => (typeof reply !== 'string' && isStopgate(reply) ? checkClock(reply.date) : []),
+  runners({ reply, config }) {
+    const ready = readyReply(reply);
+    return ready === null ? [] : checkRunners(ready.body, config.fleet);
+  },
+};
+
+/** Returns the reply if the service is ready, else null. */
+const readyReply = (reply: Reply | string): Reply | null =>
+  typeof reply !== 'string' && reply.status === 200 && isStopgate(reply) ? reply : null;
+
+const withheld = (url: string): Answer =>
   bad(
-    about,
     `${url} wants a token, and only the files of this folder name it, so it does not get yours`,
     `if you trust that server, name it yourself, with --http ${url} or STOPGATE_HTTP=${url}`,
   );
@@ -52,7 +71,7 @@ const withheld = (url: string): Finding =>
  * For `init`, which may come before the service. Null: a service answers. Empty: nobody does yet, or it is still starting.
  * Otherwise what is wrong: something else answers, or its certificate is not trusted.
  */
-export async function checkAnswer(url: string, token: string | null, config: Config): Promise<Finding[] | null> {
+export async function checkAnswer(url: string, token: string | null, config: Config): Promise<Answer[] | null> {
   const reply = await askHttp(`${url}/readyz`, token);
   // The second: `fetch` asks nobody at ports of other protocols, where no service of ours answers either.
   if (reply === 'ECONNREFUSED' || reply === 'bad port') return [];
@@ -60,45 +79,44 @@ export async function checkAnswer(url: string, token: string | null, config: Con
   return [judgeReady(url, reply, token, config)];
 }
 
-export function checkNode(version: string): Finding {
+export function checkNode(version: string): Answer {
   const [major = 0, minor = 0] = version.replace('v', '').split('.').map(Number);
-  if (major > 20 || (major === 20 && minor >= 19)) return ok(about, `node ${version}`);
-  return bad(about, `node ${version} is too old`, 'install Node 20.19 or later');
+  if (major > 20 || (major === 20 && minor >= 19)) return ok(`node ${version}`);
+  return bad(`node ${version} is too old`, 'install Node 20.19 or later');
 }
 
 /** Only `dev` and `serve --embedded` start the program. */
-async function checkNats(): Promise<Finding> {
+async function checkNats(): Promise<Answer> {
   try {
     await findBinary(undefined);
-    return ok(about, 'nats-server 2.9 or later is installed');
+    return ok('nats-server 2.9 or later is installed');
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
-    return warn(about, 'there is no nats-server that "stopgate dev" could start', error.message);
+    return warn('there is no nats-server that "stopgate dev" could start', error.message);
   }
 }
 
 /** Checks the account if NATS can be reached from here: agents need nothing but HTTP. */
-async function checkAccount({ nats, natsIsDefault, creds, store }: Config): Promise<Finding[]> {
+async function checkAccount({ nats, natsIsDefault, creds, store }: Config): Promise<Answer[]> {
   // The server that stopgate starts limits the account of agents, in which there is no log.
   if (creds === null && store?.service?.nats === nats) return [];
   const isLimited = natsIsDefault ? null : await askAccountLimit({ url: nats, credsFile: creds ?? undefined });
   if (isLimited === null) return [];
   return [
     isLimited
-      ? warn(about, accountLimit.text, accountLimit.fix)
-      : ok(about, 'its NATS account has no limit that would leave holes in the log'),
+      ? warn(accountLimit.text, accountLimit.fix)
+      : ok('its NATS account has no limit that would leave holes in the log'),
   ];
 }
 
 /** `policies`: as `findPolicies` gives them. */
 export function checkConfig({ warnings, filePath, fileText }: Config, policies: ReadonlyMap<string, unknown> | null) {
   const [first] = warnings;
-  if (first !== undefined) return warn(about, first, `fix ${filePath}`);
-  if (fileText !== null) return ok(about, `${filePath} can be read`);
+  if (first !== undefined) return warn(first, `fix ${filePath}`);
+  if (fileText !== null) return ok(`${filePath} can be read`);
   if (policies !== null && policies.size > 0)
-    return ok(about, `there is no ${filePath}, and the service has policies: ${listNames([...policies.keys()])}`);
+    return ok(`there is no ${filePath}, and the service has policies: ${listNames([...policies.keys()])}`);
   return warn(
-    about,
     `there is no ${filePath}; a service that was started in another folder has its own`,
     'without policies every stop is allowed: add some (docs/policies.md), or check the other file',
   );
@@ -114,28 +132,25 @@ function judgeReady(
   reply: Reply | string,
   token: string | null,
   { tlsCert }: Pick<Config, 'tlsCert'>,
-): Finding {
+): Answer {
   if (typeof reply === 'string')
     return bad(
-      about,
       `${isCertificate(reply) ? `the certificate of ${url} is not trusted` : `nothing answers at ${url}`} (${reply}): no stop is judged`,
       remedyFor(url, reply, tlsCert),
     );
-  if (reply.status === 200 && isStopgate(reply)) return ok(about, `ready at ${url}`);
+  if (readyReply(reply) !== null) return ok(`ready at ${url}`);
   if (reply.status === 401)
     return bad(
-      about,
       token === null ? `${url} wants a token` : `${url} does not know this token`,
       'set STOPGATE_TOKEN to the token of the service, or to one of its tokens with the role agent',
     );
   const message = messageOf(reply);
   return message === undefined
     ? bad(
-        about,
         `what answers at ${url} is not stopgate (${reply.status})`,
         'another program uses this port: choose one with --http',
       )
-    : bad(about, `the service at ${url} is not ready: ${message}`, 'see its log');
+    : bad(`the service at ${url} is not ready: ${message}`, 'see its log');
 }
 
 const messageOf = ({ body }: Reply): string | undefined =>
@@ -150,14 +165,13 @@ const readySchema = z.object({
 });
 
 /** @param body of `/readyz` */
-function checkRunners(body: unknown, fleet: string): Finding[] {
+function checkRunners(body: unknown, fleet: string): Answer[] {
   const missing = readySchema.safeParse(body).data?.fleets[fleet]?.runnersMissing ?? [];
   const [first] = missing;
   if (first === undefined) return [];
   const [names, them, they] = missing.length > 1 ? ['runners', 'them', 'they'] : ['the runner', 'it', 'it'];
   return [
     warn(
-      about,
       `policies name ${names} ${listNames(missing)}, and nobody serves ${them}, or ${they} cannot be discovered (NATS micro): the checks of a runner that nobody serves are in error`,
       `next to the workspace: stopgate runner --name ${first}`,
     ),
@@ -178,15 +192,11 @@ function remedyFor(url: string, code: string, tlsCert: string | null): string {
   return 'start "stopgate dev" in this folder, or pass --http';
 }
 
-function checkClock(date: string | null): Finding {
+function checkClock(date: string | null): Answer {
   const skewMs = date === null ? Number.NaN : Date.parse(date) - Date.now();
-  if (Number.isNaN(skewMs)) return skip(about, 'the service does not report its time');
+  if (Number.isNaN(skewMs)) return skip('the service does not report its time');
   // The header has a resolution of one second.
-  if (Math.abs(skewMs) <= skewMsMax) return ok(about, 'its clock and ours agree');
+  if (Math.abs(skewMs) <= skewMsMax) return ok('its clock and ours agree');
   const text = `its clock is ${Math.round(Math.abs(skewMs) / 1_000)} s ${skewMs > 0 ? 'ahead of' : 'behind'} ours`;
-  return warn(
-    about,
-    text,
-    'idle times and limits are measured by the clock of its NATS server: set both clocks by NTP',
-  );
+  return warn(text, 'idle times and limits are measured by the clock of its NATS server: set both clocks by NTP');
 }

@@ -1,19 +1,19 @@
 /** Budgets in tokens and dollars count what agents report: does this one send it to the service? */
 import type { DayBudget } from '../../../machines/policy/budget.ts';
 import type { UsageSetup } from '../setup/usage.ts';
+import { type Answer, ok, warn } from './check.ts';
 import type { CheckContext } from './doctor.ts';
-import { type Finding, ok, warn } from './finding.ts';
 
 /** @param init the command that connects the agent. @param usage null: it cannot send what it uses */
 export function checkUsage(
-  { agent: { name, title }, places, url, policies, dayBudget }: CheckContext,
+  { agent: { title }, places, url, policies, dayBudget }: CheckContext,
   usage: UsageSetup | null,
   init: string,
-): Finding[] {
+): Answer[] {
   if (url === '') return [];
   const budgets = budgetsOf(policies, dayBudget);
   const target = usage?.target(places) ?? null;
-  const unless = (text: string, fix: string) => (budgets.length === 0 ? [] : [warn(name, text, fix)]);
+  const unless = (text: string, fix: string) => (budgets.length === 0 ? [] : [warn(text, fix)]);
   if (usage === null)
     return unless(
       `${title} reports nothing of what it uses, so ${neverEnd(budgets)}`,
@@ -27,8 +27,8 @@ export function checkUsage(
       'change that, or let a collector send it on (docs/agents/usage.md)',
     );
   const inVain = usage.inDollars ? [] : budgets.filter(({ inTokens }) => !inTokens);
-  if (inVain.length === 0) return [ok(name, `it sends what it uses to ${target}`)];
-  return [warn(name, `it reports tokens and no dollars, so ${neverEnd(inVain)}`, 'limit tokens, too')];
+  if (inVain.length === 0) return [ok(`it sends what it uses to ${target}`)];
+  return [warn(`it reports tokens and no dollars, so ${neverEnd(inVain)}`, 'limit tokens, too')];
 }
 
 function howToTurnOn({ scopes, environment }: UsageSetup, url: string, init: string): string {

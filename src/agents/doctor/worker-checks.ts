@@ -5,7 +5,7 @@ import type { Check, Policy } from '../../../machines/index.ts';
 import type { DayBudget } from '../../../machines/policy/budget.ts';
 import type { Config } from '../../config/config.ts';
 import type { PlanTools } from '../setup/setup.ts';
-import { type Finding, ok, skip, warn } from './finding.ts';
+import { type Answer, ok, skip, warn } from './check.ts';
 import { askHttp } from './session.ts';
 
 const listSchema = z.object({
@@ -24,16 +24,15 @@ type Question = {
   readonly ago: (at: string) => string;
 };
 
-export async function checkWorkers({ http, fleet, token, agent, cwd, scopes, ago }: Question): Promise<Finding> {
+export async function checkWorkers({ http, fleet, token, agent, cwd, scopes, ago }: Question): Promise<Answer> {
   const reply = await askHttp(`${http}/api/${fleet}/list/workers?agent=${agent}&limit=1000`, token);
   const read = listSchema.safeParse(typeof reply === 'string' ? null : reply.body);
-  if (!read.success) return skip(agent, `the service does not list its workers of fleet '${fleet}'`);
+  if (!read.success) return skip(`the service does not list its workers of fleet '${fleet}'`);
   const { items, next } = read.data;
   if (items.length === 0) {
     return scopes.length === 0
-      ? skip(agent, 'no session has called')
+      ? skip('no session has called')
       : warn(
-          agent,
           'its hooks are in place, but no session has ever called',
           'start a new session in this folder, prompt it, then run this again',
         );
@@ -49,7 +48,7 @@ export async function checkWorkers({ http, fleet, token, agent, cwd, scopes, ago
     scopes.length === 0
       ? 'through settings elsewhere'
       : `${here} in this folder, through the ${scopes.join(' and ')} settings`;
-  return ok(agent, `${count} called, ${by}; the last one ${ago(last)}`);
+  return ok(`${count} called, ${by}; the last one ${ago(last)}`);
 }
 
 function isWithin(folder: string, root: string): boolean {
@@ -74,17 +73,12 @@ export function describePlans(policies: Policies): string | null {
 }
 
 /** @param init the command that writes the agent's settings */
-export function checkPlanTools(
-  agent: string,
-  { state, why, variable }: PlanTools,
-  policies: Policies,
-  init: string,
-): Finding {
-  if (state === 'on') return ok(agent, `its plan tools are on (${why})`);
+export function checkPlanTools({ state, why, variable }: PlanTools, policies: Policies, init: string): Answer {
+  if (state === 'on') return ok(`its plan tools are on (${why})`);
   const effect = describePlans(policies);
-  if (effect === null) return ok(agent, `its plan tools are off (${why}), and no policy looks at the plan`);
+  if (effect === null) return ok(`its plan tools are off (${why}), and no policy looks at the plan`);
   const fix = state === 'refused' ? `set ${variable} to 1 there` : `${init}, which sets ${variable}=1`;
-  return warn(agent, `its plan tools are off (${why}): ${effect}`, fix);
+  return warn(`its plan tools are off (${why}): ${effect}`, fix);
 }
 
 function findPlans(policies: Policies): Plans {

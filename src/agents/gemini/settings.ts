@@ -2,8 +2,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
+import { bad } from '../doctor/check.ts';
 import type { DryTurn } from '../doctor/dry-turn.ts';
-import { bad } from '../doctor/finding.ts';
 import { lineOf } from '../doctor/hook-checks.ts';
 import { createHookDoctor } from '../doctor/hook-doctor.ts';
 import { initCommand } from '../doctor/hooked.ts';
@@ -99,6 +99,6 @@ export const doctor = createHookDoctor(hooks, {
     const { file, hooks: ours } = hooked;
     if (ours.every((hook) => /\|\| *(?:exit [01]|true) *$/.test(lineOf(hook)))) return [];
     const text = `${file}: a line does not end in "|| exit 0": if its command crashes, Gemini never stops`;
-    return [bad('gemini', text, initCommand('gemini', hooked))];
+    return [bad(text, initCommand('gemini', hooked))];
   },
 });

@@ -3,9 +3,9 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError } from '../../errors.ts';
 import { builtScript } from '../../version.ts';
+import { type Answer, bad, type Checks, ok, runChecks, warn } from '../doctor/check.ts';
 import type { CheckContext, Doctor } from '../doctor/doctor.ts';
 import { type DryTurn, tryTurn } from '../doctor/dry-turn.ts';
-import { bad, type Finding, ok, warn } from '../doctor/finding.ts';
 import { checkPolicyNames } from '../doctor/hook-checks.ts';
 import { checkProgram, initCommand } from '../doctor/hooked.ts';
 import { openChatCompletionsModel } from '../doctor/models.ts';
@@ -137,18 +137,20 @@ export const doctor: Doctor = {
       scopes: plugins.map(({ scope }) => scope),
       problems: [],
       lines: plugins.map(({ text }) => text),
-      check: async (context) => [
-        await checkProgram(context),
-        ...checkPlugins(plugins, context),
-        ...checkUsage(context, null, ''),
-      ],
+      check: (context) => runChecks(pluginChecks, { plugins, context }),
       dryTurn: (binary, path, pass) => {
         const tokenEnv = tokenVariableIn(plugins.map(({ text }) => text));
         const settingsFor = (http: string) => pluginText({ http, policy: undefined, fleet: undefined, tokenEnv });
-        return tryTurn(dryTurn, { agent, binary, path, pass, stopEvent: 'session.idle', settingsFor });
+        return tryTurn(dryTurn, { binary, path, pass, stopEvent: 'session.idle', settingsFor });
       },
     };
   },
+};
+
+const pluginChecks: Checks<{ readonly plugins: readonly Plugin[]; readonly context: CheckContext }> = {
+  program: ({ context }) => checkProgram(context),
+  plugins: ({ plugins, context }) => checkPlugins(plugins, context),
+  usage: ({ context }) => checkUsage(context, null, ''),
 };
 
 type Plugin = { readonly scope: Scope; readonly file: string; readonly text: string };
@@ -169,25 +171,21 @@ function readPlugin(file: string): string | null {
   }
 }
 
-function checkPlugins(
-  plugins: readonly Plugin[],
-  { url, policies }: Pick<CheckContext, 'url' | 'policies'>,
-): Finding[] {
+function checkPlugins(plugins: readonly Plugin[], { url, policies }: Pick<CheckContext, 'url' | 'policies'>): Answer[] {
   if (plugins.length === 0)
-    return [bad(agent, 'it has no plugin of stopgate, so no stop is judged', 'stopgate init opencode')];
+    return [bad('it has no plugin of stopgate, so no stop is judged', 'stopgate init opencode')];
   const twice = 'our plugin is both in this folder and in the user settings: each call comes twice';
   return [
-    ...(plugins.length > 1 ? [warn(agent, twice, 'stopgate init opencode --remove')] : []),
+    ...(plugins.length > 1 ? [warn(twice, 'stopgate init opencode --remove')] : []),
     ...plugins.map(({ scope, file, text }) =>
       text.includes(JSON.stringify(url))
-        ? ok(agent, `${file} is there, and points to ${url}`)
+        ? ok(`${file} is there, and points to ${url}`)
         : bad(
-            agent,
             `${file} does not point to ${url}`,
             `${initCommand(agent, { scope })} --http ${url.replace(/^https?:\/\//, '')}`,
           ),
     ),
     ...plugins.flatMap((plugin) => checkPolicyNames(agent, plugin, [plugin.text], policies)),
-    warn(agent, 'while the service is down every stop is allowed, and only its log tells', 'keep the service running'),
+    warn('while the service is down every stop is allowed, and only its log tells', 'keep the service running'),
   ];
 }

@@ -2,9 +2,9 @@
  * doctor: checks everything that a block depends on, from the service to the agent, and says how to fix what is wrong.
  */
 import { homedir } from 'node:os';
+import { type Answer, bad, type Finding, findingsAbout, skip } from '../../../agents/doctor/check.ts';
 import type { CheckContext } from '../../../agents/doctor/doctor.ts';
 import type { TokenPass } from '../../../agents/doctor/dry-turn.ts';
-import { bad, type Finding, skip } from '../../../agents/doctor/finding.ts';
 import { checkOwnService, checkPlace, refusalOf } from '../../../agents/doctor/place-checks.ts';
 import { checkConfig, checkNode, checkService, type ServiceState } from '../../../agents/doctor/service-checks.ts';
 import { readSession, type Session } from '../../../agents/doctor/session.ts';
@@ -84,17 +84,19 @@ export const doctor = defineCommand({
       isNamed: agent !== undefined,
       quick: flags.quick,
     };
-    const found: Finding[] = [...service.findings, checkConfig(config, policies)];
+    const found = findingsAbout('service', [...service.answers, checkConfig(config, policies)]);
     let isConnected = false;
     for (const each of list) {
       if (agent !== undefined && agent !== each.name) continue;
       const result = await examine(each, examination);
-      found.push(...result.findings);
+      found.push(...findingsAbout(each.name, result.answers));
       isConnected ||= result.isConnected;
     }
     // A connected agent has a finding on where its sessions are judged.
-    if (!isConnected && service.http !== null) found.push(...(await checkOwnService(service.http, io.cwd, config)));
-    if (!isConnected) found.push(bad('agents', 'no agent asks before it stops', 'stopgate init AGENT'));
+    if (!isConnected && service.http !== null)
+      found.push(...findingsAbout('service', await checkOwnService(service.http, io.cwd, config)));
+    if (!isConnected)
+      found.push(...findingsAbout('agents', [bad('no agent asks before it stops', 'stopgate init AGENT')]));
     return report(found, context);
   },
 });
@@ -121,7 +123,7 @@ async function examineAcp({ flags, words: [, file, ...args], io }: DoctorContext
     ...{ command: [file, ...args], cwd: io.cwd, env: environmentOf(io), quick: flags.quick, signal: io.interrupt() },
     connect: async () => (await connectAsAgent(place, io, 'stopgate doctor')).open(),
   });
-  return [checkNode(process.version), ...findings];
+  return [...findingsAbout('service', [checkNode(process.version)]), ...findings];
 }
 
 type Examination = {
@@ -138,33 +140,33 @@ type Examination = {
 async function examine(
   { name, title, setup, doctor: load }: Agent,
   examination: Examination,
-): Promise<{ findings: readonly Finding[]; isConnected: boolean }> {
+): Promise<{ answers: readonly Answer[]; isConnected: boolean }> {
   const { places, config, service, policies, dayBudget, isNamed, quick } = examination;
   const [loaded, doctor] = await Promise.all([setup(), load?.()]);
-  if (doctor === undefined || loaded.kind !== 'settings') return { findings: [], isConnected: false };
+  if (doctor === undefined || loaded.kind !== 'settings') return { answers: [], isConnected: false };
   const { program } = loaded;
   const binary = findProgram(program.binary, places.env);
   const { scopes, problems, lines, check, dryTurn } = doctor.find(places);
   if (!isNamed && scopes.length === 0 && problems.length === 0) {
-    const hint = skip(name, `${title} is installed but not connected: stopgate init ${name}`);
-    return { findings: binary === null ? [] : [hint], isConnected: false };
+    const hint = skip(`${title} is installed but not connected: stopgate init ${name}`);
+    return { answers: binary === null ? [] : [hint], isConnected: false };
   }
   const { needsToken } = service;
   const context = { agent: { name, title, program }, binary, places, url: config.http?.url ?? '', needsToken };
   const runsDryTurn = isNamed && !quick && dryTurn !== null;
-  const findings = [...problems, ...(await check({ ...context, policies, dayBudget, runsDryTurn }))];
+  const answers = [...problems, ...(await check({ ...context, policies, dayBudget, runsDryTurn }))];
   const read = readSession(name, lines, places);
   // It is asked with the token of the hooks, which they withhold, too.
   const session = config.httpIsFound ? { ...read, token: null } : read;
-  if (service.http !== null && lines.length > 0) findings.push(...(await checkPlace(service.http, session, config)));
-  findings.push(...(await askWorkers(name, scopes, examination)));
+  if (service.http !== null && lines.length > 0) answers.push(...(await checkPlace(service.http, session, config)));
+  answers.push(...(await askWorkers(name, scopes, examination)));
   if (isNamed && !quick) {
     const path = places.env.PATH ?? '';
-    if (dryTurn === null) findings.push(skip(name, 'dry turn: not run, it is not known how for this agent'));
-    else if (binary !== null) findings.push(await dryTurn(binary, path, passOf(session, service)));
-    else findings.push(bad(name, `dry turn: not run, ${program.binary} is not on PATH`, withoutProgram));
+    if (dryTurn === null) answers.push(skip('dry turn: not run, it is not known how for this agent'));
+    else if (binary !== null) answers.push(await dryTurn(binary, path, passOf(session, service)));
+    else answers.push(bad(`dry turn: not run, ${program.binary} is not on PATH`, withoutProgram));
   }
-  return { findings, isConnected: true };
+  return { answers, isConnected: true };
 }
 
 /** Returns null if the service wants no token, or does not answer, or there is none. */
@@ -183,7 +185,7 @@ async function askWorkers(
   agent: string,
   scopes: readonly string[],
   { places: { cwd }, config: { fleet, token }, service: { http } }: Examination,
-): Promise<Finding[]> {
+): Promise<Answer[]> {
   if (http === null) return [];
   return [await checkWorkers({ http, fleet, token, agent, cwd, scopes, ago: formatAgo })];
 }

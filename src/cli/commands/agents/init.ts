@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import type { Finding } from '../../../agents/doctor/finding.ts';
+import type { Answer } from '../../../agents/doctor/check.ts';
 import { checkPlace } from '../../../agents/doctor/place-checks.ts';
 import { checkAnswer } from '../../../agents/doctor/service-checks.ts';
 import { describePlans, findPolicies } from '../../../agents/doctor/worker-checks.ts';
@@ -209,7 +209,7 @@ async function judgeSession(
   { http, policy, fleet, tokenEnv = 'STOPGATE_TOKEN' }: Line,
   config: Config,
   { cwd, env }: Pick<Io, 'cwd' | 'env'>,
-): Promise<readonly Finding[]> {
+): Promise<readonly Answer[]> {
   const names = { policy: policy ?? null, fleet: fleet ?? null };
   const session = { agent, cwd, ...names, tokenEnv, token: env[tokenEnv] || null };
   const findings = (await checkAnswer(http, session.token, config)) ?? (await checkPlace(http, session, config));
@@ -217,7 +217,7 @@ async function judgeSession(
 }
 
 /** @returns the exit code: 1 where no stop will be judged as it is meant */
-function reportFindings(findings: readonly Finding[], note: (text: string) => void): number {
+function reportFindings(findings: readonly Answer[], note: (text: string) => void): number {
   for (const { state, text, fix } of findings) note(`${state === 'bad' ? '✗' : '!'} ${text} → ${fix}`);
   return findings.some(({ state }) => state === 'bad') ? 1 : 0;
 }
