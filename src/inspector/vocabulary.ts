@@ -35,6 +35,15 @@ export const verdictWords: Readonly<Record<VerdictKind, string>> = {
   escalated: 'escalated',
 };
 
+/** What each of them means, as the guide says it. */
+export const verdictMeanings: Readonly<Record<VerdictKind, string>> = {
+  complete: 'allowed: everything that the policy asks for is done',
+  'let-go': 'allowed although it was not judged complete: the cap was reached, the worker was idle for too long, …',
+  blocked: 'the agent was told to continue',
+  unjudged: 'allowed because a check could not be run',
+  escalated: 'allowed, and a person decides how to go on',
+};
+
 /** Allowed, though its work was not judged as complete. */
 const letGo: Readonly<Partial<Record<Decision['cause'], string>>> = {
   capped: 'let go: the cap is reached',

@@ -1,12 +1,14 @@
 /** The page: a list on one side, the selected actor on the other. */
+import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { workerStates } from '../../../machines/values/states.ts';
+import { type VerdictKind, verdictMeanings, verdictWords } from '../vocabulary.ts';
 import { TaskPanel } from './actor/task-panel.tsx';
 import { WorkerPanel } from './actor/worker-panel.tsx';
 import { fleet, locked } from './data/api.ts';
-import { connection, connectionProblem, liveFleet, tick } from './data/connection.ts';
+import { connection, connectionProblem, headline, liveFleet, tick } from './data/connection.ts';
 import type { FleetStore } from './data/fleet-store.ts';
-import { isPast, pastProblem, shownFleet } from './data/past.ts';
+import { isPast, leavePast, logRange, pastProblem, shownFleet, shownMs } from './data/past.ts';
 import { Header } from './header.tsx';
 import { Inbox } from './inbox/inbox.tsx';
 import { describeUnsent, undo, unsent } from './inbox/unsent.ts';
@@ -19,9 +21,8 @@ import { LockedPage, SignInDialog } from './operator/sign-in.tsx';
 import { HelpDialog } from './page-keys.tsx';
 import { Palette } from './palette.tsx';
 import { navigate, noSelection, route, selected, type View } from './route.ts';
-import { MissingEntry, TimeTravelBar } from './time-travel/time-travel-bar.tsx';
-import { createLazy, Link } from './ui/controls.tsx';
-import { plural } from './ui/format.ts';
+import { Copy, createLazy, Link } from './ui/controls.tsx';
+import { dateTime, plural } from './ui/format.ts';
 import { Name } from './ui/text.tsx';
 
 const intervalMs = 5_000;
@@ -45,7 +46,7 @@ function LiveSummary({ store }: { store: FleetStore }) {
   );
 }
 
-const shownMs = 6_000;
+const newsMs = 6_000;
 
 /** Shows the result of an operator's action for a few seconds: the actor itself may be out of sight by then. */
 function ActionNews() {
@@ -54,7 +55,7 @@ function ActionNews() {
     if (news === null) return;
     const timer = setTimeout(() => {
       actionNews.value = null;
-    }, shownMs);
+    }, newsMs);
     return () => clearTimeout(timer);
   }, [news]);
   return (
@@ -79,6 +80,12 @@ function UndoBar() {
   );
 }
 
+/** Loaded with the first jump, in which the service has more to do. Its room is kept meanwhile. */
+const TimeTravelBar = createLazy(
+  'time travel',
+  async () => (await import('./time-travel/time-travel-bar.tsx')).TimeTravelBar,
+  <div class="travel-room" />,
+);
 /** The lab is loaded with its editor, which is larger than all the rest. */
 const History = createLazy(
   'the history',
@@ -100,14 +107,16 @@ export function App() {
         Skip to the list
       </a>
       <Header />
-      <TimeTravelBar />
+      {route.value.at !== null && <TimeTravelBar />}
       <div class="notices">
         <UndoBar />
         <ActionNews />
         <Notice />
       </div>
+      {headline.value !== null && <p class="file-headline">{headline.value}</p>}
       <div
         class={topic === null || isMissing ? 'page' : 'page with-panel'}
+        style={{ '--panel': `${panelPercent.value}%` }}
         data-outdated={(!isPast.value && connection.value === 'lost') || undefined}
       >
         <main id="main" tabIndex={-1}>
@@ -121,6 +130,7 @@ export function App() {
             <List view={view} />
           )}
         </main>
+        {topic !== null && !isMissing && <PanelEdge />}
         {topic !== null && !isMissing && <Panel key={`${topic.entity}${topic.id}`} {...topic} />}
       </div>
       <SignInDialog />
@@ -150,23 +160,111 @@ const Loading = () => (
   </p>
 );
 
+/** Stands in for a state that cannot be shown, with the reason and where to go instead. */
+function MissingEntry() {
+  const newest = logRange.value?.lastSeq;
+  return (
+    <div class="empty">
+      <h2>This entry cannot be shown</h2>
+      <p>{pastProblem.value}</p>
+      <p class="buttons">
+        {newest !== undefined && (
+          <button type="button" onClick={() => navigate({ at: newest })}>
+            Go to the newest entry
+          </button>
+        )}
+        <button type="button" onClick={leavePast}>
+          Show the live state
+        </button>
+      </p>
+    </div>
+  );
+}
+
+/** The part of the page's width that the panel takes, kept in this browser. */
+const percents = { least: 25, usual: 44, most: 75 };
+const percentKey = 'stopgate.panel';
+const panelPercent = signal(Number(localStorage.getItem(percentKey)) || percents.usual);
+
+function resizePanel(percent: number): void {
+  panelPercent.value = Math.round(Math.min(percents.most, Math.max(percents.least, percent)));
+  localStorage.setItem(percentKey, String(panelPercent.peek()));
+}
+
+/** The edge between the list and the panel: dragged, or moved by arrows; a double-click or Enter puts it back. */
+function PanelEdge() {
+  const percent = panelPercent.value;
+  const { least, usual, most } = percents;
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a rule cannot be moved
+    <div
+      class="panel-edge"
+      role="separator"
+      tabIndex={0}
+      aria-label="Width of the panel"
+      aria-orientation="vertical"
+      aria-controls="panel"
+      aria-valuemin={least}
+      aria-valuemax={most}
+      aria-valuenow={percent}
+      aria-valuetext={`${percent} %`}
+      title="Drag, or use the arrows; a double-click puts it back"
+      onPointerDown={(event) => event.currentTarget.setPointerCapture(event.pointerId)}
+      onPointerMove={(event) => {
+        if (!event.currentTarget.hasPointerCapture(event.pointerId)) return;
+        const { right = 0, width = 1 } = event.currentTarget.parentElement?.getBoundingClientRect() ?? {};
+        resizePanel(((right - event.clientX) / width) * 100);
+      }}
+      onDblClick={() => resizePanel(usual)}
+      onKeyDown={(event) => {
+        const next = { ArrowLeft: percent + 2, ArrowRight: percent - 2, Home: most, End: least, Enter: usual }[
+          event.key
+        ];
+        if (next === undefined) return;
+        event.preventDefault();
+        resizePanel(next);
+      }}
+    />
+  );
+}
+
 function Panel({ entity, id }: { entity: 'worker' | 'task'; id: string }) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus({ preventScroll: true }), []);
   return (
-    <aside aria-label={`${entity} ${id}`}>
+    <aside id="panel" aria-label={`${entity} ${id}`}>
       <div class="panel-head">
         <h2 ref={heading} tabIndex={-1}>
           <span class="muted">{entity}</span> <Name value={id} />
         </h2>
+        <Copy value={id} />
         <Link class="close" to={noSelection} aria-label={`Close ${entity} ${id}`} title="Close (Escape)">
           ✕
         </Link>
       </div>
       {entity === 'worker' ? <WorkerPanel id={id} /> : <TaskPanel id={id} />}
+      <PrintLegend />
     </aside>
   );
 }
+
+/** On paper, where nothing can be pointed at: the moment that is shown, and what the words and colours mean. */
+const PrintLegend = () => (
+  <dl class="print-only">
+    <div>
+      <dt>fleet {fleet.value}</dt>
+      <dd>as of {dateTime(shownMs.value)}: ages count up to then.</dd>
+    </div>
+    {Object.entries(verdictMeanings).map(([kind, meaning]) => (
+      <div key={kind} data-verdict-kind={kind}>
+        <dt class="answer">
+          <b>{verdictWords[kind as VerdictKind]}</b>
+        </dt>
+        <dd>{meaning}</dd>
+      </div>
+    ))}
+  </dl>
+);
 
 /** Escape closes the panel and returns the focus to the actor's row. */
 function useEscapeKey(): void {

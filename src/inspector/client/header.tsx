@@ -1,4 +1,5 @@
 /** The header: the fleet, the views, the state of the connection, time travel and the session. */
+import { visible } from '../visible-text.ts';
 import { fleet, fleets, signOut } from './data/api.ts';
 import {
   connection,
@@ -14,11 +15,12 @@ import {
 import { enterPast, isPast, leavePast, moment, prepareForPast } from './data/past.ts';
 import { inboxCount } from './inbox/waiting.ts';
 import { isBehind } from './notice.tsx';
+import { operatorName } from './operator/operator-actions.ts';
 import { requestSignIn } from './operator/sign-in.tsx';
 import { openPalette } from './palette.tsx';
 import { noSelection, type Route, route, type View } from './route.ts';
 import { Icon, Link } from './ui/controls.tsx';
-import { count, dateTime, duration } from './ui/format.ts';
+import { count, duration, localTime } from './ui/format.ts';
 
 /** Enters time travel at the newest entry, and leaves it. */
 function TimeTravelButton() {
@@ -148,7 +150,7 @@ function ConnectionState() {
     file: 'history in a file',
   }[state];
   const isPastShown = isPast.value && state === 'live' && !isFaulty;
-  const text = !isPastShown ? word : pastMs === 0 ? 'going to the past…' : `at ${dateTime(pastMs)}`;
+  const text = !isPastShown ? word : pastMs === 0 ? 'going to the past…' : `at ${localTime(pastMs)}`;
   const { view, at, range, paused } = route.value;
   return (
     <Link
@@ -201,8 +203,15 @@ async function leaveSession(): Promise<void> {
 function Session() {
   if (hello.value === null) return null;
   const { session, operator, token } = hello.value;
+  void tick.value; // the name is asked for with the first action
+  const name = operatorName();
   return (
     <>
+      {operator && name !== '' && (
+        <span class="who muted" title="The operator: this name is stored with your actions">
+          <bdi>{visible(name)}</bdi>
+        </span>
+      )}
       {token && !operator && (
         <button type="button" class="sign-in" title="As operator" onClick={() => requestSignIn()}>
           Sign in
@@ -212,7 +221,9 @@ function Session() {
         <button
           type="button"
           class="sign-out"
-          title={operator ? 'You are signed in as operator' : 'You are signed in, to read'}
+          title={
+            operator ? `You are signed in as operator${name === '' ? '' : `: ${name}`}` : 'You are signed in, to read'
+          }
           onClick={() => void leaveSession()}
         >
           Sign out

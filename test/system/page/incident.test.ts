@@ -40,6 +40,9 @@ describeInBrowser('the history of a worker in a file', () => {
     await page.locator('aside article.decision').waitFor();
     expect(await page.locator('aside .lead .state').innerText()).toBe('blocked');
     expect(await page.locator('.connection').innerText()).toBe('history in a file');
+    expect(await page.locator('.file-headline').innerText()).toMatch(
+      /^f1: Blocked once: .* · \d+ entries, [-\d]{10} [:\d]{8} UTC\S* to .* · saved .*; ages are those of the entry that is shown$/,
+    );
     const isText = async () => {
       expect(await page.locator('aside').innerText()).toContain(shown);
       expect(await page.locator('img[src="x"]').count()).toBe(0);

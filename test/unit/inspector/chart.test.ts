@@ -8,6 +8,7 @@ import {
   type ChartDrawing,
   drawOutline,
   edgeTaken,
+  placeTimes,
   reasonTaken,
 } from '../../../src/inspector/chart/drawing.ts';
 import { drawingOf, outlineOf } from '../../../src/inspector/chart/machine-drawing.ts';
@@ -95,6 +96,20 @@ describe.each(['worker', 'task'] as const)('the chart of a %s', (name) => {
       expect(contains(at(from), dot(points[0])), id).toBe(true);
       expect(contains(at(to), dot(points.at(-1))), id).toBe(true);
     }
+  });
+
+  test('has a place on each edge of its outline for how often it was taken, off the states and the others', async () => {
+    const outline = drawOutline(drawings[name], await outlineOf(drawings[name]));
+    const drawn = outline.edges.filter(({ points }) => points.length > 1).map(({ id }) => id);
+    const states = outline.boxes.filter(({ kind }) => kind !== 'region');
+    const roomAt = ([x, y]: readonly [number, number]) => ({ x: x - 12, y: y - 8, width: 24, height: 16 });
+    // As many as a busy fleet takes within ten minutes.
+    const places = [...placeTimes(outline, new Set(drawn.slice(0, 8)))];
+    expect(places).toHaveLength(8);
+    for (const [id, at] of places)
+      for (const state of states) expect(overlap(roomAt(at), state), `${id} on ${state.id}`).toBe(false);
+    for (const [[one, at], [other, place]] of pairs(places))
+      expect(overlap(roomAt(at), roomAt(place)), `${one} on ${other}`).toBe(false);
   });
 
   test('has an outline with the same states and edges, in less room, with lines around the states', async () => {

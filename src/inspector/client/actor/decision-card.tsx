@@ -4,7 +4,7 @@ import type { Decision } from '../../../../machines/index.ts';
 import { checksNotRun } from '../../../../machines/replay/standing.ts';
 import { toldBeyond } from '../../attempt-changes.ts';
 import { verdictOf } from '../../vocabulary.ts';
-import { Link } from '../ui/controls.tsx';
+import { Copy, Link } from '../ui/controls.tsx';
 import { dateTime, duration, millis, plural } from '../ui/format.ts';
 import { DecisionMark, Json, Tail, Text } from '../ui/text.tsx';
 
@@ -70,7 +70,7 @@ export const DecisionCard = ({ decision, label = 'Decision' }: { decision: Decis
     data-cause={decision.cause}
     aria-label={label}
   >
-    <p class="answer-line">
+    <p class="row answer-line">
       <DecisionMark decision={decision} />
       {decision.cause === 'unjudged' && decision.task !== null && (
         <span class="tag unjudged">{decision.tasks.length > 1 ? 'its tasks stay held' : 'its task stays held'}</span>
@@ -155,7 +155,7 @@ const Footer = ({ decision }: { decision: Decision }) => (
     <PolicyReference policy={decision.policy} />
     {decision.attempt !== null && (
       <span>
-        attempt <Text value={decision.attempt} max={40} />
+        attempt <Text value={decision.attempt} max={40} /> <Copy value={decision.attempt} />
       </span>
     )}
     {decision.replica !== '' && (

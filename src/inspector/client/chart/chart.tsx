@@ -9,6 +9,7 @@ import {
   type ChartDrawing,
   type ChartEdge,
   edgeTaken,
+  placeTimes,
   readableScale,
   reasonTaken,
   scales,
@@ -66,7 +67,12 @@ export function Chart(props: ChartProps): JSX.Element {
   const { x, y, scale } = view.view;
   const lit = highlighted ?? active?.id ?? null;
   const { taken, latest } = useTakenEdges(drawing, props);
-  const edges = useEdges(drawing, taken, lit, props.flows, isBare);
+  const flowing = isBare ? [...(props.flows?.keys() ?? [])].sort().join('\n') : '';
+  const places = useMemo(
+    () => (flowing === '' ? null : placeTimes(drawing, new Set(flowing.split('\n')))),
+    [drawing, flowing],
+  );
+  const edges = useEdges(drawing, taken, lit, props.flows, places);
   const onKeyDown = (event: KeyboardEvent) => {
     if (!onZoomKey(event, view)) onTreeKey(event, scene);
   };
@@ -100,7 +106,9 @@ export function Chart(props: ChartProps): JSX.Element {
             .map((box) => (
               <ChartBoxView key={box.id} box={box} scene={scene} level={1} />
             ))}
-          {!isBare && <EverywhereArea text={drawing.everywhere} event={props.transition?.event} />}
+          {!isBare && drawing.everywhere.lines.length > 0 && (
+            <EverywhereArea text={drawing.everywhere} event={props.transition?.event} />
+          )}
           {/* Outside the tree: screen readers get the edges in the description of each state. */}
           {/* biome-ignore lint/a11y/noAriaHiddenOnFocusable: nothing in it takes the focus */}
           <g class="chart-edges" aria-hidden="true">
@@ -178,7 +186,7 @@ const useEdges = (
   taken: readonly string[],
   lit: string | null,
   flows: ReadonlyMap<string, number> | undefined,
-  isBare: boolean,
+  places: ReturnType<typeof placeTimes> | null,
 ): JSX.Element[] =>
   useMemo(
     () =>
@@ -193,10 +201,10 @@ const useEdges = (
             isTaken={taken.includes(edge.id)}
             isHighlighted={isOf(lit, edge)}
             flow={flows?.get(edge.id) ?? 0}
-            isBare={isBare}
+            timesAt={places?.get(edge.id) ?? null}
           />
         )),
-    [drawing, taken, lit, flows, isBare],
+    [drawing, taken, lit, flows, places],
   );
 
 const isOf = (state: string | null, { from, to }: ChartEdge): boolean =>

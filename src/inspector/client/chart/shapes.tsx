@@ -164,11 +164,11 @@ type EdgeProps = {
   readonly isHighlighted: boolean;
   /** The number of times that it was taken lately. */
   readonly flow: number;
-  /** The edge is drawn without its label. */
-  readonly isBare: boolean;
+  /** Where it is said how often, of an edge that is drawn without its label; null: beside the label. */
+  readonly timesAt: readonly [x: number, y: number] | null;
 };
 
-export function ChartEdgeView({ edge, drawing, isTaken, isHighlighted, flow, isBare }: EdgeProps): JSX.Element {
+export function ChartEdgeView({ edge, drawing, isTaken, isHighlighted, flow, timesAt }: EdgeProps): JSX.Element {
   const { x, y, width, height } = edge.label;
   return (
     <g
@@ -195,7 +195,7 @@ export function ChartEdgeView({ edge, drawing, isTaken, isHighlighted, flow, isB
         {edge.points.length > 0 && <rect class="chart-label" x={x} y={y} width={width} height={height} rx="4" />}
         <EdgeLabel edge={edge} />
       </g>
-      {flow > 0 && <Times {...edge.label} flow={flow} isBare={isBare} />}
+      {flow > 0 && <Times label={edge.label} at={timesAt} flow={flow} />}
     </g>
   );
 }
@@ -222,15 +222,15 @@ function EdgeLabel({ edge: { label, transitions } }: { edge: ChartEdge }): JSX.E
   );
 }
 
-type TimesProps = ChartText & { readonly flow: number; readonly isBare: boolean };
+type TimesProps = { readonly label: ChartText; readonly at: EdgeProps['timesAt']; readonly flow: number };
 
 /** Shows how often an edge was taken, beside its label or in place of it. */
-const Times = ({ x, y, width, height, flow, isBare }: TimesProps): JSX.Element => (
+const Times = ({ label: { x, y, width }, at, flow }: TimesProps): JSX.Element => (
   <text
     class="chart-times"
-    text-anchor={isBare ? 'middle' : 'start'}
-    x={isBare ? x + width / 2 : x + width + 4}
-    y={isBare ? y + height / 2 + 4 : y + 13.5}
+    text-anchor={at === null ? 'start' : 'middle'}
+    x={at?.[0] ?? x + width + 4}
+    y={at === null ? y + 13.5 : at[1] + 4}
   >
     {`×${flow}`}
   </text>

@@ -110,7 +110,7 @@ export function Inbox() {
   if (items.length === 0) return unattendedQueues.value.length === 0 ? <NobodyWaits /> : <UnattendedQueues />;
   return (
     <section class="inbox" aria-label="Inbox" {...held}>
-      <p class="inbox-head">
+      <p class="row inbox-head">
         <b>
           {inboxSize.value === 0 ? 'Nobody waits for you' : `${plural(inboxSize.value, 'waits', 'wait')} for a person`}
         </b>

@@ -11,7 +11,7 @@ import type { OutlineReply, TimelineEntry } from '../../messages.ts';
 import { timelineEntry } from '../../timeline.ts';
 import { App } from '../app.tsx';
 import { identifyService } from '../data/api.ts';
-import { connection } from '../data/connection.ts';
+import { connection, headline } from '../data/connection.ts';
 import { startOutline } from '../data/outline.ts';
 import { startPast } from '../data/past.ts';
 import { startKeys } from '../keys.ts';
@@ -19,19 +19,20 @@ import { startListing } from '../lists/listed-ids.ts';
 import { renderByFrames } from '../measure.ts';
 import { fileKeys } from '../page-keys.tsx';
 import { navigate, route } from '../route.ts';
+import { dateTime, plural } from '../ui/format.ts';
 import '../styles/index.css';
 
 /** In place of the service: answers the page's requests from the entries in its own file, folded by the same machines. */
 type Message = Parameters<typeof foldMessage>[1];
 type Answer = { readonly status: number; readonly body: unknown };
 
+const messageOf = ([seq, atMs, subject, text]: IncidentFile['entries'][number]): Message => ({
+  ...{ seq, atMs, subject, data: new TextEncoder().encode(text) },
+  header: () => undefined,
+});
+
 function createOfflineService({ fleet: name, entries }: IncidentFile) {
-  const messages = entries.map(
-    ([seq, atMs, subject, text]): Message => ({
-      ...{ seq, atMs, subject, data: new TextEncoder().encode(text) },
-      header: () => undefined,
-    }),
-  );
+  const messages = entries.map(messageOf);
   const shown = messages.map(timelineEntry).filter((it) => it !== null);
   const foldTo = createFolder(name, messages);
   const [first, last] = [messages[0], messages.at(-1)];
@@ -126,6 +127,12 @@ globalThis.fetch = async (input) => {
 
 connection.value = 'file';
 const lastSeq = file.entries.at(-1)?.[0] ?? 0;
+const whole = createFolder(file.fleet, file.entries.map(messageOf))(lastSeq);
+headline.value = [
+  `${file.worker}: ${viewWorker(whole, file.worker, whole.nowMs)?.sentence ?? 'unknown'}`,
+  `${plural(file.entries.length, 'entry', 'entries')}, ${dateTime(file.entries[0]?.[1] ?? 0)} to ${dateTime(whole.nowMs)}`,
+  `saved ${dateTime(file.exportedMs)}; ages are those of the entry that is shown`,
+].join(' · ');
 // There is no present in a file: where it ends is where it begins.
 effect(() => {
   if (route.value.at === null) navigate({ at: lastSeq }, 'replace');

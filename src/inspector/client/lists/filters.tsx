@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { navigate, route } from '../route.ts';
 import { count, plural } from '../ui/format.ts';
-import { isOutdated, listedIds } from './listed-ids.ts';
+import { listedIds, newWhileHeld } from './listed-ids.ts';
 
 type Select = {
   readonly name: 'presence' | 'agent' | 'queue';
@@ -32,7 +32,11 @@ export function Filters({ total, noun, selects, children }: Props) {
       <span class="muted shown">
         {isFiltered ? `${count(listedIds.value.length)} of ${plural(total, noun)}` : plural(total, noun)}
       </span>
-      {isOutdated.value && <span class="tag">the order is fixed while you point</span>}
+      {newWhileHeld.value !== null && (
+        <span class="tag">
+          {newWhileHeld.value > 0 && `${count(newWhileHeld.value)} new; `}the order is fixed while you point
+        </span>
+      )}
       {isFiltered && listedIds.value.length > 0 && (
         <button type="button" class="link" onClick={showAll}>
           Show all

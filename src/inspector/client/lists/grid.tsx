@@ -16,9 +16,9 @@ import { isHeld } from './listed-ids.ts';
 /** On a phone a row has two lines: why stands below. See styles/narrow-screens.css. */
 const narrow = matchMedia('(max-width: 620px)');
 /** Every row has this height. */
-const rowPx = (): number => (narrow.matches ? 58 : 34);
+const rowPx = (): number => (narrow.matches ? 58 : 32);
 /** On a phone there is no head. */
-const headPx = (): number => (narrow.matches ? 0 : 34);
+const headPx = (): number => (narrow.matches ? 0 : 32);
 const heightDefaultPx = 600;
 
 type Viewport = {
@@ -107,6 +107,25 @@ function scrollIntoView(box: HTMLElement, index: number): void {
   else if (bottom > box.scrollTop + room) box.scrollTop = bottom - room;
 }
 
+const calm = matchMedia('(prefers-reduced-motion: reduce)');
+const glideMs = 150;
+
+/** Rows that changed places glide there, and new ones fade in, so that none teleports. A scrolled list stays as it is. */
+function useGlide({ box }: Viewport, ids: readonly string[], first: number, last: number): void {
+  const shown = useRef({ ids, places: new Map<string, number>() });
+  useLayoutEffect(() => {
+    const { ids: before, places } = shown.current;
+    shown.current = { ids, places: new Map(ids.slice(first, last).map((id, offset) => [id, first + offset])) };
+    if (before === ids || places.size === 0 || calm.matches) return;
+    for (const row of box.current?.querySelectorAll<HTMLElement>('tr[data-id]') ?? []) {
+      const was = places.get(row.dataset.id ?? '');
+      const rows = (was ?? 0) - Number(row.dataset.index);
+      if (was === undefined) row.animate([{ opacity: 0 }, {}], glideMs);
+      else if (rows !== 0) row.animate([{ transform: `translateY(${rows * rowPx()}px)` }, {}], glideMs);
+    }
+  });
+}
+
 export type Column<Row> = {
   readonly key: string;
   readonly title: string;
@@ -133,6 +152,7 @@ export function Grid<Row>({ label, columns, ids, rowOf, isOpened, open }: GridPr
   const { top, height } = viewport;
   const first = Math.max(0, Math.floor(top / rowPx()) - overscan);
   const last = Math.min(ids.length, Math.ceil((top + height) / rowPx()) + overscan);
+  useGlide(viewport, ids, first, last);
   return (
     <div
       class="grid"

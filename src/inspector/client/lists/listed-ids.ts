@@ -139,8 +139,13 @@ const compare = (a: string | number, b: string | number): number =>
 export const listedIds = signal<readonly string[]>([]);
 /** The pointer is over the list, so nothing may move. */
 export const isHeld = signal(false);
-/** Rows would be in another order by now. */
-export const isOutdated = signal(false);
+/** Rows would be in another order by now: how many are not in it yet. Null: they would not. */
+export const newWhileHeld = signal<number | null>(null);
+
+function addedTo(shown: readonly string[], next: readonly string[]): number {
+  const known = new Set(shown);
+  return next.filter((id) => !known.has(id)).length;
+}
 
 /** A list of this size or more is sorted at most once a second. */
 const largeSize = 400;
@@ -164,7 +169,7 @@ export function startListing(): void {
     const old = listedIds.peek();
     const isSame = next.length === old.length && next.every((id, index) => id === old[index]);
     const mayMove = !isHeld.peek() || route.peek() !== lastRoute || old.length === 0;
-    isOutdated.value = !isSame && !mayMove;
+    newWhileHeld.value = isSame || mayMove ? null : addedTo(old, next);
     if (!isSame && mayMove) listedIds.value = next;
   };
   effect(() => {

@@ -9,7 +9,6 @@ import { route, toggleState } from '../route.ts';
 import { createLazy } from '../ui/controls.tsx';
 import { compact, count, plural } from '../ui/format.ts';
 import { StateMark } from '../ui/text.tsx';
-import { Overview } from './overview.tsx';
 
 type Shown = 'chart' | 'cells' | '';
 const openKey = 'stopgate.strip';
@@ -32,6 +31,8 @@ export const StripTools = ({ machine }: Props) => (
 );
 
 const FleetChart = createLazy('the chart', async () => (await import('../chart/machine-charts.tsx')).FleetChart);
+
+const Overview = createLazy('the cells', async () => (await import('./overview.tsx')).Overview);
 
 /** The chart or the overview that those buttons open. */
 export function OpenedStrip({ machine }: Props) {
@@ -58,6 +59,7 @@ export function StateStrip({ machine }: Props) {
           type="button"
           class="count"
           data-state={state}
+          data-empty={(counts[index] ?? 0) === 0 || undefined}
           aria-pressed={picked.includes(state)}
           onClick={() => toggleState(state)}
         >

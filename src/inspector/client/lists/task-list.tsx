@@ -4,7 +4,7 @@ import type { QueueRow, TaskRow } from '../data/rows.ts';
 import { navigate, route, selection } from '../route.ts';
 import { Link } from '../ui/controls.tsx';
 import { count } from '../ui/format.ts';
-import { Excerpt, For, Name, StateMark } from '../ui/text.tsx';
+import { Excerpt, Name, Since, StateMark } from '../ui/text.tsx';
 import { Filters, valuesOf } from './filters.tsx';
 import { ActorLink, type Column, Cost, columnsFor, Grid, NameCell, NoValue, rowIn } from './grid.tsx';
 import { figuresOfQueue, listedIds } from './listed-ids.ts';
@@ -40,7 +40,7 @@ export function TaskList() {
 const taskColumns: readonly Column<TaskRow>[] = [
   { key: 'task', title: 'Task', render: (row) => <ActorLink entity="task" id={row.id} /> },
   { key: 'state', title: 'State', render: (row) => <StateMark state={row.state} note={row.outcome} /> },
-  { key: 'since', title: 'For', render: (row) => <For sinceMs={row.sinceMs} /> },
+  { key: 'since', title: 'For', render: (row) => <Since sinceMs={row.sinceMs} /> },
   { key: 'title', title: 'Title', render: (row) => <NameCell value={row.title} /> },
   { key: 'reason', title: 'Why', rank: 2, render: (row) => <Excerpt value={row.sentence} /> },
   { key: 'worker', title: 'Worker', rank: 2, render: (row) => <Holder worker={row.worker} /> },
@@ -95,7 +95,7 @@ const queueColumns: readonly Column<QueueRow>[] = [
 
 function Oldest({ queue }: { queue: string }) {
   const { oldestMs } = figuresOfQueue(queue);
-  return oldestMs === null ? <NoValue /> : <For sinceMs={oldestMs} />;
+  return oldestMs === null ? <NoValue /> : <Since sinceMs={oldestMs} />;
 }
 
 const TasksLink = ({ queue }: { queue: string }) => (

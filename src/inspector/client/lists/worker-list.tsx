@@ -4,8 +4,8 @@ import { visible } from '../../visible-text.ts';
 import { isPast, shownFleet, shownMs } from '../data/past.ts';
 import { isUnjudged, rankOf, sinceMsOf, type WorkerRow, waitsForPerson } from '../data/rows.ts';
 import { navigate, route, selection } from '../route.ts';
-import { duration } from '../ui/format.ts';
-import { Ago, For, StateMark } from '../ui/text.tsx';
+import { age, duration } from '../ui/format.ts';
+import { Since, StateMark } from '../ui/text.tsx';
 import { Filters, valuesOf } from './filters.tsx';
 import { ActorLink, type Column, Cost, columnsFor, Grid, NameCell, NoValue, rowIn } from './grid.tsx';
 import { listedIds } from './listed-ids.ts';
@@ -45,7 +45,7 @@ const workerColumns: readonly Column<WorkerRow>[] = [
   { key: 'worker', title: 'Worker', render: (row) => <ActorLink entity="worker" id={row.id} /> },
   { key: 'state', title: 'State', render: (row) => <State row={row} /> },
   { key: 'why', title: 'Why', render: (row) => <Why row={row} /> },
-  { key: 'since', title: 'For', render: (row) => <For sinceMs={sinceMsOf(row)} /> },
+  { key: 'since', title: 'For', render: (row) => <Since sinceMs={sinceMsOf(row)} /> },
   { key: 'retries', title: 'Retries', rank: 3, render: (row) => <Retries row={row} /> },
   { key: 'task', title: 'Task', rank: 2, render: (row) => <Tasks row={row} /> },
   { key: 'agent', title: 'Agent', rank: 3, render: (row) => <NameCell value={row.agent} /> },
@@ -58,7 +58,7 @@ type Cell = { readonly row: WorkerRow };
 
 const LastSeen = ({ row }: Cell) => (
   <span class="muted">
-    <Ago thenMs={row.lastSeenMs} />
+    <Since sinceMs={row.lastSeenMs} />
   </span>
 );
 
@@ -108,8 +108,8 @@ function Idle({ row }: Cell) {
   const limit = row.idleLimitMs;
   return (
     <span>
-      <For sinceMs={since} />
-      {limit !== null && <span class="muted"> of {duration(limit)}</span>}
+      <Since sinceMs={since} />
+      {limit !== null && <span class="muted"> of {age(limit)}</span>}
     </span>
   );
 }

@@ -5,7 +5,7 @@ import { fleet, get } from '../data/api.ts';
 import { liveFleet } from '../data/connection.ts';
 import { isPast } from '../data/past.ts';
 import { Link } from '../ui/controls.tsx';
-import { bytes, count, dateTime, duration, plural } from '../ui/format.ts';
+import { bytes, count, dateTime, duration, localTime, plural } from '../ui/format.ts';
 import { Name, Text } from '../ui/text.tsx';
 import { DeadEntries, Log, Store } from './stored.tsx';
 import { nearShare, percent, Table, Unknown } from './tables.tsx';
@@ -268,7 +268,7 @@ function Policies({ report: { policies } }: Shown) {
         ) : (
           <>
             Set by {setBy === null ? <Unknown /> : <Name value={setBy} />}
-            {atMs !== null && `, ${dateTime(atMs)}`}, with entry{' '}
+            {atMs !== null && `, ${localTime(atMs)}`}, with entry{' '}
             <Link to={{ view: 'entries', at: seq }}>#{count(seq)}</Link>
           </>
         )

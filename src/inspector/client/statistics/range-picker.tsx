@@ -4,7 +4,7 @@ import type { EntriesPage } from '../../messages.ts';
 import { get } from '../data/api.ts';
 import { nowMs } from '../data/connection.ts';
 import { navigate } from '../route.ts';
-import { dateTime } from '../ui/format.ts';
+import { localTime } from '../ui/format.ts';
 import { parseRange, type Range, type Span, spans, writeSpan } from './span.ts';
 
 export const show = (span: Span | Range, how?: 'replace'): void => navigate({ span: writeSpan(span) }, how);
@@ -27,7 +27,7 @@ export function RangePicker({ span }: { span: Span | Range }) {
         type="text"
         name={name}
         placeholder={placeholder}
-        defaultValue={ms === undefined ? '' : dateTime(ms)}
+        defaultValue={ms === undefined ? '' : localTime(ms)}
         aria-invalid={problem !== null}
       />
     </label>

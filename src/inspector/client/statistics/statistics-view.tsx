@@ -7,7 +7,7 @@ import { askPatiently, fleet, type Progress } from '../data/api.ts';
 import { nowMs } from '../data/connection.ts';
 import { navigate, route } from '../route.ts';
 import { FoldProgress, Link } from '../ui/controls.tsx';
-import { count, dateTime, dollars, duration, millis, plural, zone } from '../ui/format.ts';
+import { count, dateTime, dollars, duration, localTime, millis, plural } from '../ui/format.ts';
 import { Name } from '../ui/text.tsx';
 import { Chart, type Counting, type Picking, timeOf, toEntries } from './chart.tsx';
 import { CheckTable, flakyText } from './check-table.tsx';
@@ -118,9 +118,7 @@ const isEmpty = ({ verdicts, escalations, resolved, checkMs, usd, tokens }: Buck
 
 /** The shown time, in words. */
 const whenOf = ({ span, fromMs, toMs }: FleetStatistics): string =>
-  span === 'custom'
-    ? `from ${dateTime(fromMs)} to ${dateTime(toMs)} ${zone(toMs)}`
-    : `in the ${spans[span].toLowerCase()}`;
+  span === 'custom' ? `from ${localTime(fromMs)} to ${dateTime(toMs)}` : `in the ${spans[span].toLowerCase()}`;
 
 /** What an operator asks first: how much, how much of it was stopped, and which check cannot be trusted. */
 function Headline({ statistics }: { statistics: FleetStatistics }) {
@@ -170,7 +168,7 @@ const Nothing = ({ statistics }: { statistics: FleetStatistics }) => (
 function TimePicker({ statistics, picked, pick }: Picking & { readonly statistics: FleetStatistics }) {
   const { buckets } = statistics;
   const { fromMs, toMs } = timeOf(statistics, picked ?? 0, picked ?? buckets.length - 1);
-  const text = `${dateTime(fromMs)} ${zone(fromMs)}, ${duration(toMs - fromMs)}`;
+  const text = `${dateTime(fromMs)}, ${duration(toMs - fromMs)}`;
   return (
     <div class="time-picker">
       <input

@@ -196,24 +196,3 @@ function Newer({ at }: { at: number }) {
     </span>
   );
 }
-
-/** Stands in for a state that cannot be shown, with the reason and where to go instead. */
-export function MissingEntry() {
-  const newest = logRange.value?.lastSeq;
-  return (
-    <div class="empty">
-      <h2>This entry cannot be shown</h2>
-      <p>{pastProblem.value}</p>
-      <p class="buttons">
-        {newest !== undefined && (
-          <button type="button" onClick={() => navigate({ at: newest })}>
-            Go to the newest entry
-          </button>
-        )}
-        <button type="button" onClick={leavePast}>
-          Show the live state
-        </button>
-      </p>
-    </div>
-  );
-}

@@ -30,6 +30,26 @@ export const Icon = ({ path }: { path: string }) => (
   </svg>
 );
 
+/** Copies an id. Browsers have a clipboard only on this machine or over TLS: elsewhere the id is selected, to be copied. */
+export function Copy({ value }: { value: string }) {
+  const [isCopied, setCopied] = useState(false);
+  useEffect(() => {
+    if (!isCopied) return;
+    const timer = setTimeout(() => setCopied(false), 1_500);
+    return () => clearTimeout(timer);
+  }, [isCopied]);
+  const copy = (button: HTMLElement) => {
+    if (navigator.clipboard === undefined)
+      getSelection()?.selectAllChildren(button.previousElementSibling?.querySelector('bdi') ?? button);
+    else void navigator.clipboard.writeText(value).then(() => setCopied(true));
+  };
+  return (
+    <button type="button" class="copy link" aria-label={`Copy ${value}`} onClick={(event) => copy(event.currentTarget)}>
+      {isCopied ? 'copied' : 'copy'}
+    </button>
+  );
+}
+
 /** Shows the progress of a fold, with a way to give it up. */
 type ProgressProps = { readonly progress: Progress; readonly cancel: () => void };
 
@@ -78,10 +98,11 @@ export function Dialog({ title, close, children }: DialogProps) {
 /** A part of the page that is loaded when it is opened. */
 type State<Props> = { readonly part: ComponentType<Props> } | 'loading' | 'failed';
 
-/** `name`: as in "Could not load …". */
+/** @param name as in "Could not load …" @param room what stands there until it is loaded */
 export function createLazy<Props extends object>(
   name: string,
   load: () => Promise<ComponentType<Props>>,
+  room?: ComponentChildren,
 ): ComponentType<Props> {
   let loaded: ComponentType<Props> | null = null;
   return (props) => {
@@ -101,7 +122,7 @@ export function createLazy<Props extends object>(
     }, [isLost]);
     if (isLost && typeof state === 'string')
       return <p class="muted pad">This opens once the service responds: {name}.</p>;
-    if (state === 'loading') return <p class="muted pad">Loading {name}…</p>;
+    if (state === 'loading') return room ?? <p class="muted pad">Loading {name}…</p>;
     if (state !== 'failed') return <state.part {...props} />;
     return (
       <p class="problem pad" role="alert">

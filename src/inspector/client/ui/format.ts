@@ -12,6 +12,9 @@ export function duration(ms: number): string {
   return `${sign}${Math.floor(hours / 24)}d${hours % 24 === 0 ? '' : ` ${hours % 24}h`}`;
 }
 
+/** `2h`, `4m`, `12s`: one unit, for columns. */
+export const age = (ms: number): string => duration(ms).split(' ')[0] ?? '';
+
 export const ago = (thenMs: number, nowMs: number): string =>
   nowMs - thenMs < 1_000 ? 'just now' : `${duration(nowMs - thenMs)} ago`;
 
@@ -60,11 +63,14 @@ export function date(ms: number): string {
   return `${at.getFullYear()}-${pad(at.getMonth() + 1)}-${pad(at.getDate())}`;
 }
 
-export const dateTime = (ms: number): string => `${date(ms)} ${time(ms)}`;
+/** As it can be typed: without the zone. */
+export const localTime = (ms: number): string => `${date(ms)} ${time(ms)}`;
 
-/** The reader's own zone at that time: `UTC`, `UTC+1`. */
-export const zone = (ms: number): string => {
-  const parts = new Intl.DateTimeFormat('en', { timeZoneName: 'shortOffset' }).formatToParts(ms);
-  const name = parts.find(({ type }) => type === 'timeZoneName')?.value ?? 'GMT';
-  return name.replace('GMT', 'UTC').replace(/[+-]0$/, '');
-};
+export const dateTime = (ms: number): string => `${localTime(ms)} ${zone(ms)}`;
+
+/** The reader's own zone at that time: `UTC`, `UTC+1`, `UTC+5:30`. */
+export function zone(ms: number): string {
+  const minutes = -new Date(ms).getTimezoneOffset();
+  const [hours, rest] = [Math.floor(Math.abs(minutes) / 60), Math.abs(minutes) % 60];
+  return minutes === 0 ? 'UTC' : `UTC${minutes < 0 ? '-' : '+'}${hours}${rest === 0 ? '' : `:${pad(rest)}`}`;
+}

@@ -6,7 +6,7 @@ import { visible } from '../../visible-text.ts';
 import { verdictOf } from '../../vocabulary.ts';
 import { nowMs } from '../data/connection.ts';
 import { shownMs } from '../data/past.ts';
-import { ago, count, date, duration, plural } from './format.ts';
+import { age, ago, count, date, dateTime, duration, plural } from './format.ts';
 
 const excerptMax = 140;
 
@@ -63,12 +63,23 @@ export function Tail({ value }: { value: string }) {
 }
 
 /** Ages and what is left of a time: they stand still, and are dimmed, while the page does not hear of the present. */
-const Age = ({ children }: { children: ComponentChildren }) => <span class="age">{children}</span>;
+const Age = ({ atMs, children }: { atMs: number; children: ComponentChildren }) => (
+  <span class="age" title={dateTime(atMs)}>
+    {children}
+  </span>
+);
 
 /** Components of their own, so that the clock renders only these texts every second, and not what is around them. */
-export const Ago = ({ thenMs }: { thenMs: number }) => <Age>{ago(thenMs, shownMs.value)}</Age>;
+export const Ago = ({ thenMs }: { thenMs: number }) => <Age atMs={thenMs}>{ago(thenMs, shownMs.value)}</Age>;
 
-export const For = ({ sinceMs }: { sinceMs: number }) => <Age>{duration(Math.max(0, shownMs.value - sinceMs))}</Age>;
+export const For = ({ sinceMs }: { sinceMs: number }) => (
+  <Age atMs={sinceMs}>{duration(Math.max(0, shownMs.value - sinceMs))}</Age>
+);
+
+/** In a column, in one unit. */
+export const Since = ({ sinceMs }: { sinceMs: number }) => (
+  <Age atMs={sinceMs}>{age(Math.max(0, shownMs.value - sinceMs))}</Age>
+);
 
 /** The date, in a list of times that comes to another day. The first line is compared with today. */
 type Props = { readonly atMs: number; readonly previousMs: number | undefined };

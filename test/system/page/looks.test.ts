@@ -1,0 +1,116 @@
+/** How the page looks and is handled: rows, the edge of the panel, ids to copy, times, the operator's name, paper. */
+import { expect, test } from 'vitest';
+import { describeInBrowser } from '../../support/browser.ts';
+import { plan, usePage } from '../../support/page.ts';
+import { operatorToken } from '../../support/stage.ts';
+
+describeInBrowser('the page', () => {
+  const ui = usePage({ default: { checks: [{ plan: {} }], promises: true } });
+  const widthOf = async (selector: string) => (await ui.page.locator(selector).boundingBox())?.width ?? 0;
+  const styleOf = (selector: string, property: string) =>
+    ui.page.evaluate<string>(`getComputedStyle(document.querySelector('${selector}')).${property}`);
+
+  test('has rows of 32 px, with numbers on the right in one unit, and colour for what needs somebody', async () => {
+    await ui.stage.client.publish('worker.w1.plan.updated', plan('pending'));
+    await ui.stage.client.ask('decide.w1');
+    await ui.stage.client.publish('worker.w2.tool.used', { tool: 'Bash' });
+    await ui.open('/');
+    await ui.row('w1').waitFor();
+    expect(await ui.row('w1').evaluate((it) => it.getBoundingClientRect().height)).toBe(32);
+    for (const column of ['since', 'retries', 'seen'])
+      expect(await styleOf(`tr[data-id="w1"] .c-${column}`, 'textAlign')).toBe('right');
+    expect(await ui.row('w1').locator('.c-since').innerText()).toMatch(/^\d+[smhd]$/);
+    expect(await ui.row('w1').locator('.age').first().getAttribute('title')).toMatch(/^\d{4}-\d\d-\d\d [\d:]{8} UTC/);
+    const plain = await styleOf('body', 'color');
+    expect(await styleOf('tr[data-id="w2"] .state', 'color')).toBe(plain);
+    expect(await styleOf('tr[data-id="w1"] .state', 'color')).not.toBe(plain);
+  });
+
+  test('has a panel that is widened by keys and by the mouse, and stays so', async () => {
+    const { page } = ui;
+    await page.setViewportSize({ width: 1_280, height: 720 });
+    await ui.open('/?worker=w1');
+    const edge = page.getByRole('separator', { name: 'Width of the panel' });
+    await edge.waitFor();
+    expect(await edge.getAttribute('aria-valuenow')).toBe('44');
+    const usual = await widthOf('aside');
+    await edge.focus();
+    await page.keyboard.press('ArrowLeft');
+    expect(await edge.getAttribute('aria-valuenow')).toBe('46');
+    expect(await widthOf('aside')).toBeGreaterThan(usual);
+    await page.keyboard.press('Home');
+    expect(await edge.getAttribute('aria-valuenow')).toBe('75');
+    await page.keyboard.press('Enter');
+    expect(await widthOf('aside')).toBe(usual);
+    const { x, y } = (await edge.boundingBox()) ?? { x: 0, y: 0 };
+    await page.mouse.move(x + 4, y + 300);
+    await page.mouse.down();
+    await page.mouse.move(640, y + 310, { steps: 4 });
+    await page.mouse.up();
+    expect(await edge.getAttribute('aria-valuenow')).toBe('50');
+    await page.reload();
+    await expect.poll(() => edge.getAttribute('aria-valuenow')).toBe('50');
+    expect(await ui.browser.axe()).toEqual([]);
+    await page.setViewportSize({ width: 390, height: 700 });
+    expect(await edge.isVisible()).toBe(false);
+  });
+
+  test('copies the id of what is open', async () => {
+    const { page } = ui;
+    await ui.browser.context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.setViewportSize({ width: 1_280, height: 720 });
+    await ui.open('/?worker=w1');
+    await page.getByRole('button', { name: 'Copy w1' }).click();
+    await page.getByRole('button', { name: 'Copy w1' }).and(page.getByText('copied')).waitFor();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe('w1');
+  });
+
+  test('names the operator that is signed in', async () => {
+    const { page } = ui;
+    const session = `${ui.stage.http.url}/api/main/session`;
+    await ui.browser.context.request.post(session, { data: { token: operatorToken } });
+    await page.setViewportSize({ width: 1_600, height: 720 });
+    await ui.open('/');
+    await page.evaluate("localStorage.setItem('stopgate.by', 'Ann')");
+    await page.locator('header .who', { hasText: 'Ann' }).waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.locator('header .who').waitFor({ state: 'detached' });
+  });
+
+  test('lets rows glide to their new places, unless motion is unwanted', async () => {
+    const { page } = ui;
+    const glides = () =>
+      page.evaluate<number>(`document.getAnimations().filter((it) => it.effect.target.matches('tr')).length`);
+    const escalate = (worker: string) =>
+      ui.stage.client.ask(`decide.${worker}`, { output: 'Which key? <promise>ESCALATE</promise>' });
+    await page.emulateMedia({ reducedMotion: 'no-preference' });
+    await ui.open('/');
+    await ui.row('w2').waitFor();
+    await page.evaluate(`{
+      globalThis.glided = 0;
+      const look = () => {
+        glided = Math.max(glided, document.getAnimations().filter((it) => it.effect.target.matches('tr')).length);
+        requestAnimationFrame(look);
+      };
+      look();
+    }`);
+    await escalate('w2');
+    await expect.poll(async () => (await ui.rows())[0]).toBe('w2');
+    expect(await page.evaluate('glided')).toBeGreaterThan(0);
+    await page.emulateMedia({ reducedMotion: 'reduce' });
+    await page.reload();
+    await ui.row('w2').waitFor();
+    expect(await glides()).toBe(0);
+  });
+
+  test('prints an actor with what the words mean, and as of when', async () => {
+    const { page } = ui;
+    await ui.open('/?worker=w1');
+    await page.locator('article.decision').waitFor();
+    expect(await page.getByText('the agent was told to continue').isVisible()).toBe(false);
+    await page.emulateMedia({ media: 'print' });
+    expect(await page.getByText('the agent was told to continue').isVisible()).toBe(true);
+    expect(await page.getByText(/^as of \d{4}-\d\d-\d\d [\d:]{8} UTC/).isVisible()).toBe(true);
+    await page.emulateMedia({ media: 'screen' });
+  });
+});
