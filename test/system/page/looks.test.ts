@@ -11,11 +11,11 @@ describeInBrowser('the page', () => {
     ui.page.evaluate<string>(`getComputedStyle(document.querySelector('${selector}')).${property}`);
 
   test('has rows of 32 px, with numbers on the right in one unit, and colour for what needs somebody', async () => {
-    await ui.stage.client.publish('worker.w1.plan.updated', plan('pending'));
+    await ui.stage.client.publish('worker.w1.plan.updated', plan('completed', 'in_progress', 'pending'));
     await ui.stage.client.ask('decide.w1');
     await ui.stage.client.publish('worker.w2.tool.used', { tool: 'Bash' });
     await ui.open('/');
-    await ui.row('w1').waitFor();
+    await ui.page.locator('tr[data-id="w1"] [data-state="blocked"]').waitFor();
     expect(await ui.row('w1').evaluate((it) => it.getBoundingClientRect().height)).toBe(32);
     for (const column of ['since', 'retries', 'seen'])
       expect(await styleOf(`tr[data-id="w1"] .c-${column}`, 'textAlign')).toBe('right');
@@ -31,25 +31,27 @@ describeInBrowser('the page', () => {
     await page.setViewportSize({ width: 1_280, height: 720 });
     await ui.open('/?worker=w1');
     const edge = page.getByRole('separator', { name: 'Width of the panel' });
+    const percent = (text: string) => expect.poll(() => edge.getAttribute('aria-valuenow')).toBe(text);
     await edge.waitFor();
-    expect(await edge.getAttribute('aria-valuenow')).toBe('44');
+    await percent('44');
     const usual = await widthOf('aside');
     await edge.focus();
     await page.keyboard.press('ArrowLeft');
-    expect(await edge.getAttribute('aria-valuenow')).toBe('46');
+    await percent('46');
     expect(await widthOf('aside')).toBeGreaterThan(usual);
     await page.keyboard.press('Home');
-    expect(await edge.getAttribute('aria-valuenow')).toBe('75');
+    await percent('75');
     await page.keyboard.press('Enter');
+    await percent('44');
     expect(await widthOf('aside')).toBe(usual);
     const { x, y } = (await edge.boundingBox()) ?? { x: 0, y: 0 };
     await page.mouse.move(x + 4, y + 300);
     await page.mouse.down();
     await page.mouse.move(640, y + 310, { steps: 4 });
     await page.mouse.up();
-    expect(await edge.getAttribute('aria-valuenow')).toBe('50');
+    await percent('50');
     await page.reload();
-    await expect.poll(() => edge.getAttribute('aria-valuenow')).toBe('50');
+    await percent('50');
     expect(await ui.browser.axe()).toEqual([]);
     await page.setViewportSize({ width: 390, height: 700 });
     expect(await edge.isVisible()).toBe(false);
@@ -96,7 +98,7 @@ describeInBrowser('the page', () => {
     }`);
     await escalate('w2');
     await expect.poll(async () => (await ui.rows())[0]).toBe('w2');
-    expect(await page.evaluate('glided')).toBeGreaterThan(0);
+    await expect.poll(() => page.evaluate('glided')).toBeGreaterThan(0);
     await page.emulateMedia({ reducedMotion: 'reduce' });
     await page.reload();
     await ui.row('w2').waitFor();
