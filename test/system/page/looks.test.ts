@@ -112,6 +112,7 @@ describeInBrowser('the page', () => {
     expect(await page.getByText('the agent was told to continue').isVisible()).toBe(false);
     await page.emulateMedia({ media: 'print' });
     expect(await page.getByText('the agent was told to continue').isVisible()).toBe(true);
+    expect(await page.locator('main').isVisible()).toBe(false);
     expect(await page.getByText(/^as of \d{4}-\d\d-\d\d [\d:]{8} UTC/).isVisible()).toBe(true);
     await page.emulateMedia({ media: 'screen' });
   });

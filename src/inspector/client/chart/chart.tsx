@@ -192,7 +192,7 @@ const useEdges = (
     () =>
       // What is drawn last lies on top.
       drawing.edges
-        .toSorted((one, other) => rank(one, taken, lit) - rank(other, taken, lit))
+        .toSorted((one, other) => rank(one, taken, lit, flows) - rank(other, taken, lit, flows))
         .map((edge) => (
           <ChartEdgeView
             key={edge.id}
@@ -209,8 +209,12 @@ const useEdges = (
 
 const isOf = (state: string | null, { from, to }: ChartEdge): boolean =>
   state !== null && (state === from || state === to);
-const rank = (edge: ChartEdge, taken: readonly string[], lit: string | null): number =>
-  taken.includes(edge.id) ? 2 : isOf(lit, edge) ? 1 : 0;
+const rank = (
+  edge: ChartEdge,
+  taken: readonly string[],
+  lit: string | null,
+  flows: ReadonlyMap<string, number> | undefined,
+): number => (taken.includes(edge.id) ? 3 : flows?.has(edge.id) ? 2 : isOf(lit, edge) ? 1 : 0);
 
 function useTakenEdges(drawing: ChartDrawing, { transition, beside, taken }: ChartProps) {
   const edges = [useTakenEdge(drawing, transition ?? null), useTakenEdge(drawing, beside ?? null)];
