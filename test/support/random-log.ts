@@ -4,9 +4,16 @@ import { type Entry, readEntry, type StoredEntry } from '../../machines/index.ts
 
 type Line = readonly [tail: string, data: object];
 
-const worker = fc.constantFrom('w1', 'w2', 'w3');
-const task = fc.constantFrom('T-1', 'T-2', 'T-3', 'T-4');
-const queue = fc.constantFrom('main', 'q');
+/** A value, and then what goes with it, of which the arbitraries are made once: they cost more than what they generate. */
+function choice<Value, Made>(values: readonly Value[], make: (value: Value) => fc.Arbitrary<Made>): fc.Arbitrary<Made> {
+  const made = values.map(make);
+  return fc.constantFrom(...made).chain((it) => it);
+}
+
+const tasks = ['T-1', 'T-2', 'T-3', 'T-4'];
+const queues = ['main', 'q'];
+const task = fc.constantFrom(...tasks);
+const queue = fc.constantFrom(...queues);
 const attempt = fc.constantFrom('a1', 'a2', 'a3', 'a4', 'a5');
 const scope = fc.constantFrom('team a', 'org/ü');
 const replica = fc.constantFrom('r1', 'r2');
@@ -49,7 +56,7 @@ const policies = fc.constantFrom<object>(
   },
 );
 
-const ofWorker: fc.Arbitrary<Line> = worker.chain((w) => {
+const ofWorker = choice(['w1', 'w2', 'w3'], (w): fc.Arbitrary<Line> => {
   const entry = (type: string, data: fc.Arbitrary<object> = fc.constant({})) =>
     data.map((it): Line => [`worker.${w}.${type}`, it]);
   const own = (type: string, data: fc.Arbitrary<object>) => data.map((it): Line => [`own.worker.${w}.${type}`, it]);
@@ -75,7 +82,7 @@ const ofWorker: fc.Arbitrary<Line> = worker.chain((w) => {
     entry('step.updated', fc.record({ step: fc.constant('1'), status: fc.constantFrom('completed', 'pending') })),
     entry('task.claimed', fc.record({ task })),
     entry('task.claimed', fc.record({ task })),
-    fc.constantFrom('task.completed', 'task.failed', 'task.released').chain((type) => entry(type, fc.record({ task }))),
+    choice(['task.completed', 'task.failed', 'task.released'], (type) => entry(type, fc.record({ task }))),
     entry('background.started', fc.constant({ id: 'b' })),
     entry('background.finished', fc.constant({ id: 'b' })),
     entry('input.requested', fc.record({ request: maybe(request) })),
@@ -114,7 +121,7 @@ const ofWorker: fc.Arbitrary<Line> = worker.chain((w) => {
   );
 });
 
-const ofTask: fc.Arbitrary<Line> = task.chain((t) => {
+const ofTask = choice(tasks, (t): fc.Arbitrary<Line> => {
   const entry = (type: string, data: fc.Arbitrary<object> = fc.constant({})) =>
     data.map((it): Line => [`task.${t}.${type}`, it]);
   return fc.oneof(
@@ -160,7 +167,7 @@ const ofFleet: fc.Arbitrary<Line> = fc.oneof(
   replica.map((it): Line => ['own.fleet.main.replica.joined', { replica: it, rules: [1, 1] }]),
   replica.map((it): Line => ['own.fleet.main.replica.left', { replica: it }]),
   queue.map((q): Line => [`own.queue.${q}.escalation.acknowledged`, { by: 'ann' }]),
-  queue.chain((q) => fc.nat(2).map((pending): Line => [`queue.${q}.depth.reported`, { pending }])),
+  choice(queues, (q) => fc.nat(2).map((pending): Line => [`queue.${q}.depth.reported`, { pending }])),
 );
 
 /** Milliseconds: mostly little, now and then past a check's time, staleness, or what is forgotten. */
