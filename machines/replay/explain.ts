@@ -30,7 +30,7 @@ export function explainDecision(decision: Decision, now: Now | null = null): str
     ...(passed.length === 0 ? [] : [`These passed before it: ${passed.join(', ')}.`]),
     ...(isJudged(decision) ? [] : ['No check was run.']),
     ...(notRun.length === 0 ? [] : [`Checks that were not run: ${notRun.join(', ')}.`]),
-    `It left the worker ${state}, with ${blockedStops(retry)}.`,
+    `It left the worker ${state}, ${decision.decision === 'block' ? 'with' : 'after'} ${blockedStops(retry)}.`,
     ...(now === null || isCurrent(decision, now) ? whatHolds(decision) : whatHeld(decision, now)),
   ];
 }

@@ -63,7 +63,8 @@ describe('explain', () => {
   });
 
   test.each<[string, typeof entries, string]>([
-    ['was allowed', [], 'Nothing stands in its way.'],
+    ['was allowed', [], 'It left the worker stopped, after 0 of 3 blocked stops.'],
+    ['was allowed with nothing missing', [], 'Nothing stands in its way.'],
     [
       'was allowed, and has worked since',
       [['03', 'worker.w1.plan.updated', { steps: [{ title: 'Write tests', status: 'pending' }] }]],
@@ -127,6 +128,15 @@ describe('explain', () => {
     );
     expect(stdout).toMatch(/^not run +checks +lint: another had decided before it/m);
     expect(stdout).not.toMatch(/Nothing stands in its way|passed before it: .*checks/);
+  });
+
+  test('a file that is not a log: exit code 2, and how to get one', async () => {
+    const terminal = await openTerminal();
+    await writeFile(join(terminal.cwd, 'notes.txt'), 'root:x:0:0\n');
+    expect(await terminal.run('explain', 'w1', '--file', 'notes.txt')).toBe(2);
+    expect(terminal.stderr()).toMatch(
+      /^line 1: is not JSON.*\nstopgate: what could be read has no decision of worker w1; .* export"/,
+    );
   });
 
   test.each([

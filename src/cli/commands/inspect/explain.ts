@@ -46,7 +46,7 @@ export const explain = defineCommand({
       folded.startFrom(fleet);
     };
     const code = await feedFold({ ...folded, startFrom }, context, { reach: 'rest' }, take);
-    if (found === null) throw describeMissing(worker, flags.attempt, startSeq);
+    if (found === null) throw describeMissing(worker, { attempt: flags.attempt, startSeq, isBadFile: code !== 0 });
     const decision: Decision = found;
     const now = folded.view().fleets[decision.fleet]?.workers[worker] ?? null;
     const asTyped = (text: string) => text.replace('"stopgate ', `"${programName(io.env)} `);
@@ -99,14 +99,23 @@ function isWanted(line: ReplayLine, worker: string, attempt: string | undefined)
   return isDecision && (attempt === undefined || line.attempt === attempt);
 }
 
-/** `startSeq`: the entry of the snapshot that the fold continued from; 0: the whole log was read. */
-function describeMissing(worker: string, attempt: string | undefined, startSeq: number): AppError {
+type Searched = {
+  readonly attempt: string | undefined;
+  /** The entry of the snapshot that the fold continued from; 0: the whole log was read. */
+  readonly startSeq: number;
+  /** Lines of the file are no entries: the problem is the file, and the service would not know better. */
+  readonly isBadFile: boolean;
+};
+
+function describeMissing(worker: string, { attempt, startSeq, isBadFile }: Searched): AppError {
   const what =
     attempt === undefined ? `decision of worker ${worker}` : `decided attempt ${attempt} of worker ${worker}`;
   if (startSeq > 0) {
     const mend = 'retention has removed what stood before; name the archive folder with --archive';
     return new AppError('input.bad', `this log has no ${what} after entry ${startSeq}, and ${mend}`);
   }
+  if (isBadFile)
+    return new AppError('input.bad', `what could be read has no ${what}; "stopgate export" prints a log to read`);
   const hint = attempt === undefined ? `; "stopgate probe ${worker}" says what one would be` : '';
   return new AppError('actor.unknown', `this log has no ${what}${hint}`);
 }
