@@ -89,7 +89,10 @@ export function trustIn(text: string): Map<string, string> {
 
 /** Makes Codex trust the hooks that `init` writes, in its config.toml. */
 export const trust: Trust = {
-  notice: 'After that, these hooks are also trusted in the config.toml of Codex (see "codex app-server", hooks/list).',
+  describe: ({ env }) =>
+    findProgram('codex', env) === null
+      ? null
+      : 'After that, these hooks are also trusted in the config.toml of Codex (see "codex app-server", hooks/list).',
   async grant({ file }, places) {
     const binary = findProgram('codex', places.env);
     if (binary === null) return refused('codex is not on PATH');

@@ -68,7 +68,7 @@ function askPlace(http: string, { agent, cwd, policy, fleet }: Asked, token: str
   return askHttp(`${http}/hooks/${agent}/place?${query}`, token);
 }
 
-function describeRefusal({ tokenEnv, token }: Session, { status, body }: Reply): Answer {
+function describeRefusal({ tokenEnv, token, fleet }: Session, { status, body }: Reply): Answer {
   const message = (body as { error?: { message?: string } } | null)?.error?.message ?? `status ${status}`;
   const unjudged = 'so no stop is judged';
   if (status === 401)
@@ -83,7 +83,10 @@ function describeRefusal({ tokenEnv, token }: Session, { status, body }: Reply):
       `the token in ${tokenEnv} may not do what a hook does: ${message}; ${unjudged}`,
       'use a token with the role agent',
     );
-  return bad(`the service refuses the calls of this agent: ${message}`, 'see its log');
+  return bad(
+    `the service refuses the calls of this agent: ${message}`,
+    status === 404 && fleet !== null ? 'name a fleet that it serves, with --fleet' : 'see its log',
+  );
 }
 
 /** Checks a service on this machine alone: elsewhere folders and users have other names. */

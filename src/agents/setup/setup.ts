@@ -67,8 +67,8 @@ export type PlanTools = {
 
 /** For an agent that runs only the hooks that its user has trusted. */
 export type Trust = {
-  /** For the person who is asked to agree to the change. */
-  readonly notice: string;
+  /** Tells the person who is asked to agree to the change. Null: the agent is not on this machine, and nothing is trusted. */
+  readonly describe: (places: Places) => string | null;
   /** Once the hooks are written. `yes`: they were trusted already; `no`: `note` tells why and what to do. */
   readonly grant: (hooks: Change, places: Places) => Promise<Granted>;
 };

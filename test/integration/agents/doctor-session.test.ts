@@ -45,6 +45,12 @@ describe('a service of another folder', () => {
     expect(after.warn).toEqual(holding(`those of ${join(place.cwd, 'stopgate.yaml')} judge nothing`));
   });
 
+  test('that does not serve the fleet that was named: it says which it serves, and what to do', async () => {
+    const { init } = await connected(at, ['--fleet', 'web']);
+    const says = /^✗ .* no fleet 'web' here; this service serves 'main' → name a fleet that it serves, with --fleet$/m;
+    expect(init).toMatchObject({ code: 1, stderr: expect.stringMatching(says) });
+  });
+
   test('whose roots hold this one: it is green', async () => {
     const { init, cwd, doctor } = await connected(at);
     expect(init.code).toBe(1);

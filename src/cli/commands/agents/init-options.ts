@@ -144,6 +144,12 @@ function posterFault(poster: Poster, { url, tokenEnv }: Omit<Target, 'scope'>): 
   return url.startsWith('https:') ? `cannot post to ${url}: it has no TLS` : null;
 }
 
+/** Says whether the same call would also work by `--form curl`. */
+export const canUseCurl = (line: Line): boolean =>
+  line.onUnreachable === 'allow' &&
+  line.autostart === undefined &&
+  posterFault('curl', { url: line.http, tokenEnv: line.tokenEnv }) === null;
+
 function readForm(name: string, setup: Setup, { flags, io }: Pick<InitContext, 'flags' | 'io'>, target: Target): Form {
   const { forms: possible } = setup;
   const { autostart, 'on-unreachable': onUnreachable = 'allow' } = flags;

@@ -21,7 +21,7 @@ import { readId } from '../../option-values.ts';
 import { programName } from '../../program-name.ts';
 import { askYes, canAsk } from '../../questions.ts';
 import { chooseAgent } from './choose-agent.ts';
-import { type InitContext, initArgs, names, readCap, readLine, readScope } from './init-options.ts';
+import { canUseCurl, type InitContext, initArgs, names, readCap, readLine, readScope } from './init-options.ts';
 
 export const init = defineCommand({
   args: initArgs,
@@ -125,19 +125,22 @@ function nextSteps(name: string, file: string, program: string): string {
 /** Does the project's file get paths of this machine? Others take it from the repository. */
 const hasOwnPaths = (scope: Scope, { form }: Line): boolean =>
   scope === 'project' && (form === 'command' || posterOf(form) === 'perl');
-const ownPathsNotice =
-  'its lines have paths of this machine, so for others who share this file they judge nothing: use --form curl, or --user';
+function ownPathsNotice(line: Line): string {
+  const other = canUseCurl(line) ? '--form curl, or --user' : '--user';
+  return `its lines have paths of this machine, so for others who share this file they judge nothing: use ${other}`;
+}
 
 async function confirm(
-  { setup, context }: Connecting,
+  { setup, places, context }: Connecting,
   { scope, line }: { scope: Scope; line: Line },
   changes: readonly Change[],
 ): Promise<boolean> {
   const { flags, io, out, note } = context;
   if (!flags.json) {
     for (const change of changes) await out.print(...formatChange(change, out.colors));
-    if (setup.trust !== null && !flags.remove) note(setup.trust.notice);
-    if (hasOwnPaths(scope, line) && !flags.remove) note(ownPathsNotice);
+    const trustNotice = flags.remove ? null : (setup.trust?.describe(places) ?? null);
+    if (trustNotice !== null) note(trustNotice);
+    if (hasOwnPaths(scope, line) && !flags.remove) note(ownPathsNotice(line));
   }
   if (flags.yes || flags['dry-run']) return true;
   if (!canAsk(io)) {
@@ -169,7 +172,7 @@ function checkUsage(
   if (!usage.scopes.includes(scope))
     throw new AppError(
       'input.bad',
-      `${name} takes where it sends what it uses from your own settings alone: add --user`,
+      `${title} takes where it sends what it uses from your own settings alone: add --user`,
     );
   const { tokenEnv } = line;
   if (usage.environment !== null)
@@ -189,6 +192,14 @@ const formatEnv = (variables: Readonly<Record<string, string>>): string =>
 
 async function printLine(agent: Agent, setup: LineSetup, context: InitContext): Promise<number> {
   const { flags, out, note } = context;
+  const [given] = (['remove', 'usage', 'block-cap'] as const).filter(
+    (it) => flags[it] !== undefined && flags[it] !== false,
+  );
+  if (given !== undefined)
+    throw new AppError(
+      'input.bad',
+      `--${given} is not for ${agent.name}: init changes no settings, and only prints a line`,
+    );
   const { line } = await readLine(agent.name, setup, 'user', context);
   const command = setup.commandFor(line, readId('worker', flags.worker ?? 'w1'));
   if (flags.json) await out.json({ agent: agent.name, form: line.form, http: line.http, command });

@@ -47,10 +47,20 @@ describe('each agent in its own form', () => {
   test('lines with paths of this machine in the settings of a project: it says so, also what to do', async () => {
     const { init } = await place();
     const notice = expect.stringContaining('its lines have paths of this machine');
-    expect((await init('gemini', '--yes', '--form', 'command')).stderr).toEqual(notice);
+    expect((await init('gemini', '--yes', '--form', 'command')).stderr).toMatch(
+      /paths .* use --form curl, or --user$/m,
+    );
     expect((await init('gemini', '--yes', '--form', 'curl')).stderr).not.toEqual(notice);
     expect((await init('gemini', '--yes', '--form', 'command', '--user')).stderr).not.toEqual(notice);
   });
+
+  test.each([['--token-env', 'T'], ['--on-unreachable', 'block'], ['--autostart']])(
+    'where %s rules curl out, it does not advise it',
+    async (...options) => {
+      const { init } = await place();
+      expect((await init('gemini', '--yes', '--form', 'command', ...options)).stderr).toMatch(/paths .* use --user$/m);
+    },
+  );
 
   test('the form perl, with a token, which is in no line', async () => {
     const { init, read } = await place({ env: { STOPGATE_TOKEN: 'secret' } });

@@ -13,6 +13,7 @@ describe('codex', () => {
     const { code, stderr } = await init('codex', '--yes');
     expect(code).toBe(0);
     expect(stderr).toContain('does not trust these hooks yet');
+    expect(stderr).not.toContain('are also trusted');
     expect(JSON.parse(await read('home/.codex/hooks.json')).hooks.Stop).toHaveLength(1);
     expect(await read('home/.codex/config.toml')).toBe('model = "x"\n');
   });

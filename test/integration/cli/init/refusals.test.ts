@@ -50,6 +50,15 @@ describe('refuses, and changes nothing', () => {
     expect(await elsewhere.read('settings.json')).toBe('{}');
   });
 
+  test.each([['--remove'], ['--usage'], ['--block-cap', '3']])(
+    'shell, which has no settings: %s',
+    async (...options) => {
+      const { init } = await place();
+      const says = `stopgate: ${options[0]} is not for shell: init changes no settings, and only prints a line\n`;
+      expect(await init('shell', ...options)).toMatchObject({ code: 2, stdout: '', stderr: says });
+    },
+  );
+
   test('without a terminal, unless --yes is given', async () => {
     const { init, read } = await place();
     const { code, stdout, stderr } = await init('claude');
