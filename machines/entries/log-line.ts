@@ -5,6 +5,7 @@
 import { isDone } from '../policy/plan.ts';
 import { decodeUtf8, fromBase64 } from '../values/digest.ts';
 import { jsonDepthMax, payloadBytesMax } from '../values/limits.ts';
+import { readFields as readToolInput } from '../values/questions.ts';
 import { utf8Length } from '../values/text.ts';
 import { parseIsoTime } from '../values/time.ts';
 import type { Entry, StoredEntry } from './index.ts';
@@ -192,8 +193,17 @@ export function describeEntry(type: string, data: unknown, separator = '  '): st
   if (names === undefined) return Object.keys(data).length === 0 ? '' : JSON.stringify(data);
   return names
     .filter((name) => data[name] !== undefined && data[name] !== null)
-    .map((name) => toText(data[name]))
+    .map((name) => (name === 'detail' ? describeInput(data.detail) : toText(data[name])))
     .join(separator);
+}
+
+/** A tool's input, without the signs of JSON. */
+function describeInput(detail: unknown): string {
+  const fields = typeof detail === 'string' ? readToolInput(detail) : null;
+  if (fields === null) return toText(detail);
+  return Object.entries(fields)
+    .map(([name, value]) => `${name}: ${toText(value)}`)
+    .join(', ');
 }
 
 function describeTool({ tool, ok, files }: Fields): string {

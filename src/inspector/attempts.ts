@@ -1,11 +1,14 @@
-/** The last attempts of a worker, each with its answer and its checks, for comparison. */
-import { type Decision, readJson } from '../../machines/index.ts';
+/** The last attempts of a worker, each with its answer, its checks and the work before it, for comparison. */
+import { type Decision, readEntry, readJson } from '../../machines/index.ts';
+import { addUsed, unused, usdOf, useOf } from '../../machines/values/usage.ts';
 import type { EventLog } from '../nats/log/event-log.ts';
 import type { LogMessage } from '../nats/log/log-reader.ts';
-import type { AttemptRecord } from './messages.ts';
+import type { AttemptRecord, AttemptWork } from './messages.ts';
 
 /** The number of checks that are read for each attempt. A policy rarely has more; older ones are left out. */
 const checksEach = 8;
+/** The number of a worker's own entries that are read to say what it did: hours of work. */
+const workMax = 1_000;
 const decoder = new TextDecoder();
 
 /** Reads the newest `limit` attempts before entry `before` (null: before the end), newest first. */
@@ -16,14 +19,17 @@ export async function readAttempts(
   { before, limit }: { readonly before: number | null; readonly limit: number },
 ): Promise<AttemptRecord[]> {
   const newest = (tail: string, count: number) => log.newest(`stopgate.${fleet}.${tail}`, count, before);
-  const [attempted, decided, checked] = await Promise.all([
-    newest(`worker.${worker}.stop.attempted`, limit),
+  const [attempted, decided, checked, own] = await Promise.all([
+    // One more, from which the work of the last one is counted.
+    newest(`worker.${worker}.stop.attempted`, limit + 1),
     newest(`decision.${worker}`, limit),
     newest(`own.worker.${worker}.check.finished`, limit * checksEach),
+    newest(`worker.${worker}.>`, workMax),
   ]);
   const decisions = new Map(decided.map((it) => [String(fieldsOf(it).attempt), fieldsOf(it) as unknown as Decision]));
   const checks = groupByAttempt(checked);
-  const attempts = attempted.map((message): AttemptRecord => {
+  const readFrom = own.length < workMax ? 0 : (own[0]?.seq ?? 0);
+  const attempts = attempted.map((message, index): AttemptRecord => {
     const { attempt: given, output, stopReason } = fieldsOf(message);
     const attempt = typeof given === 'string' ? given : `seq-${message.seq}`;
     return {
@@ -33,9 +39,40 @@ export async function readAttempts(
         ...{ check: String(check), outcome: String(outcome), reason: textOf(reason) },
         ...{ feedback: feedback ?? null, tookMs: typeof tookMs === 'number' ? tookMs : null },
       })),
+      work: workBetween(attempted[index - 1], message, own, readFrom),
     };
   });
-  return attempts.reverse();
+  return attempts.slice(-limit).reverse();
+}
+
+/** @param own the worker's entries from entry `readFrom` on */
+function workBetween(
+  older: LogMessage | undefined,
+  newer: LogMessage,
+  own: readonly LogMessage[],
+  readFrom: number,
+): AttemptWork | null {
+  const fromSeq = older?.seq ?? 0;
+  if (fromSeq < readFrom) return null;
+  const done = own.filter(({ seq }) => seq > fromSeq && seq < newer.seq);
+  let [tools, used, begun] = [0, unused, null as AttemptWork['begun']];
+  const files = new Set<string>();
+  for (const { subject, data } of done) {
+    const entry = readEntry(subject, decoder.decode(data), data.length);
+    // What is refused did nothing.
+    if (entry === null || !('data' in entry)) continue;
+    if (entry.type === 'usage.reported') used = addUsed(used, useOf(entry.data));
+    else if (entry.type === 'task.claimed') begun = 'task';
+    else if (entry.type === 'prompt.submitted') begun ??= 'prompt';
+    else if (entry.type === 'tool.used') {
+      tools += 1;
+      for (const file of entry.data.files ?? []) files.add(file);
+    }
+  }
+  return {
+    ...{ tools, files: files.size, usd: usdOf(used.nanoUsd), tokens: used.tokens },
+    ...{ ms: newer.atMs - ((older ?? done[0])?.atMs ?? newer.atMs), begun: older === undefined ? null : begun },
+  };
 }
 
 type Fields = Readonly<Record<string, unknown>>;

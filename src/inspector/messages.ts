@@ -98,6 +98,20 @@ export type AttemptRecord = {
     readonly feedback: unknown;
     readonly tookMs: number | null;
   }[];
+  /** Null: it lies too far back to be read with the attempts. */
+  readonly work: AttemptWork | null;
+};
+
+/** What a worker did between the attempt before, or its first entry that the log has, and an attempt. */
+export type AttemptWork = {
+  readonly tools: number;
+  /** Different ones that it has modified. */
+  readonly files: number;
+  readonly ms: number;
+  readonly usd: number;
+  readonly tokens: number;
+  /** Whether another work began, so that what the two attempts found says nothing about each other. */
+  readonly begun: 'prompt' | 'task' | null;
 };
 
 /** Entries next to each other, counted; times in milliseconds since 1970 by the log's clock. Of stops: one count a kind. */

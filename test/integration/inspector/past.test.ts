@@ -131,3 +131,27 @@ test('the history for an incident has the sub-agents that its reader may see', a
   expect(await shown(() => true)).toEqual(new Set(['i1', 'i1-a', 'other', 'i1-b']));
   expect(await shown((id) => id.startsWith('i1'))).toEqual(new Set(['i1', 'i1-a']));
 });
+
+test('an attempt names the work since the one before, and whether that was for another prompt or task', async () => {
+  const { client, get } = stage;
+  const publish = (type: string, fields: object) => client.publish(`worker.w3.${type}`, fields);
+  const workOf = async () => (await get('attempts/w3?limit=2')).body.attempts.map(({ work }: { work: object }) => work);
+  await publish('prompt.submitted', {});
+  await publish('tool.used', { tool: 'Edit', files: ['a.ts', 'b.ts'] });
+  await decide('w3', {}, 1);
+  const nothing = { tools: 0, files: 0, usd: 0, tokens: 0, begun: null };
+  const first = { ...nothing, tools: 1, files: 2 };
+  expect(await workOf()).toMatchObject([first]);
+  for (const files of [['a.ts'], ['a.ts']]) await publish('tool.used', { tool: 'Edit', files });
+  await publish('usage.reported', { input: 90, output: 10, usd: 0.25 });
+  await publish('usage.reported', { usd: -1 }); // refused
+  await decide('w3', {}, 2);
+  const second = { ...nothing, tools: 2, files: 1, usd: 0.25, tokens: 100 };
+  expect(await workOf()).toMatchObject([second, first]);
+  await publish('prompt.submitted', {});
+  await decide('w3', {}, 3);
+  expect(await workOf()).toMatchObject([{ ...nothing, begun: 'prompt' }, second]);
+  await publish('task.claimed', { task: 'T-9' });
+  await decide('w3', {}, 4);
+  expect(await workOf()).toMatchObject([{ ...nothing, begun: 'task' }, { begun: 'prompt' }]);
+});

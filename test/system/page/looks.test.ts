@@ -71,10 +71,12 @@ describeInBrowser('the page', () => {
     const { page } = ui;
     const session = `${ui.stage.http.url}/api/main/session`;
     await ui.browser.context.request.post(session, { data: { token: operatorToken } });
-    await page.setViewportSize({ width: 1_600, height: 720 });
+    await page.setViewportSize({ width: 1_440, height: 720 });
     await ui.open('/');
     await page.evaluate("localStorage.setItem('stopgate.by', 'Ann')");
     await page.locator('header .who', { hasText: 'Ann' }).waitFor();
+    // In one line with all the rest.
+    expect((await page.locator('header').boundingBox())?.height).toBeLessThan(60);
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.locator('header .who').waitFor({ state: 'detached' });
   });

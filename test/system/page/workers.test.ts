@@ -31,7 +31,7 @@ describeInBrowser('the page', () => {
     await page.locator('tr[data-id="w1"] [data-state="blocked"]').waitFor();
     await expect.poll(() => page.locator(chart).textContent()).toBe('1');
     expect(await text('button.count[data-state="blocked"]')).toBe(
-      'blocked 1 → 1 0 → , 1 came and 0 left in the last 10 minutes',
+      'blocked 1 +1 −0 , 1 came and 0 left in the last 10 minutes',
     );
     expect(await text('tr[data-id="w1"] .c-retries')).toBe('1 of 3');
     expect(await text('tr[data-id="w1"] .c-why')).toBe(
@@ -44,7 +44,7 @@ describeInBrowser('the page', () => {
       all.flatMap((flow) => {
         const [came, left] = [...flow.children];
         if (came === undefined || left === undefined) return [];
-        [came.textContent, left.textContent] = ['→ 9.9k', '9.9k →'];
+        [came.textContent, left.textContent] = ['+9.9k', '−9.9k'];
         const [a, b, box] = [came, left, flow].map((it) => it.getBoundingClientRect());
         return [(b?.left ?? 0) - (a?.right ?? 0), (box?.right ?? 0) - (b?.right ?? 0) + 6];
       }),
@@ -71,13 +71,19 @@ describeInBrowser('the page', () => {
     const { page, stage } = ui;
     await stage.client.publish('worker.c-cap.worker.registered', { policy: 'capped' });
     await stage.client.publish('worker.c-cap.plan.updated', plan('pending', 'pending', 'pending'));
-    for (const attempt of ['a1', 'a2']) await stage.client.ask('decide.c-cap', { attempt });
+    await stage.client.ask('decide.c-cap', { attempt: 'a1' });
+    await stage.client.publish('worker.c-cap.tool.used', { tool: 'Edit', files: ['a.ts', 'b.ts'] });
+    await stage.client.publish('worker.c-cap.usage.reported', { usd: 0.5 });
+    await stage.client.ask('decide.c-cap', { attempt: 'a2' });
     await open('/?worker=c-cap');
     await page.locator('.decision[data-cause="capped"] [data-guard="checks"][data-verdict="block"]').waitFor();
     expect(await text('.decision .feedback')).toMatch(/^plan fail .* lint not run$/);
     expect(await text('tr[data-id="c-cap"] .c-why')).toMatch(/^Let go after 1 blocked stop: 3 of 3 plan step/);
     expect(await page.getByText('Nothing was missing').count()).toBe(0);
     await page.locator('.attempts', { hasText: 'The checks gave the same results.' }).waitFor();
+    expect(await text('.attempts summary')).toMatch(
+      /^Let go after 1 blocked stop: .* 1 tool, 2 files, \d+s \$0\.50 \d+s$/,
+    );
   });
 
   test('keeps search, filters and sorting in the address', async () => {

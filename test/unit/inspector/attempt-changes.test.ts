@@ -11,7 +11,7 @@ const decided = (message: string, fields: Partial<Decision> = {}) =>
     ...fields,
   }) as unknown as Decision;
 const attempt = (decision: Decision | null, output = 'done'): AttemptRecord => ({
-  ...{ attempt: 'a', seq: 1, atMs: 0, stopReason: null, checks: [] },
+  ...{ attempt: 'a', seq: 1, atMs: 0, stopReason: null, checks: [], work: null },
   ...{ decision, output },
 });
 const letGo = decided('', { decision: 'allow', action: 'complete', cause: 'complete', feedback: [] });

@@ -5,13 +5,13 @@ import { sentenceOfDecision } from '../../../../machines/replay/sentence.ts';
 import { describeOutcome, missingIn } from '../../../../machines/replay/standing.ts';
 import type { DiffLine, LineChange } from '../../../text/line-diff.ts';
 import { changesBetween, type Pattern, patternOf } from '../../attempt-changes.ts';
-import type { AttemptRecord } from '../../messages.ts';
+import type { AttemptRecord, AttemptWork } from '../../messages.ts';
 import { verdictOf } from '../../vocabulary.ts';
 import { get, post } from '../data/api.ts';
 import { isPast } from '../data/past.ts';
 import { route } from '../route.ts';
-import { plural } from '../ui/format.ts';
-import { Ago, DecisionMark, Excerpt, Tail, Text } from '../ui/text.tsx';
+import { age, cost, plural } from '../ui/format.ts';
+import { DecisionMark, Excerpt, Since, Tail, Text, wordsOf } from '../ui/text.tsx';
 import { DecisionCard } from './decision-card.tsx';
 
 /** The last attempts, newest first, each with what changed since the one before. */
@@ -20,6 +20,12 @@ function AttemptList({ attempts }: { attempts: readonly AttemptRecord[] }) {
   return (
     <section aria-label="Attempts">
       <h3>Attempts</h3>
+      <p class="attempt-row muted" aria-hidden="true">
+        <span>Answer</span>
+        <span>Work before it</span>
+        <span>Cost</span>
+        <span>Age</span>
+      </p>
       <ol class="attempts">
         {attempts.map((it, index) => (
           <Attempt key={it.seq} attempt={it} older={attempts[index + 1]} isOpen={index === 0} />
@@ -34,11 +40,10 @@ type Props = { readonly attempt: AttemptRecord; readonly older: AttemptRecord | 
 const Attempt = ({ attempt, older, isOpen }: Props) => (
   <li>
     <details open={isOpen}>
-      <summary>
-        {attempt.decision === null ? <b>open</b> : <Answer decision={attempt.decision} />}{' '}
-        <span class="muted when">
-          <Ago thenMs={attempt.atMs} />
-        </span>
+      <summary class="attempt-row">
+        {attempt.decision === null ? <b>open</b> : <Answer decision={attempt.decision} />}
+        <WorkBefore work={attempt.work} />
+        <Since sinceMs={attempt.atMs} />
       </summary>
       {attempt.output === null || attempt.output.trim() === '' ? (
         <p class="muted">No output came with this attempt.</p>
@@ -53,20 +58,33 @@ const Attempt = ({ attempt, older, isOpen }: Props) => (
   </li>
 );
 
-/** In one sentence; the protocol's words are those of the card above it. */
-export const Answer = ({ decision }: { decision: Decision }) => (
-  <span
-    class="answer"
-    data-verdict-kind={verdictOf(decision).kind}
-    title={`${decision.decision} · ${decision.action} · ${decision.cause}`}
-  >
-    <b>
-      <Excerpt value={sentenceOfDecision(decision)} />
-    </b>
-  </span>
+/** What the agent did since the attempt before, and what that cost. */
+const WorkBefore = ({ work }: { work: AttemptRecord['work'] }) => (
+  <>
+    <span class="muted">{work === null ? '–' : describeWork(work)}</span>
+    <span>{work === null || work.usd + work.tokens === 0 ? <span class="muted">–</span> : cost(work)}</span>
+  </>
 );
 
+const describeWork = ({ tools, files, ms }: AttemptWork): string =>
+  [
+    ...(tools === 0 ? ['no tool'] : [plural(tools, 'tool')]),
+    ...(files === 0 ? [] : [plural(files, 'file')]),
+    age(ms),
+  ].join(', ');
+
+/** In one sentence; the protocol's words on demand. */
+export const Answer = ({ decision }: { decision: Decision }) => (
+  <b class="answer" data-verdict-kind={verdictOf(decision).kind} title={wordsOf(decision)}>
+    <Excerpt value={sentenceOfDecision(decision)} />
+  </b>
+);
+
+const otherWork = { prompt: 'A prompt', task: 'Another task' } as const;
+
 function Changed({ newer, older }: { newer: AttemptRecord; older: AttemptRecord }) {
+  const begun = newer.work?.begun ?? null;
+  if (begun !== null) return <p class="muted">{otherWork[begun]} came in between, so they are not compared.</p>;
   const { answer, findings, output } = changesBetween(newer, older);
   if (answer === null && findings.length === 0 && output.length === 0)
     return <p class="muted">Nothing has changed since the previous attempt.</p>;

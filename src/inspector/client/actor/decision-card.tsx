@@ -6,7 +6,7 @@ import { toldBeyond } from '../../attempt-changes.ts';
 import { verdictOf } from '../../vocabulary.ts';
 import { Copy, Link } from '../ui/controls.tsx';
 import { dateTime, duration, millis, plural } from '../ui/format.ts';
-import { DecisionMark, Json, Tail, Text } from '../ui/text.tsx';
+import { DecisionMark, Json, Tail, Text, wordsOf } from '../ui/text.tsx';
 
 /** The guards of a decision: the one that decided and what failed before it, with what they looked at; those that passed are folded. */
 type Verdict = Decision['verdicts'][number];
@@ -144,6 +144,7 @@ function NextPrompt({ decision, prompt }: { decision: Decision; prompt: string }
 
 const Footer = ({ decision }: { decision: Decision }) => (
   <p class="foot">
+    <span>{wordsOf(decision)}</span>
     <span>{dateTime(Date.parse(decision.at))}</span>
     {decision.tookMs > 0 && <span>took {millis(decision.tookMs)}</span>}
     <span>

@@ -9,7 +9,7 @@ import { isPast } from '../data/past.ts';
 import { route } from '../route.ts';
 import { Link } from '../ui/controls.tsx';
 import { dateTime, duration, time } from '../ui/format.ts';
-import { DayHeading, DecisionMark, Excerpt, Json } from '../ui/text.tsx';
+import { DayHeading, Excerpt, Json } from '../ui/text.tsx';
 import { useHeld } from '../ui/use-held.ts';
 import { Answer } from './attempts.tsx';
 import { DecisionCard } from './decision-card.tsx';
@@ -147,15 +147,7 @@ export function Line({ entry, withActor = false }: LineProps) {
           )}
           <span class="type">{type}</span>
           {by !== 'agent' && <span class="tag">{by}</span>}
-          <span class="text">
-            {decision === null ? (
-              <Excerpt value={text} />
-            ) : withActor ? (
-              <Answer decision={decision} />
-            ) : (
-              <DecisionMark decision={decision} />
-            )}
-          </span>
+          <span class="text">{decision === null ? <Excerpt value={text} /> : <Answer decision={decision} />}</span>
         </summary>
         {isOpen && <FullEntry entry={entry} isDecision={decision !== null} />}
       </details>

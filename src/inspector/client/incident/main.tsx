@@ -50,7 +50,7 @@ function createOfflineService({ fleet: name, entries }: IncidentFile) {
   };
   const outline = readOutline(name, messages);
   const newest = async (subject: string, count: number, before: number | null) =>
-    messages.filter((it) => it.subject === subject && it.seq < (before ?? Number.POSITIVE_INFINITY)).slice(-count);
+    messages.filter((it) => isOn(it, subject) && it.seq < (before ?? Number.POSITIVE_INFINITY)).slice(-count);
   return async (path: string): Promise<Answer> => {
     const { pathname, searchParams } = new URL(path, 'http://file.invalid');
     const before = searchParams.get('before');
@@ -69,6 +69,10 @@ function createOfflineService({ fleet: name, entries }: IncidentFile) {
     return notHere('this file contains only the history of a worker');
   };
 }
+
+/** `>` at the end of the subject stands for whatever follows. */
+const isOn = (message: Message, subject: string): boolean =>
+  subject.endsWith('>') ? message.subject.startsWith(subject.slice(0, -1)) : message.subject === subject;
 
 const ok = (body: unknown): Answer => ({ status: 200, body });
 const notHere = (message: string): Answer => ({ status: 404, body: { error: { message } } });

@@ -76,8 +76,8 @@ const Flow = ({ came, left, minutes }: { came: number; left: number; minutes: nu
     <span class="flow" title={`came and left in the last ${plural(minutes, 'minute')}`}>
       {(came > 0 || left > 0) && (
         <>
-          <span aria-hidden="true">→ {compact(came)}</span>
-          <span aria-hidden="true">{compact(left)} →</span>
+          <span aria-hidden="true">+{compact(came)}</span>
+          <span aria-hidden="true">−{compact(left)}</span>
         </>
       )}
       <span class="sr-only">

@@ -96,15 +96,23 @@ export const StateMark = ({ state, note }: { state: State; note?: string | null 
   </span>
 );
 
-/** A decision as one word for people, then in the protocol's words, which logs and agents have. */
-export const DecisionMark = ({ decision }: { decision: Pick<Decision, 'decision' | 'action' | 'cause'> }) => {
+type Answered = Pick<Decision, 'decision' | 'action' | 'cause'>;
+
+/** The protocol's words, which logs and agents have. */
+export const wordsOf = ({ decision, action, cause }: Answered): string => `${decision} · ${action} · ${cause}`;
+
+/** A decision as one word for people; the protocol's words on demand. */
+export const DecisionMark = ({ decision }: { decision: Answered }) => {
   const { kind, word } = verdictOf(decision);
   return (
-    <span class="answer" data-verdict-kind={kind} data-answer={decision.decision} data-cause={decision.cause}>
-      <b>{word}</b>{' '}
-      <span class="muted">
-        {decision.decision} · {decision.action} · {decision.cause}
-      </span>
-    </span>
+    <b
+      class="answer"
+      data-verdict-kind={kind}
+      data-answer={decision.decision}
+      data-cause={decision.cause}
+      title={wordsOf(decision)}
+    >
+      {word}
+    </b>
   );
 };
