@@ -43,7 +43,7 @@ export async function openCheckServer(
   if (refusal !== null) {
     throw new AppError(
       'input.unauthorized',
-      `this connection may not serve '${subject}': connect with the credentials of a check server`,
+      `this connection may not serve '${subject}': connect with the credentials of a check server, check.json in .stopgate/credentials of the service's folder (checkCreds)`,
       { cause: refusal },
     );
   }

@@ -71,7 +71,7 @@ test('a client in another folder acts as an agent and may not serve', async () =
   expect((await client.decide('w3')).decision).toBe('allow');
   await expect(client.serveCheck('scan', failing)).rejects.toMatchObject({
     code: 'input.unauthorized',
-    message: expect.stringContaining('credentials of a check server'),
+    message: expect.stringContaining('credentials of a check server, check.json in .stopgate/credentials'),
   });
 });
 

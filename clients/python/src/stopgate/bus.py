@@ -168,7 +168,12 @@ class Bus:
                 raise _unreachable(subject, str(error) or type(error).__name__) from error
             if not forbidden.done():
                 return subscription
-        message = f"this connection may not serve '{subject}': connect with credentials that may"
+        if not queue:
+            raise InputError("input.unauthorized", f"this connection may not subscribe to '{subject}'")
+        message = (
+            f"this connection may not serve '{subject}': connect with credentials that may, "
+            "check.json in .stopgate/credentials of the service's folder (check_creds)"
+        )
         raise InputError("input.unauthorized", message)
 
     async def _settle(self) -> None:
