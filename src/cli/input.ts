@@ -1,5 +1,5 @@
 /** Lines of a file or of stdin, in any number: only one chunk and one unfinished line are in memory. */
-import { createReadStream } from 'node:fs';
+import { createReadStream, existsSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -26,6 +26,12 @@ export async function readText(path: string, io: Io): Promise<string> {
       throw new AppError('input.bad', `cannot read ${nameOf(path)}: it has more than ${charactersMax} characters`);
   }
   return whole;
+}
+
+/** Refuses a command that was given no file in a folder without the usual one, and tells what to do. */
+export function requireUsual(file: string, given: string | undefined, { cwd }: Io, hint: string): void {
+  if (given === undefined && !existsSync(resolve(cwd, file)))
+    throw new AppError('input.bad', `cannot read '${file}': there is no such file; ${hint}`);
 }
 
 async function* readChunks(path: string, io: Io): AsyncGenerator<string> {

@@ -241,7 +241,7 @@ async function decide(
 async function verify(agents: Requester, worker: string): Promise<string> {
   const answer = await agents.request('verify', worker, {}, answerTimeoutMs).catch((error: AppError) => error);
   equal(answer instanceof AppError && answer.code, 'stop.incomplete', `the work of ${worker} passes as complete`);
-  return `no, ${(answer as AppError).message}`;
+  return `no: ${(answer as AppError).message}`;
 }
 
 const viewWorker = async (agents: Requester, worker: string) =>

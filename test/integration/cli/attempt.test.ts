@@ -203,6 +203,7 @@ describe('what is asked', () => {
     { argv: ['{"output":5}'], says: 'output: ' },
     { argv: ['[]'], says: 'not an object' },
     { argv: ['{'], says: 'the second argument is not JSON' },
+    { argv: ['w2'], says: `; write an object, such as '{"output":"done"}'` },
     { argv: ['--attempt', 'a b'], says: 'attempt: is not an id' },
     { argv: ['--validation', 'tests'], says: `--validation 'tests' is not a result` },
     { argv: ['--hold', 'long'], says: `--hold 'long' is not a duration` },

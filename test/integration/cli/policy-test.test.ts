@@ -109,6 +109,9 @@ describe('bad input is 2, and says where', () => {
 
   test('no file', async () => {
     expect(await run('none.yaml')).toMatchObject({ code: 2, stderr: expect.stringContaining('none.yaml') });
+    const empty = await openTerminal();
+    expect(await empty.run('test')).toBe(2);
+    expect(empty.stderr()).toContain('there is no such file; "npx stopgate test --init" writes a first one');
   });
 });
 

@@ -170,7 +170,7 @@ const rows: readonly Row[] = [
     () => ['serve', '--config', 'broken.yaml'],
   ],
   ['the check of a broken one', 2, 'unknown key "polices"', () => ['check', 'broken.yaml']],
-  ['the check of none', 2, 'there is no such file', () => ['check']],
+  ['the check of none', 2, 'there is no such file; write one (docs/policies.md)', () => ['check']],
   ['a log that is a folder', 2, 'holds no .jsonl or .jsonl.gz file', () => ['replay', 'a folder']],
   ['a log that is not there', 2, 'there is no such file', () => ['replay', 'gone.jsonl']],
   ['a log of something else', 2, 'line 1:', () => ['replay', 'not-creds.txt']],

@@ -67,7 +67,7 @@ test('every answer is as it must be, and nothing is left', async () => {
     'stopgate  allow · complete · complete  by guard done',
   ]);
   expect(printed).toMatch(/stopgate: this stop was not judged \(cause unjudged\)/);
-  expect(printed).toMatch(/verify +no, Allowed, though a check could not be judged/);
+  expect(printed).toMatch(/verify +no: Allowed, though a check could not be judged/);
   expect(printed).toContain('2 of 3 plan steps remain: Write tests, Fix lint');
   expect(printed).toMatch(/hook +at the end of her tool: stopgate: The session's budget is used up \(usd 6 of/);
   expect(printed).toContain('fay has used 6.00 dollars and 120,000 tokens');

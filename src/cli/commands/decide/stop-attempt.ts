@@ -134,7 +134,7 @@ async function orRepeatable<Answer>(answer: Promise<Answer>, attempt: unknown): 
 async function readBody({ flags, io, note }: Context<Asked>): Promise<Record<string, unknown>> {
   const text = flags.body === '-' ? await readText('-', io) : (flags.body ?? '');
   const parsed = readJson(text.trim(), flags.body === '-' ? 'the input' : 'the second argument');
-  if (!parsed.ok) throw new AppError('input.bad', parsed.message);
+  if (!parsed.ok) throw new AppError('input.bad', `${parsed.message}; write an object, such as '{"output":"done"}'`);
   if (flags.output !== undefined && flags['output-file'] !== undefined) {
     throw new AppError('input.bad', 'use either --output or --output-file');
   }

@@ -9,7 +9,7 @@ import { AppError } from '../../../errors.ts';
 import type { Io } from '../../../terminal/process-io.ts';
 import { clean } from '../../../terminal/text.ts';
 import { defineCommand, flag, optionalArgument } from '../../command.ts';
-import { readText } from '../../input.ts';
+import { readText, requireUsual } from '../../input.ts';
 
 export const check = defineCommand({
   args: {
@@ -25,6 +25,7 @@ export const check = defineCommand({
   examples: ['stopgate check', 'stopgate check deploy/stopgate.yaml --json'],
   run: async ({ flags, io, out, note }) => {
     const file = flags.file ?? 'stopgate.yaml';
+    requireUsual(file, flags.file, io, 'write one (docs/policies.md), or name yours: "stopgate check FILE"');
     const path = file === '-' ? 'stdin' : file;
     const read = readConfigFile(await readText(file, io), resolve(io.cwd, path));
     const found = read.ok

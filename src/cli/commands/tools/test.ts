@@ -11,7 +11,7 @@ import { readYaml } from '../../../config/yaml.ts';
 import { AppError } from '../../../errors.ts';
 import { sleep } from '../../../timer.ts';
 import { type Context, defineCommand, type Flags, flag, optionalArgument } from '../../command.ts';
-import { readText } from '../../input.ts';
+import { readText, requireUsual } from '../../input.ts';
 import { programName } from '../../program-name.ts';
 import { type CaseDifference, runCase } from './policy-cases.ts';
 
@@ -37,6 +37,7 @@ export const test = defineCommand({
     const { flags, io, note } = context;
     const files = context.words.length === 0 ? [casesFile] : context.words;
     if (flags.init) return writeFirst(files, context);
+    requireUsual(casesFile, context.words[0], io, '"stopgate test --init" writes a first one');
     if (!flags.watch) return runFiles(files, context, new Set());
     const signal = io.interrupt();
     for (;;) {
