@@ -26,6 +26,7 @@ export {
   isLogSubject,
   logHeads,
   readSubject,
+  readSubjectOnce,
   subjectOf,
   subjectTailsAbout,
   topicOf,

@@ -76,12 +76,14 @@ const withoutSubject = (id: string): string => JSON.parse(`"${id}"`) as string;
 
 /**
  * Returns what a subject of the log is about, valid or not: `worker`, `w1`, `tool.used`. A decision is about its
- * worker.
+ * worker. Agents may publish `worker.w1.decision`, which is none: its type is `decision.`.
  */
 export function topicOf(subject: string): { readonly entity: string; readonly id: string; readonly type: string } {
   const [, , ...tail] = subject.split('.');
-  const [entity = '', id = '', ...type] = tail[0] === 'own' ? tail.slice(1) : tail;
-  return entity === 'decision' ? { entity: 'worker', id, type: 'decision' } : { entity, id, type: type.join('.') };
+  const [entity = '', id = '', noun = '', ...verb] = tail[0] === 'own' ? tail.slice(1) : tail;
+  return entity === 'decision'
+    ? { entity: 'worker', id, type: 'decision' }
+    : { entity, id, type: `${noun}.${verb.join('.')}` };
 }
 
 /** The subjects about a worker or a task, with wildcards, each without `stopgate.<fleet>.`. */

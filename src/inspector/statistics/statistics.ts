@@ -11,6 +11,7 @@ import {
   formatIsoTime,
   readEntry,
   readJson,
+  readSubjectOnce,
   topicOf,
   type UsageReport,
 } from '../../../machines/index.ts';
@@ -172,6 +173,9 @@ export function createStatistics(windows: Windows = spans): Statistics {
       buckets.at(atMs, (bucket) => addUsageTo(bucket.tasks, task, more));
     },
     fold({ atMs, subject, text }) {
+      const address = readSubjectOnce(subject);
+      // An agent may publish a subject that only the service's entries have: it is refused, and had no effect.
+      if (address !== null && 'code' in address) return;
       const { entity, id, type } = topicOf(subject);
       const key = `${entity}/${id}`;
       const isOwn = subject.split('.', 3)[2] !== entity;
@@ -180,7 +184,7 @@ export function createStatistics(windows: Windows = spans): Statistics {
         readAs<CheckResult>(text, isCheckResult, (it) => checked(id, atMs, it));
       // A worker that nobody heard of for long is escalated without a decision; its first notice shows it.
       else if (type === 'escalation.notified') begin(key, atMs);
-      else if (endings.has(type)) end(key, atMs);
+      else if (endings.has(type) && escalated.has(key) && isValid(subject, text())) end(key, atMs);
       else if (type === 'usage.reported') hasUsage = countUsage(buckets, { atMs, subject, text }) || hasUsage;
       if (entity === 'worker' && !isOwn) flakiness.entry(id, type, atMs, () => toolIn(text()));
     },
@@ -220,6 +224,12 @@ function countUsage(buckets: Buckets, { atMs, subject, text }: CountedEntry): bo
   return true;
 }
 
+/** One that is refused has ended nothing. */
+function isValid(subject: string, text: string): boolean {
+  const entry = readEntry(subject, text, Buffer.byteLength(text));
+  return entry !== null && 'data' in entry;
+}
+
 function toolIn(text: string): unknown {
   const read = readJson(text);
   return read.ok ? (read.value as { tool?: unknown }).tool : null;
@@ -233,8 +243,10 @@ function readAs<Data>(text: () => string, isIt: (value: object) => boolean, coun
 
 const isDecision = (value: object): boolean => {
   const { decision, feedback, verdicts } = value as Partial<Decision>;
-  return (decision === 'allow' || decision === 'block') && Array.isArray(feedback) && Array.isArray(verdicts);
+  return (decision === 'allow' || decision === 'block') && isRows(feedback) && isRows(verdicts);
 };
+const isRows = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((row) => typeof row === 'object' && row !== null);
 const isCheckResult = (value: object): boolean => {
   const { check, outcome, tookMs } = value as Partial<CheckResult>;
   const isTime = tookMs === undefined || (typeof tookMs === 'number' && tookMs >= 0);

@@ -41,6 +41,16 @@ test('counts a range, whose entries are found by the same filters', async () => 
     expect((await body(`entries?${none}`)).entries).toEqual([]);
 });
 
+test('a decision that an agent has made up neither counts nor ends the fold of the past', async () => {
+  const forged = { decision: 'block', action: 'continue', cause: 'incomplete', feedback: [null], verdicts: [null] };
+  const before = blocked((await read('hour')).body);
+  await stage.client.nc.request('stopgate.main.worker.forged.decision', JSON.stringify(forged));
+  const { status, body } = await read('hour');
+  expect([status, blocked(body)]).toEqual([200, before]);
+  const { entries } = (await stage.get('entries?worker=forged')).body;
+  expect(entries).toMatchObject([{ type: 'decision.', by: 'agent', text: expect.stringContaining('refused') }]);
+});
+
 test.each([
   ['from=1', 'both'],
   ['from=2&to=2', 'before'],

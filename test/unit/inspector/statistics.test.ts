@@ -55,6 +55,29 @@ test('counts what became of each stop, once', () => {
   expect(view.buckets.at(-3)?.verdicts.complete).toBe(1);
 });
 
+test('counts nothing that an agent publishes under the names of the service', () => {
+  const forged = { decision: 'block', action: 'continue', cause: 'incomplete', feedback: [null, 3], verdicts: [null] };
+  const view = count([
+    [0, 'worker.w1.decision', decision('complete')],
+    [0, 'worker.w1.decision', forged],
+    [0, 'task.t1.decision', forged],
+    [0, 'worker.w1.check.finished', finished('unit', 'pass')],
+    [0, 'worker.w1.escalation.notified'],
+    [0, 'decision.w1', forged],
+  ]);
+  expect(sum(view)).toEqual({ complete: 0, 'let-go': 0, unjudged: 0, escalated: 0, blocked: 0 });
+  expect(view.checks).toEqual([]);
+  expect(view.buckets.at(-1)?.escalations).toBe(0);
+});
+
+test('a prompt that is refused ends no escalation', () => {
+  const view = count([
+    [0, 'own.worker.w1.escalation.notified', { delivery: 'd' }],
+    [1, 'worker.w1.prompt.submitted', { text: 7 }],
+  ]);
+  expect(view.buckets.map(({ resolved }) => resolved)).not.toContain(1);
+});
+
 test('counts blocks by the guard that decided, and by the checks that did not pass', () => {
   const view = count([
     [0, 'decision.w1', block('checks', 'unit', 'lint')],
