@@ -68,7 +68,7 @@ describeInBrowser('the service', () => {
     expect(await page.getByRole('navigation').evaluate((nav) => nav.scrollWidth - nav.clientWidth)).toBeLessThanOrEqual(
       0,
     );
-    await page.locator('.connection').click();
+    await page.locator('.connection[data-connection="live"]').click();
     await part('Replicas').waitFor();
     await page.setViewportSize({ width: 1_440, height: 800 });
     expect(browser.problems()).toEqual([]);
