@@ -171,63 +171,59 @@ export function viewWorker(
   const inForce = context.attempt?.inForce ?? policyInForce(fleet, context);
   const { policy } = inForce;
   const idleLimitMs = context.attempt?.idleLimitMs ?? idleLimitOf(policy, context.profile);
+  const presence = presenceAt(fleet, record, nowMs);
+  const taskUsage = fleet.tasks.get(context.tasks.at(-1) ?? '')?.snapshot.context.usage ?? null;
+  // Field by field: V8 (Node 20) takes most of a microsecond for each field that follows a spread.
   const view = {
     worker,
     state: value.state,
-    ...viewPresence(fleet, record, nowMs),
-    ...{ agent: context.agent, tasks: context.tasks, policy: inForce.name, queue: queueOfWorker(context, inForce) },
-    ...{ profile: context.profile, parent: context.parent, cwd: context.cwd, labels: context.labels },
+    presence,
+    // A deadline that is due may not have been handled yet.
+    presenceFrom: presence === value.presence ? record.presenceFrom : value.presence,
+    agent: context.agent,
+    tasks: context.tasks,
+    policy: inForce.name,
+    queue: queueOfWorker(context, inForce),
+    profile: context.profile,
+    parent: context.parent,
+    cwd: context.cwd,
+    labels: context.labels,
     retry: { count: context.retryCount, max: policy.retries },
     keepAlives: context.keepAlives,
     idle: idleOf(context, idleLimitMs, nowMs),
     rules: {
-      ...{ stopWhenComplete: policy.stopWhenComplete, steps: policy.steps, checks: policy.checks.length },
+      stopWhenComplete: policy.stopWhenComplete,
+      steps: policy.steps,
+      checks: policy.checks.length,
       askMs: policy.askMs,
     },
-    ...viewUsageOf(fleet, context, policy, nowMs),
+    usage: {
+      session: viewUsage(context.usage.session),
+      prompt: viewUsage(context.usage.prompt),
+      task: taskUsage === null ? null : viewUsage(taskUsage),
+    },
+    budgets: budgetLines(policy, context.usage, taskUsage, dayUsageOf(fleet, nowMs), nowMs),
     plan: context.plan,
-    calls: context.calls.map(({ tool, call, atMs, untilMs }) => ({
-      ...{ tool, call, since: formatIsoTime(atMs), until: formatIsoTime(untilMs) },
-    })),
-    ...{ toolCount: context.toolCount, filesModified: context.files.length, filesDropped: context.filesDropped },
-    ...{ background: context.background, awaitsInput: context.awaitsInput },
-    ...{ inputs: context.inputs, lastAnswer: context.lastAnswer },
+    calls: context.calls.map(({ tool, call, atMs, untilMs }) => {
+      return { tool, call, since: formatIsoTime(atMs), until: formatIsoTime(untilMs) };
+    }),
+    toolCount: context.toolCount,
+    filesModified: context.files.length,
+    filesDropped: context.filesDropped,
+    background: context.background,
+    awaitsInput: context.awaitsInput,
+    inputs: context.inputs,
+    lastAnswer: context.lastAnswer,
     attempt: viewAttempt(record, pending),
     lastSeen: formatIsoTime(record.lastSeenMs),
     ended: context.ended,
     lastTransition: viewTransition(record.lastMove),
     lastDecision: context.lastDecision,
-    ...{ escalation: context.escalation, resolution: context.resolution },
+    escalation: context.escalation,
+    resolution: context.resolution,
     refused: context.refused,
   };
-  return { ...view, standing: standingOfWorker(view), sentence: sentenceOfWorker(view) };
-}
-
-function viewUsageOf(
-  fleet: Fleet,
-  { usage, tasks }: WorkerContext,
-  policy: Policy,
-  nowMs: number,
-): Pick<WorkerView, 'usage' | 'budgets'> {
-  const ofTask = fleet.tasks.get(tasks.at(-1) ?? '')?.snapshot.context.usage ?? null;
-  return {
-    usage: {
-      ...{ session: viewUsage(usage.session), prompt: viewUsage(usage.prompt) },
-      task: ofTask === null ? null : viewUsage(ofTask),
-    },
-    budgets: budgetLines(policy, usage, ofTask, dayUsageOf(fleet, nowMs), nowMs),
-  };
-}
-
-/** A deadline that is due may not have been handled yet. */
-function viewPresence(
-  fleet: Fleet,
-  record: WorkerRecord,
-  nowMs: number,
-): Pick<WorkerView, 'presence' | 'presenceFrom'> {
-  const presence = presenceAt(fleet, record, nowMs);
-  const { presence: folded } = record.snapshot.value;
-  return { presence, presenceFrom: presence === folded ? record.presenceFrom : folded };
+  return Object.assign(view, { standing: standingOfWorker(view), sentence: sentenceOfWorker(view) });
 }
 
 function viewAttempt({ snapshot, wakeMs, owner }: WorkerRecord, pending: PendingView | null): WorkerView['attempt'] {

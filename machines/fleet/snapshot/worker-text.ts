@@ -170,14 +170,13 @@ function fromPeriod({ tokens, nanoUsd, turns, sinceMs, granted }: Period, seenMs
 }
 
 function toPeriod([tokens = 0, nanoUsd = 0, turns = 0, since = 0, ...at]: PeriodTuple, seenMs: number): Period {
-  const [grantedTokens = 0, grantedNanoUsd = 0, grantedTurns = 0, grantedAt] = at;
-  return {
-    ...{ tokens, nanoUsd, turns, sinceMs: since + seenMs },
-    granted:
-      grantedAt === undefined
-        ? null
-        : { tokens: grantedTokens, nanoUsd: grantedNanoUsd, turns: grantedTurns, atMs: grantedAt + seenMs },
-  };
+  const granted = at.length === 0 ? null : toGrant(at, seenMs);
+  // No spread with fields behind it: V8 (Node 20) gives each such object a hidden class of its own, of 260 bytes.
+  return { tokens, nanoUsd, turns, sinceMs: since + seenMs, granted };
+}
+
+function toGrant([tokens = 0, nanoUsd = 0, turns = 0, at = 0]: PeriodTuple, seenMs: number): Period['granted'] {
+  return { tokens, nanoUsd, turns, atMs: at + seenMs };
 }
 
 // The attempts of a worker that are known, as text: of each the hash in nine digits, then the place of its decision.
