@@ -73,7 +73,10 @@ function changeBy(worker: WorkerContext, stored: Decision): Partial<WorkerContex
   const lastDisposition = dispositionOf(stored);
   const isFreed = lastDisposition === 'completed' || lastDisposition === 'escalated' || lastDisposition === 'released';
   return {
-    ...{ attempt: null, lastDecision, lastDisposition, lastJudgedTasks: empty },
+    attempt: null,
+    lastDecision,
+    lastDisposition,
+    lastJudgedTasks: empty,
     ...(isReset ? resetCounts : counts),
     escalation: stored.action === 'escalate' ? (worker.escalation ?? escalationOf(lastDecision)) : null,
     ...(isFreed ? withoutTasks(worker, worker.tasks) : {}),

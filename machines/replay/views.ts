@@ -16,7 +16,6 @@ import { idleOf } from '../guards/idle.ts';
 import { type BudgetLine, budgetLines } from '../policy/budget.ts';
 import { idleLimitOf } from '../policy/persistence.ts';
 import type { Plan } from '../policy/plan.ts';
-import type { Policy } from '../policy/policy.ts';
 import { type HookStats, phaseOf, type SavedCheckpoint } from '../task/records.ts';
 import type { Escalation, Resolution, TaskEscalation, Unattended } from '../values/escalation.ts';
 import type { InputAnswer, InputRequest } from '../values/questions.ts';
@@ -24,7 +23,6 @@ import type { Presence, State } from '../values/states.ts';
 import { fromJsonText } from '../values/text.ts';
 import { formatIsoTime } from '../values/time.ts';
 import { type UsageView, viewUsage } from '../values/usage.ts';
-import type { WorkerContext } from '../worker/context.ts';
 import { sentenceOfTask, sentenceOfWorker } from './sentence.ts';
 import { type Standing, standingOfTask, standingOfWorker } from './standing.ts';
 
@@ -246,24 +244,29 @@ export function viewTask(fleet: Fleet, task: string): TaskView | null {
     task,
     state: value,
     lastTransition: viewTransition(record.lastMove),
-    ...{ title: context.title, worker: context.worker, queue: context.queue, policy: context.policy },
-    ...{ after: context.after, priority: context.priority, outcome: context.outcome },
+    title: context.title,
+    worker: context.worker,
+    queue: context.queue,
+    policy: context.policy,
+    after: context.after,
+    priority: context.priority,
+    outcome: context.outcome,
     iteration: context.iteration?.iteration ?? null,
     maxIterations: context.iteration?.maxIterations ?? null,
     phase: phaseOf(context),
     hooks: context.hooks.map(({ hook, enabled, form: { type }, metadata }) => ({
-      ...{ hook, type, enabled },
+      hook,
+      type,
+      enabled,
       ...(metadata === null ? {} : { metadata: fromJsonText(metadata) as Readonly<Record<string, unknown>> }),
     })),
     hookStats: context.hookStats,
     usage: viewUsage(context.usage),
-    ...{
-      plan: context.worker === null || context.plan === null ? context.plan : planOfTask(fleet, task),
-      judged: record.judged === null ? null : { worker: record.judged.worker, attempt: record.judged.attempt },
-      checkpoints: context.checkpoints.map(({ context: _, ...saved }) => saved),
-      escalation: context.escalation,
-      refused: context.refused,
-    },
+    plan: context.worker === null || context.plan === null ? context.plan : planOfTask(fleet, task),
+    judged: record.judged === null ? null : { worker: record.judged.worker, attempt: record.judged.attempt },
+    checkpoints: context.checkpoints.map(({ context: _, ...saved }) => saved),
+    escalation: context.escalation,
+    refused: context.refused,
   };
   const openAfter = openAmong(fleet, context.after);
   return {
@@ -293,8 +296,12 @@ export function viewQueue(fleet: Fleet, queue: string): QueueView | null {
   const known = fleet.queues.get(queue);
   if (known === undefined && queue !== 'main') return null;
   return {
-    ...{ queue, pending: pendingIn(fleet, queue), reported: known?.reported ?? 0, next: nextIn(fleet, queue) },
-    ...{ workers: fleet.attendants.get(queue) ?? 0, unattended: known?.unattended ?? null },
+    queue,
+    pending: pendingIn(fleet, queue),
+    reported: known?.reported ?? 0,
+    next: nextIn(fleet, queue),
+    workers: fleet.attendants.get(queue) ?? 0,
+    unattended: known?.unattended ?? null,
   };
 }
 

@@ -7,7 +7,11 @@ export function startIteration({ data }: On<'iteration.started'>): Partial<TaskC
   const { iteration, maxIterations, completionPromises, rules, breakers } = data;
   return {
     iteration: {
-      ...{ iteration, maxIterations, completed: false, failures: 0, failed: false },
+      iteration,
+      maxIterations,
+      completed: false,
+      failures: 0,
+      failed: false,
       completionPromises: completionPromises ?? null,
       rules: rules ?? null,
       failuresMax: breakers?.failures ?? null,

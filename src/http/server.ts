@@ -150,7 +150,11 @@ function createAdmission(options: Omit<HttpOptions, 'port'>): Admission {
   const publicUrl = options.publicUrl == null ? null : new URL(options.publicUrl);
   if (token === '') throw new AppError('config.bad', 'the token for HTTP is empty');
   const shared = (secret: string, role: AccessToken['role']): AccessToken => ({
-    ...{ name: null, role, workers: null, fleets: null, hashes: [hashOfToken(secret)] },
+    name: null,
+    role,
+    workers: null,
+    fleets: null,
+    hashes: [hashOfToken(secret)],
   });
   const given = [
     ...(operatorToken === null ? [] : [shared(operatorToken, 'operator')]),

@@ -105,7 +105,8 @@ function workerRow(fleet: Fleet, worker: string): WorkerRow | null {
   const waits = waitsFor(record);
   return {
     id: worker,
-    ...{ state: value.state, presence: value.presence },
+    state: value.state,
+    presence: value.presence,
     retryCount: it.retryCount,
     retryMax: inForce.policy.retries,
     keepAlives: it.keepAlives,
@@ -127,16 +128,25 @@ function workerRow(fleet: Fleet, worker: string): WorkerRow | null {
     policy: inForce.name,
     queue: queueOfWorker(it, inForce),
     sentence: sentenceOfWorker({
-      ...{ ...value, ended: it.ended, escalation: it.escalation, resolution: it.resolution, inputs: it.inputs },
-      ...{ background: it.background, plan: it.plan, tasks: it.tasks, lastDecision: last },
+      state: value.state,
+      presence: value.presence,
+      ended: it.ended,
+      escalation: it.escalation,
+      resolution: it.resolution,
+      inputs: it.inputs,
+      background: it.background,
+      plan: it.plan,
+      tasks: it.tasks,
+      lastDecision: last,
       retry: { count: it.retryCount, max: inForce.policy.retries },
       attempt: waits === null ? null : { waitsFor: waits === 'hold' ? waits : `check ${waits}` },
     }),
     stateSinceMs: record.lastMove?.atMs ?? null,
     awaitsInput: it.awaitsInput,
-    ...{ usd, tokens },
-    ...personWait(it, inForce.policy.askMs),
+    usd,
+    tokens,
     isWaiting: value.presence === 'limited' || (value.state === 'idle' && it.background.length > 0),
+    ...personWait(it, inForce.policy.askMs), // at the end: fields behind a spread are slow (docs/decisions/010)
   };
 }
 
@@ -178,7 +188,8 @@ function taskRow(fleet: Fleet, task: string): TaskRow | null {
     escalatedWith: escalation?.withWorker ? escalation.worker : null,
     priority: context.priority,
     createdSeq: record.createdSeq,
-    ...{ usd, tokens },
+    usd,
+    tokens,
     sinceMs: record.lastMove?.atMs ?? record.namedMs,
   };
 }
@@ -187,7 +198,10 @@ function queueRow(fleet: Fleet, queue: string): QueueRow {
   const { reported = 0, unattended = null, aloneMs = null } = fleet.queues.read(queue) ?? {};
   const workers = fleet.attendants.get(queue) ?? 0;
   return {
-    ...{ id: queue, pending: pendingIn(fleet, queue), reported, workers },
+    id: queue,
+    pending: pendingIn(fleet, queue),
+    reported,
+    workers,
     unattendedMs: unattended === null ? null : aloneMs,
   };
 }

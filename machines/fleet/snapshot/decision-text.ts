@@ -130,9 +130,23 @@ export function makeTemplate(decision: Decision): DecisionTemplate {
   const { v, fleet, action, cause, reason, nextPrompt, feedback, state } = decision;
   const { policy, verdicts, replica, tookMs, dryRun } = decision;
   return {
-    ...{ v, fleet, decision: decision.decision, action, cause, reason, nextPrompt, feedback, state },
-    ...{ retryMax: decision.retry.max, keepAlivesMax: decision.keepAlives.max, limitMs: decision.idle.limitMs },
-    ...{ policy, verdicts, replica, tookMs, dryRun },
+    v,
+    fleet,
+    decision: decision.decision,
+    action,
+    cause,
+    reason,
+    nextPrompt,
+    feedback,
+    state,
+    retryMax: decision.retry.max,
+    keepAlivesMax: decision.keepAlives.max,
+    limitMs: decision.idle.limitMs,
+    policy,
+    verdicts,
+    replica,
+    tookMs,
+    dryRun,
   };
 }
 

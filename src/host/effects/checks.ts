@@ -77,8 +77,10 @@ export function createChecks(options: ChecksOptions): Checks {
   /** Each call of a model is counted once, under an id of its own: a replica that takes over makes another call. */
   const storeUsage = async (worker: string, key: string, usage: UsageReport) =>
     void (await entries.untilStored({
-      ...{ tail: `worker.${worker}.usage.reported`, data: usage },
-      ...{ messageId: retriedMessageId(key, newId()), isNeeded: life.isRunning },
+      tail: `worker.${worker}.usage.reported`,
+      data: usage,
+      messageId: retriedMessageId(key, newId()),
+      isNeeded: life.isRunning,
     }));
   return {
     call,
@@ -130,7 +132,9 @@ async function runOf(
   const { timeoutMs, deadlineMs } = pending;
   const remote = (name: string) =>
     askRemote(options, name, questionOf(options.fleet, worker, attempt, pending), {
-      ...{ timeoutMs, deadlineMs, signal: how.signal },
+      timeoutMs,
+      deadlineMs,
+      signal: how.signal,
       onPending: (reason, askedAgainMs) =>
         options.pendingReplies.note({ worker: worker.worker, attempt, check: pending.name, reason, askedAgainMs }),
     });
@@ -155,14 +159,27 @@ function runRequestOf(
   if (check.kind === 'files') return { ...place, kind: 'files', files: check.files };
   if (check.kind === 'git')
     return {
-      ...{ ...place, kind: 'git', worker: worker.worker, clean: check.clean, pushed: check.pushed },
-      ...{ unchanged: check.unchanged, since: check.since },
+      ...place,
+      kind: 'git',
+      worker: worker.worker,
+      clean: check.clean,
+      pushed: check.pushed,
+      unchanged: check.unchanged,
+      since: check.since,
     };
   if (check.kind === 'judge') {
     const { prompt, model, api, endpoint, keyEnv, since } = check;
     const work = toPayload(workOf(fleet, worker), Math.min(workBytesMax, bus.payloadBytesMax() / 2));
     return {
-      ...{ ...place, kind: 'judge', worker: worker.worker, prompt, model, api, endpoint, keyEnv, since },
+      ...place,
+      kind: 'judge',
+      worker: worker.worker,
+      prompt,
+      model,
+      api,
+      endpoint,
+      keyEnv,
+      since,
       work: JSON.parse(work) as JudgedWork,
     };
   }

@@ -140,19 +140,27 @@ type Subject = {
 function question({ tasks }: Fleet, { worker, task, attempt, fields }: Subject): object {
   const held = task === null ? undefined : tasks.get(task)?.snapshot.context;
   const detected = [...promisesOf(fields)].map((type) => ({
-    ...{ type, detected: true, content: `<promise>${type}</promise>` },
+    type,
+    detected: true,
+    content: `<promise>${type}</promise>`,
   }));
   return {
-    ...{ worker: worker?.worker ?? null, task, attempt, stopReason: fields.stopReason ?? null },
-    ...{ toolCount: fields.toolCount ?? worker?.toolCount ?? 0, retryCount: worker?.retryCount ?? 0 },
+    worker: worker?.worker ?? null,
+    task,
+    attempt,
+    stopReason: fields.stopReason ?? null,
+    toolCount: fields.toolCount ?? worker?.toolCount ?? 0,
+    retryCount: worker?.retryCount ?? 0,
     iteration: held?.iteration?.iteration ?? null,
     phase: held?.checkpoints.findLast((it) => it.phase !== null)?.phase ?? null,
     filesModified: [...new Set([...(worker?.files ?? []), ...(fields.files ?? [])])],
     validationResults: fields.validation ?? [],
     completionPromises: fields.promises ?? detected,
     agentOutput: fields.output ?? null,
-    ...{ draftContent: fields.draft?.content ?? null, draftType: fields.draft?.type ?? null },
-    ...{ cwd: worker?.cwd ?? null, plan: worker?.plan ?? held?.plan ?? [] },
+    draftContent: fields.draft?.content ?? null,
+    draftType: fields.draft?.type ?? null,
+    cwd: worker?.cwd ?? null,
+    plan: worker?.plan ?? held?.plan ?? [],
   };
 }
 

@@ -157,7 +157,8 @@ export function createOutbox(options: OutboxOptions): Outbox {
     find: (worker, attempt) => withLater(messages.get(attemptMessageId(worker, attempt))).at(-1)?.decision ?? null,
     throwIfFull: () => throwIfFull(messages.size, options.unconfirmedDecisionsMax),
     unconfirmed: () => ({
-      ...{ bound: 'decisions that the log has not delivered', used: messages.size },
+      bound: 'decisions that the log has not delivered',
+      used: messages.size,
       max: options.unconfirmedDecisionsMax ?? owedMaxDefault,
     }),
     findMade: (entry) => findMade(messages, entry),

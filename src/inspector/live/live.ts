@@ -188,7 +188,9 @@ function createBroadcast(source: LiveSource, pages: ReadonlySet<LivePage>, moves
   const head = () => {
     const found = source.outage();
     return {
-      ...{ seq: foldedSeq(), nowMs: logNow(), headSeq: Math.max(headSeq, foldedSeq()) },
+      seq: foldedSeq(),
+      nowMs: logNow(),
+      headSeq: Math.max(headSeq, foldedSeq()),
       fault: found?.error.message ?? null,
       outage: found === null ? null : { kind: found.kind, sinceMs: found.sinceMs, judges: found.judges },
     };
