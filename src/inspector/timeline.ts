@@ -29,7 +29,8 @@ export function timelineEntry({ seq, atMs, subject, data }: LogMessage): Timelin
   const read = readJson(decoder.decode(data));
   const fields = read.ok ? read.value : { unreadable: read.message };
   const isOwn = subject.split('.')[2] !== entity;
-  const by = operatorTypes.has(type) ? 'operator' : isOwn ? 'service' : 'agent';
+  // An agent may publish what only an operator may do: it is refused, and the operator has not done it.
+  const by = !isOwn ? 'agent' : operatorTypes.has(type) ? 'operator' : 'service';
   const text =
     type === 'decision'
       ? describeDecision(fields as Decision)

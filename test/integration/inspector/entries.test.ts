@@ -59,3 +59,13 @@ test('between two times, and the last entry at a time', async () => {
   expect(await seqAt(Date.now() + 60_000)).toBe((await stage.get('range')).body.lastSeq);
   expect((await stage.get('moment?ms=soon')).status).toBe(400);
 });
+
+test('an operator is not said to have done what an agent publishes in its name', async () => {
+  const { nc, publish } = stage.client;
+  await publish('worker.w3.heartbeat.sent', {});
+  const answer = JSON.stringify({ by: 'alice', verdict: 'complete' });
+  await nc.request('stopgate.main.worker.w3.escalation.resolved', answer);
+  expect((await read('worker=w3&type=escalation.resolved')).entries).toMatchObject([
+    { by: 'agent', text: expect.stringContaining('refused') },
+  ]);
+});
