@@ -1,11 +1,33 @@
 /** The entries of the whole log, newest first, by filters: read from the log itself, a bounded part at a time. */
 import { type Decision, decidingGuard, readJson } from '../../machines/index.ts';
+import { createKeyedMutex } from '../concurrency/keyed-mutex.ts';
+import { AppError } from '../errors.ts';
 import type { EventLog } from '../nats/log/event-log.ts';
 import type { LogMessage } from '../nats/log/log-reader.ts';
 import type { EntriesPage, TimelineEntry } from './messages.ts';
 import { guardKeyOf } from './statistics/buckets.ts';
 import { timelineEntry } from './timeline.ts';
 import { countedKindOf } from './vocabulary.ts';
+
+/** More people do not search at the same time. */
+const waitingMax = 32;
+
+/** Reads for one request at a time, as a page of large entries takes some 100 MB while it is read. */
+export function createEntriesReader(log: Parameters<typeof readEntries>[0]) {
+  const mutex = createKeyedMutex();
+  let waiting = 0;
+  /** @throws AppError service.busy: too many wait */
+  return async (filter: EntriesFilter, page: Parameters<typeof readEntries>[2]): Promise<EntriesPage> => {
+    if (waiting >= waitingMax)
+      throw new AppError('service.busy', `${waitingMax} requests for entries wait, the most that this replica serves`);
+    waiting += 1;
+    return mutex
+      .runExclusive('entries', () => readEntries(log, filter, page))
+      .finally(() => {
+        waiting -= 1;
+      });
+  };
+}
 
 /** All that are given must fit; null: any. `text`: anywhere in the subject or the payload, in any case. */
 export type EntriesFilter = {
@@ -33,7 +55,7 @@ const decoder = new TextDecoder();
  * Returns the newest `limit` entries below `before` (null: below the end) that fit. `before` of the page is where the
  * next one begins, null at the beginning of the log; there may be more even where a page is empty.
  */
-export async function readEntries(
+async function readEntries(
   log: Pick<EventLog, 'range' | 'history' | 'seqAt'>,
   filter: EntriesFilter,
   { before, limit }: { readonly before: number | null; readonly limit: number },
@@ -50,9 +72,12 @@ export async function readEntries(
   while (found.length < limit && left > 0 && end > least) {
     const start = Math.max(least, end - Math.min(step, left));
     const part: TimelineEntry[] = [];
+    // One more than wanted tells that there are more. Entries may have 64 KiB each.
+    const room = limit + 1 - found.length;
     await log.history({ fromSeq: start, toSeq: end - 1 }, (message) => {
       const entry = fits(message, filter) ? timelineEntry(message) : null;
       if (entry !== null) part.push(entry);
+      if (part.length > room) part.shift();
     });
     found = [...part, ...found];
     left -= end - start;

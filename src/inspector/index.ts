@@ -7,7 +7,7 @@ import type { Logger } from '../log.ts';
 import type { EventLog, LogBounds } from '../nats/log/event-log.ts';
 import { viewWorkerOf } from '../service/views.ts';
 import { readAttempts } from './attempts.ts';
-import { type EntriesFilter, readEntries } from './entries.ts';
+import { createEntriesReader, type EntriesFilter } from './entries.ts';
 import { createHistory, type History } from './history/history.ts';
 import type { HistorySource } from './history/history-process.ts';
 import { type IncidentFile, readIncident, readReplayLines } from './incident.ts';
@@ -76,7 +76,7 @@ export function createInspection(
     timeline: (topic, page) => readTimeline(log, fleet.name, topic, page),
     attempts: (worker, page) => readAttempts(log, fleet.name, worker, page),
     entry: (seq) => readEntryAt(log, seq),
-    entries: (filter, page) => readEntries(log, filter, page),
+    entries: createEntriesReader(log),
     async seqAt(ms) {
       const { firstSeq } = await log.range();
       return Math.max(firstSeq, (await log.seqAt(ms + 1)) - 1);

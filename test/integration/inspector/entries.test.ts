@@ -69,3 +69,11 @@ test('an operator is not said to have done what an agent publishes in its name',
     { by: 'agent', text: expect.stringContaining('refused') },
   ]);
 });
+
+test('one request after the other, and those that are too many are told to ask again', async () => {
+  const replies = await Promise.all(Array.from({ length: 60 }, () => stage.get('entries?text=nowhere')));
+  const statuses = replies.map(({ status }) => status);
+  expect(new Set(statuses)).toEqual(new Set([200, 503]));
+  expect(statuses.filter((it) => it === 200).length).toBeGreaterThanOrEqual(32);
+  expect((await stage.get('entries?text=nowhere')).status).toBe(200);
+});
