@@ -169,13 +169,13 @@ function fromPeriod({ tokens, nanoUsd, turns, sinceMs, granted }: Period, seenMs
   return granted === null ? own : [...own, granted.tokens, granted.nanoUsd, granted.turns, granted.atMs - seenMs];
 }
 
-function toPeriod([tokens = 0, nanoUsd = 0, turns = 0, since = 0, ...at]: PeriodTuple, seenMs: number): Period {
-  const granted = at.length === 0 ? null : toGrant(at, seenMs);
-  // No spread with fields behind it: V8 (Node 20) gives each such object a hidden class of its own, of 260 bytes.
-  return { tokens, nanoUsd, turns, sinceMs: since + seenMs, granted };
+// No spread with fields behind it: V8 (Node 20) gives each such object a hidden class of its own, of 260 bytes.
+function toPeriod(tuple: PeriodTuple, seenMs: number): Period {
+  const [tokens = 0, nanoUsd = 0, turns = 0, since = 0] = tuple;
+  return { tokens, nanoUsd, turns, sinceMs: since + seenMs, granted: tuple.length > 4 ? toGrant(tuple, seenMs) : null };
 }
 
-function toGrant([tokens = 0, nanoUsd = 0, turns = 0, at = 0]: PeriodTuple, seenMs: number): Period['granted'] {
+function toGrant([, , , , tokens = 0, nanoUsd = 0, turns = 0, at = 0]: PeriodTuple, seenMs: number): Period['granted'] {
   return { tokens, nanoUsd, turns, atMs: at + seenMs };
 }
 
