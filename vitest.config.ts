@@ -1,6 +1,7 @@
 /** Three tiers, by what a test needs; `npm test` runs the first two. */
 import { availableParallelism } from 'node:os';
 import { defineConfig, type TestUserConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 // Each project loads this file again, and its workers inherit the environment.
 if (process.env.STOPGATE_TEST_SEED === undefined) {
@@ -18,11 +19,31 @@ const shared: TestUserConfig = {
   expect: { poll: { timeout: 20_000 } },
 };
 
+/** These take longest. They begin first, also in a fresh clone, which has no durations of an earlier run. */
+const longest = [
+  ...['system/faults/faults', 'system/kill/replicas', 'system/packages', 'system/commands', 'system/page/many'],
+  ...['system/personas/laptop', 'system/page/access', 'system/page/shared-stream', 'system/rolling-upgrade'],
+  ...['unit/machines/fleet/snapshot', 'integration/service/membership', 'integration/simulation/simulation'],
+  ...['integration/app/flood', 'integration/nats/embedded-server', 'integration/inspector/service-report'],
+  ...['integration/acp/ends', 'integration/client/decide', 'integration/inspector/history', 'seeds/seeds'],
+];
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]) {
+    const place = ({ moduleId }: TestSpecification) => {
+      const at = longest.findIndex((it) => moduleId.endsWith(`/test/${it}.test.ts`));
+      return at < 0 ? longest.length : at;
+    };
+    return (await super.sort(files)).sort((a, b) => place(a) - place(b));
+  }
+}
+
 export default defineConfig({
   test: {
     passWithNoTests: false,
     // What was compiled is kept: a quarter of the CPU of unit tests.
     experimental: { fsModuleCache: true },
+    sequence: { sequencer: LongestFirst },
     // Most of them wait for servers and processes: two to a core keep the processor busy. The projects do not extend this,
     // so that `--maxWorkers` holds for them.
     maxWorkers: 2 * availableParallelism(),
