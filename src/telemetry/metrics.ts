@@ -167,7 +167,7 @@ function createUsageMetrics({ counter }: ReturnType<typeof createInstruments>) {
       costUsd.inc(labels, amount.usd);
       const about = { 'gen_ai.operation.name': 'chat', 'gen_ai.request.model': labels.model };
       for (const type of ['input', 'output'] as const)
-        if (amount[type] > 0) sent.record(amount[type], { ...about, 'gen_ai.token.type': type });
+        if (amount[type] > 0) sent.record(amount[type], { 'gen_ai.token.type': type, ...about });
     },
   };
 }

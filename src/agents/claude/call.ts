@@ -53,5 +53,5 @@ export function readClaude(body: unknown, eventInUrl: string | undefined): Claud
   const event = readEvent(hook_event_name, eventInUrl, title);
   const caller = callerOf(session, rest.agent_id);
   const kind = rest.agent_type;
-  return { ...rest, ...caller, event, kind, isCompaction: caller.parent !== null && kind === '' };
+  return { event, kind, isCompaction: caller.parent !== null && kind === '', ...caller, ...rest };
 }

@@ -76,7 +76,7 @@ export function createEffects({ fleet, replica, life, entries, performers }: Eff
       touch([actor]);
     };
     const answer = await performers[effect.kind].perform(effect as never, { signal, isNeeded, giveBack });
-    if (answer !== null) await entries.untilFolded({ ...answer, messageId: key, isNeeded });
+    if (answer !== null) await entries.untilFolded({ messageId: key, isNeeded, ...answer });
   };
   const start = (effect: Effect) => {
     const { actor, key, owner } = effect;

@@ -75,7 +75,7 @@ export async function askRemote(
   for (let waitMs = timeoutMs; waitMs > 0; waitMs = leftMs()) {
     const asked = bus.request(target, payload, waitMs);
     const reply = readReply(name, await (pending === null ? asked : asked.catch(awayFor(pending))));
-    if (!('pending' in reply)) return { ...reply, tookMs: tookMs() };
+    if (!('pending' in reply)) return { tookMs: tookMs(), ...reply };
     pending = reply;
     const pauseMs = Math.min(Math.max(retryMs.min, reply.retryAfterMs ?? retryMs.default), retryMs.max);
     onPending(reply.reason?.slice(0, reasonLengthMax) ?? null, logClock.now() + pauseMs);
