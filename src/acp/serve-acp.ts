@@ -1,8 +1,7 @@
 /** `stopgate acp`: starts the agent, and stands between it and the editor on our stdin and stdout until one of them ends. */
 import type { Readable, Writable } from 'node:stream';
-import { createInterruption } from '../runner/interruption.ts';
 import { cannotRun, type GroupEnd, killAtExit, startGroup } from '../runner/process-group.ts';
-import { startTimer, within } from '../timer.ts';
+import { createInterruption, startTimer, within } from '../timer.ts';
 import { createLineWriter, readLines } from './lines.ts';
 import { createRelay } from './relay.ts';
 import { createSessions, type SessionsOptions } from './sessions.ts';

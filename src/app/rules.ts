@@ -13,7 +13,7 @@ import type { RetentionRules } from '../host/keeping/retention.ts';
 import type { Logger } from '../log.ts';
 import type { AnswerLinks } from '../notify/answer-links.ts';
 import { createNoticeRules } from '../notify/notice-rules.ts';
-import type { ReloadingRunner } from '../runner/reloading-runner.ts';
+import type { ReloadingRunner } from '../runner/runner.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Io } from '../terminal/process-io.ts';
 import type { AccessTokens } from './access.ts';

@@ -7,7 +7,7 @@ import { type Certificate, type HttpServer, openHttpServer } from '../http/serve
 import type { Logger } from '../log.ts';
 import { findFleets } from '../nats/log/log-streams.ts';
 import { privateInbox } from '../nats/permissions.ts';
-import { createReloadingRunner, type ReloadingRunner } from '../runner/reloading-runner.ts';
+import { createReloadingRunner, type ReloadingRunner } from '../runner/runner.ts';
 import type { Service } from '../service/index.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
 import type { Io } from '../terminal/process-io.ts';

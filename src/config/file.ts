@@ -4,16 +4,20 @@ import type { Check, PolicySet } from '../../machines/index.ts';
 import { forgetMsDefault, unattendedMsDefault, waitingMsDefault } from '../../machines/values/limits.ts';
 import type { TokenConfig } from './access-tokens.ts';
 
-/** `cwd`: `worker` is the folder of the worker that stops; otherwise an absolute path. `run` starts with the program. */
+/**
+ * `run`: program and arguments, no shell; a program with a slash is found from the command's folder, else by PATH. `cwd`:
+ * `worker` is the folder of the worker that stops; otherwise an absolute path.
+ */
 export type CommandConfig = {
   readonly run: readonly [string, ...string[]];
-  readonly cwd: 'worker' | string;
+  readonly cwd: 'worker' | (string & {});
   readonly timeoutMs: number;
   readonly feedback: 'tail' | 'json' | 'none';
   /** Names of the service's variables that it gets beside the basic ones. */
   readonly inherit?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  readonly reuse?: 'tree';
+  /** `tree`: it is not run again while the git state of its folder is the one in which it passed. */
+  readonly reuse?: 'tree' | undefined;
 };
 
 /** An API of models, and the variable whose key may be sent there. Null: work alone. */

@@ -2,28 +2,13 @@
 
 import { StringDecoder } from 'node:string_decoder';
 import { formatDuration } from '../../machines/index.ts';
-import { basicVariables, type Environment, pickVariables } from './environment.ts';
+import type { Environment } from '../config/environment.ts';
+import type { CommandConfig } from '../config/file.ts';
+import type { Interruption } from '../timer.ts';
 import { findFixedFolder, findWorkerFolder } from './folder.ts';
-import type { Interruption } from './interruption.ts';
 import type { KeptPasses } from './kept-passes.ts';
-import { type Group, type GroupEnd, startGroup } from './process-group.ts';
+import { basicVariables, type Group, type GroupEnd, pickVariables, startGroup } from './process-group.ts';
 import { cancelled, type Finding, quote, type RunIds, type RunRequest } from './request.ts';
-
-/**
- * `run`: program and arguments, no shell; a program with a slash is found from the command's folder, else by PATH.
- * `cwd`: `worker` is the worker's own folder, anything else a folder relative to the configuration's.
- */
-export type CommandConfig = {
-  readonly run: readonly [string, ...string[]];
-  readonly cwd: 'worker' | (string & {});
-  readonly timeoutMs: number;
-  readonly feedback: FeedbackMode;
-  /** Variables of the service that it gets beside the basic ones, by name. */
-  readonly inherit?: readonly string[] | undefined;
-  readonly env?: Readonly<Record<string, string>> | undefined;
-  /** `tree`: it is not run again while the git state of its folder is the one in which it passed. */
-  readonly reuse?: 'tree' | undefined;
-};
 
 export type CommandRequest = Extract<RunRequest, { kind: 'command' }>;
 /** `env`: the service's own environment. `onStart` gets the group once it runs. */
@@ -111,7 +96,7 @@ export const unknownCommand = (name: string): Finding => ({
 // Collects the output of a command while it runs: never more than is needed, however much it prints.
 
 /** `tail`: the last 2,000 characters of both streams as they came; `json`: stdout's value; `none`: nothing. */
-type FeedbackMode = 'tail' | 'json' | 'none';
+type FeedbackMode = CommandConfig['feedback'];
 type Stream = 'stdout' | 'stderr';
 type Output = {
   add(stream: Stream, chunk: Buffer): void;

@@ -2,8 +2,8 @@
 import { realpath } from 'node:fs/promises';
 import { isAbsolute, resolve } from 'node:path';
 import { checkTimeoutMs, formatDuration, missingFilesMessage } from '../../machines/index.ts';
+import { createInterruption, type Interruption } from '../timer.ts';
 import { findWorkerFolder, isInside, type WorkerPlace } from './folder.ts';
-import { createInterruption, type Interruption } from './interruption.ts';
 import { cancelled, type Finding, quote, type RunRequest } from './request.ts';
 
 type FilesRequest = Extract<RunRequest, { kind: 'files' }>;

@@ -7,11 +7,11 @@ import { createHash, type Hash } from 'node:crypto';
 import { lstat, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setNewest } from '../newest.ts';
+import type { Interruption } from '../timer.ts';
+import { hashContents } from './git/contents.ts';
 import { findRepository } from './git/find-repository.ts';
-import { hashContents } from './git/read-file.ts';
 import { createRunGit, type GitPlace } from './git/run-git.ts';
 import { type SealedRepository, sealRepository } from './git/sealed-repository.ts';
-import type { Interruption } from './interruption.ts';
 import type { Finding } from './request.ts';
 
 export type KeptPasses = {

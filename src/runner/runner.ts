@@ -1,13 +1,16 @@
 /** Runs `command`, `files`, `git` and `judge` checks next to a workspace. Only this room starts processes, and it leaves none behind. */
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { type Admission, createFairSemaphore, type Party } from '../concurrency/semaphore.ts';
+import type { Config } from '../config/config.ts';
+import type { Environment } from '../config/environment.ts';
+import type { CommandConfig, ConfigFile, JudgePlace } from '../config/file.ts';
 import type { Logger } from '../log.ts';
-import { type CommandConfig, type CommandRequest, runCommand, unknownCommand } from './command.ts';
-import type { Environment } from './environment.ts';
+import type { Io } from '../terminal/process-io.ts';
+import { createInterruption } from '../timer.ts';
+import { type CommandRequest, runCommand, unknownCommand } from './command.ts';
 import { checkFiles } from './files.ts';
 import { checkGit, type GitRequest, gitTimeoutMs } from './git/check.ts';
-import { createInterruption } from './interruption.ts';
-import { checkJudge, type JudgePlace, type JudgeRequest } from './judge/judge.ts';
+import { checkJudge, type JudgeRequest } from './judge/judge.ts';
 import { createKeptPasses } from './kept-passes.ts';
 import { type Group, signalGroup } from './process-group.ts';
 import { cancelled, type Finding, type RunRequest, type RunResult, timed } from './request.ts';
@@ -21,7 +24,7 @@ export type RunnerSettings = {
   readonly commands: Readonly<Record<string, CommandConfig>>;
   /** Judges may send work and keys to these places, beside their makers' own APIs. Default: nowhere. */
   readonly judges?: readonly JudgePlace[] | undefined;
-  /** The environment of this process, of which a command gets a part (environment.ts). */
+  /** The environment of this process, of which a command gets a part. */
   readonly env: Environment;
   /** Default 8. More of them wait, and their clocks start later. */
   readonly processesMax?: number | undefined;
@@ -223,4 +226,20 @@ function notAdmitted(admission: Exclude<Admission, 'admitted'>, waitingMax: numb
       ? `${waitingMax} checks may wait for a free place on the runner, at most half of them in one folder, and no more fit: ${raise}`
       : `more than ${waitingPerWorkerMax} checks of one worker waited for a free place on the runner, and this was the oldest`;
   return { outcome: 'error', reason };
+}
+
+/** The runner of a stopgate.yaml that may change, in the service or in a runner process. */
+export type ReloadingRunner = Omit<Runner, 'configure'> & { configure(file: ConfigFile): void };
+
+/** One runner, whatever the file says: its places are shared by the checks of the old file and of the new. */
+export function createReloadingRunner(
+  config: Pick<Config, 'file' | 'filePath'>,
+  env: Io['env'],
+  logger: Logger,
+): ReloadingRunner {
+  const settingsOf = ({ roots, commands, judges, concurrency }: ConfigFile): RunnerSettings => ({
+    ...{ roots, commands, judges, baseDir: dirname(config.filePath), env, processesMax: concurrency },
+  });
+  const runner = createRunner({ ...settingsOf(config.file), log: logger });
+  return { ...runner, configure: (file) => runner.configure(settingsOf(file)) };
 }

@@ -5,7 +5,7 @@ import { createHookCallHandler } from '../../src/agents/index.ts';
 import type { Replica } from '../../src/app/replica.ts';
 import type { Logger } from '../../src/log.ts';
 import { createMcpServer } from '../../src/mcp/server.ts';
-import { createRunner } from '../../src/runner/index.ts';
+import { createRunner } from '../../src/runner/runner.ts';
 import { type Answer, type Client, openClient } from '../support/client.ts';
 import type { Folder } from '../support/deployment.ts';
 import { startReplica } from '../support/replica.ts';

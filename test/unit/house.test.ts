@@ -61,8 +61,6 @@ src/concurrency/keyed-mutex.ts
 src/log.ts
 src/nats/id.ts
 src/newest.ts
-src/runner/environment.ts
-src/runner/reloading-runner.ts
 src/text/json-text.ts
 src/version.ts
 `;

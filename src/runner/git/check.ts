@@ -6,11 +6,11 @@
 import { lstat, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkTimeoutMs, formatDuration } from '../../../machines/index.ts';
+import type { Interruption, InterruptionCause } from '../../timer.ts';
 import { findWorkerFolder } from '../folder.ts';
-import type { Interruption, InterruptionCause } from '../interruption.ts';
 import { cancelled, type Finding, quote, type RunRequest } from '../request.ts';
+import { unchangedLfs } from './contents.ts';
 import { findRepository, openRepository, type Repository } from './find-repository.ts';
-import { unchangedLfs } from './lfs-pointer.ts';
 import { createRunGit, type GitAnswer, type GitNoAnswer, type GitPlace } from './run-git.ts';
 import { type SealedRepository, sealRepository } from './sealed-repository.ts';
 import { findChangedFiles } from './unchanged.ts';

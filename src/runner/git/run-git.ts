@@ -1,10 +1,10 @@
 /** One git program, in an environment that names nothing to run and holds nothing secret. */
 import { delimiter, isAbsolute } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
-import { type Environment, pickVariables } from '../environment.ts';
+import type { Environment } from '../../config/environment.ts';
+import type { Interruption, InterruptionCause } from '../../timer.ts';
 import { isInside, type WorkerPlace } from '../folder.ts';
-import type { Interruption, InterruptionCause } from '../interruption.ts';
-import { type Group, type GroupEnd, startGroup } from '../process-group.ts';
+import { type Group, type GroupEnd, pickVariables, startGroup } from '../process-group.ts';
 import { quote } from '../request.ts';
 
 export type GitPlace = WorkerPlace & {

@@ -7,10 +7,9 @@ import { createHash } from 'node:crypto';
 import { lstat, readlink, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { matchGlobs } from '../../../machines/index.ts';
-import type { Interruption } from '../interruption.ts';
+import type { Interruption } from '../../timer.ts';
 import { quote } from '../request.ts';
-import { unchangedLfs } from './lfs-pointer.ts';
-import { hashContents } from './read-file.ts';
+import { hashContents, unchangedLfs } from './contents.ts';
 import type { GitAnswer, GitNoAnswer } from './run-git.ts';
 import type { SealedRepository } from './sealed-repository.ts';
 

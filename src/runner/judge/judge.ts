@@ -5,18 +5,16 @@
  */
 import { randomBytes } from 'node:crypto';
 import { cutMiddle, formatDuration, judgeVendors, titleLengthMax } from '../../../machines/index.ts';
+import type { Environment } from '../../config/environment.ts';
+import type { JudgePlace } from '../../config/file.ts';
 import type { Logger } from '../../log.ts';
-import { sleep } from '../../timer.ts';
-import type { Environment } from '../environment.ts';
+import { type Interruption, sleep } from '../../timer.ts';
 import { type Changes, readChanges } from '../git/diff.ts';
 import type { GitPlace } from '../git/run-git.ts';
-import type { Interruption } from '../interruption.ts';
 import { cancelled, type Finding, type JudgedWork, quote, type RunRequest } from '../request.ts';
 import { type Api, apis, type Question } from './apis.ts';
 
 export type JudgeRequest = Extract<RunRequest, { kind: 'judge' }>;
-/** Work and keys may be sent here; with a `keyEnv` of null, work alone. */
-export type JudgePlace = { readonly endpoint: string; readonly keyEnv: string | null };
 
 type Place = GitPlace & { readonly judges: readonly JudgePlace[]; readonly log: Logger };
 type Clock = { readonly stop: Interruption; readonly timeoutMs: number };

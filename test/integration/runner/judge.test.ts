@@ -5,7 +5,8 @@ import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { JudgeApi } from '../../../machines/index.ts';
-import { createRunner, type RunResult } from '../../../src/runner/index.ts';
+import type { RunResult } from '../../../src/runner/request.ts';
+import { createRunner } from '../../../src/runner/runner.ts';
 import { type Answer, completion, message, openJudge, replies } from '../../support/judge-model.ts';
 import { createRepository } from './repository.ts';
 

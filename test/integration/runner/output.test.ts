@@ -1,7 +1,7 @@
 /** What becomes of a command's output: kept short while it runs, cleaned, or read as JSON. */
 import { describe, expect, test } from 'vitest';
+import type { CommandConfig } from '../../../src/config/file.ts';
 import { collectOutput } from '../../../src/runner/command.ts';
-import type { CommandConfig } from '../../../src/runner/index.ts';
 import { createWorkspace, node, sh } from './workspace.ts';
 
 async function feedbackOf(check: CommandConfig): Promise<unknown> {

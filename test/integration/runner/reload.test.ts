@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { readConfigFile } from '../../../src/config/file-reader.ts';
 import { createLogger } from '../../../src/log.ts';
-import { createReloadingRunner } from '../../../src/runner/reloading-runner.ts';
+import { createReloadingRunner } from '../../../src/runner/runner.ts';
 
 /** Its command `hold` runs until there is a file `go`; `code` is the exit code of `judge`. */
 const fileOf = (path: string, concurrency: number, code = 0) => {

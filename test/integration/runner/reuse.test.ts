@@ -2,7 +2,7 @@
 import { chmod, mkdir, readFile, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { CommandConfig } from '../../../src/runner/index.ts';
+import type { CommandConfig } from '../../../src/config/file.ts';
 import { createRepository } from './repository.ts';
 import { createWorkspace, sh } from './workspace.ts';
 

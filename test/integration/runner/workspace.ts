@@ -3,14 +3,10 @@ import { mkdir, mkdtemp, readdir, readFile, readlink, realpath, rm, writeFile } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
+import type { CommandConfig } from '../../../src/config/file.ts';
 import { createLogger } from '../../../src/log.ts';
-import {
-  type CommandConfig,
-  createRunner,
-  type Runner,
-  type RunnerOptions,
-  type RunResult,
-} from '../../../src/runner/index.ts';
+import type { RunResult } from '../../../src/runner/request.ts';
+import { createRunner, type Runner, type RunnerOptions } from '../../../src/runner/runner.ts';
 
 export type Workspace = {
   /** Real path of the root; the worker's folder is `<root>/work`. */

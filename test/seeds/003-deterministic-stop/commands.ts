@@ -1,6 +1,6 @@
 /** The seed's own commands, as they would stand in stopgate.yaml. */
 import { fileURLToPath } from 'node:url';
-import type { RunnerOptions } from '../../../src/runner/index.ts';
+import type { RunnerOptions } from '../../../src/runner/runner.ts';
 
 const nous = fileURLToPath(new URL('nous.mjs', import.meta.url));
 const ofWorker = { cwd: 'worker', timeoutMs: 20_000 } as const;

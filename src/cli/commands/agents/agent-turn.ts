@@ -1,9 +1,8 @@
 /** One turn of an agent that is a command: it runs to its end, and the end of its output is kept. */
 import { AppError, errorCodes } from '../../../errors.ts';
-import { createInterruption } from '../../../runner/interruption.ts';
 import { type GroupEnd, type GroupSpec, killAtExit, startGroup } from '../../../runner/process-group.ts';
 import type { Io } from '../../../terminal/process-io.ts';
-import { sleep } from '../../../timer.ts';
+import { createInterruption, sleep } from '../../../timer.ts';
 
 type TurnSpec = Pick<GroupSpec, 'run' | 'cwd' | 'env' | 'onOutput'> & {
   /** The text for the command's stdin. */
