@@ -1,4 +1,4 @@
-"""Writes entries.py and entry_schemas.py from the schema of the log's entries (`npm run build` makes it).
+"""Writes entries.py and entries.json from the schema of the log's entries (`npm run build` makes it).
 
 With `--check` it writes nothing, and fails where a file is not what it would write.
 """
@@ -14,7 +14,7 @@ from typing import Any
 HERE = Path(__file__).parent
 SCHEMA = HERE.parent.parent / "dist/schema/entries.schema.json"
 TYPES = HERE / "src/stopgate/entries.py"
-SCHEMAS = HERE / "src/stopgate/entry_schemas.py"
+SCHEMAS = HERE / "src/stopgate/entries.json"
 # What a client publishes. The service's own entries are not among them.
 OPERATORS = {"escalation.acknowledged", "escalation.resolved", "input.answered", "worker.retired"}
 SCALARS = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}
@@ -39,19 +39,6 @@ if TYPE_CHECKING:
 
 '''
 
-SCHEMAS_HEADER = '''"""The schema of every entry that a client publishes, by entity and type.
-
-Written by generate_entries.py from the service's own schema; do not edit.
-"""
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-'''
 # What validation.py knows. One that it does not know would be passed over in silence.
 KNOWN = {"type", "enum", "required", "properties", "items", "additionalProperties", "pattern", "minLength", "maxLength"}
 KNOWN |= {"minItems", "maxItems", "minimum", "maximum", "exclusiveMinimum", "$ref"}
@@ -193,12 +180,10 @@ def published(definitions: dict[str, Any]) -> list[tuple[str, str, dict[str, Any
 
 
 def write_schemas(definitions: dict[str, Any]) -> str:
-    """The whole of entry_schemas.py."""
-    table = "".join(
-        f'    ("{entity}", "{kind}"): {lean(schema)!r},\n' for entity, kind, schema in published(definitions)
-    )
-    hook = f"# What $ref means.\nHOOK: Mapping[str, Any] = {lean(definitions['hook'])!r}\n"
-    return f"{SCHEMAS_HEADER}{hook}\nENTRIES: Mapping[tuple[str, str], Mapping[str, Any]] = {{\n{table}}}\n"
+    """The whole of entries.json: what $ref means, then the schema of each entry, a line each."""
+    lines = {"hook": lean(definitions["hook"])}
+    lines |= {f"{entity} {kind}": lean(schema) for entity, kind, schema in published(definitions)}
+    return "{\n" + ",\n".join(f"{json.dumps(name)}: {json.dumps(each)}" for name, each in lines.items()) + "\n}\n"
 
 
 def write_types(definitions: dict[str, Any]) -> str:
@@ -229,8 +214,7 @@ def formatted(text: str, file: Path) -> str:
 
 if __name__ == "__main__":
     schema = json.loads(SCHEMA.read_text())["$defs"]
-    for target, content in ((TYPES, write_types(schema)), (SCHEMAS, write_schemas(schema))):
-        text = formatted(content, target)
+    for target, text in ((TYPES, formatted(write_types(schema), TYPES)), (SCHEMAS, write_schemas(schema))):
         if "--check" not in sys.argv:
             target.write_text(text)
         elif target.read_text() != text:

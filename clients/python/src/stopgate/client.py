@@ -131,13 +131,7 @@ class StopgateClient(HookCalls, ActionCalls):
         """The calls for one worker."""
         return WorkerHandle(self, check_id("worker", worker))
 
-    async def decide(
-        self,
-        worker: str,
-        *,
-        timeout: float | None = None,
-        **attempt: Unpack[AttemptFields],
-    ) -> Decision:
+    async def decide(self, worker: str, *, timeout: float | None = None, **attempt: Unpack[AttemptFields]) -> Decision:
         """May it stop? `timeout`: seconds to wait for the answer (default: 10 minutes plus the hold).
 
         If its replica stops or dies, it asks again for the same attempt, which counts once.
@@ -191,11 +185,7 @@ class StopgateClient(HookCalls, ActionCalls):
         return read_decision(await self._bus.request("probe", worker, to_wire(attempt), timeout))
 
     async def verify(
-        self,
-        worker: str,
-        *,
-        timeout: float = _ANSWER_SECONDS,
-        **attempt: Unpack[AttemptFields],
+        self, worker: str, *, timeout: float = _ANSWER_SECONDS, **attempt: Unpack[AttemptFields]
     ) -> Verification:
         """Is its work complete? Only the causes `complete` and `no-policy` count as complete."""
         check_id("worker", worker)
@@ -224,11 +214,7 @@ class StopgateClient(HookCalls, ActionCalls):
         return TaskVerification(True, False, decision.reason, decision)
 
     async def assert_complete(
-        self,
-        worker: str,
-        *,
-        timeout: float = _ANSWER_SECONDS,
-        **attempt: Unpack[AttemptFields],
+        self, worker: str, *, timeout: float = _ANSWER_SECONDS, **attempt: Unpack[AttemptFields]
     ) -> Decision:
         """Like `verify`, but raises `IncompleteError` if the work is not complete.
 
@@ -240,12 +226,7 @@ class StopgateClient(HookCalls, ActionCalls):
         return verified.decision
 
     async def evaluate(
-        self,
-        task: str,
-        iteration: int,
-        *,
-        timeout: float = _ANSWER_SECONDS,
-        **attempt: Unpack[AttemptFields],
+        self, task: str, iteration: int, *, timeout: float = _ANSWER_SECONDS, **attempt: Unpack[AttemptFields]
     ) -> HookResult:
         """What do the hooks of a task answer for this iteration? Raises `RefusedError` with the reason."""
         check_id("task", task)

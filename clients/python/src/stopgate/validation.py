@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from .entry_schemas import ENTRIES, HOOK
 from .errors import InputError, Issue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_SCHEMAS: Mapping[str, Mapping[str, Any]] = json.loads(files(__package__).joinpath("entries.json").read_bytes())
+"""By entity and type, as generate_entries.py writes them; `hook` is what $ref means."""
 _ISSUES_MAX = 20
 _SHOWN_MAX = 40
 _TYPES: Mapping[str, tuple[str, type | tuple[type, ...]]] = {
@@ -26,16 +29,18 @@ _TYPES: Mapping[str, tuple[str, type | tuple[type, ...]]] = {
 
 def check_entry(entity: str, kind: str, data: object) -> None:
     """Raises `InputError` with the name of each field that is missing or wrong. Unknown fields are not an error."""
-    schema = ENTRIES.get((entity, kind))
+    schema = _SCHEMAS.get(f"{entity} {kind}")
     if schema is None:
-        kinds = ", ".join(sorted(each for of, each in ENTRIES if of == entity)) or "none"
+        kinds = (
+            ", ".join(sorted(name.partition(" ")[2] for name in _SCHEMAS if name.startswith(f"{entity} "))) or "none"
+        )
         raise InputError("input.bad", f"'{kind}' is not an entry about a {entity}; there are: {kinds}")
     check_fields(f"valid {kind}", schema, data)
 
 
 def check_attempt(body: object) -> None:
     """The same for the fields of an attempt."""
-    check_fields("stop attempt", ENTRIES["worker", "stop.attempted"], body)
+    check_fields("stop attempt", _SCHEMAS["worker stop.attempted"], body)
 
 
 def check_fields(what: str, schema: Mapping[str, Any], value: object) -> None:
@@ -48,7 +53,7 @@ def check_fields(what: str, schema: Mapping[str, Any], value: object) -> None:
 
 def _find_issues(schema: Mapping[str, Any], value: object, path: str) -> Iterator[Issue]:
     if "$ref" in schema:
-        schema = HOOK
+        schema = _SCHEMAS["hook"]
     message = _type_problem(schema, value) or _value_problem(schema, value)
     if message is not None:
         yield Issue(path, message)
