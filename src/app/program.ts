@@ -1,7 +1,7 @@
 /** Every command but `hook`: runs the command line and exits with its code. */
 import { readEnvironment } from '../config/environment.ts';
 import { processIo } from '../terminal/process-io.ts';
-import { runCommandLine } from './command-line.ts';
+import { runCommandLine } from './services.ts';
 
 process.exitCode = await runCommandLine(process.argv.slice(2), processIo(readEnvironment()));
 // Everything of ours is closed. What a library left open (nats-core 3.4: its socket to a server that never answered) must

@@ -3,6 +3,7 @@
  * of it.
  */
 import type { DestinationStream } from 'pino';
+import { runCli } from '../cli/cli.ts';
 import type { Services } from '../cli/command.ts';
 import type { Config } from '../config/config.ts';
 import type { Io } from '../terminal/process-io.ts';
@@ -33,3 +34,6 @@ export function createServices(logOf: (io: Io) => DestinationStream | undefined 
     },
   };
 }
+
+/** The command line, for the program and for tests that run it in their own process. @returns the exit code */
+export const runCommandLine = (argv: readonly string[], io: Io): Promise<number> => runCli(argv, io, createServices());

@@ -49,7 +49,6 @@ const smallByDesign =
 const fragments = `
 machines/policy/checks/validation.ts
 src/agents/shell/settings.ts
-src/app/command-line.ts
 src/app/program.ts
 src/cli/commands/agents/agent-client.ts
 src/config/environment.ts
