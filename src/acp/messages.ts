@@ -5,7 +5,7 @@
  */
 import { AGENT_METHODS, CLIENT_METHODS, PROTOCOL_METHODS } from '@agentclientprotocol/sdk';
 import { z } from 'zod';
-import { fields, text } from '../agents/shared/adapter.ts';
+import { fields, text } from '../agents/agent.ts';
 import { limitEndIn, toEnd } from '../agents/shared/limit-end.ts';
 import { tryJson } from '../text/json-text.ts';
 

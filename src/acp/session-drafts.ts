@@ -68,7 +68,7 @@ export function createSessionDrafts(worker: string) {
   return {
     start({ agent, cwd, policy, mode }: SessionStart): readonly EntryDraft[] {
       base = { ...base, cwd };
-      const { type, data } = draftRegistration(agent, base, unknownWorker);
+      const { type, data } = draftRegistration(base, unknownWorker, agent);
       const labels = { via: 'acp', ...(mode === undefined ? {} : { mode: firstChars(mode, nameCharsMax) }) };
       const plan = replayedPlan;
       replayedPlan = [];

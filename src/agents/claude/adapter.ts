@@ -1,25 +1,33 @@
 /**
- * Claude Code, and the Agent SDK's callbacks, which use the same JSON: translates hook calls into our entries and stop
- * attempts, and our decision into Claude Code's JSON. Seen with 2.1.330. Pure.
+ * Claude Code, and the Agent SDK's callbacks, which use the same JSON: reads hook calls, translates them into our entries
+ * and stop attempts, and our decision into Claude Code's JSON. Seen with 2.1.330. Pure. Everything but the session and the
+ * name of the event may be missing or of another type.
  */
 import { z } from 'zod';
-import type { InputAnswer } from '../../../machines/index.ts';
+import { type InputAnswer, idSchema } from '../../../machines/index.ts';
 import { questionsIn } from '../../../machines/values/questions.ts';
-import type { Agent } from '../agent.ts';
-import { type Adapter, createHookReader, type DraftEntries, type EventTable } from '../shared/adapter.ts';
-import { backgroundMax, draftBackground } from '../shared/background-work.ts';
-import { answerWithResolution, createStopCalls, draftToolCall, draftToolOf } from '../shared/claude-calls.ts';
+import { type CallOf, defineAgent, fields, flag, text } from '../agent.ts';
 import {
+  answerWithResolution,
+  backgroundMax,
+  backgroundTasks,
+  callerOf,
+  claudeFields,
+  createStopCalls,
+  draftFailure,
+  draftStop,
+  draftToolCall,
+  draftToolOf,
+} from '../shared/claude-calls.ts';
+import {
+  draftChildStart,
   draftPrompt,
-  draftRegistration,
-  draftResumption,
   draftSessionEnd,
   draftSessionStart,
   draftToolResult,
   type EntryDraft,
   heartbeat,
 } from '../shared/entry-drafts.ts';
-import { draftLimit } from '../shared/limit-end.ts';
 import {
   answerPermission,
   answersTo,
@@ -31,34 +39,50 @@ import { oneStep, type PlanChange, readPlan, wholePlan } from '../shared/plan-en
 import type { PriorWorker } from '../shared/prior-worker.ts';
 import { toId } from '../shared/text.ts';
 import type { UnsolicitedCheck } from '../shared/unsolicited-checks.ts';
-import { type ClaudeCall, readClaude } from './call.ts';
 import { hookCommand } from './hook-command.ts';
 
-const name = 'claude';
+const bodySchema = z.object({
+  session_id: idSchema,
+  ...claudeFields,
+  tool_response: fields,
+  background_tasks: backgroundTasks('type'),
+  /** StopFailure: 2.1.329 sends `error`, other descriptions name `error_type`. */
+  error: text,
+  error_type: text,
+  /** StopFailure: what the model's API said; `last_assistant_message` is what the user is shown. */
+  error_details: text,
+  /** MessageDisplay: false while the message still grows. */
+  final: flag,
+});
+type ClaudeCall = CallOf<typeof bodySchema>;
+
 const { isOutput, readAttempt, answer } = createStopCalls('StructuredOutput');
 
-const events: EventTable<ClaudeCall> = new Map<string, DraftEntries<ClaudeCall>>([
-  ['SessionStart', (call, prior) => draftSessionStart(name, call, prior)],
-  ['UserPromptSubmit', draftPrompted],
-  ['PreToolUse', draftToolStart],
-  // The request itself is stored by `ask`.
-  ['PermissionRequest', () => []],
-  ['PostToolUse', (call, prior) => [...draftToolResult(prior), ...draftToolEnd(call, prior)]],
-  ['PostToolUseFailure', (call, prior) => [...draftToolResult(prior), draftTool(call, false, prior)]],
-  // The turn is over, so whatever the agent waited for has been answered, or refused without a call to us.
-  ['Stop', (call, prior) => [...draftResumption(prior), ...draftBackground(call, prior)]],
-  ['SubagentStart', (call, prior) => [draftRegistration(name, call, prior)]],
-  ['SubagentStop', (call, prior) => [...draftResumption(prior), ...draftBackground(call, prior)]],
-  ['SessionEnd', (call, prior) => draftSessionEnd(call.reason, prior)],
-  ['StopFailure', (call) => (isUsageLimit(call) ? [draftLimit(wordsOf(call))] : [])],
-  // Comes many times for one message, while it grows.
-  ['MessageDisplay', (call) => (call.final === false ? [] : [heartbeat])],
-]);
-
-const adapter: Adapter<ClaudeCall> = {
-  name,
-  read: readClaude,
-  events,
+export const claude = defineAgent({
+  name: 'claude',
+  title: 'Claude Code',
+  hookCommand,
+  settings: () => import('./settings.ts'),
+  doctor: 'dry turn',
+  resume: (session, prompt) => ['claude', '--resume', session, prompt],
+  body: bodySchema,
+  callerOf: ({ session_id, agent_id, agent_type }) => callerOf(session_id, agent_id, agent_type),
+  events: {
+    SessionStart: draftSessionStart,
+    UserPromptSubmit: draftPrompted,
+    PreToolUse: draftToolStart,
+    // The request itself is stored by `ask`.
+    PermissionRequest: () => [],
+    PostToolUse: (call, prior) => [...draftToolResult(prior), ...draftToolEnd(call, prior)],
+    PostToolUseFailure: (call, prior) => [...draftToolResult(prior), draftTool(call, false, prior)],
+    Stop: draftStop,
+    SubagentStart: draftChildStart,
+    SubagentStop: draftStop,
+    SessionEnd: draftSessionEnd,
+    StopFailure: draftFailure,
+    // Comes many times for one message, while it grows.
+    MessageDisplay: (call) => (call.final === false ? [] : [heartbeat]),
+  },
   stop: readAttempt,
   check: chooseCheck,
   ask: ({ event, tool_name: tool, tool_input: input }) =>
@@ -69,22 +93,11 @@ const adapter: Adapter<ClaudeCall> = {
         : describeToolRequest('permission', tool, input),
   answerInput,
   immediateAnswer: answerWithResolution('UserPromptSubmit', 'SessionStart'),
-  isIgnored: (call) => call.isCompaction,
-  isEnd: (call) => call.event === 'SessionEnd',
+  // Compaction runs as a sub-agent without a type and reports its own stop. It is no worker.
+  isIgnored: ({ parent, kind }) => parent !== null && kind === '',
+  end: 'SessionEnd',
   answer,
-};
-
-export const claude: Agent = {
-  name,
-  title: 'Claude Code',
-  readHook: createHookReader(adapter),
-  hookCommand,
-  setup: async () => (await import('./settings.ts')).setup,
-  doctor: async () => (await import('./settings.ts')).doctor,
-  hasDryTurn: true,
-  resume: (session, prompt) => ['claude', '--resume', session, prompt],
-  promptsResolution: false,
-};
+});
 
 // --- answers --------------------------------------------------------------------------------------------------
 
@@ -129,7 +142,7 @@ function draftBackgroundEnds(prompt: string): readonly EntryDraft[] {
 
 function draftToolStart(call: ClaudeCall, prior: PriorWorker): readonly EntryDraft[] {
   if (isOutput(call)) return draftToolResult(prior);
-  if (call.tool_name !== questionTool) return [draftToolCall(call)];
+  if (call.tool_name !== questionTool) return draftToolCall(call);
   return [{ type: 'input.requested', data: describeQuestion(questionTool, call.tool_input) }];
 }
 
@@ -145,22 +158,10 @@ function ownerOf({ data }: PlanChange, { tool_name: tool, worker, parent }: Clau
   return isForeign && parent !== null ? parent : worker;
 }
 
-const draftTool = draftToolOf(
-  new Map([
-    ['Write', 'file_path'],
-    ['Edit', 'file_path'],
-    ['MultiEdit', 'file_path'],
-    ['NotebookEdit', 'notebook_path'],
-  ]),
-);
-
-// --- stops ----------------------------------------------------------------------------------------------------
-
-/** Other failures of the model's API pass by themselves or need a person. Only a limit means "come back later". */
-const isUsageLimit = (call: ClaudeCall): boolean => call.error === 'rate_limit' || call.error_type === 'rate_limit';
-
-const wordsOf = ({ error_details: details = '', last_assistant_message: message = '' }: ClaudeCall): string =>
-  `${details}\n${message}`;
+const draftTool = draftToolOf({
+  ...{ Write: 'file_path', Edit: 'file_path', MultiEdit: 'file_path' },
+  NotebookEdit: 'notebook_path',
+});
 
 // Reads Claude Code's plan from its plan tools. Newer versions change tasks one by one (`TaskCreate`, `TaskUpdate`,
 // `TaskList`), older ones write the whole list (`TodoWrite`).

@@ -4,29 +4,17 @@
  */
 import { z } from 'zod';
 import { tryJson } from '../../text/json-text.ts';
-import type { Agent } from '../agent.ts';
-import {
-  type Adapter,
-  createHookReader,
-  type DraftEntries,
-  type EventTable,
-  fields,
-  readBody,
-  readEvent,
-  sessionName,
-  text,
-} from '../shared/adapter.ts';
+import { type CallOf, defineAgent, sessionName, text } from '../agent.ts';
 import { allowNotice, blockAnswer } from '../shared/block-text.ts';
-import { callerOf, draftToolCall, isStop } from '../shared/claude-calls.ts';
+import { callerOf, claudeFields, draftToolCall, isStop } from '../shared/claude-calls.ts';
 import {
-  type BaseCall,
-  draftPrompt,
-  draftRegistration,
-  draftResumption,
+  draftChildStart,
+  draftPrompted,
   draftSessionEnd,
   draftSessionStart,
   draftToolResult,
   draftToolUse,
+  draftTurnEnd,
   type EntryDraft,
   toAttempt,
 } from '../shared/entry-drafts.ts';
@@ -35,73 +23,44 @@ import { oneStep, type PlanChange, readPlan } from '../shared/plan-entry.ts';
 import type { PriorWorker } from '../shared/prior-worker.ts';
 import { hookCommand } from './hook-command.ts';
 
-const name = 'codex';
-const title = 'Codex';
-
 const bodySchema = z.object({
   session_id: sessionName,
-  hook_event_name: text,
-  cwd: text,
+  ...claudeFields,
   transcript_path: text,
-  source: text,
-  prompt: text,
-  tool_name: text,
-  tool_input: fields,
   /** A string, or an object of the tool's own. */
   tool_response: z.unknown().optional(),
-  tool_use_id: text,
-  last_assistant_message: text,
-  agent_id: text,
-  agent_type: text,
-  reason: text,
 });
-type CodexCall = BaseCall & Omit<z.infer<typeof bodySchema>, 'session_id' | 'hook_event_name'>;
+type CodexCall = CallOf<typeof bodySchema>;
 
-const events: EventTable<CodexCall> = new Map<string, DraftEntries<CodexCall>>([
-  ['SessionStart', (call, prior) => draftSessionStart(name, call, prior)],
-  ['UserPromptSubmit', (call, prior) => [draftPrompt(call.prompt ?? '', prior)]],
-  // The request itself is stored by `ask`.
-  ['PermissionRequest', () => []],
-  ['PreToolUse', (call) => [draftToolCall(call)]],
-  ['PostToolUse', (call, prior) => [...draftToolResult(prior), ...draftToolEnd(call, prior)]],
-  ['Stop', (_call, prior) => draftResumption(prior)],
-  ['SubagentStart', (call, prior) => [draftRegistration(name, call, prior)]],
-  ['SubagentStop', (_call, prior) => draftResumption(prior)],
-  ['SessionEnd', (call, prior) => draftSessionEnd(call.reason, prior)],
-]);
-
-const adapter: Adapter<CodexCall> = {
-  name,
-  read,
-  events,
+export const codex = defineAgent({
+  name: 'codex',
+  title: 'Codex',
+  hookCommand,
+  settings: () => import('./settings.ts'),
+  doctor: 'dry turn',
+  resume: (session, prompt) => ['codex', 'exec', 'resume', session, prompt],
+  body: bodySchema,
+  callerOf: ({ session_id: session, agent_id, agent_type, transcript_path }) =>
+    callerOf(session, agent_id || childInTranscript(transcript_path, session), agent_type),
+  events: {
+    SessionStart: draftSessionStart,
+    UserPromptSubmit: draftPrompted,
+    // The request itself is stored by `ask`.
+    PermissionRequest: () => [],
+    PreToolUse: draftToolCall,
+    PostToolUse: (call, prior) => [...draftToolResult(prior), ...draftToolEnd(call, prior)],
+    Stop: draftTurnEnd,
+    SubagentStart: draftChildStart,
+    SubagentStop: draftTurnEnd,
+    SessionEnd: draftSessionEnd,
+  },
   stop: (call) => (isStop(call) ? toAttempt(call.last_assistant_message) : null),
   ask: ({ event, tool_name: tool, tool_input: input }) =>
     event === 'PermissionRequest' ? describeToolRequest('permission', tool, input) : null,
   answerInput: answerPermission,
-  isEnd: ({ event }) => event === 'SessionEnd',
-  answer(call, decision) {
-    return isStop(call) ? (blockAnswer(decision) ?? allowNotice(call, decision)) : null;
-  },
-};
-
-export const codex: Agent = {
-  name,
-  title,
-  readHook: createHookReader(adapter),
-  hookCommand,
-  setup: async () => (await import('./settings.ts')).setup,
-  doctor: async () => (await import('./settings.ts')).doctor,
-  hasDryTurn: true,
-  resume: (session, prompt) => ['codex', 'exec', 'resume', session, prompt],
-  promptsResolution: false,
-};
-
-function read(body: unknown, eventInUrl: string | undefined): CodexCall {
-  const { session_id: session, hook_event_name, ...rest } = readBody(bodySchema, body, title);
-  const event = readEvent(hook_event_name, eventInUrl, title);
-  const agent = rest.agent_id || childInTranscript(rest.transcript_path, session);
-  return { ...rest, ...callerOf(session, agent), event, kind: rest.agent_type };
-}
+  end: 'SessionEnd',
+  answer: (call, decision) => (isStop(call) ? (blockAnswer(decision) ?? allowNotice(call, decision)) : null),
+});
 
 /**
  * Codex reports a sub-agent's prompts too, which no person typed. If a call names no sub-agent, its transcript does: the

@@ -1,25 +1,15 @@
 /**
  * Copilot CLI: translates hook calls into our entries and stop attempts, and our decision into Copilot's JSON. Seen with
  * 1.0.102. Pure. A block comes back as `userPromptSubmitted` with our text as the prompt. A sub-agent's own `agentStop`
- * cannot be blocked and is never its parent's stop: a sub-agent stops at `subagentStop`.
+ * cannot be blocked and is never its parent's stop: a sub-agent stops at `subagentStop`. A hook that is registered as
+ * `agentStop` gets camelCase keys and no event name; as `Stop`, snake_case keys and the name. Both are read into the same
+ * form.
  */
 import { z } from 'zod';
 import { tryJson } from '../../text/json-text.ts';
-import type { Agent } from '../agent.ts';
-import {
-  type Adapter,
-  createHookReader,
-  type DraftEntries,
-  type EventTable,
-  fields,
-  readBody,
-  readEvent,
-  sessionName,
-  text,
-} from '../shared/adapter.ts';
+import { type CallOf, defineAgent, fields, sessionName, text } from '../agent.ts';
 import { allowNote, blockAnswer } from '../shared/block-text.ts';
 import {
-  type BaseCall,
   draftInputRequest,
   draftPrompt,
   draftRegistration,
@@ -36,9 +26,6 @@ import type { PriorWorker } from '../shared/prior-worker.ts';
 import { toId } from '../shared/text.ts';
 import { hookCommand } from './hook-command.ts';
 import { readTodos } from './plan.ts';
-
-// Reads Copilot CLI's hook JSON. Seen with 1.0.102. A hook that is registered as `agentStop` gets camelCase keys and no
-// event name; as `Stop`, snake_case keys and the name. Both are read into the same form.
 
 /** With the camelCase keys. */
 const bodySchema = z.object({
@@ -61,30 +48,53 @@ const bodySchema = z.object({
   message: text,
   reason: text,
 });
-type Body = z.infer<typeof bodySchema>;
-type CopilotCall = BaseCall & Omit<Body, 'sessionId' | 'hookEventName' | 'hookName'>;
+type CopilotCall = CallOf<typeof bodySchema>;
 
-const title = 'Copilot CLI';
-
-const names: ReadonlyMap<string, string> = new Map([
-  ['Stop', 'agentStop'],
-  ['UserPromptSubmit', 'userPromptSubmitted'],
-]);
-
-/** @throws AppError input.bad */
-function readCopilot(body: unknown, eventInUrl: string | undefined): CopilotCall {
-  const { sessionId, hookEventName, hookName, ...rest } = readBody(bodySchema, inCamelCase(body), title);
-  const event = canonical(readEvent(hookEventName || hookName, eventInUrl, title));
-  const { agentId } = rest;
-  if (!agentId) return { ...rest, event, worker: sessionId, parent: null };
-  const parent = rest.parentAgentId ? toId(rest.parentAgentId) : sessionId;
-  return { ...rest, event, worker: childId(parent, agentId), parent, kind: rest.agentType };
-}
+export const copilot = defineAgent({
+  name: 'copilot',
+  title: 'Copilot CLI',
+  hookCommand,
+  settings: () => import('./settings.ts'),
+  doctor: 'dry turn',
+  resume: (session, prompt) => ['copilot', `--resume=${session}`, '--prompt', prompt],
+  body: bodySchema,
+  normalize: inCamelCase,
+  eventOf: ({ hookEventName, hookName }, inUrl) => canonical(hookEventName || hookName || inUrl),
+  callerOf({ sessionId, parentAgentId, agentId, agentType }) {
+    if (!agentId) return { worker: sessionId, parent: null };
+    const parent = parentAgentId ? toId(parentAgentId) : sessionId;
+    return { worker: childId(parent, agentId), parent, kind: agentType };
+  },
+  events: {
+    // With PascalCase names the first prompt comes before the session's start.
+    sessionStart: (call, prior, agent) =>
+      isRepeated(call, prior) ? [heartbeat] : draftSessionStart(call, prior, agent),
+    userPromptSubmitted: (call, prior) => [draftPrompted(call.prompt ?? '', prior)],
+    // Not `permissionRequest`: it comes before every tool, even if no person is asked.
+    notification: (call) => (isPermission(call) ? [draftInputRequest(call.message, 'permission')] : [heartbeat]),
+    preToolUse: ({ toolName: tool }) => [draftToolStart({ tool })],
+    postToolUse: (call, prior) => [...draftResumption(prior), ...draftToolEnd(call, prior)],
+    postToolUseFailure: (call, prior) => [
+      ...draftResumption(prior),
+      draftToolUse({ tool: call.toolName, ok: false }, call, prior),
+    ],
+    agentStop: (call, prior) => (call.parent === null ? draftResumption(prior) : [heartbeat]),
+    subagentStart: (call, prior, agent) => [
+      draftRegistration(call, prior, agent),
+      ...draftForParent(call, 'background.started'),
+    ],
+    subagentStop: (call, prior) => [...draftResumption(prior), ...draftForParent(call, 'background.finished')],
+    sessionEnd: (call, prior) => (isPause(call, prior) ? [heartbeat] : draftSessionEnd(call, prior)),
+  },
+  stop: (call) => (isStop(call) ? toAttempt(call.response, call.stopReason) : null),
+  end: 'sessionEnd',
+  answer: (call, decision) => (isStop(call) ? (blockAnswer(decision) ?? allowNote(call, decision)) : null),
+});
 
 /** `Stop` is `agentStop`, `PostToolUse` is `postToolUse`. */
-function canonical(event: string): string {
-  return names.get(event) ?? event.charAt(0).toLowerCase() + event.slice(1);
-}
+const canonical = (event = ''): string =>
+  ({ Stop: 'agentStop', UserPromptSubmit: 'userPromptSubmitted' })[event] ??
+  event.charAt(0).toLowerCase() + event.slice(1);
 
 /**
  * A sub-agent's own calls name the sub-agent as their session, its start and end name the parent's session. A UUID is
@@ -105,50 +115,6 @@ function inCamelCase(body: unknown): unknown {
   const toolArgs = rest.toolArgs ?? toolInput;
   return { ...rest, toolArgs: typeof toolArgs === 'string' ? tryJson(toolArgs) : toolArgs };
 }
-
-const name = 'copilot';
-
-const events: EventTable<CopilotCall> = new Map<string, DraftEntries<CopilotCall>>([
-  // With PascalCase names the first prompt comes before the session's start.
-  ['sessionStart', (call, prior) => (isRepeated(call, prior) ? [heartbeat] : draftSessionStart(name, call, prior))],
-  ['userPromptSubmitted', (call, prior) => [draftPrompted(call.prompt ?? '', prior)]],
-  // Not `permissionRequest`: it comes before every tool, even if no person is asked.
-  ['notification', (call) => (isPermission(call) ? [draftInputRequest(call.message, 'permission')] : [heartbeat])],
-  ['preToolUse', ({ toolName: tool }) => [draftToolStart({ tool })]],
-  ['postToolUse', (call, prior) => [...draftResumption(prior), ...draftToolEnd(call, prior)]],
-  [
-    'postToolUseFailure',
-    (call, prior) => [...draftResumption(prior), draftToolUse({ tool: call.toolName, ok: false }, call, prior)],
-  ],
-  ['agentStop', (call, prior) => (call.parent === null ? draftResumption(prior) : [heartbeat])],
-  [
-    'subagentStart',
-    (call, prior) => [draftRegistration(name, call, prior), ...draftForParent(call, 'background.started')],
-  ],
-  ['subagentStop', (call, prior) => [...draftResumption(prior), ...draftForParent(call, 'background.finished')]],
-  ['sessionEnd', (call, prior) => (isPause(call, prior) ? [heartbeat] : draftSessionEnd(call.reason, prior))],
-]);
-
-const adapter: Adapter<CopilotCall> = {
-  name,
-  read: readCopilot,
-  events,
-  stop: (call) => (isStop(call) ? toAttempt(call.response, call.stopReason) : null),
-  isEnd: ({ event }) => event === 'sessionEnd',
-  answer: (call, decision) => (isStop(call) ? (blockAnswer(decision) ?? allowNote(call, decision)) : null),
-};
-
-export const copilot: Agent = {
-  name,
-  title,
-  readHook: createHookReader(adapter),
-  hookCommand,
-  setup: async () => (await import('./settings.ts')).setup,
-  doctor: async () => (await import('./settings.ts')).doctor,
-  hasDryTurn: true,
-  resume: (session, prompt) => ['copilot', `--resume=${session}`, '--prompt', prompt],
-  promptsResolution: false,
-};
 
 const isStop = ({ event, parent }: CopilotCall): boolean =>
   event === 'subagentStop' ? parent !== null : event === 'agentStop' && parent === null;

@@ -4,36 +4,22 @@
  * prompt, at most `loop_limit` times (5 by default).
  */
 import { z } from 'zod';
-import type { Agent } from '../agent.ts';
-import {
-  type Adapter,
-  createHookReader,
-  type DraftEntries,
-  type EventTable,
-  fields,
-  readBody,
-  readEvent,
-  sessionName,
-  text,
-} from '../shared/adapter.ts';
+import { type CallOf, defineAgent, fields, sessionName, text } from '../agent.ts';
 import { allowNote, blockText } from '../shared/block-text.ts';
 import { callerOf } from '../shared/claude-calls.ts';
 import {
-  type BaseCall,
-  draftPrompt,
+  draftPrompted,
   draftRegistration,
   draftResumption,
   draftSessionEnd,
   draftToolUse,
+  draftTurnEnd,
   type EntryDraft,
   heartbeat,
   toAttempt,
 } from '../shared/entry-drafts.ts';
 import type { PriorWorker } from '../shared/prior-worker.ts';
 import { hookCommand } from './hook-command.ts';
-
-const name = 'cursor';
-const title = 'Cursor';
 
 const bodySchema = z.object({
   conversation_id: sessionName,
@@ -50,50 +36,40 @@ const bodySchema = z.object({
   subagent_type: text,
   summary: text,
 });
-type CursorCall = BaseCall & Omit<z.infer<typeof bodySchema>, 'conversation_id' | 'hook_event_name'>;
+type CursorCall = CallOf<typeof bodySchema>;
 
-const events: EventTable<CursorCall> = new Map<string, DraftEntries<CursorCall>>([
-  ['sessionStart', (call, prior) => (prior.registered ? [heartbeat] : [draftRegistration(name, call, prior)])],
-  ['beforeSubmitPrompt', (call, prior) => [draftPrompt(call.prompt ?? '', prior)]],
-  ['postToolUse', (call, prior) => [...draftResumption(prior), draftTool(call, true, prior)]],
-  ['postToolUseFailure', (call, prior) => [...draftResumption(prior), draftTool(call, false, prior)]],
-  ['afterFileEdit', (call, prior) => [draftEdit(call, prior)]],
-  ['stop', (_call, prior) => draftResumption(prior)],
-  ['subagentStart', (call, prior) => (call.parent === null ? [heartbeat] : [draftRegistration(name, call, prior)])],
-  ['sessionEnd', (call, prior) => draftSessionEnd(call.reason, prior)],
-]);
-
-const adapter: Adapter<CursorCall> = {
-  name,
-  read,
-  events,
+export const cursor = defineAgent({
+  name: 'cursor',
+  title: 'Cursor',
+  hookCommand,
+  settings: () => import('./settings.ts'),
+  doctor: 'settings',
+  // Only documented.
+  resume: (session, prompt) => ['cursor-agent', '--resume', session, prompt],
+  body: bodySchema,
+  callerOf: ({ conversation_id, subagent_id, subagent_type, workspace_roots: roots }) => ({
+    ...callerOf(conversation_id, subagent_id, subagent_type),
+    cwd: roots?.[0],
+  }),
+  events: {
+    sessionStart: (call, prior, agent) => (prior.registered ? [heartbeat] : [draftRegistration(call, prior, agent)]),
+    beforeSubmitPrompt: draftPrompted,
+    postToolUse: (call, prior) => [...draftResumption(prior), draftTool(call, true, prior)],
+    postToolUseFailure: (call, prior) => [...draftResumption(prior), draftTool(call, false, prior)],
+    // Comes as a tool call too, but only this event names the file.
+    afterFileEdit: (call, prior) => [draftToolUse({ tool: 'edit', ok: true, files: [call.file_path] }, call, prior)],
+    stop: draftTurnEnd,
+    subagentStart: (call, prior, agent) =>
+      call.parent === null ? [heartbeat] : [draftRegistration(call, prior, agent)],
+    sessionEnd: draftSessionEnd,
+  },
   stop: (call) => (isStop(call) ? toAttempt(call.summary, reasonOf(call.status)) : null),
-  isEnd: ({ event }) => event === 'sessionEnd',
-  answer: (call, decision) => {
+  end: 'sessionEnd',
+  answer(call, decision) {
     if (!isStop(call)) return null;
     return decision.decision === 'block' ? { followup_message: blockText(decision) } : allowNote(call, decision);
   },
-};
-
-export const cursor: Agent = {
-  name,
-  title,
-  readHook: createHookReader(adapter),
-  hookCommand,
-  setup: async () => (await import('./settings.ts')).setup,
-  doctor: async () => (await import('./settings.ts')).doctor,
-  hasDryTurn: false,
-  // Only documented.
-  resume: (session, prompt) => ['cursor-agent', '--resume', session, prompt],
-  promptsResolution: false,
-};
-
-function read(body: unknown, eventInUrl: string | undefined): CursorCall {
-  const { conversation_id: conversation, hook_event_name, ...rest } = readBody(bodySchema, body, title);
-  const event = readEvent(hook_event_name, eventInUrl, title);
-  const { subagent_id: agent, subagent_type: kind, workspace_roots: roots } = rest;
-  return { ...rest, ...callerOf(conversation, agent), event, kind, cwd: roots?.[0] };
-}
+});
 
 /**
  * The stop of a sub-agent without an id is nobody's: it could not be told from its parent's. A turn that ended with an
@@ -106,9 +82,4 @@ const reasonOf = (status: string | undefined) => (status === 'aborted' ? 'user_i
 
 function draftTool(call: CursorCall, ok: boolean, prior: PriorWorker): EntryDraft {
   return draftToolUse({ tool: call.tool_name, ok, id: call.tool_use_id }, call, prior);
-}
-
-/** Comes as a tool call too, but only this event names the file. */
-function draftEdit(call: CursorCall, prior: PriorWorker): EntryDraft {
-  return draftToolUse({ tool: 'edit', ok: true, files: [call.file_path] }, call, prior);
 }

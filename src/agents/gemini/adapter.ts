@@ -4,37 +4,23 @@
  * after any tool, so only our own retry count prevents a loop.
  */
 import { z } from 'zod';
-import type { Agent } from '../agent.ts';
-import {
-  type Adapter,
-  createHookReader,
-  type DraftEntries,
-  type EventTable,
-  fields,
-  readBody,
-  readEvent,
-  sessionName,
-  text,
-} from '../shared/adapter.ts';
+import { type CallOf, defineAgent, fields, sessionName, text } from '../agent.ts';
 import { allowNotice, blockAnswer, stopText } from '../shared/block-text.ts';
 import {
-  type BaseCall,
   draftInputRequest,
-  draftPrompt,
+  draftPrompted,
   draftResumption,
   draftSessionEnd,
   draftSessionStart,
   draftToolStart,
   draftToolUse,
+  draftTurnEnd,
   type EntryDraft,
   toAttempt,
 } from '../shared/entry-drafts.ts';
 import { readPlan } from '../shared/plan-entry.ts';
 import type { PriorWorker } from '../shared/prior-worker.ts';
 import { hookCommand } from './hook-command.ts';
-
-const name = 'gemini';
-const title = 'Gemini CLI';
 
 const bodySchema = z.object({
   session_id: sessionName,
@@ -50,54 +36,41 @@ const bodySchema = z.object({
   message: text,
   reason: text,
 });
-type GeminiCall = BaseCall & Omit<z.infer<typeof bodySchema>, 'session_id' | 'hook_event_name'>;
+type GeminiCall = CallOf<typeof bodySchema>;
 
-const nothing: DraftEntries<GeminiCall> = () => [];
+const nothing = () => [];
 
-const events: EventTable<GeminiCall> = new Map<string, DraftEntries<GeminiCall>>([
-  ['SessionStart', (call, prior) => draftSessionStart(name, call, prior)],
-  ['BeforeAgent', (call, prior) => [draftPrompt(call.prompt ?? '', prior)]],
-  ['BeforeTool', ({ tool_name: tool }) => [draftToolStart({ tool })]],
-  ['AfterTool', (call, prior) => [...draftResumption(prior), ...draftToolEnd(call, prior)]],
-  ['AfterAgent', (_call, prior) => draftResumption(prior)],
-  ['Notification', (call) => (isPermission(call) ? [draftInputRequest(call.message, 'permission')] : [])],
-  // These come with each call of the model, and `AfterModel` with each chunk of its answer: tools show as much.
-  ['PreCompress', nothing],
-  ['BeforeModel', nothing],
-  ['BeforeToolSelection', nothing],
-  ['AfterModel', nothing],
-  ['SessionEnd', (call, prior) => draftSessionEnd(call.reason, prior)],
-]);
-
-const adapter: Adapter<GeminiCall> = {
-  name,
-  read,
-  events,
+export const gemini = defineAgent({
+  name: 'gemini',
+  title: 'Gemini CLI',
+  hookCommand,
+  settings: () => import('./settings.ts'),
+  doctor: 'dry turn',
+  resume: (session, prompt) => ['gemini', '--resume', session, prompt],
+  body: bodySchema,
+  callerOf: ({ session_id: worker }) => ({ worker, parent: null }),
+  events: {
+    SessionStart: draftSessionStart,
+    BeforeAgent: draftPrompted,
+    BeforeTool: ({ tool_name: tool }) => [draftToolStart({ tool })],
+    AfterTool: (call, prior) => [...draftResumption(prior), ...draftToolEnd(call, prior)],
+    AfterAgent: draftTurnEnd,
+    Notification: (call) => (isPermission(call) ? [draftInputRequest(call.message, 'permission')] : []),
+    // These come with each call of the model, and `AfterModel` with each chunk of its answer: tools show as much.
+    PreCompress: nothing,
+    BeforeModel: nothing,
+    BeforeToolSelection: nothing,
+    AfterModel: nothing,
+    SessionEnd: draftSessionEnd,
+  },
   stop: (call) => (call.event === 'AfterAgent' ? toAttempt(call.prompt_response) : null),
   check: (call) => (call.event === 'AfterTool' ? 'complete-throttled' : null),
-  isEnd: ({ event }) => event === 'SessionEnd',
-  answer: (call, decision, check) => {
+  end: 'SessionEnd',
+  answer(call, decision, check) {
     if (check === 'complete-throttled') return { continue: false, stopReason: stopText(decision) };
     return call.event === 'AfterAgent' ? (blockAnswer(decision) ?? allowNotice(call, decision)) : null;
   },
-};
-
-export const gemini: Agent = {
-  name,
-  title,
-  readHook: createHookReader(adapter),
-  hookCommand,
-  setup: async () => (await import('./settings.ts')).setup,
-  doctor: async () => (await import('./settings.ts')).doctor,
-  hasDryTurn: true,
-  resume: (session, prompt) => ['gemini', '--resume', session, prompt],
-  promptsResolution: false,
-};
-
-function read(body: unknown, eventInUrl: string | undefined): GeminiCall {
-  const { session_id: worker, hook_event_name, ...rest } = readBody(bodySchema, body, title);
-  return { ...rest, event: readEvent(hook_event_name, eventInUrl, title), worker, parent: null };
-}
+});
 
 const isPermission = (call: GeminiCall): boolean => call.notification_type === 'ToolPermission';
 

@@ -7,21 +7,9 @@
 import { z } from 'zod';
 import type { InputAnswer } from '../../../machines/index.ts';
 import { questionsIn } from '../../../machines/values/questions.ts';
-import type { Agent } from '../agent.ts';
-import {
-  type Adapter,
-  createHookReader,
-  type DraftEntries,
-  type EventTable,
-  fields,
-  readBody,
-  readEvent,
-  sessionName,
-  text,
-} from '../shared/adapter.ts';
+import { type CallOf, defineAgent, fields, readBody, sessionName, text } from '../agent.ts';
 import { allowNote, blockAnswer } from '../shared/block-text.ts';
 import {
-  type BaseCall,
   draftInputRequest,
   draftPrompt,
   draftRegistration,
@@ -46,7 +34,6 @@ import { wholePlan } from '../shared/plan-entry.ts';
 import type { PriorWorker } from '../shared/prior-worker.ts';
 import { hookCommand } from './hook-command.ts';
 
-const name = 'opencode';
 const title = 'OpenCode';
 
 const todo = z.object({ content: z.string(), status: z.string() });
@@ -86,79 +73,69 @@ const bodySchema = z.object({
   directory: text,
   lastMessage: text,
 });
-type Body = z.infer<typeof bodySchema>;
-type OpencodeCall = BaseCall & Pick<Body, 'properties' | 'input' | 'output' | 'lastMessage'>;
+type OpencodeCall = CallOf<typeof bodySchema>;
 
-const nothing: DraftEntries<OpencodeCall> = () => [];
+const nothing = () => [];
 
-const events: EventTable<OpencodeCall> = new Map<string, DraftEntries<OpencodeCall>>([
-  ['session.created', (call, prior) => (isNew(call, prior) ? [draftRegistration(name, call, prior)] : [heartbeat])],
-  ['chat.message', draftPrompted],
-  ['tool.execute.before', ({ input }) => [draftToolStart({ tool: input?.tool, id: input?.callID })]],
-  ['tool.execute.after', (call, prior) => [...draftToolResult(prior), draftToolEnd(call, prior)]],
-  ['todo.updated', draftPlan],
-  // The requests themselves are stored by `ask`.
-  ['permission.asked', nothing],
-  ['question.asked', nothing],
-  ['permission.updated', () => [draftInputRequest(undefined, 'permission')]],
-  ['permission.replied', draftReplied],
-  ['question.replied', draftReplied],
-  ['question.rejected', draftReplied],
-  ['session.error', draftError],
-  ['session.idle', (_call, prior) => (prior.parent === null ? draftResumption(prior) : draftSessionEnd('idle', prior))],
-  ['session.deleted', (_call, prior) => draftSessionEnd('deleted', prior)],
-  // One answer of the model leads to many of these.
-  ['message.part.delta', nothing],
-  ['message.part.updated', nothing],
-  ['message.updated', nothing],
-  ['session.updated', nothing],
-  ['session.status', nothing],
-]);
-
-const adapter: Adapter<OpencodeCall> = {
-  name,
-  read,
-  events,
+export const opencode = defineAgent({
+  name: 'opencode',
+  title,
+  hookCommand,
+  settings: () => import('./settings.ts'),
+  doctor: 'dry turn',
+  resume: (session, prompt) => ['opencode', 'run', '--session', session, prompt],
+  promptsResolution: true,
+  body: bodySchema,
+  eventOf: ({ type }, inUrl) => type || inUrl,
+  callerOf({ properties, input, directory }, event) {
+    const session = { sessionID: properties?.sessionID || properties?.info?.id || input?.sessionID };
+    const { sessionID: worker } = readBody(z.object({ sessionID: sessionName }), session, title);
+    // A message has an `info` too, of another kind.
+    const about = event.startsWith('session.') ? properties?.info : undefined;
+    const parent = about?.parentID ? readBody(sessionName, about.parentID, title) : null;
+    return { worker, parent, cwd: about?.directory ?? directory };
+  },
+  events: {
+    'session.created': (call, prior, agent) =>
+      isNew(call, prior) ? [draftRegistration(call, prior, agent)] : [heartbeat],
+    'chat.message': draftPrompted,
+    'tool.execute.before': ({ input }) => [draftToolStart({ tool: input?.tool, id: input?.callID })],
+    'tool.execute.after': (call, prior) => [...draftToolResult(prior), draftToolEnd(call, prior)],
+    'todo.updated': draftPlan,
+    // The requests themselves are stored by `ask`.
+    'permission.asked': nothing,
+    'question.asked': nothing,
+    'permission.updated': () => [draftInputRequest(undefined, 'permission')],
+    'permission.replied': draftReplied,
+    'question.replied': draftReplied,
+    'question.rejected': draftReplied,
+    'session.error': draftError,
+    'session.idle': (_call, prior) =>
+      prior.parent === null ? draftResumption(prior) : draftSessionEnd({ reason: 'idle' }, prior),
+    'session.deleted': (_call, prior) => draftSessionEnd({ reason: 'deleted' }, prior),
+    // One answer of the model leads to many of these.
+    'message.part.delta': nothing,
+    'message.part.updated': nothing,
+    'message.updated': nothing,
+    'session.updated': nothing,
+    'session.status': nothing,
+  },
   stop: (call, prior) => (isStop(call) && prior.parent === null ? toAttempt(call.lastMessage) : null),
   ask: describeRequest,
   answerInput,
-  isEnd: ({ event }) => event === 'session.deleted',
-  answer: (call, decision) => {
+  end: 'session.deleted',
+  answer(call, decision) {
     if (!isStop(call)) return null;
     const note = allowNote(call, decision);
     return (
       blockAnswer(decision) ?? (decision.action === 'escalate' ? { decision: 'allow', waits: true, ...note } : note)
     );
   },
-};
-
-export const opencode: Agent = {
-  name,
-  title,
-  readHook: createHookReader(adapter),
-  hookCommand,
-  setup: async () => (await import('./settings.ts')).setup,
-  doctor: async () => (await import('./settings.ts')).doctor,
-  hasDryTurn: true,
-  resume: (session, prompt) => ['opencode', 'run', '--session', session, prompt],
-  promptsResolution: true,
-};
+});
 
 const isNew = (call: OpencodeCall, prior: PriorWorker): boolean =>
   !prior.registered || (call.parent !== null && prior.parent === null);
 const isStop = ({ event }: OpencodeCall): boolean => event === 'session.idle';
-
-function read(body: unknown, eventInUrl: string | undefined): OpencodeCall {
-  const { type, directory, ...rest } = readBody(bodySchema, body, title);
-  const { properties, input } = rest;
-  const event = readEvent(type, eventInUrl, title);
-  const session = { sessionID: properties?.sessionID || properties?.info?.id || input?.sessionID };
-  const { sessionID: worker } = readBody(z.object({ sessionID: sessionName }), session, title);
-  // A message has an `info` too, of another kind.
-  const about = event.startsWith('session.') ? properties?.info : undefined;
-  const parent = about?.parentID ? readBody(sessionName, about.parentID, title) : null;
-  return { ...rest, event, worker, parent, cwd: about?.directory ?? directory };
-}
 
 // --- what it asks a person ------------------------------------------------------------------------------------
 

@@ -36,6 +36,9 @@ export type BaseCall = {
   readonly kind?: string | undefined;
 };
 
+/** Drafts the entries of one event. `agent`: as in `worker.registered`. */
+export type DraftEntries<Call> = (call: Call, prior: PriorWorker, agent: string) => readonly EntryDraft[];
+
 export const heartbeat: EntryDraft = { type: 'heartbeat.sent', data: {} };
 
 /**
@@ -44,9 +47,9 @@ export const heartbeat: EntryDraft = { type: 'heartbeat.sent', data: {} };
  * the calls in between have stored.
  */
 export function draftRegistration(
-  agent: string,
-  { worker, parent, cwd, kind }: BaseCall,
+  { worker, parent, cwd, kind }: Omit<BaseCall, 'event'>,
   prior: PriorWorker,
+  agent: string,
 ): EntryDraft {
   const inCwd = cwd === undefined || cwd === '' || cwd.length > cwdCharsMax ? {} : { cwd };
   const labels = kind === undefined ? {} : { labels: { subagent: firstChars(kind, nameCharsMax) } };
@@ -55,16 +58,20 @@ export function draftRegistration(
   return { type: 'worker.registered', data, ...first };
 }
 
+export const draftChildStart: DraftEntries<BaseCall> = (...call) => [draftRegistration(...call)];
+
 const startSources: ReadonlySet<string | undefined> = new Set(['startup', 'resume', 'clear', 'new']);
 
 /** A compaction also reports a session start. It only shortens the memory: counts and background work stay. */
-export function draftSessionStart(
-  agent: string,
-  call: BaseCall & { source?: string | undefined },
-  prior: PriorWorker,
-): readonly EntryDraft[] {
-  return prior.registered && !startSources.has(call.source) ? [] : [draftRegistration(agent, call, prior)];
-}
+export const draftSessionStart: DraftEntries<BaseCall & { readonly source?: string | undefined }> = (
+  call,
+  prior,
+  agent,
+) => (prior.registered && !startSources.has(call.source) ? [] : [draftRegistration(call, prior, agent)]);
+
+export const draftPrompted: DraftEntries<{ readonly prompt?: string | undefined }> = ({ prompt = '' }, prior) => [
+  draftPrompt(prompt, prior),
+];
 
 /** Our own block that comes back as a prompt must not reset the retries. */
 export function draftPrompt(prompt: string, prior: PriorWorker): EntryDraft {
@@ -91,6 +98,8 @@ export function draftResumption(prior: PriorWorker): readonly EntryDraft[] {
     ...(prior.limited ? [{ type: 'limit.cleared', data: {} }] : []),
   ];
 }
+
+export const draftTurnEnd: DraftEntries<unknown> = (_call, prior) => draftResumption(prior);
 
 export type ToolUse = {
   readonly tool: string | undefined;
@@ -122,7 +131,10 @@ export function draftToolUse(use: ToolUse, { cwd }: BaseCall, prior: PriorWorker
  * The end of an unknown session is not stored: it would create a worker without a past. Nor is that of an escalated
  * one: a headless agent ends at once, and the escalation would be closed before anybody saw it.
  */
-export function draftSessionEnd(reason: string | undefined, prior: PriorWorker): readonly EntryDraft[] {
+export function draftSessionEnd(
+  { reason }: { readonly reason?: string | undefined },
+  prior: PriorWorker,
+): readonly EntryDraft[] {
   if (!prior.registered || prior.escalated) return [];
   const withReason = reason === undefined ? {} : { reason: firstChars(reason, nameCharsMax) };
   return [{ type: 'session.ended', data: withReason }];

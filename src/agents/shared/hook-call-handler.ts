@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Decision, WorkerView } from '../../../machines/index.ts';
 import { createKeyedMutex } from '../../concurrency/keyed-mutex.ts';
 import type { Service } from '../../service/service.ts';
-import type { HookCall, WorkerEntry } from './hook-call.ts';
+import type { HookCall, WorkerEntry } from '../agent.ts';
 import { awaitAnswer, type HeldRequest, request } from './permission-requests.ts';
 import { toPriorWorker, unknownWorker } from './prior-worker.ts';
 import { isForComplete, isNews, isWanted, type UnsolicitedCheck } from './unsolicited-checks.ts';

@@ -5,25 +5,23 @@
 import { z } from 'zod';
 import { attemptSchema, idSchema } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
-import type { Agent } from '../agent.ts';
-import { type Adapter, createHookReader, type DraftEntries, type EventTable, readBody } from '../shared/adapter.ts';
+import { type CallOf, defineAgent } from '../agent.ts';
 import { allowNote, blockText } from '../shared/block-text.ts';
 import {
-  type BaseCall,
   cutOutput,
+  type DraftEntries,
+  draftChildStart,
   draftPrompt,
-  draftRegistration,
   draftResumption,
   draftSessionEnd,
   draftToolStart,
   draftToolUse,
+  draftTurnEnd,
   type EntryDraft,
 } from '../shared/entry-drafts.ts';
 import { wholePlan } from '../shared/plan-entry.ts';
 import type { PriorWorker } from '../shared/prior-worker.ts';
 import { hookCommand } from './hook-command.ts';
-
-const name = 'shell';
 
 const bodySchema = z.object({
   ...attemptSchema.shape,
@@ -39,52 +37,42 @@ const bodySchema = z.object({
   steps: z.array(z.object({ title: z.string(), status: z.string(), step: idSchema.optional() })).optional(),
   reason: z.string().optional(),
 });
-type ShellCall = Omit<BaseCall, 'worker'> & z.infer<typeof bodySchema>;
+type ShellCall = CallOf<typeof bodySchema>;
 
-const events: EventTable<ShellCall> = new Map<string, DraftEntries<ShellCall>>([
-  ['start', (call, prior) => [draftRegistration(name, call, prior)]],
-  ['prompt', (call, prior) => [draftPrompt(call.text ?? '', prior)]],
-  ['tool-start', ({ tool = 'command', call: id }) => [draftToolStart({ tool, id })]],
-  ['tool', (call, prior) => [...draftResumption(prior), draftTool(call, prior)]],
-  ['plan', ({ steps }) => (steps === undefined ? [] : [wholePlan(steps)])],
-  ['stop', (_call, prior) => draftResumption(prior)],
-  ['end', (call, prior) => draftSessionEnd(call.reason, prior)],
-]);
+const events: Readonly<Record<string, DraftEntries<ShellCall>>> = {
+  start: draftChildStart,
+  prompt: (call, prior) => [draftPrompt(call.text ?? '', prior)],
+  'tool-start': ({ tool = 'command', call: id }) => [draftToolStart({ tool, id })],
+  tool: (call, prior) => [...draftResumption(prior), draftTool(call, prior)],
+  plan: ({ steps }) => (steps === undefined ? [] : [wholePlan(steps)]),
+  stop: draftTurnEnd,
+  end: draftSessionEnd,
+};
 
-const adapter: Adapter<ShellCall> = {
-  name,
-  read: (body, eventInUrl) => {
-    const call = readBody(bodySchema, body, 'a shell');
-    const event = call.event ?? eventInUrl ?? 'stop';
-    if (!events.has(event))
-      throw new AppError(
-        'input.bad',
-        `'${event}' is not an event of a shell; these are: ${[...events.keys()].join(', ')}`,
-      );
-    return { ...call, event, parent: null };
+export const shell = defineAgent({
+  name: 'shell',
+  title: 'a script',
+  hookCommand,
+  settings: () => import('./settings.ts'),
+  doctor: null,
+  resume: null,
+  body: bodySchema,
+  eventOf: ({ event }, inUrl) => event ?? inUrl ?? 'stop',
+  callerOf({ worker }, event) {
+    if (Object.hasOwn(events, event)) return { worker, parent: null };
+    const known = Object.keys(events).join(', ');
+    throw new AppError('input.bad', `'${event}' is not an event of a shell; these are: ${known}`);
   },
   events,
   stop: (call) => (call.event === 'stop' ? readAttempt(call) : null),
-  isEnd: ({ event }) => event === 'end',
-  answer: (call, decision) => {
+  end: 'end',
+  answer(call, decision) {
     if (call.event !== 'stop') return null;
     return decision.decision === 'block'
       ? { decision: 'block', reason: blockText(decision) }
       : allowNote(call, decision);
   },
-};
-
-export const shell: Agent = {
-  name,
-  title: 'a script',
-  readHook: createHookReader(adapter),
-  hookCommand,
-  setup: async () => (await import('./settings.ts')).setup,
-  doctor: null,
-  hasDryTurn: false,
-  resume: null,
-  promptsResolution: false,
-};
+});
 
 function readAttempt(call: ShellCall) {
   const { output, ...attempt } = attemptSchema.parse(call);

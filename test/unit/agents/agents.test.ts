@@ -14,14 +14,14 @@ test.each([...agents])('%s: the hook command loads its part by the name of its f
   expect(agent.hookCommand).toBe(hookCommand);
 });
 
-test.each([...agents.values()])('$name: what is loaded on demand is there', async ({ setup, doctor, hasDryTurn }) => {
-  const { kind, forms } = await setup();
-  expect(forms.length).toBeGreaterThan(0);
+test.each([...agents.values()])('$name: what is loaded on demand is there', async ({ settings, doctor }) => {
+  const loaded = await settings();
+  expect(loaded.setup.forms.length).toBeGreaterThan(0);
   // A script has neither settings nor a doctor.
-  expect(doctor === null).toBe(kind === 'line');
+  expect(doctor === null).toBe(loaded.setup.kind === 'line');
   const nowhere = { cwd: '/nowhere', home: '/nowhere', env: {} };
-  const dryTurn = (await doctor?.())?.find(nowhere).dryTurn ?? null;
-  expect(hasDryTurn).toBe(dryTurn !== null);
+  expect(doctor === null).toBe(loaded.doctor === undefined);
+  expect(doctor === 'dry turn').toBe((loaded.doctor?.find(nowhere).dryTurn ?? null) !== null);
 });
 
 test('every agent has its script', () => {

@@ -40,9 +40,9 @@ function whereIs(installed: Installed | undefined): string {
 
 async function findAll(places: Places): Promise<Installed[]> {
   const found: Installed[] = [];
-  for (const { name, title, setup } of agents.values()) {
-    const loaded = await setup();
-    if (loaded.kind === 'settings') found.push(findInstalled({ name, title, program: loaded.program }, places));
+  for (const { name, title, settings } of agents.values()) {
+    const { setup } = await settings();
+    if (setup.kind === 'settings') found.push(findInstalled({ name, title, program: setup.program }, places));
   }
   return found;
 }

@@ -22,7 +22,7 @@ import { environmentOf } from './agent-turn.ts';
 
 const list = [...agents.values()];
 const names = list.filter(({ doctor }) => doctor !== null).map(({ name }) => name);
-const withDryTurn = list.filter(({ hasDryTurn }) => hasDryTurn).map(({ name }) => name);
+const withDryTurn = list.filter(({ doctor }) => doctor === 'dry turn').map(({ name }) => name);
 
 const args = {
   agent: {
@@ -138,13 +138,13 @@ type Examination = {
 };
 
 async function examine(
-  { name, title, setup, doctor: load }: Agent,
+  { name, title, settings }: Agent,
   examination: Examination,
 ): Promise<{ answers: readonly Answer[]; isConnected: boolean }> {
   const { places, config, service, policies, dayBudget, isNamed, quick } = examination;
-  const [loaded, doctor] = await Promise.all([setup(), load?.()]);
-  if (doctor === undefined || loaded.kind !== 'settings') return { answers: [], isConnected: false };
-  const { program } = loaded;
+  const { setup, doctor } = await settings();
+  if (doctor === undefined || setup.kind !== 'settings') return { answers: [], isConnected: false };
+  const { program } = setup;
   const binary = findProgram(program.binary, places.env);
   const { scopes, problems, lines, check, dryTurn } = doctor.find(places);
   if (!isNamed && scopes.length === 0 && problems.length === 0) {

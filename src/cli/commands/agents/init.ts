@@ -38,7 +38,7 @@ export const init = defineCommand({
     const agent = agents.get(name);
     if (agent === undefined)
       throw new AppError('input.bad', `there is no agent '${name}'; these are: ${names.join(', ')}`);
-    const setup = await agent.setup();
+    const { setup } = await agent.settings();
     if (setup.kind === 'line') return printLine(agent, setup, context);
     if (flags.worker !== undefined)
       throw new AppError('input.bad', `--worker is for shell: each session of ${name} is a worker of its own`);
