@@ -10,7 +10,7 @@ import { PassThrough, Writable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
 import { type ClientContext, client, methods, ndJsonStream, RequestError } from '@agentclientprotocol/sdk';
 import type { AttemptFields } from '../../machines/index.ts';
-import { type Answer, bad, type Finding, findingsAbout, ok, skip } from '../agents/doctor/check.ts';
+import { type Answer, bad, type Finding, findingsAbout, ok, skip } from '../agents/doctor/doctor.ts';
 import { lastBytes, plainText } from '../agents/shared/text.ts';
 import type { Client } from '../client/index.ts';
 import { AppError } from '../errors.ts';

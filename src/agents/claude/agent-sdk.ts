@@ -6,7 +6,15 @@ import { answerTimeoutMs, notJudged } from '../../hook-command/agent.ts';
 import { readHttp, readToken } from '../../hook-command/options.ts';
 import { newKey, post, postAgain } from '../../hook-command/post.ts';
 import { fetchResolution, pause, retryMs } from '../../hook-command/wake.ts';
-import { listEvents } from './events.ts';
+import {
+  checkedEvents,
+  checkSeconds,
+  type HookEvent,
+  stopEvents,
+  stopSeconds,
+  storedEvents,
+} from '../setup/hook-events.ts';
+import { type Form, isPosted } from '../setup/line.ts';
 import { hookCommand } from './hook-command.ts';
 
 export type StopHooksOptions = {
@@ -103,4 +111,21 @@ export async function untilResolved(session: string, options: UntilResolvedOptio
     if (answer.kind === 'rejected') throw new Error(answer.why);
     if (answer.kind === 'unreachable') await pause(retryMs, signal);
   }
+}
+
+/** The events that stopgate has hooks for, in the settings of Claude Code too. */
+export function listEvents(form: Form): HookEvent[] {
+  return [
+    // Claude Code never posts SessionStart over HTTP.
+    ...storedEvents(...(isPosted(form, { isStop: false }) ? [] : ['SessionStart']), 'UserPromptSubmit'),
+    // Asks before structured output is accepted. For other tools, the hook command gives up much earlier.
+    { name: 'PreToolUse', isStop: false, seconds: form === 'command' ? stopSeconds : checkSeconds },
+    // May be held for an operator's answer (`ask`).
+    { name: 'PermissionRequest', isStop: false, seconds: stopSeconds },
+    ...storedEvents('PostToolUse', 'PostToolUseFailure'),
+    ...checkedEvents('PostToolBatch'),
+    ...storedEvents('StopFailure'),
+    ...stopEvents('TaskCompleted', 'SubagentStop', 'Stop'),
+    ...storedEvents('SubagentStart', 'SessionEnd'),
+  ];
 }

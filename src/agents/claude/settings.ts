@@ -2,7 +2,6 @@
  * Describes Claude Code to `init` and `doctor`: its settings, its plugin, and how a dry turn of it is run. Seen with
  * 2.1.330.
  */
-import { mkdirSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -11,16 +10,16 @@ import { createHookDoctor } from '../doctor/hook-doctor.ts';
 import type { Hooked } from '../doctor/hooked.ts';
 import type { BlockCap } from '../doctor/limit-checks.ts';
 import { type FakeModel, type ModelRequest, modelText, openFakeModel, sendEvents, sendJson } from '../doctor/models.ts';
-import { type AgentHooks, createHookSetup } from '../setup/agent-hooks.ts';
+import { type AgentHooks, createHookSetup, postOrRun } from '../setup/agent-hooks.ts';
 import { readHooks } from '../setup/hook-settings.ts';
 import { SyntaxProblem } from '../setup/json-edit.ts';
-import { formatCommand, formatUrl, formatWakeCommand, httpForms, isPosted, type Line } from '../setup/line.ts';
-import { fileIn, type Program } from '../setup/places.ts';
+import { formatWakeCommand, httpForms, type Line } from '../setup/line.ts';
+import { fileIn, type Places, type Program } from '../setup/places.ts';
 import { readText } from '../setup/settings-file.ts';
+import type { PlanTools } from '../setup/setup.ts';
 import { readSettings, receiverFor, type UsageSetup, usageVariables } from '../setup/usage.ts';
-import { listEvents } from './events.ts';
+import { listEvents } from './agent-sdk.ts';
 import { hookCommand } from './hook-command.ts';
-import { blockCap, planTools, readPlanTools } from './plan-tools.ts';
 
 // Lets Claude Code send its events to the service's OTLP receiver. Seen with 2.1.330.
 
@@ -59,18 +58,21 @@ export const program: Program = {
   folder: ({ home, env }) => env.CLAUDE_CONFIG_DIR || join(home, '.claude'),
 };
 
-export const hooks: AgentHooks = {
-  agent,
+// Variables that `init` sets in its settings.
+
+/** Its own cap of blocks in a row. */
+const blockCap = { name: 'CLAUDE_CODE_STOP_HOOK_BLOCK_CAP', mark: 'STOPGATE_BLOCK_CAP' } as const;
+/** The tools by which it keeps a plan. */
+const planTools = { name: 'CLAUDE_CODE_ENABLE_TODO_TOOLS', mark: 'STOPGATE_PLAN_TOOLS' } as const;
+
+const hooks: AgentHooks = {
+  ...{ agent, hook: hookCommand, program },
   forms: httpForms,
   scopes: ['project', 'user'],
   file: fileIn(['.claude', 'settings.json'], program.folder, ['settings.json']),
   events: listEvents,
   grouped: true,
-  head: {},
-  handler: (event, line) =>
-    isPosted(line.form, event)
-      ? { type: 'http', url: formatUrl(agent, event, line, false), ...headersFor(line), timeout: event.seconds }
-      : { type: 'command', command: formatCommand({ agent, hook: hookCommand }, event, line), timeout: event.seconds },
+  handler: (event, line, command) => postOrRun(agent, event, line, command, (name) => `$${name}`),
   // `async` is needed too: without it, a run that takes no more input would wait for the hook.
   waker: (line) => [
     'Stop',
@@ -83,16 +85,12 @@ export const hooks: AgentHooks = {
   blockCap: { ...blockCap, least: 0, most: 999_999, valueFor: (blocks) => blocks },
   usage,
   planTools: { ...planTools, read: (places) => readPlanTools(places, program.folder(places)) },
-  trust: null,
 };
 
-export const setup = createHookSetup(hooks, program);
-
-const headersFor = ({ tokenEnv }: Line): object =>
-  tokenEnv === undefined ? {} : { headers: { Authorization: `Bearer $${tokenEnv}` }, allowedEnvVars: [tokenEnv] };
+export const setup = createHookSetup(hooks);
 
 /** A fake model with the API that Claude Code calls. Seen with 2.1.330. */
-export const openMessagesModel = (): Promise<FakeModel> =>
+const openMessagesModel = (): Promise<FakeModel> =>
   openFakeModel({
     isTurn: (path) => /^\/v1\/messages(\?|$)/.test(path),
     other: (path) => (path.includes('count_tokens') ? { input_tokens: 1 } : {}),
@@ -118,12 +116,11 @@ function answerTurn(response: ServerResponse, { model = 'fake', stream }: ModelR
 }
 
 /** Runs a turn of Claude Code with its own home folder. Seen with 2.1.330. */
-export const dryTurn: DryTurn = {
+const dryTurn: DryTurn = {
   openModel: openMessagesModel,
-  async prepare({ home, settings, model }) {
+  async prepare({ home, settings, model, write }) {
     const config = join(home, '.claude');
-    mkdirSync(config);
-    writeFileSync(join(config, 'settings.json'), settings);
+    write(join(config, 'settings.json'), settings);
     return {
       args: ['-p', 'Say hello.', '--output-format', 'json'],
       env: {
@@ -139,7 +136,7 @@ const switchesSchema = z.object({ enabledPlugins: z.record(z.string(), z.unknown
 const installedSchema = z.object({ plugins: z.record(z.string(), z.array(z.object({ installPath: z.string() }))) });
 
 /** `settings`: parsed, later ones override earlier ones. Null: it is not installed, or switched off. */
-export function findClaudePlugin(settings: readonly unknown[], configFolder: string): Hooked | null {
+function findClaudePlugin(settings: readonly unknown[], configFolder: string): Hooked | null {
   const switches = settings.flatMap((one) => {
     const { data } = switchesSchema.safeParse(one);
     return data === undefined ? [] : Object.entries(data.enabledPlugins);
@@ -177,3 +174,55 @@ export const doctor = createHookDoctor(hooks, {
   moreFiles: ({ cwd }) => [['local', join(cwd, '.claude', 'settings.local.json')]],
   findMore: (settings, places) => findClaudePlugin(settings, program.folder(places)),
 });
+
+// Will a session have the tools by which it keeps a plan? Only older models have them by default; a variable switches them
+// on for all. Without them a worker has no plan. Seen with 2.1.330, by asking it for its tools under each setting
+// (test/system/agents/claude-plan-tools.test.ts).
+
+/** Later models have the plan tools only if the variable says so. Names of providers and dates may surround them. */
+const modelsWithPlan = /claude-(?:3-|(?:opus|sonnet|haiku)-4-(?:[567]|20\d{6})(?!\d))/i;
+/** As Claude Code reads a switch. */
+const onPattern = /^(?:1|true|yes|on)$/i;
+
+const text = z.union([z.string(), z.number(), z.boolean()]).transform(String);
+const ownSettingsSchema = z.object({
+  model: z.string().optional().catch(undefined),
+  env: z.record(z.string(), text.optional().catch(undefined)).optional().catch(undefined),
+});
+
+/** A value, and where it was found. */
+type Found = { readonly value: string; readonly where: string };
+
+/** Reads the user's, the project's and the local settings, and the environment. `folder`: of the user's settings. */
+export function readPlanTools({ cwd, env }: Places, folder: string): PlanTools {
+  const files = [
+    join(cwd, '.claude', 'settings.local.json'),
+    join(cwd, '.claude', 'settings.json'),
+    join(folder, 'settings.json'),
+  ].map((file) => ({ file, settings: ownSettingsSchema.safeParse(readSettings(file)).data ?? {} }));
+  const variable = (name: string): Found | null =>
+    // Settings go before the environment.
+    first(files.map(({ file, settings }) => found(settings.env?.[name], file))) ?? found(env[name], 'the environment');
+  const { name } = planTools;
+  const wanted = variable(name);
+  if (wanted !== null && onPattern.test(wanted.value))
+    return { state: 'on', variable: name, why: `${name}=${wanted.value} in ${wanted.where}` };
+  const model =
+    variable('ANTHROPIC_MODEL') ?? first(files.map(({ file, settings }) => found(settings.model, file))) ?? null;
+  const resolved = model === null ? null : resolveAlias(model, variable);
+  const why = model === null || resolved === null ? 'the default model' : `model ${resolved} by ${model.where}`;
+  if (resolved !== null && modelsWithPlan.test(resolved)) return { state: 'on', variable: name, why };
+  if (wanted === null) return { state: 'off', variable: name, why };
+  return { state: 'refused', variable: name, why: `${why}, and ${name}=${wanted.value} in ${wanted.where}` };
+}
+
+/** `opus` is the newest of its kind, unless a variable names another. */
+function resolveAlias({ value }: Found, variable: (name: string) => Found | null): string {
+  const alias = /^(opus|sonnet|haiku)(?:\[\w+\])?$/i.exec(value)?.[1];
+  const named = alias === undefined ? null : variable(`ANTHROPIC_DEFAULT_${alias.toUpperCase()}_MODEL`);
+  return named?.value ?? value;
+}
+
+const first = (all: readonly (Found | null)[]): Found | null => all.find((one) => one !== null) ?? null;
+const found = (value: string | undefined, where: string): Found | null =>
+  value === undefined || value === '' ? null : { value, where };

@@ -2,14 +2,24 @@
  * Our blocks at the end of Codex's config.toml, between comments that mark them: the trust in our hooks, and where it
  * sends what it uses. Seen with 0.169.0.
  */
+import { spawn } from 'node:child_process';
 import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { parse, TomlError } from 'smol-toml';
 import { z } from 'zod';
+import { tryJson } from '../../text/json-text.ts';
 import { SyntaxProblem } from '../setup/json-edit.ts';
-import type { Line } from '../setup/line.ts';
-import { type Places, rootOf } from '../setup/places.ts';
-import { type Change, openSettings, planEdit, readText, type SettingsFile } from '../setup/settings-file.ts';
-import type { Wish } from '../setup/setup.ts';
+import { isOurs, type Line } from '../setup/line.ts';
+import { findProgram, type Places, rootOf } from '../setup/places.ts';
+import {
+  type Change,
+  openSettings,
+  planEdit,
+  readText,
+  type SettingsFile,
+  writeSettings,
+} from '../setup/settings-file.ts';
+import type { Granted, Trust, Wish } from '../setup/setup.ts';
 import { receiverFor, type UsageSetup } from '../setup/usage.ts';
 
 type Block = 'trust' | 'usage';
@@ -20,14 +30,14 @@ const begins: Readonly<Record<Block, string>> = {
 const end = '# <<< stopgate <<<';
 
 /** Puts a block at the end. The text must have none of its kind. */
-export function putBlock(bare: string, block: Block, lines: string): string {
+function putBlock(bare: string, block: Block, lines: string): string {
   const marked = `${begins[block]}\n${lines}${end}`;
   // A file that does not end with a line end gets none. That is how `takeBlock` can restore it.
   return bare === '' || bare.endsWith('\n') ? `${bare}${marked}\n` : `${bare}\n${marked}`;
 }
 
 /** Returns null if nothing is left. @throws SyntaxProblem */
-export function takeBlock(text: string, block: Block): string | null {
+function takeBlock(text: string, block: Block): string | null {
   parseConfig(text);
   const from = text.indexOf(begins[block]);
   const to = text.indexOf(end, from);
@@ -39,7 +49,7 @@ export function takeBlock(text: string, block: Block): string | null {
 }
 
 /** @throws SyntaxProblem */
-export function parseConfig(text: string): unknown {
+function parseConfig(text: string): unknown {
   try {
     return parse(text);
   } catch (error) {
@@ -50,7 +60,7 @@ export function parseConfig(text: string): unknown {
 }
 
 /** `hooks`: the file beside it. */
-export function openConfig(hooks: SettingsFile, places: Places): SettingsFile {
+function openConfig(hooks: SettingsFile, places: Places): SettingsFile {
   const path = join(dirname(hooks.path), 'config.toml');
   return openSettings(path, rootOf(path, 'user', places));
 }
@@ -101,4 +111,109 @@ export const createCodexUsage = (folder: (places: Places) => string): UsageSetup
     }
   },
   inDollars: false,
+});
+
+// Codex silently skips every hook that its user has not trusted. Trust is a hash in its config.toml. Codex itself reports
+// the hash when it lists its hooks (`codex app-server`).
+
+const hookSchema = z.object({
+  key: z.string(),
+  currentHash: z.string(),
+  trustStatus: z.string().optional().catch(undefined),
+  sourcePath: z.string(),
+  command: z.string().nullish().catch(undefined),
+});
+export type CodexHook = z.infer<typeof hookSchema>;
+const answerSchema = z.object({
+  id: z.literal(2),
+  result: z.object({ data: z.array(z.object({ hooks: z.array(hookSchema) })) }),
+});
+
+const answerTimeoutMs = 20_000;
+
+/** Resolves to null if Codex cannot be started, or does not know the request. */
+export async function listCodexHooks(
+  binary: string,
+  cwd: string,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<CodexHook[] | null> {
+  const child = spawn(binary, ['app-server'], { cwd, env: { ...env }, stdio: ['pipe', 'pipe', 'ignore'] });
+  child.stdin.on('error', () => undefined);
+  const send = (message: object) => child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+  const timer = setTimeout(() => child.kill('SIGKILL'), answerTimeoutMs);
+  const gone = new Promise<null>((resolve) => {
+    child.once('error', () => resolve(null));
+    child.once('close', () => resolve(null));
+  });
+  const answered = new Promise<CodexHook[]>((resolve) => {
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      const answer = answerSchema.safeParse(tryJson(line));
+      if (answer.success) resolve(answer.data.result.data.flatMap(({ hooks }) => hooks));
+    });
+  });
+  send({ id: 1, method: 'initialize', params: { clientInfo: { name: 'stopgate', version: '0' } } });
+  send({ method: 'initialized' });
+  send({ id: 2, method: 'hooks/list', params: { cwds: [cwd] } });
+  try {
+    return await Promise.race([answered, gone]);
+  } finally {
+    clearTimeout(timer);
+    child.kill();
+  }
+}
+
+/** Puts our block at the end of config.toml, in place of an older block of ours. @throws SyntaxProblem */
+export function putTrust(text: string | null, hooks: readonly CodexHook[]): string {
+  const bare = text === null ? '' : (takeBlock(text, 'trust') ?? '');
+  const known = trustIn(bare);
+  const lines = hooks
+    .filter(({ key, currentHash }) => known.get(key) !== currentHash)
+    .map(({ key, currentHash }) => {
+      // A duplicate table is an error, and this one is the user's.
+      if (known.has(key))
+        throw new SyntaxProblem(`hooks.state."${key}" is there with another hash: trust it in Codex, by /hooks`, 0);
+      return `[hooks.state.${JSON.stringify(key)}]\ntrusted_hash = ${JSON.stringify(currentHash)}\n`;
+    });
+  if (lines.length === 0) return bare;
+  return putBlock(bare, 'trust', lines.join(''));
+}
+
+/** The trusted hashes by key. @throws SyntaxProblem */
+export function trustIn(text: string): Map<string, string> {
+  const state = z
+    .object({
+      hooks: z.object({
+        state: z.record(z.string(), z.object({ trusted_hash: z.string() }).loose().catch({ trusted_hash: '' })),
+      }),
+    })
+    .safeParse(parseConfig(text));
+  return new Map(Object.entries(state.data?.hooks.state ?? {}).map(([key, value]) => [key, value.trusted_hash]));
+}
+
+/** Makes Codex trust the hooks that `init` writes, in its config.toml. */
+export const trust: Trust = {
+  describe: ({ env }) =>
+    findProgram('codex', env) === null
+      ? null
+      : 'After that, these hooks are also trusted in the config.toml of Codex (see "codex app-server", hooks/list).',
+  async grant({ file }, places) {
+    const binary = findProgram('codex', places.env);
+    if (binary === null) return refused('codex is not on PATH');
+    const hooks = await listCodexHooks(binary, places.cwd, places.env);
+    const ours = (hooks ?? []).filter(
+      ({ sourcePath, command }) =>
+        [file.path, file.target].includes(sourcePath) && isOurs('codex', { command: command ?? '' }),
+    );
+    if (ours.length === 0) return refused('codex did not list its hooks');
+    const config = openConfig(file, places);
+    const { after } = planEdit(config, (text) => putTrust(text, ours));
+    if (after === config.text) return { state: 'yes', note: null };
+    writeSettings(config, after);
+    return { state: 'written', note: `trusted in ${config.path}` };
+  },
+};
+
+const refused = (why: string): Granted => ({
+  state: 'no',
+  note: `${why}, so Codex does not trust these hooks yet, and silently skips them: accept them in Codex, by /hooks`,
 });

@@ -1,32 +1,27 @@
 /** Describes Codex to `init` and `doctor`: its settings, and how a dry turn of it is run. */
-import { mkdirSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { dirname, join } from 'node:path';
-import { type Answer, bad, ok } from '../doctor/check.ts';
-import type { CheckContext } from '../doctor/doctor.ts';
+import { type Answer, bad, type CheckContext, ok } from '../doctor/doctor.ts';
 import type { DryTurn } from '../doctor/dry-turn.ts';
 import { createHookDoctor } from '../doctor/hook-doctor.ts';
 import { describeSyntax, type Hooked } from '../doctor/hooked.ts';
 import { type FakeModel, type ModelRequest, modelText, openFakeModel, sendEvents, sendJson } from '../doctor/models.ts';
 import { type AgentHooks, createHookSetup } from '../setup/agent-hooks.ts';
 import { stopEvents, stopSeconds, storedEvents } from '../setup/hook-events.ts';
-import { commandForms, formatCommand } from '../setup/line.ts';
+import { commandForms } from '../setup/line.ts';
 import type { Program } from '../setup/places.ts';
 import { readText } from '../setup/settings-file.ts';
-import { createCodexUsage, planConfig } from './config.ts';
+import { type CodexHook, createCodexUsage, listCodexHooks, planConfig, putTrust, trust, trustIn } from './config.ts';
 import { hookCommand } from './hook-command.ts';
-import { type CodexHook, listCodexHooks, putTrust, trust, trustIn } from './trust.ts';
 
-const agent = 'codex';
-
-export const program: Program = {
+const program: Program = {
   binary: 'codex',
   seen: '0.169.0',
   folder: ({ home, env }) => env.CODEX_HOME || join(home, '.codex'),
 };
 
-export const hooks: AgentHooks = {
-  agent,
+const hooks: AgentHooks = {
+  ...{ agent: 'codex', hook: hookCommand, program },
   forms: commandForms,
   scopes: ['user'],
   file: (_scope, places) => join(program.folder(places), 'hooks.json'),
@@ -39,21 +34,16 @@ export const hooks: AgentHooks = {
     ...stopEvents('SubagentStop', 'Stop'),
   ],
   grouped: true,
-  head: {},
-  handler: (event, line) => ({
-    type: 'command',
-    command: formatCommand({ agent, hook: hookCommand }, event, line),
-    timeout: event.seconds,
-  }),
+  handler: (event, _line, command) => ({ type: 'command', command: command(), timeout: event.seconds }),
   usage: createCodexUsage(program.folder),
   planConfig,
   trust,
 };
 
-export const setup = createHookSetup(hooks, program);
+export const setup = createHookSetup(hooks);
 
 /** A fake model with the API that Codex calls. Seen with 0.169.0. */
-export const openResponsesModel = (): Promise<FakeModel> =>
+const openResponsesModel = (): Promise<FakeModel> =>
   openFakeModel({
     isTurn: (path) => /\/responses(\?|$)/.test(path),
     other: () => ({ object: 'list', data: [], models: [] }),
@@ -88,18 +78,17 @@ function answerTurn(response: ServerResponse, { model = 'fake', stream }: ModelR
 }
 
 /** Runs a turn of Codex with its own home folder. Seen with 0.169.0. */
-export const dryTurn: DryTurn = {
+const dryTurn: DryTurn = {
   openModel: openResponsesModel,
-  async prepare({ home: userHome, project, settings, model, binary, env }) {
+  async prepare({ home: userHome, project, settings, model, binary, env, write }) {
     const home = join(userHome, '.codex');
-    mkdirSync(home);
     const config = configFor(model);
-    writeFileSync(join(home, 'config.toml'), config);
-    writeFileSync(join(home, 'hooks.json'), settings);
+    write(join(home, 'config.toml'), config);
+    write(join(home, 'hooks.json'), settings);
     const more = { CODEX_HOME: home, FAKE_MODEL_KEY: 'none' };
     // Trusted as by `init`, which is tried by this too.
     const hooks = await listCodexHooks(binary, project, { ...env, ...more });
-    writeFileSync(join(home, 'config.toml'), putTrust(config, hooks ?? []));
+    write(join(home, 'config.toml'), putTrust(config, hooks ?? []));
     return { args: ['exec', '--skip-git-repo-check', '--json', 'Say hello.'], env: more };
   },
 };

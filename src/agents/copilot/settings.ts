@@ -1,19 +1,16 @@
 /** Describes Copilot CLI to `init` and `doctor`: its settings, and how a dry turn of it is run. */
-import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DryTurn } from '../doctor/dry-turn.ts';
 import { createHookDoctor } from '../doctor/hook-doctor.ts';
 import { openChatCompletionsModel } from '../doctor/models.ts';
 import { type AgentHooks, createHookSetup } from '../setup/agent-hooks.ts';
 import { marginSeconds, stopEvents, storedEvents } from '../setup/hook-events.ts';
-import { commandForms, formatCommand } from '../setup/line.ts';
+import { commandForms } from '../setup/line.ts';
 import { fileIn, type Program } from '../setup/places.ts';
 import { receiverFor, type UsageSetup } from '../setup/usage.ts';
 import { hookCommand } from './hook-command.ts';
 
-const agent = 'copilot';
-
-export const program: Program = {
+const program: Program = {
   binary: 'copilot',
   seen: '1.0.102',
   folder: ({ home }) => join(home, '.copilot'),
@@ -34,8 +31,8 @@ const usage: UsageSetup = {
   inDollars: false,
 };
 
-export const hooks: AgentHooks = {
-  agent,
+const hooks: AgentHooks = {
+  ...{ agent: 'copilot', hook: hookCommand, program },
   forms: commandForms,
   scopes: ['project', 'user'],
   file: fileIn(['.github', 'hooks', 'stopgate.json'], program.folder, ['hooks', 'stopgate.json']),
@@ -48,24 +45,20 @@ export const hooks: AgentHooks = {
   ],
   grouped: false,
   head: { version: 1 },
-  handler: (event, line) => {
-    const timeout = event.isStop ? ` --timeout ${event.seconds - marginSeconds}s` : '';
-    const bash = formatCommand({ agent, hook: hookCommand }, event, line, `--event ${event.name}${timeout}`);
-    return { type: 'command', bash, timeoutSec: event.seconds };
+  handler({ name, isStop, seconds }, _line, command) {
+    const timeout = isStop ? ` --timeout ${seconds - marginSeconds}s` : '';
+    return { type: 'command', bash: command(`--event ${name}${timeout}`), timeoutSec: seconds };
   },
   usage,
-  trust: null,
 };
 
-export const setup = createHookSetup(hooks, program);
+export const setup = createHookSetup(hooks);
 
 /** Runs a turn of Copilot CLI with its own home folder. Seen with 1.0.102. */
-export const dryTurn: DryTurn = {
+const dryTurn: DryTurn = {
   openModel: openChatCompletionsModel,
-  async prepare({ home, settings, model }) {
-    const folder = join(home, '.copilot', 'hooks');
-    mkdirSync(folder, { recursive: true });
-    writeFileSync(join(folder, 'stopgate.json'), settings);
+  async prepare({ home, settings, model, write }) {
+    write(join(home, '.copilot', 'hooks', 'stopgate.json'), settings);
     return {
       args: ['-p', 'Say hello.', '--no-color'],
       env: {

@@ -4,20 +4,18 @@ import { createHookDoctor } from '../doctor/hook-doctor.ts';
 import type { BlockCap } from '../doctor/limit-checks.ts';
 import { type AgentHooks, createHookSetup } from '../setup/agent-hooks.ts';
 import { stopEvents, storedEvents } from '../setup/hook-events.ts';
-import { commandForms, formatCommand } from '../setup/line.ts';
+import { commandForms } from '../setup/line.ts';
 import { fileIn, type Program } from '../setup/places.ts';
 import { hookCommand } from './hook-command.ts';
 
-const agent = 'cursor';
-
-export const program: Program = {
+const program: Program = {
   binary: 'cursor-agent',
   seen: null,
   folder: ({ home }) => join(home, '.cursor'),
 };
 
-export const hooks: AgentHooks = {
-  agent,
+const hooks: AgentHooks = {
+  ...{ agent: 'cursor', hook: hookCommand, program },
   forms: commandForms,
   scopes: ['project', 'user'],
   file: fileIn(['.cursor', 'hooks.json'], program.folder, ['hooks.json']),
@@ -27,13 +25,10 @@ export const hooks: AgentHooks = {
   ],
   grouped: false,
   head: { version: 1 },
-  handler: (event, line) => ({
-    command: formatCommand({ agent, hook: hookCommand }, event, line, `--event ${event.name}`),
-  }),
-  trust: null,
+  handler: ({ name }, _line, command) => ({ command: command(`--event ${name}`) }),
 };
 
-export const setup = createHookSetup(hooks, program);
+export const setup = createHookSetup(hooks);
 
 /** The doctor checks this for Cursor. */
 const stopEvent = 'stop';

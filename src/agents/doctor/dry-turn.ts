@@ -4,10 +4,10 @@
  * allowed, which shows whether the hook runs and whether the agent continues after a block.
  */
 import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { type Answer, bad, ok } from './check.ts';
+import { dirname, join } from 'node:path';
+import { type Answer, bad, ok, type TokenPass } from './doctor.ts';
 import { type FakeModel, type Loopback, openLoopback, sendJson } from './models.ts';
 
 /** The way in which an agent is run for a turn. */
@@ -25,6 +25,8 @@ export type Stage = {
   readonly model: string;
   readonly binary: string;
   readonly env: Readonly<Record<string, string>>;
+  /** Writes a file, and makes its folder. */
+  readonly write: (path: string, text: string) => void;
 };
 export type Prepared = {
   readonly args: readonly string[];
@@ -41,17 +43,6 @@ export type Turn = {
   /** With hooks that call this address. */
   readonly settingsFor: (http: string) => string;
   readonly pass: TokenPass | null;
-};
-
-/** The token of the hooks: the program gets it in its environment, as where the user starts it. */
-export type TokenPass = {
-  readonly variable: string;
-  readonly value: string;
-  /**
-   * Resolves to what is wrong with the token that a hook has sent (null: it sent none), or to null if the service takes
-   * it.
-   */
-  readonly refusalOf: (sent: string | null) => Promise<Answer | null>;
 };
 
 type Outcome = {
@@ -95,7 +86,7 @@ async function run({ openModel, prepare }: DryTurn, turn: Turn): Promise<Outcome
     const env = { ...pass, PATH: turn.path, HOME: home, TERM: 'dumb', LANG: 'C.UTF-8', NO_COLOR: '1' };
     const settings = turn.settingsFor(gate.url);
     const { binary } = turn;
-    const prepared = await prepare({ home, project, settings, model: model.url, binary, env });
+    const prepared = await prepare({ home, project, settings, model: model.url, binary, env, write });
     const program = startProgram(binary, prepared.args, project, { ...env, ...prepared.env });
     const isOver = () => countStops(turn, calls.events) >= 2;
     const failure = await endOf(program, prepared.drive, isOver);
@@ -105,6 +96,11 @@ async function run({ openModel, prepare }: DryTurn, turn: Turn): Promise<Outcome
     await Promise.all([gate?.close(), model?.close()]);
     rmSync(scratch, { recursive: true, force: true, maxRetries: 5 });
   }
+}
+
+function write(path: string, text: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
 }
 
 const countStops = ({ stopEvent }: Turn, events: readonly string[]): number =>

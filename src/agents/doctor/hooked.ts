@@ -4,8 +4,7 @@ import { getNodeValue } from 'jsonc-parser';
 import { type FoundHook, readHooks } from '../setup/hook-settings.ts';
 import { parseJson, positionOf, propertyOf, SyntaxProblem } from '../setup/json-edit.ts';
 import { readText } from '../setup/settings-file.ts';
-import { type Answer, bad, ok, skip, warn } from './check.ts';
-import type { CheckContext } from './doctor.ts';
+import { type Answer, bad, type CheckContext, ok, skip, warn } from './doctor.ts';
 
 /** A file with our hooks. */
 export type Hooked = {

@@ -7,7 +7,7 @@ import { dirname } from 'node:path';
 import { z } from 'zod';
 import type { Config } from '../../config/config.ts';
 import { isLoopback } from '../../config/values.ts';
-import { type Answer, bad, type Checks, ok, runChecks, skip, warn } from './check.ts';
+import { type Answer, bad, type Checks, ok, runChecks, skip, warn } from './doctor.ts';
 import { askHttp, type Reply, type Session } from './session.ts';
 
 const placeSchema = z.object({

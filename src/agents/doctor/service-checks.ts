@@ -6,7 +6,7 @@ import type { Config } from '../../config/config.ts';
 import { AppError } from '../../errors.ts';
 import { accountLimit, askAccountLimit } from '../../nats/accounts.ts';
 import { findBinary } from '../../nats/embedded/server-binary.ts';
-import { type Answer, bad, type Checks, ok, runChecks, skip, warn } from './check.ts';
+import { type Answer, bad, type Checks, ok, runChecks, skip, warn } from './doctor.ts';
 import { askHttp, type Reply } from './session.ts';
 
 export type ServiceState = {

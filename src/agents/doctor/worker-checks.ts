@@ -5,7 +5,7 @@ import type { Check, Policy } from '../../../machines/index.ts';
 import type { DayBudget } from '../../../machines/policy/budget.ts';
 import type { Config } from '../../config/config.ts';
 import type { PlanTools } from '../setup/setup.ts';
-import { type Answer, ok, skip, warn } from './check.ts';
+import { type Answer, ok, skip, warn } from './doctor.ts';
 import { askHttp } from './session.ts';
 
 const listSchema = z.object({

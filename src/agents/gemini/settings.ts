@@ -1,23 +1,21 @@
 /** Describes Gemini CLI to `init` and `doctor`: its settings, and how a dry turn of it is run. Seen with 0.61.0. */
-import { mkdirSync, writeFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
-import { bad } from '../doctor/check.ts';
+import { bad } from '../doctor/doctor.ts';
 import type { DryTurn } from '../doctor/dry-turn.ts';
-import { lineOf } from '../doctor/hook-checks.ts';
-import { createHookDoctor } from '../doctor/hook-doctor.ts';
+import { createHookDoctor, lineOf } from '../doctor/hook-doctor.ts';
 import { initCommand } from '../doctor/hooked.ts';
 import { type FakeModel, type ModelRequest, modelText, openFakeModel, sendEvents, sendJson } from '../doctor/models.ts';
 import { type AgentHooks, createHookSetup } from '../setup/agent-hooks.ts';
 import { checkedEvents, stopEvents, storedEvents } from '../setup/hook-events.ts';
-import { commandForms, formatCommand } from '../setup/line.ts';
+import { commandForms } from '../setup/line.ts';
 import { fileIn, type Program } from '../setup/places.ts';
 import { telemetryUsage } from '../setup/usage.ts';
 import { hookCommand } from './hook-command.ts';
 
 const agent = 'gemini';
 
-export const program: Program = {
+const program: Program = {
   binary: 'gemini',
   seen: '0.61.0',
   folder: ({ home }) => join(home, '.gemini'),
@@ -25,8 +23,8 @@ export const program: Program = {
 
 const file = fileIn(['.gemini', 'settings.json'], program.folder, ['settings.json']);
 
-export const hooks: AgentHooks = {
-  agent,
+const hooks: AgentHooks = {
+  ...{ agent, hook: hookCommand, program },
   forms: commandForms,
   scopes: ['project', 'user'],
   file,
@@ -37,23 +35,19 @@ export const hooks: AgentHooks = {
     ...stopEvents('AfterAgent'),
   ],
   grouped: true,
-  head: {},
-  handler: (event, line) => ({
-    ...{ type: 'command', name: 'stopgate' },
-    command: withGuard(formatCommand({ agent, hook: hookCommand }, event, line)),
-    timeout: event.seconds * 1_000,
+  handler: (event, _line, command) => ({
+    ...{ type: 'command', name: 'stopgate', command: withGuard(command()), timeout: event.seconds * 1_000 },
   }),
   usage: telemetryUsage({ agent, prefix: 'GEMINI', file }),
-  trust: null,
 };
 
-export const setup = createHookSetup(hooks, program);
+export const setup = createHookSetup(hooks);
 
 /** A hook that is missing or crashes blocks Gemini for ever. So whatever happens, the line ends in an allow. */
 const withGuard = (command: string): string => (command.endsWith('|| exit 0') ? command : `${command} || exit 0`);
 
 /** A fake model with the API that Gemini CLI calls. Seen with 0.61.0. */
-export const openGenerateContentModel = (): Promise<FakeModel> =>
+const openGenerateContentModel = (): Promise<FakeModel> =>
   openFakeModel({ isTurn: (path) => /:(?:stream)?generateContent/i.test(path), other: () => ({}), answerTurn });
 
 function answerTurn(response: ServerResponse, _request: ModelRequest, _count: number, path: string): void {
@@ -76,13 +70,10 @@ const own = {
   model: { name: 'gemini-2.5-flash' },
 };
 
-export const dryTurn: DryTurn = {
+const dryTurn: DryTurn = {
   openModel: openGenerateContentModel,
-  async prepare({ home, settings, model }) {
-    const folder = join(home, '.gemini');
-    mkdirSync(folder);
-    const hooks = JSON.parse(settings) as object;
-    writeFileSync(join(folder, 'settings.json'), JSON.stringify({ ...own, ...hooks }));
+  async prepare({ home, settings, model, write }) {
+    write(join(home, '.gemini', 'settings.json'), JSON.stringify({ ...own, ...(JSON.parse(settings) as object) }));
     return {
       args: ['-p', 'Say hello.', '--output-format', 'json'],
       env: { GOOGLE_GEMINI_BASE_URL: model, GEMINI_API_KEY: 'none', GEMINI_CLI_TRUST_WORKSPACE: 'true' },

@@ -1,16 +1,16 @@
 /** Describes OpenCode to `init` and `doctor`: its settings, its plugin, and how a dry turn of it is run. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError } from '../../errors.ts';
 import { builtScript } from '../../version.ts';
-import { type Answer, bad, type Checks, ok, runChecks, warn } from '../doctor/check.ts';
 import type { CheckContext, Doctor } from '../doctor/doctor.ts';
+import { type Answer, bad, type Checks, ok, runChecks, warn } from '../doctor/doctor.ts';
 import { type DryTurn, tryTurn } from '../doctor/dry-turn.ts';
-import { checkPolicyNames } from '../doctor/hook-checks.ts';
+import { checkPolicyNames } from '../doctor/hook-doctor.ts';
 import { checkProgram, initCommand } from '../doctor/hooked.ts';
+import { checkUsage } from '../doctor/limit-checks.ts';
 import { openChatCompletionsModel } from '../doctor/models.ts';
 import { tokenVariableIn } from '../doctor/session.ts';
-import { checkUsage } from '../doctor/usage-checks.ts';
 import type { Line } from '../setup/line.ts';
 import { fileIn, type Places, type Program, type Scope } from '../setup/places.ts';
 import { type Change, openSettings, readText } from '../setup/settings-file.ts';
@@ -22,7 +22,7 @@ const program: Program = {
   folder: ({ home, env }) => join(env.XDG_CONFIG_HOME || join(home, '.config'), 'opencode'),
 };
 
-export const pluginFile = fileIn(['.opencode', 'plugin', 'stopgate.js'], program.folder, ['plugin', 'stopgate.js']);
+const pluginFile = fileIn(['.opencode', 'plugin', 'stopgate.js'], program.folder, ['plugin', 'stopgate.js']);
 
 export const setup: SettingsSetup = {
   kind: 'settings',
@@ -52,12 +52,7 @@ function planPlugin({ scope, places, line, remove }: Wish): Change {
  * @throws AppError input.bad: the build has no plugin, or one without a place for what is filled in, which would ask
  * another service
  */
-export function pluginText({
-  http,
-  policy,
-  fleet,
-  tokenEnv,
-}: Pick<Line, 'http' | 'policy' | 'fleet' | 'tokenEnv'>): string {
+function pluginText({ http, policy, fleet, tokenEnv }: Pick<Line, 'http' | 'policy' | 'fleet' | 'tokenEnv'>): string {
   const source = builtScript('agents/opencode/plugin.js');
   let text: string;
   try {
@@ -103,13 +98,11 @@ const configFor = (model: string) => ({
   },
 });
 
-export const dryTurn: DryTurn = {
+const dryTurn: DryTurn = {
   openModel: openChatCompletionsModel,
-  async prepare({ project, settings: plugin, model }) {
-    const folder = join(project, '.opencode', 'plugin');
-    mkdirSync(folder, { recursive: true });
-    writeFileSync(join(folder, 'stopgate.js'), plugin);
-    writeFileSync(join(project, 'opencode.json'), JSON.stringify(configFor(model)));
+  async prepare({ project, settings: plugin, model, write }) {
+    write(join(project, '.opencode', 'plugin', 'stopgate.js'), plugin);
+    write(join(project, 'opencode.json'), JSON.stringify(configFor(model)));
     return {
       args: ['serve', '--hostname', '127.0.0.1', '--port', '0'],
       env: offline,

@@ -1,23 +1,22 @@
 /** Describes Qwen Code to `init` and `doctor`: its settings, and how a dry turn of it is run. */
-import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DryTurn } from '../doctor/dry-turn.ts';
 import { createHookDoctor } from '../doctor/hook-doctor.ts';
 import type { BlockCap } from '../doctor/limit-checks.ts';
 import { openChatCompletionsModel } from '../doctor/models.ts';
-import { type AgentHooks, createHookSetup } from '../setup/agent-hooks.ts';
+import { type AgentHooks, createHookSetup, postOrRun } from '../setup/agent-hooks.ts';
 import { checkSeconds, type HookEvent, stopEvents, stopSeconds, storedEvents } from '../setup/hook-events.ts';
-import { type Form, formatCommand, formatUrl, httpForms, isPosted, type Line } from '../setup/line.ts';
+import { type Form, httpForms } from '../setup/line.ts';
 import { fileIn, type Program } from '../setup/places.ts';
 import { telemetryUsage } from '../setup/usage.ts';
 import { hookCommand } from './hook-command.ts';
 
 const agent = 'qwen';
 /** The block that makes up this number is not obeyed any more. It takes no larger one. */
-export const capMax = 100;
-export const blockCap = { name: 'QWEN_CODE_STOP_HOOK_BLOCK_CAP', mark: 'STOPGATE_BLOCK_CAP' } as const;
+const capMax = 100;
+const blockCap = { name: 'QWEN_CODE_STOP_HOOK_BLOCK_CAP', mark: 'STOPGATE_BLOCK_CAP' } as const;
 
-export const program: Program = {
+const program: Program = {
   binary: 'qwen',
   seen: '0.24.4',
   folder: ({ home, env }) => env.QWEN_HOME || join(home, '.qwen'),
@@ -25,27 +24,21 @@ export const program: Program = {
 
 const file = fileIn(['.qwen', 'settings.json'], program.folder, ['settings.json']);
 
-export const hooks: AgentHooks = {
-  agent,
+const hooks: AgentHooks = {
+  ...{ agent, hook: hookCommand, program },
   forms: httpForms,
   scopes: ['project', 'user'],
   file,
   events: listEvents,
   grouped: true,
-  head: {},
-  handler: (event, line) => ({
-    ...(isPosted(line.form, event)
-      ? { type: 'http', name: 'stopgate', url: formatUrl(agent, event, line, false), ...headersFor(line) }
-      : { type: 'command', name: 'stopgate', command: formatCommand({ agent, hook: hookCommand }, event, line) }),
-    // In seconds, below 1,000: a command's timeout is read as milliseconds from there on.
-    timeout: event.seconds,
-  }),
+  // Its timeout is in seconds, below 1,000: that of a command is read as milliseconds from there on.
+  handler: (event, line, command) =>
+    postOrRun(agent, event, line, command, (name) => `\${${name}}`, { name: 'stopgate' }),
   blockCap: { ...blockCap, least: 1, most: capMax - 1, valueFor: (blocks) => blocks + 1 },
   usage: telemetryUsage({ agent, prefix: 'QWEN', file }),
-  trust: null,
 };
 
-export const setup = createHookSetup(hooks, program);
+export const setup = createHookSetup(hooks);
 
 function listEvents(form: Form): HookEvent[] {
   return [
@@ -60,9 +53,6 @@ function listEvents(form: Form): HookEvent[] {
   ];
 }
 
-const headersFor = ({ tokenEnv }: Line): object =>
-  tokenEnv === undefined ? {} : { headers: { Authorization: `Bearer \${${tokenEnv}}` }, allowedEnvVars: [tokenEnv] };
-
 /** Runs a turn of Qwen Code with its own home folder. Seen with 0.24.4. */
 const own = {
   security: { auth: { selectedType: 'openai' } },
@@ -70,13 +60,10 @@ const own = {
   general: { enableAutoUpdate: false },
 };
 
-export const dryTurn: DryTurn = {
+const dryTurn: DryTurn = {
   openModel: openChatCompletionsModel,
-  async prepare({ home, settings, model }) {
-    const folder = join(home, '.qwen');
-    mkdirSync(folder);
-    const hooks = JSON.parse(settings) as object;
-    writeFileSync(join(folder, 'settings.json'), JSON.stringify({ ...own, ...hooks }));
+  async prepare({ home, settings, model, write }) {
+    write(join(home, '.qwen', 'settings.json'), JSON.stringify({ ...own, ...(JSON.parse(settings) as object) }));
     return {
       args: ['-p', 'Say hello.', '--output-format', 'json'],
       env: { OPENAI_BASE_URL: `${model}/v1`, OPENAI_API_KEY: 'none', OPENAI_MODEL: 'fake' },

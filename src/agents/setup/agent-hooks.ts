@@ -1,4 +1,5 @@
 /** The hooks of one agent in its settings, as `init` writes and removes them. */
+import type { HookAgent } from '../../hook-command/agent.ts';
 import type { HookEvent } from './hook-events.ts';
 import {
   type HookSettings,
@@ -9,7 +10,7 @@ import {
   takeVariable,
   withBom,
 } from './hook-settings.ts';
-import { type Form, isOurs, type Line } from './line.ts';
+import { type Form, formatCommand, formatUrl, isOurs, isPosted, type Line } from './line.ts';
 import { type Places, type Program, rootOf, type Scope } from './places.ts';
 import { type Change, openSettings, planEdit, type SettingsFile } from './settings-file.ts';
 import type { PlanTools, SettableCap, SettingsSetup, Trust, Wish } from './setup.ts';
@@ -18,6 +19,8 @@ import type { UsageSetup } from './usage.ts';
 export type AgentHooks = {
   /** The agent's name. */
   readonly agent: string;
+  readonly hook: HookAgent;
+  readonly program: Program;
   readonly forms: readonly Form[];
   readonly scopes: readonly Scope[];
   /** The settings file. */
@@ -25,9 +28,10 @@ export type AgentHooks = {
   readonly events: (form: Form) => readonly HookEvent[];
   /** Does each handler stand within `{ "hooks": [ … ] }`? */
   readonly grouped: boolean;
-  /** Beside `hooks`, in a file that we create. */
-  readonly head: object;
-  readonly handler: (event: HookEvent, line: Line) => object;
+  /** Beside `hooks`, in a file that we create; missing: nothing. */
+  readonly head?: object;
+  /** `command`: the line to run, with further options of the hook command. */
+  readonly handler: (event: HookEvent, line: Line, command: (options?: string) => string) => object;
   /** One more hook, beside the stop's own. Missing: nothing wakes the agent. */
   readonly waker?: (line: Line) => readonly [event: string, handler: object];
   /** Its own cap of blocks, in "env" of the same file. Missing: it has none there. */
@@ -40,12 +44,12 @@ export type AgentHooks = {
    * Plans the change to a second file of its settings; `hooks` is the first. It returns null if nothing belongs there.
    */
   readonly planConfig?: (wish: Wish, hooks: SettingsFile) => Change | null;
-  /** It is null if its hooks need no trust. */
-  readonly trust: Trust | null;
+  /** Missing: its hooks need no trust. */
+  readonly trust?: Trust;
 };
 
-export function createHookSetup(hooks: AgentHooks, program: Program): SettingsSetup {
-  const { forms, scopes, waker, blockCap, planTools, usage, planConfig, trust } = hooks;
+export function createHookSetup(hooks: AgentHooks): SettingsSetup {
+  const { program, forms, scopes, waker, blockCap, planTools, usage, planConfig, trust = null } = hooks;
   return {
     kind: 'settings',
     ...{ program, forms, scopes, trust },
@@ -62,8 +66,12 @@ export function createHookSetup(hooks: AgentHooks, program: Program): SettingsSe
 }
 
 /** Makes the hooks that are to stand in the settings. */
-export function settingsFor({ agent, events, grouped, head, handler, waker }: AgentHooks, line: Line): HookSettings {
-  const handlers = events(line.form).map((event) => [event.name, handler(event, line)] as const);
+export function settingsFor(hooks: AgentHooks, line: Line): HookSettings {
+  const { agent, hook, events, grouped, head = {}, handler, waker } = hooks;
+  const handlers = events(line.form).map((event) => {
+    const command = (options?: string) => formatCommand({ agent, hook }, event, line, options);
+    return [event.name, handler(event, line, command)] as const;
+  });
   const wakers = line.wake && waker !== undefined ? [waker(line)] : [];
   return { events: [...handlers, ...wakers], grouped, head, isOurs: (found) => isOurs(agent, found) };
 }
@@ -101,3 +109,22 @@ const takeVariables = (json: string, { blockCap, planTools, usage }: AgentHooks)
     (text, variable) => (text === null || variable === undefined ? text : takeVariable(text, variable)),
     usage?.settings ? usage.settings.take(json) : json,
   );
+
+/** The handler of an agent that can also post by itself. @param spellVariable how its headers name a variable */
+export function postOrRun(
+  agent: string,
+  event: HookEvent,
+  line: Line,
+  command: () => string,
+  spellVariable: (name: string) => string,
+  more: object = {},
+): object {
+  const timeout = event.seconds;
+  if (!isPosted(line.form, event)) return { type: 'command', ...more, command: command(), timeout };
+  const { tokenEnv } = line;
+  const token =
+    tokenEnv === undefined
+      ? {}
+      : { headers: { Authorization: `Bearer ${spellVariable(tokenEnv)}` }, allowedEnvVars: [tokenEnv] };
+  return { type: 'http', ...more, url: formatUrl(agent, event, line, false), ...token, timeout };
+}

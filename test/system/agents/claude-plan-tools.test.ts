@@ -1,7 +1,6 @@
 /** When the real Claude Code offers its model the tools by which it keeps a plan, and what `stopgate init` does for it. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { readPlanTools } from '../../../src/agents/claude/plan-tools.ts';
-import { program } from '../../../src/agents/claude/settings.ts';
+import { program, readPlanTools } from '../../../src/agents/claude/settings.ts';
 import { type Deployment, deploy } from '../../support/deployment.ts';
 import { claudeCode, installAgent } from './support/install.ts';
 import { claudeScene, type SceneOptions } from './support/scene.ts';

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { readPlanTools } from '../../../src/agents/claude/plan-tools.ts';
+import { readPlanTools } from '../../../src/agents/claude/settings.ts';
 
 const variable = 'CLAUDE_CODE_ENABLE_TODO_TOOLS';
 let folder: string;

@@ -1,6 +1,6 @@
 /** How a person starts a session again. Each line but Cursor's is one that the agent's real command line took. */
 import { expect, test } from 'vitest';
-import { resumeCommand } from '../../../src/agents/resume-command.ts';
+import { resumeCommand } from '../../../src/agents/index.ts';
 
 const session = { worker: 's-1', parent: null, cwd: null };
 

@@ -2,9 +2,15 @@
  * doctor: checks everything that a block depends on, from the service to the agent, and says how to fix what is wrong.
  */
 import { homedir } from 'node:os';
-import { type Answer, bad, type Finding, findingsAbout, skip } from '../../../agents/doctor/check.ts';
-import type { CheckContext } from '../../../agents/doctor/doctor.ts';
-import type { TokenPass } from '../../../agents/doctor/dry-turn.ts';
+import {
+  type Answer,
+  bad,
+  type CheckContext,
+  type Finding,
+  findingsAbout,
+  skip,
+  type TokenPass,
+} from '../../../agents/doctor/doctor.ts';
 import { checkOwnService, checkPlace, refusalOf } from '../../../agents/doctor/place-checks.ts';
 import { checkConfig, checkNode, checkService, type ServiceState } from '../../../agents/doctor/service-checks.ts';
 import { readSession, type Session } from '../../../agents/doctor/session.ts';

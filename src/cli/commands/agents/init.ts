@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import type { Answer } from '../../../agents/doctor/check.ts';
+import type { Answer } from '../../../agents/doctor/doctor.ts';
 import { checkPlace } from '../../../agents/doctor/place-checks.ts';
 import { checkAnswer } from '../../../agents/doctor/service-checks.ts';
 import { describePlans, findPolicies } from '../../../agents/doctor/worker-checks.ts';

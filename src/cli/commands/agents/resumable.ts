@@ -1,7 +1,7 @@
 /** resumable: agents that a usage limit has stopped, once it is over, and the commands that resume them. */
 import { existsSync } from 'node:fs';
 import { formatIsoTime, readEntry, type WorkerView } from '../../../../machines/index.ts';
-import { resumeArguments, resumeCommand } from '../../../agents/resume-command.ts';
+import { resumeArguments, resumeCommand } from '../../../agents/index.ts';
 import { findProgram } from '../../../agents/setup/places.ts';
 import { createSemaphore } from '../../../concurrency/semaphore.ts';
 import { AppError } from '../../../errors.ts';

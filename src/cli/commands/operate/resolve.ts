@@ -1,7 +1,6 @@
 /** resolve: a person settles an escalation. */
 import type { TaskView } from '../../../../machines/index.ts';
-import { agents } from '../../../agents/index.ts';
-import { resumeCommand } from '../../../agents/resume-command.ts';
+import { agents, resumeCommand } from '../../../agents/index.ts';
 import { AppError } from '../../../errors.ts';
 import type { Requester } from '../../../nats/requester.ts';
 import { argument, defineCommand, flag, option } from '../../command.ts';

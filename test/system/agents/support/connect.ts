@@ -1,7 +1,7 @@
 /** Connects an agent to a service as its user would: by `stopgate init`. */
 import { dirname } from 'node:path';
 import type { WorkerView } from '../../../../machines/index.ts';
-import { resumeCommand } from '../../../../src/agents/resume-command.ts';
+import { resumeCommand } from '../../../../src/agents/index.ts';
 import { runShipped } from '../../../support/shipped.ts';
 import { type AgentHome, type AgentRun, cleanEnv, runAgent } from './run.ts';
 
