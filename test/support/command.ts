@@ -3,11 +3,14 @@
  * What only a process shows (signals, what is loaded, its exit) is tested once for each command by `shipped.ts`.
  */
 import { EventEmitter, once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { createServices } from '../../src/app/services.ts';
 import { runCli } from '../../src/cli/cli.ts';
 import type { Services } from '../../src/cli/command.ts';
 import type { Config } from '../../src/config/config.ts';
+import { readVariable } from '../../src/config/environment.ts';
 import type { HookWaits } from '../../src/hook-command/options.ts';
 import { runHook } from '../../src/hook-command/run.ts';
 import type { Io } from '../../src/terminal/process-io.ts';
@@ -37,11 +40,15 @@ export type Command = {
 export type Ended = { readonly code: number | null; readonly stdout: string; readonly stderr: string };
 export type StartCommand = (args: readonly string[], options: CommandOptions) => Command;
 
-/** As `main.ts` finds it on a PATH without anything of the tests' own. */
-export const cleanEnv = (cwd: string): Record<string, string> => ({
-  PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
-  HOME: cwd,
-});
+const systemFolders = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
+/** Of the nats-server that the tests run on: it may stand first on their PATH, to try them on another version. */
+const serverFolder = readVariable('PATH')
+  ?.split(delimiter)
+  .find((folder) => existsSync(join(folder, 'nats-server')));
+const path = [...new Set([serverFolder ?? systemFolders[0], ...systemFolders])].join(delimiter);
+
+/** As `main.ts` finds it on a PATH without anything of the tests' own but the nats-server. */
+export const cleanEnv = (cwd: string): Record<string, string> => ({ PATH: path, HOME: cwd });
 
 const { dev, runner, serve } = createServices(({ stderr }) => stderr);
 /** A changed stopgate.yaml is in force in a moment. */

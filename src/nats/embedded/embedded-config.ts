@@ -62,7 +62,7 @@ export type ServerConfig = {
 
 /** From 2.10 on it can be set; before, and by default, it is 2 minutes. What is not synced goes with the machine's power. */
 const syncInterval = (version: ServerBinary['version']) =>
-  isAtLeast(version, [2, 10]) ? { sync_interval: '10s' } : {};
+  isAtLeast(version, [2, 10, 0]) ? { sync_interval: '10s' } : {};
 
 /** JSON, which the server's own format contains. */
 export function serverConfig(options: ServerConfig): string {

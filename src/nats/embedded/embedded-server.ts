@@ -18,7 +18,7 @@ import {
   serverConfig,
   writePrivately,
 } from './embedded-config.ts';
-import { findBinary } from './server-binary.ts';
+import { endsByOneMessage, findBinary } from './server-binary.ts';
 import {
   end,
   nameServer,
@@ -73,6 +73,8 @@ const errorLinesMax = 10;
 export async function openEmbeddedServer(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
   const { fleet, log } = options;
   const { path: binary, version } = await findBinary(options.binary);
+  if (endsByOneMessage(version))
+    log.warn({ version: version.join('.') }, 'any client can end this nats-server by one message; 2.9.15 or later is safe');
   const storeDir = await makeStore(options.storeDir);
   const portsDir = join(storeDir, 'ports');
   const place: Place = {
@@ -254,6 +256,8 @@ async function readPort(portsDir: string): Promise<number | undefined> {
 }
 
 const levels: Readonly<Record<string, 'warn' | 'error'>> = { WRN: 'warn', ERR: 'warn', FTL: 'error' };
+/** Why Go ended it, in the first of hundreds of lines. */
+const crash = /^(?:panic|fatal error): /;
 /** The server warns about every file with passwords. Only this user can read ours. */
 const expectedWarning = 'Plaintext passwords detected';
 
@@ -272,7 +276,8 @@ function forwardOutput(child: ChildProcess, log: Logger) {
     for (const line of lines) {
       const [, mark = '', text = line] = /^(?:\[\d+\] )?\[([A-Z]{3})\] (.*)$/.exec(line) ?? [];
       hasFailed ||= mark === 'ERR' && writeFailure.test(text);
-      log[text.startsWith(expectedWarning) ? 'debug' : (levels[mark] ?? 'debug')]({ line: text }, 'nats-server');
+      const level = crash.test(line) ? 'error' : (levels[mark] ?? 'debug');
+      log[text.startsWith(expectedWarning) ? 'debug' : level]({ line: text }, 'nats-server');
     }
   });
   return {

@@ -21,8 +21,9 @@ const howToGetIt =
   'install 2.9 or later by "apt-get install nats-server", "brew install nats-server" or from https://nats.io/download, ' +
   'or start the service on a server that runs elsewhere: "stopgate serve --nats URL"';
 
-/** `version`: major and minor. */
-export type ServerBinary = { readonly path: string; readonly version: readonly [number, number] };
+/** Major, minor and patch. */
+export type ServerVersion = readonly [number, number, number];
+export type ServerBinary = { readonly path: string; readonly version: ServerVersion };
 
 /** @throws AppError server.missing: none is there, or it is older than 2.9, the first with all that we use */
 export async function findBinary(named: string | undefined): Promise<ServerBinary> {
@@ -34,9 +35,9 @@ export async function findBinary(named: string | undefined): Promise<ServerBinar
   for (const candidate of candidates) {
     try {
       const { stdout } = await promisify(execFile)(candidate, ['--version']);
-      const [, major, minor] = (/v?(\d+)\.(\d+)\./.exec(stdout) ?? []).map(Number);
-      const version = [major ?? 0, minor ?? 0] as const;
-      if (isAtLeast(version, [2, 9])) return { path: candidate, version };
+      const [, major = 0, minor = 0, patch = 0] = (/v?(\d+)\.(\d+)\.(\d+)/.exec(stdout) ?? []).map(Number);
+      const version: ServerVersion = [major, minor, patch];
+      if (isAtLeast(version, [2, 9, 0])) return { path: candidate, version };
       refused.push(`${candidate} is '${stdout.trim()}'`);
     } catch (cause) {
       if ((cause as NodeJS.ErrnoException).code !== 'ENOENT') refused.push((cause as Error).message);
@@ -51,10 +52,16 @@ export async function findBinary(named: string | undefined): Promise<ServerBinar
   throw new AppError('server.missing', `${why}; ${howToGetIt}`);
 }
 
-export const isAtLeast = (
-  [major, minor]: ServerBinary['version'],
-  [wantedMajor, wantedMinor]: ServerBinary['version'],
-) => major > wantedMajor || (major === wantedMajor && minor >= wantedMinor);
+export function isAtLeast(version: ServerVersion, wanted: ServerVersion): boolean {
+  const differing = version.findIndex((part, index) => part !== wanted[index]);
+  return differing < 0 || (version[differing] ?? 0) > (wanted[differing] ?? 0);
+}
+
+/**
+ * Up to 2.9.14 one request whose reply subject has a wildcard ends the server: it recurses without end when it looks for
+ * who waits for that reply (nats-io/nats-server#3862). No permission keeps clients from sending one.
+ */
+export const endsByOneMessage = (version: ServerVersion): boolean => !isAtLeast(version, [2, 9, 15]);
 
 function packaged(): string[] {
   try {

@@ -20,7 +20,7 @@ export type Running = {
 };
 
 type Supervised = Pick<Running, 'hasFailedToWrite'> & {
-  /** Resolves when the server is gone for good: after `close`, or after too many starts in vain. Never rejects. */
+  /** Resolves when the server is gone for good: after `close`, or where it does not get ready any more. Never rejects. */
   readonly closed: Promise<ServerExit>;
   /** Ends it and starts it again. @throws AppError it does not start; it may be tried again */
   restart(): Promise<void>;
@@ -31,12 +31,9 @@ const stopTimeoutMs = 3_000;
 
 /** The last one is repeated. A server that lacks memory needs its clients to pause, too. */
 const pausesMsDefault = [100, 500, 1_000, 2_000, 5_000, 10_000];
-/**
- * Some three minutes: a server that was ended by what its streams remember of the last two minutes (`duplicate_window`)
- * is ended by that at each start until they are over.
- */
+/** In a row, of a server that is not ready: some three minutes. One that was ready is always started again. */
 const startsMaxDefault = 24;
-/** One that has lived for so long has recovered: the next end is counted from the beginning. */
+/** One that has lived for so long has recovered: the next pause is the first. */
 const recoveredMs = 60_000;
 
 export type SuperviseOptions = {
@@ -54,7 +51,7 @@ export function superviseServer(
   let running = first;
   let replaced: Running | null = null;
   let restarting: Promise<void> = Promise.resolve();
-  let startsInVain = 0;
+  let endsInARow = 0;
   const closing = new AbortController();
   let onClosed: (exit: ServerExit) => void;
   const closed = new Promise<ServerExit>((resolve) => {
@@ -65,22 +62,22 @@ export function superviseServer(
     const sinceMs = performance.now();
     void started.closed.then((exit) => {
       if (started === replaced || closing.signal.aborted) return;
-      if (performance.now() - sinceMs >= recoveredMs) startsInVain = 0;
+      if (performance.now() - sinceMs >= recoveredMs) endsInARow = 0;
       log.error({ code: exit.code, signal: exit.signal }, 'nats-server has ended by itself; starting it again');
       restarting = restarting.catch(() => {}).then(() => startAgain(exit));
     });
   };
   const startAgain = async (exit: ServerExit) => {
-    while (startsInVain < startsMax) {
-      const pauseMs = pausesMs[Math.min(startsInVain, pausesMs.length - 1)];
-      startsInVain += 1;
+    for (let starts = 1; starts <= startsMax; starts += 1) {
+      const pauseMs = pausesMs[Math.min(endsInARow, pausesMs.length - 1)];
+      endsInARow += 1;
       await delay(pauseMs, null, { signal: closing.signal }).catch(() => {});
       if (closing.signal.aborted) return;
       try {
         follow(await start());
         return;
       } catch (error) {
-        log.error({ error: (error as Error).message, starts: startsInVain }, 'nats-server does not start again');
+        log.error({ error: (error as Error).message, starts }, 'nats-server does not start again');
       }
     }
     onClosed(exit);

@@ -5,6 +5,7 @@ import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createLogger } from '../../../src/log.ts';
@@ -16,6 +17,7 @@ import {
 } from '../../../src/nats/embedded/embedded-server.ts';
 import { folderOfServer } from '../../../src/nats/embedded/server-process.ts';
 import { type Role, roles } from '../../../src/nats/permissions.ts';
+import { linesOf } from '../../support/deployment.ts';
 
 const log = createLogger('silent');
 let home: string;
@@ -90,6 +92,14 @@ async function fake(version: string, body: string): Promise<string> {
   await writeFile(file, `#!/bin/sh\n[ "$1" = --version ] && echo "nats-server: ${version}" && exit 0\n${body}\n`);
   await chmod(file, 0o755);
   return file;
+}
+
+/** A log at its default level, and what it holds. */
+function openLog() {
+  const out = new PassThrough();
+  const texts: string[] = [];
+  out.setEncoding('utf8').on('data', (text: string) => texts.push(text));
+  return { log: createLogger('info', out), lines: () => linesOf(texts.join('')) };
 }
 
 test('syncs its log every 10 s, where the server can', async () => {
@@ -298,6 +308,26 @@ describe('the end', () => {
     expect(isAlive(pid)).toBe(false);
   });
 
+  test('is followed by another start however often a client ends it', async () => {
+    const server = await open({ keeping: { pausesMs: [1], startsMax: 2 } });
+    let isClosed = false;
+    void server.closed.then(() => {
+      isClosed = true;
+    });
+    const isReady = () =>
+      connect(server).then(
+        () => true,
+        () => false,
+      );
+    for (let times = 0; times < 4; times += 1) {
+      await expect.poll(isReady, { timeout: 10_000 }).toBe(true);
+      const pid = await pidOf();
+      process.kill(pid, 'SIGKILL');
+      await expect.poll(pidOf, { timeout: 10_000 }).not.toBe(pid);
+      expect(isClosed).toBe(false);
+    }
+  });
+
   test('is reported where no start helps', async () => {
     const server = await open({ keeping: { pausesMs: [1], startsMax: 2 } });
     await rm(join(storeDir, 'ports'), { recursive: true });
@@ -337,6 +367,25 @@ describe('the program', () => {
   test('that is too old is not used', async () => {
     const binary = await fake('v2.8.4', 'exit 1');
     await expect(open({ binary })).rejects.toMatchObject(refusal(/nats-server: v2\.8\.4'/));
+  });
+
+  test.each([
+    ['v2.9.14', 1],
+    ['v2.9.15', 0],
+    ['v2.10.0', 0],
+  ])('%s is named in the log if one message ends it', async (version, times) => {
+    const binary = await fake(version, 'exit 1');
+    const { lines, log } = openLog();
+    await expect(open({ binary, log })).rejects.toMatchObject({ code: 'server.missing' });
+    expect(lines().filter(({ msg }) => /any client can end this nats-server/.test(String(msg)))).toHaveLength(times);
+  });
+
+  test('that Go ends says why in our log', async () => {
+    const why = 'fatal error: stack overflow';
+    const binary = await fake('v2.10.1', `echo "runtime: goroutine stack" >&2; echo "${why}" >&2; exit 2`);
+    const { lines, log } = openLog();
+    await expect(open({ binary, log })).rejects.toMatchObject({ code: 'server.missing' });
+    expect(lines()).toEqual([expect.objectContaining({ level: 'error', line: why, msg: 'nats-server' })]);
   });
 
   test('that does not start is quoted, and the store is free again', async () => {

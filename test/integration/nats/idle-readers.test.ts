@@ -23,7 +23,7 @@ async function openEmbeddedLike() {
   const credentials = Object.fromEntries(roles.map((role) => [role, { user: role, pass: `password-of-${role}` }]));
   const config = serverConfig({
     ...{ name: 'test', storeDir: tmpdir(), portsDir: tmpdir(), port: -1, fleet: 'main' },
-    ...{ credentials: credentials as never, storeBytesMax: 2 ** 30, version: [2, 9] },
+    ...{ credentials: credentials as never, storeBytesMax: 2 ** 30, version: [2, 9, 15] },
   });
   // The test's server has folders of its own.
   const { listen: _, ports_file_dir: __, jetstream, ...ours } = JSON.parse(config) as Record<string, object>;

@@ -31,6 +31,7 @@ export type AttackReport = {
   /** The most that the processes had in memory; null where the system does not tell. */
   readonly serviceBytes: number | null;
   readonly natsBytes: number | null;
+  readonly natsVersion: string;
   readonly logEntries: number;
 };
 
@@ -60,6 +61,7 @@ export async function attack({ attackers, isOver }: AttackOptions): Promise<Atta
       patient: true,
     },
   });
+  const natsVersion = operator.info?.version ?? 'not known';
   const stage: Stage = { nats: service.ready.nats, http: service.ready.http, operator };
   const attacks = Object.fromEntries(attackers.map(({ name }) => [name, { sent: 0, failed: 0 }]));
   const honest = await openHonest(service.ready.nats);
@@ -111,6 +113,7 @@ export async function attack({ attackers, isOver }: AttackOptions): Promise<Atta
       ...{ rounds, answers: honest.times.length, retries: honest.retries(), wrong: [...honest.wrong, ...again.wrong] },
       ...{ unanswered: honest.unanswered(), entries: found.length, lost: found.filter((it) => !it).length },
       ...{ ended, restarted, attacks, p50Ms: quantile(0.5), p99Ms: quantile(0.99), serviceBytes, natsBytes },
+      natsVersion,
       logEntries: state.last_seq,
     };
   } finally {

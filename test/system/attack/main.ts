@@ -45,7 +45,7 @@ function describe(report: AttackReport): string {
 ${rows.join('')}
 ${rounds} rounds; the honest worker: ${answers} answers, ${wrong.length} wrong, ${unanswered} missing, asked again ${retries} times,
 p50 ${Math.round(rest.p50Ms)} ms, p99 ${Math.round(rest.p99Ms)} ms; ${entries} entries acknowledged, ${lost} lost
-at most: service ${mib(rest.serviceBytes)}, nats-server ${mib(rest.natsBytes)}; log ${rest.logEntries} entries
+at most: service ${mib(rest.serviceBytes)}, nats-server ${rest.natsVersion} ${mib(rest.natsBytes)}; log ${rest.logEntries} entries
 ended by itself: ${ended.join(', ') || 'nothing'}; started again over the poisoned snapshots: ${restarted ? 'yes' : 'NO'}
 ${wrong
   .slice(0, 5)
