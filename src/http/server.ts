@@ -3,7 +3,7 @@
  * renders, nothing more. Every request passes admission.ts first, and all errors have one shape.
  */
 
-import type { RequestListener, Server } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer, Server as TlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { type FastifyError, type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
@@ -25,6 +25,7 @@ import { addInspectPage } from './inspect-page.ts';
 import { addInspectSocket } from './inspect-socket.ts';
 import { isPageRequest } from './inspector-page.ts';
 import { addMcpRoutes } from './mcp-routes.ts';
+import { oneAtATime } from './one-at-a-time.ts';
 import { addOtlpRoutes } from './otlp/routes.ts';
 import { cannotListen } from './probe-address.ts';
 import { bodyBytesMax, commonHeaders, sendError, sendInternal, toAppError } from './replies.ts';
@@ -171,22 +172,19 @@ function createAdmission(options: Omit<HttpOptions, 'port'>): Admission {
 
 const isTls = (server: Server): server is TlsServer => server instanceof TlsServer;
 
+/** Longer than the pauses of what asks again and again: a proxy, Prometheus. */
+const keepAliveTimeoutMs = 72_000;
 /** Nobody needs longer for it, and the close waits for those who never finish. */
 const handshakeTimeoutMs = 5_000;
 
 function createApp(log: Logger, certificate: Certificate | null): FastifyInstance {
+  const timeouts = { requestTimeout: requestTimeoutMs, keepAliveTimeout: keepAliveTimeoutMs };
   const app = fastify({
-    ...(certificate === null
-      ? {}
-      : {
-          serverFactory: (handler: RequestListener) =>
-            createTlsServer(
-              { ...certificate, handshakeTimeout: handshakeTimeoutMs, requestTimeout: requestTimeoutMs },
-              handler,
-            ),
-        }),
+    serverFactory: (handler: RequestListener) =>
+      certificate === null
+        ? createServer(timeouts, oneAtATime(handler))
+        : createTlsServer({ ...certificate, ...timeouts, handshakeTimeout: handshakeTimeoutMs }, oneAtATime(handler)),
     bodyLimit: bodyBytesMax,
-    requestTimeout: requestTimeoutMs,
     // A tool's output may well contain such a key. It is dropped; the rest of the body is fine.
     onProtoPoisoning: 'remove',
     onConstructorPoisoning: 'remove',

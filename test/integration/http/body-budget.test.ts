@@ -1,6 +1,7 @@
 /** What the bodies of all requests may take together: an agent that posts many large ones ends nothing, and delays nobody. */
 import { once } from 'node:events';
 import { type ClientRequest, request } from 'node:http';
+import { connect } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { ask } from './request.ts';
 import { createGate, errorOf, useServer } from './server-fixture.ts';
@@ -74,4 +75,34 @@ test('a body of many values is refused before it is parsed: in memory they take 
   }
   const text = JSON.stringify({ output: ',[{'.repeat(300_000) });
   expect((await ask(http.server.url, path, { method: 'POST', headers: json, body: text })).status).toBe(200);
+});
+
+// Node reports the end of a connection only to the request that it answers at that time.
+test('pipelined requests: the connection is closed, and gives back all of its part', async () => {
+  const gate = createGate();
+  http.service.pause = gate.promise;
+  const { host, port, hostname } = new URL(http.server.url);
+  const socket = connect(Number(port), hostname);
+  const head = `POST ${path} HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\n`;
+  const one = `${head}Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`; // counts as 16 MiB
+  socket.on('error', () => {}).resume();
+  socket.write(one);
+  await expect.poll(() => http.service.requests).toHaveLength(1);
+  socket.write(one.repeat(6));
+  await once(socket, 'close');
+  gate.resolve();
+  expect(http.service.requests).toHaveLength(1);
+  expect((await ask(http.server.url, path, { method: 'POST', headers: json, body: largest })).status).toBe(200);
+});
+
+test('requests one after the other share a connection', async () => {
+  const { host, port, hostname } = new URL(http.server.url);
+  const socket = connect(Number(port), hostname).setEncoding('utf8');
+  let text = '';
+  socket.on('data', (part: string) => (text += part));
+  for (let count = 1; count <= 5; count += 1) {
+    socket.write(`GET /healthz HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+    await expect.poll(() => text.match(/HTTP\/1\.1 200 /g)?.length).toBe(count);
+  }
+  socket.end();
 });
