@@ -25,7 +25,6 @@ import { addInspectPage } from './inspect-page.ts';
 import { addInspectSocket } from './inspect-socket.ts';
 import { isPageRequest } from './inspector-page.ts';
 import { addMcpRoutes } from './mcp-routes.ts';
-import { oneAtATime } from './one-at-a-time.ts';
 import { addOtlpRoutes } from './otlp/routes.ts';
 import { cannotListen } from './probe-address.ts';
 import { bodyBytesMax, commonHeaders, sendError, sendInternal, toAppError } from './replies.ts';
@@ -58,6 +57,25 @@ function prepareGracefulClose(app: FastifyInstance, timeoutMs: number): () => Pr
     for (const socket of unused) socket.destroy();
     const deadline = setTimeout(() => app.server.closeAllConnections(), timeoutMs);
     await app.close().finally(() => clearTimeout(deadline));
+  };
+}
+
+/**
+ * Serves one request at a time on a connection; another one that comes before the answer ends the connection. Node would
+ * start pipelined requests side by side, as many as come, and if their connection closes, it tells only the first of them:
+ * what the others hold (their part of a budget, a page) they would hold for ever. No agent, browser or proxy pipelines.
+ */
+function oneAtATime(handle: RequestListener): RequestListener {
+  const busy = new WeakSet<Socket>();
+  return (request, response) => {
+    const { socket } = request;
+    if (busy.has(socket)) {
+      socket.destroy();
+      return;
+    }
+    busy.add(socket);
+    response.once('close', () => busy.delete(socket));
+    handle(request, response);
   };
 }
 

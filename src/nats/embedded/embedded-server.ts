@@ -74,7 +74,10 @@ export async function openEmbeddedServer(options: EmbeddedServerOptions): Promis
   const { fleet, log } = options;
   const { path: binary, version } = await findBinary(options.binary);
   if (endsByOneMessage(version))
-    log.warn({ version: version.join('.') }, 'any client can end this nats-server by one message; 2.9.15 or later is safe');
+    log.warn(
+      { version: version.join('.') },
+      'any client can end this nats-server by one message; 2.9.15 or later is safe',
+    );
   const storeDir = await makeStore(options.storeDir);
   const portsDir = join(storeDir, 'ports');
   const place: Place = {
