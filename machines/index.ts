@@ -63,7 +63,7 @@ export type { FoldStep, Outcome } from './fleet/outcome.ts';
 export { ownerFor, rulesOfMembers } from './fleet/owner.ts';
 export { policyInForce, queueOfWorker } from './fleet/policies.ts';
 export { isLimited, staleAfterMs } from './fleet/presence.ts';
-export { claimedBy, firstReady, isReady, queueFor } from './fleet/queues/next-tasks.ts';
+export { claimedBy, firstReady, isReady, queueFor } from './fleet/queues/queues.ts';
 export {
   type FleetSnapshot,
   restoreFleet,
@@ -90,7 +90,7 @@ export {
   type JudgeApi,
   type JudgeFields,
 } from './policy/checks/check.ts';
-export { type CheckResult, type Feedback, feedbackSchema } from './policy/checks/check-result.ts';
+export { type CheckResult, type Feedback, feedbackSchema, type Validation } from './policy/checks/check-result.ts';
 export {
   judgeApis,
   judgeEndpointSchema,
@@ -98,7 +98,6 @@ export {
   vendors as judgeVendors,
 } from './policy/checks/judge.ts';
 export { missingFilesMessage, noneHoldsMessage } from './policy/checks/kinds.ts';
-export type { Validation } from './policy/checks/validation.ts';
 export { globSchema, matchGlobs } from './policy/glob.ts';
 export { idleLimitOf } from './policy/persistence.ts';
 export { isDone, type Plan, planStepsMax, remainingStepsMessage, type Step } from './policy/plan.ts';

@@ -2,8 +2,7 @@
 import { z } from 'zod';
 import { checkResultSchema } from '../policy/checks/check-result.ts';
 import { policySetSchema } from '../policy/policy-set.ts';
-import { idSchema } from '../values/schemas.ts';
-import { name } from './fields.ts';
+import { idSchema, name } from '../values/schemas.ts';
 
 // `check.started` and `check.finished`: what becomes of a pending check or remote hook (protocol.md §3).
 

@@ -13,9 +13,9 @@ import {
   rulesMax,
   titleLengthMax,
 } from '../values/limits.ts';
+import { filesFault } from '../values/schemas.ts';
 import { isLonger } from '../values/text.ts';
 import { durationMsMax } from '../values/time.ts';
-import { filesFault } from './fields.ts';
 import { type Entry, entrySchemas } from './index.ts';
 import { isTooDeep, readJson, tooDeepMessage } from './json.ts';
 import { describeIssues, type Issue, type Refusal, toIssues } from './refusal.ts';

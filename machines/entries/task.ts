@@ -1,12 +1,11 @@
 /** Entries about a task (protocol.md §3), a schema each, with its hooks, iterations and checkpoints; and `depth.reported` of a queue. */
 import { z } from 'zod';
+import { rulesSchema } from '../policy/checks/check-result.ts';
 import { nestingDepth, nestingMax } from '../policy/checks/form.ts';
-import { rulesSchema } from '../policy/checks/validation.ts';
 import { conditionSchema } from '../policy/condition.ts';
 import { promiseNames } from '../policy/promise.ts';
 import { afterMax } from '../values/limits.ts';
-import { idSchema } from '../values/schemas.ts';
-import { metadata, noFields, title } from './fields.ts';
+import { idSchema, metadata, noFields, title } from '../values/schemas.ts';
 import { attemptSchema, stepsSchema } from './worker.ts';
 
 /** `task.*`: about the task itself, or from the worker that claims it or lets go of it. */

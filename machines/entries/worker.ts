@@ -1,12 +1,11 @@
 /** Entries about a worker (protocol.md §3), a schema each: what its agent reports, and its attempts to stop. */
 import { z } from 'zod';
-import { validationSchema } from '../policy/checks/validation.ts';
+import { validationSchema } from '../policy/checks/check-result.ts';
 import { planStepsMax } from '../policy/plan.ts';
 import { promiseSchema } from '../policy/promise.ts';
 import { labelsMax, nameLengthMax, requestLengthMax } from '../values/limits.ts';
-import { idSchema, isoTimeSchema, stepIdSchema, textSchema } from '../values/schemas.ts';
+import { files, idSchema, isoTimeSchema, name, noFields, stepIdSchema, textSchema, title } from '../values/schemas.ts';
 import { durationMsMax } from '../values/time.ts';
-import { files, name, noFields, title } from './fields.ts';
 
 /** `worker.registered`: what an agent reports of itself; `worker.retired`: an operator takes it out of service. */
 const labels = z

@@ -3,12 +3,11 @@ import type { PolicyInForce, TaskFacts } from '../guards/attempt.ts';
 import { noPlan, type Plan, stepsOf } from '../policy/plan.ts';
 import { phaseOf } from '../task/records.ts';
 import type { WorkerContext } from '../worker/context.ts';
-import type { Surroundings } from '../worker/events.ts';
-import { bareTask } from '../worker/surroundings.ts';
+import { bareTask, type Surroundings } from '../worker/events.ts';
 import { type Fleet, pendingIn } from './fleet.ts';
 import { queueOfWorker } from './policies.ts';
 import { isLimited } from './presence.ts';
-import { nextIn } from './queues/next-tasks.ts';
+import { nextIn } from './queues/queues.ts';
 import { dayUsageOf } from './usage.ts';
 
 export function surroundingsOf(

@@ -11,7 +11,7 @@ import type { workerMachine } from '../worker/worker.ts';
 import type { Outcome } from './outcome.ts';
 import { ReadyTasks } from './queues/ready-tasks.ts';
 import type { StateMove, TaskRecord, WorkerRecord } from './records.ts';
-import { packWorkers } from './snapshot/packed-worker.ts';
+import { packWorkers } from './snapshot/worker-text.ts';
 import { SnapshotMap } from './snapshot-map.ts';
 import { createDeadlines, type Deadlines } from './time/deadlines.ts';
 

@@ -12,13 +12,12 @@ import { closeSession, handOverAttempts } from './attempts.ts';
 import { surroundingsOf } from './facts.ts';
 import { actorKey, type Fleet, placeOf, setRules, type WorkerRecord } from './fleet.ts';
 import { staleFromMs } from './presence.ts';
-import { absentWorkerOf, refreshPresence } from './presence-change.ts';
 import { armUnattended, setUnattended, trackAllAttendance } from './queues/queues.ts';
 import { refuseTask, stepTask, taskSurroundings } from './tasks.ts';
 import { armStaleDeadlines, armStaleness, armWaiting } from './time/due-time.ts';
 import { rearmForgetting } from './time/forgetting.ts';
 import { grantBudget } from './usage.ts';
-import { eventOf, refuseWorker, stepWorker } from './workers.ts';
+import { absentWorkerOf, eventOf, refreshPresence, refuseWorker, stepWorker } from './workers.ts';
 
 /** Folds an own entry about a worker: the answer of a check, a takeover, or what an operator decided. */
 export function foldOwnWorker(fleet: Fleet, entry: OwnWorkerEntry): void {

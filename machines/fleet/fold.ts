@@ -16,7 +16,6 @@ import type { FoldStep } from './outcome.ts';
 import { ownerFor } from './owner.ts';
 import { policyInForce } from './policies.ts';
 import { staleFromMs } from './presence.ts';
-import { absentWorkerOf, changeLimit, refreshPresence } from './presence-change.ts';
 import { claimTask, clearFilesOf, letGoOfTask, loseTask, planFault, planTask, resumeTasks } from './queues/claims.ts';
 import { reportDepth, trackAttendance } from './queues/queues.ts';
 import { describeFull, isStateFull } from './state-size.ts';
@@ -25,7 +24,15 @@ import { createTask, refuseTask, stepTaskWithin, taskSurroundings } from './task
 import { advance, settle } from './time/clock.ts';
 import { armStaleDeadlines, armStaleness, sweepDeadlines } from './time/due-time.ts';
 import { addUsage } from './usage.ts';
-import { eventOf, refuseWorker, stepWithin, workerOf } from './workers.ts';
+import {
+  absentWorkerOf,
+  changeLimit,
+  eventOf,
+  refreshPresence,
+  refuseWorker,
+  stepWithin,
+  workerOf,
+} from './workers.ts';
 
 /**
  * Takes a `decision` entry as the decision of its attempt. It changes nothing where the fold has made that one, which is

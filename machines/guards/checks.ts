@@ -2,9 +2,8 @@
 import { checkTimeoutMs } from '../policy/checks/check.ts';
 import type { Feedback } from '../policy/checks/check-result.ts';
 import { evaluateChecks, unreached } from '../policy/checks/evaluate.ts';
-import { circumstancesOf, pendingSince } from './circumstances.ts';
+import { circumstancesOf, pendingSince, promptFor } from './circumstances.ts';
 import { allow, block, type Guard, pass } from './guard.ts';
-import { promptFor } from './prompt.ts';
 
 export const checks: Guard = (scope) => {
   const { worker, attempt } = scope;

@@ -1,7 +1,9 @@
-/** Checks and hooks share this: the circumstances that conditions read, and how an answer is waited for. */
-import type { CheckResult } from '../policy/checks/check-result.ts';
+/** Checks and hooks share this: what conditions read, how an answer is waited for, and the prompt of a block. */
+import type { CheckResult, Feedback } from '../policy/checks/check-result.ts';
 import type { Circumstances } from '../policy/condition.ts';
 import { createWork } from '../policy/glob.ts';
+import { feedbackLengthMax, reasonLengthMax } from '../values/limits.ts';
+import { cutMiddle } from '../values/text.ts';
 import { formatDuration } from '../values/time.ts';
 import type { Attempt, PendingCheck, TaskFacts } from './attempt.ts';
 import type { GuardScope } from './guard.ts';
@@ -49,3 +51,19 @@ export function expiredResult({ name, startedMs }: PendingCheck, attempt: string
   const reason = `Check ${name} had no place on its runner within ${formatDuration(placeTimeoutMs)}`;
   return { attempt, check: name, outcome: 'error', reason };
 }
+
+/** Writes the next prompt: what remains, and what was found. */
+export function promptFor(reason: string, feedback: readonly Feedback[]): string {
+  const found = feedback.map(({ details }) => describe(details)).filter((text) => text !== '');
+  const head = `Not done yet: ${cutMiddle(reason, reasonLengthMax)}. Finish what remains, then stop again.`;
+  if (found.length === 0) return head;
+  return `${head}\n\n${cutMiddle(found.join('\n'), feedbackLengthMax)}`;
+}
+
+function describe(details: unknown): string {
+  if (typeof details === 'string') return details;
+  return isEmpty(details) ? '' : JSON.stringify(details, null, 1);
+}
+
+const isEmpty = (details: unknown) =>
+  details === null || details === undefined || (typeof details === 'object' && Object.keys(details).length === 0);

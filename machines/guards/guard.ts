@@ -93,3 +93,10 @@ export function failureOf(scope: GuardScope): Deciding | null {
 
 /** Says why a guard decides, in parts that are not cut. */
 export const reasonsOf = ({ reasons, ruling }: Deciding): readonly string[] => reasons ?? [ruling.reason];
+
+/** Blocks that only keep a worker alive are counted separately, and their cap allows the stop. */
+export function keepAlive({ worker, attempt }: GuardScope, ruling: Ruling): Ruling {
+  const max = attempt.inForce.policy.keepAlives;
+  if (max === null || worker.keepAlives < max) return ruling;
+  return allow('complete', 'capped', `Kept alive ${worker.keepAlives} times, the most that the policy allows`);
+}

@@ -2,8 +2,7 @@
 import { formatDuration } from '../values/time.ts';
 import type { JudgedWorker } from './attempt.ts';
 import type { Idle } from './decision.ts';
-import { allow, block, constantPass, decide, type Guard } from './guard.ts';
-import { keepAlive } from './keep-alive.ts';
+import { allow, block, constantPass, decide, type Guard, keepAlive } from './guard.ts';
 
 export const idle: Guard = (scope) => {
   const { worker, attempt } = scope;

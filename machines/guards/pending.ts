@@ -1,8 +1,7 @@
 /** Guard `pending`: with persistence on, a worker continues while tasks wait in its queue. */
 import { shortTitle } from '../policy/plan.ts';
 import type { Facts, NextTask } from './attempt.ts';
-import { block, decide, type Guard, pass } from './guard.ts';
-import { keepAlive } from './keep-alive.ts';
+import { block, decide, type Guard, keepAlive, pass } from './guard.ts';
 
 export const pending: Guard = (scope) => {
   const { worker, attempt } = scope;

@@ -8,7 +8,7 @@ import { type Fleet, pendingIn, type StateMove, type WorkerRecord } from '../fle
 import { policyInForce, queueOfWorker } from '../fleet/policies.ts';
 import { presenceAt } from '../fleet/presence.ts';
 import { openAmong } from '../fleet/queues/claims.ts';
-import { nextIn } from '../fleet/queues/next-tasks.ts';
+import { nextIn } from '../fleet/queues/queues.ts';
 import { dayUsageOf } from '../fleet/usage.ts';
 import type { NextTask } from '../guards/attempt.ts';
 import type { Decision, Idle } from '../guards/decision.ts';

@@ -3,7 +3,7 @@ import type { HookForm } from '../entries/task.ts';
 import type { Hook } from '../guards/task-hooks/hook.ts';
 import { toJsonText } from '../values/text.ts';
 import { empty, type On, type Place, type TaskContext } from './context.ts';
-import { reviewEvaluations } from './judgement.ts';
+import { reviewEvaluations } from './iteration.ts';
 
 /** Changes the hooks, and evaluates again what waits for one of them. */
 const rehook = (context: TaskContext, hooks: readonly Hook[], event: Place): TaskContext =>

@@ -1,7 +1,23 @@
-/** Iterations: the turns of a loop that works on the task (protocol.md §7). */
-import type { Iteration } from '../guards/task-hooks/hook.ts';
-import type { On, TaskContext } from './context.ts';
-import type { Evaluation } from './records.ts';
+/**
+ * Iterations: the turns of a loop that works on the task, and how the task's hooks judge them (protocol.md §7). One that
+ * needs the answer of a remote hook stays open until an entry brings it, or its time is up.
+ */
+import type { HookResult } from '../guards/decision.ts';
+import {
+  checkpointOfHooks,
+  evaluateHooks,
+  fitHookResult,
+  type HooksOutcome,
+  keptAnswer,
+} from '../guards/task-hooks/evaluate.ts';
+import type { HookRun, Iteration } from '../guards/task-hooks/hook.ts';
+import { checkTimeoutMs } from '../policy/checks/check.ts';
+import type { CheckResult } from '../policy/checks/check-result.ts';
+import { createWork, type Work, workMax } from '../policy/glob.ts';
+import { promisesOf } from '../policy/promise.ts';
+import { formatIsoTime } from '../values/time.ts';
+import { empty, type On, type Place, type TaskContext } from './context.ts';
+import { addCheckpoint, countHookRuns, type Evaluation, phaseOf } from './records.ts';
 
 export function startIteration({ data }: On<'iteration.started'>): Partial<TaskContext> {
   const { iteration, maxIterations, completionPromises, rules, breakers } = data;
@@ -38,3 +54,137 @@ export const completeIteration = ({ iteration }: TaskContext): Partial<TaskConte
 /** A rule that counts in this iteration failed. */
 export const hasFailedRule = (iteration: Iteration | null, { validation }: Evaluation['fields']): boolean =>
   validation?.some((it) => !it.passed && (iteration?.rules?.includes(it.rule) ?? true)) ?? false;
+
+/** `pending` null: nothing yet. */
+type Begun = Omit<Evaluation, 'pending'> & { readonly pending: Evaluation['pending'] | null };
+
+/** Judges the current iteration, unless an evaluation with this attempt is already open. */
+export function validate(context: TaskContext, event: On<'iteration.validated'>): TaskContext {
+  const { data: fields, seq, facts } = event;
+  const { evaluations, iteration } = context;
+  const attempt = fields.attempt ?? `seq-${seq}`;
+  if (iteration === null || evaluations.some((it) => it.attempt === attempt)) return context;
+  const begun = { attempt, seq, owner: facts?.owner ?? null, iteration, fields, results: {}, pending: null };
+  const judged = { ...context, iteration: judgeIteration(iteration, fields) };
+  return judgeAll(judged, [begun], event);
+}
+
+/** Applies the answer of a remote hook to the evaluation that waits for it. */
+export function answerHook(context: TaskContext, event: On<'check.finished'>): TaskContext {
+  const { data } = event;
+  const open = context.evaluations.find((it) => it.attempt === data.attempt && it.pending.name === data.check);
+  return open === undefined ? context : judgeAll(context, [answered(open, data)], event);
+}
+
+/** Ends the wait of evaluations whose deadline has passed: of the named one, or of all. */
+export function expireHooks(context: TaskContext, event: On<'timer.fired'>): TaskContext {
+  const { attempt } = event.data;
+  const due = context.evaluations.filter(
+    (it) => it.pending.deadlineMs <= event.atMs && (attempt === undefined || it.attempt === attempt),
+  );
+  const timedOut = due.map((it) =>
+    answered(it, { attempt: it.attempt, check: it.pending.name, outcome: 'timeout' as const }),
+  );
+  return judgeAll(context, timedOut, event);
+}
+
+/** Call this when the hooks have changed: the answer of a pending hook that is gone or disabled is not waited for. */
+export const reviewEvaluations = (context: TaskContext, event: Place): TaskContext =>
+  judgeAll(context, context.evaluations, event);
+
+const answered = (open: Evaluation, result: CheckResult): Begun => ({
+  ...open,
+  results: { ...open.results, [open.pending.key]: keptAnswer(result) },
+});
+
+/** All evaluations together may cost as much work as one. */
+function judgeAll(context: TaskContext, all: readonly Begun[], at: Place): TaskContext {
+  let after: TaskContext = all.length === 0 ? context : { ...context, validated: empty };
+  let left = workMax;
+  for (const begun of all) {
+    const work = createWork(left);
+    after = judge(after, begun, at, work);
+    left = work.left;
+  }
+  return after.validated.length > 0 || after === context ? after : { ...after, validated: context.validated };
+}
+
+function judge(context: TaskContext, begun: Begun, at: Place, work: Work): TaskContext {
+  const outcome = evaluate(context, begun, at, work);
+  const { attempt } = begun;
+  const others = context.evaluations.filter((it) => it.attempt !== attempt);
+  if (outcome.kind === 'pending') {
+    const pending = pendingFor(begun, outcome, at.atMs);
+    return pending === begun.pending ? context : { ...context, evaluations: [...others, { ...begun, pending }] };
+  }
+  const { runs } = outcome;
+  const result = fitHookResult(applyBreaker(resultOf(context, begun, outcome), begun));
+  const place = { attempt, at: formatIsoTime(at.atMs) };
+  const isSaved = outcome.kind === 'answer' && result.checkpointCreated;
+  const { hookStats, checkpoints } = context;
+  return {
+    ...context,
+    evaluations: others,
+    hookStats: runs.length === 0 ? hookStats : countHookRuns(hookStats, runs, place),
+    checkpoints: isSaved
+      ? addCheckpoint(checkpoints, checkpointOfHooks(attempt, outcome.checkpointData), place.at)
+      : checkpoints,
+    validated: [...context.validated, { attempt, result, runs }],
+  };
+}
+
+function pendingFor(
+  { pending }: Begun,
+  { key, name }: HooksOutcome & { kind: 'pending' },
+  nowMs: number,
+): Evaluation['pending'] {
+  if (pending?.key === key && pending.name === name) return pending;
+  return { key, name, number: (pending?.number ?? 0) + 1, deadlineMs: nowMs + checkTimeoutMs };
+}
+
+function evaluate(
+  context: TaskContext,
+  { fields, results, iteration }: Begun,
+  { facts }: Place,
+  work: Work,
+): HooksOutcome {
+  const scope = {
+    iteration: iteration.iteration,
+    phase: phaseOf(context),
+    files: [facts?.files ?? empty, fields.files ?? empty],
+    labels: facts?.labels ?? {},
+    work,
+    promises: promisesOf(fields),
+    validation: fields.validation ?? [],
+    current: iteration,
+  };
+  return evaluateHooks(context.hooks, scope, results);
+}
+
+type Ended = Exclude<HooksOutcome, { kind: 'pending' }>;
+
+function resultOf({ fleet, task }: TaskContext, { fields }: Begun, outcome: Ended): HookResult {
+  const place = { fleet, attempt: fields.attempt ?? null, taskId: task, iteration: fields.iteration };
+  if (outcome.kind !== 'answer') {
+    const noAnswer = { nextPrompt: null, checkpointCreated: false, ...whyNoAnswer(outcome.runs) };
+    return { ...place, hookId: 'default', action: 'continue', ...noAnswer };
+  }
+  const { hookId, action, reason, nextPrompt, checkpoint, metadata } = outcome;
+  return { ...place, hookId, action, reason, nextPrompt, checkpointCreated: checkpoint, metadata: metadata() };
+}
+
+/** One that could not be judged says so; others are as if they were not there. */
+function whyNoAnswer(runs: readonly HookRun[]): Pick<HookResult, 'reason' | 'metadata'> {
+  const failed = runs.find((run) => run.failed);
+  if (failed !== undefined)
+    return { reason: `Not judged: ${failed.hook}: ${failed.reason}`, metadata: { error: failed.reason } };
+  return { reason: 'No hooks registered for this task', metadata: {} };
+}
+
+/** Breaker: n iterations in a row had a failed rule in their last validation. */
+function applyBreaker(result: HookResult, { iteration, fields }: Begun): HookResult {
+  const { failures, failuresMax } = iteration;
+  if (failuresMax === null || result.action !== 'continue' || !hasFailedRule(iteration, fields)) return result;
+  if (failures + 1 < failuresMax) return result;
+  return { ...result, action: 'escalate', reason: `${failuresMax} iterations failed in a row`, nextPrompt: null };
+}

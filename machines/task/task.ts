@@ -12,8 +12,7 @@ import { formatIsoTime } from '../values/time.ts';
 import { addUse, grantPeriod, oneTurn, useOf } from '../values/usage.ts';
 import { createTaskContext, type On, refusalOf, type TaskContext, type TaskEvent, type TaskInput } from './context.ts';
 import { enableHook, registerHook, removeHook, removeHooks } from './hooks.ts';
-import { advanceIteration, completeIteration, startIteration } from './iteration.ts';
-import { answerHook, expireHooks, validate } from './judgement.ts';
+import { advanceIteration, answerHook, completeIteration, expireHooks, startIteration, validate } from './iteration.ts';
 import { addCheckpoint, countHookRuns } from './records.ts';
 
 export type TaskSnapshot = Stepped<typeof taskMachine>;

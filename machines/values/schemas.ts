@@ -1,6 +1,7 @@
-/** Ids, durations and times as schemas. Their plain forms are in separate files, because not all code needs zod. */
+/** Fields as schemas: ids, texts, durations, times. Their plain forms are in separate files, as not all code needs zod. */
 import { z } from 'zod';
 import { idFault, idPattern, stepIdPattern } from './id.ts';
+import { filesMax, pathLengthMax, titleLengthMax } from './limits.ts';
 import { isLonger } from './text.ts';
 import { durationMsMax, durationPattern, parseDuration, parseIsoTime } from './time.ts';
 
@@ -46,3 +47,36 @@ export type ObjectMaker = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
 
 export const looseObject: ObjectMaker = (shape) => z.object(shape);
 export const strictObject: ObjectMaker = (shape) => z.strictObject(shape) as never;
+
+/** A name that is in no subject, so it need not be an id. Not empty. */
+export const name = z.string().min(1);
+/** A title or a reason. */
+export const title = textSchema(titleLengthMax);
+/** Validated as a whole: there may be thousands, and the first wrong one is enough. */
+export const files = z
+  .custom<string[]>()
+  .superRefine((value: unknown, context) => {
+    const fault = filesFault(value);
+    if (fault !== null) context.addIssue({ code: 'custom', ...fault });
+  })
+  .meta({ type: 'array', items: { type: 'string', minLength: 1, maxLength: pathLengthMax }, maxItems: filesMax });
+
+/** Says what is wrong with a list of files; null if nothing is. */
+export function filesFault(value: unknown): { path: number[]; message: string } | null {
+  if (!Array.isArray(value)) return { path: [], message: 'is not a list of paths' };
+  if (value.length > filesMax) return { path: [], message: `has more than ${filesMax} paths` };
+  for (const [index, path] of value.entries()) {
+    if (typeof path !== 'string' || path === '') return { path: [index], message: 'is not a path' };
+    if (isLonger(path, pathLengthMax)) return { path: [index], message: `has more than ${pathLengthMax} characters` };
+  }
+  return null;
+}
+
+/** An object with any content, kept as it came. */
+export const metadata = z
+  .custom<Record<string, unknown>>(
+    (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+    'is not an object',
+  )
+  .meta({ type: 'object', additionalProperties: {} });
+export const noFields = z.object({});

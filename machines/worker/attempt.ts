@@ -26,8 +26,7 @@ import { addToBoth, oneTurn } from '../values/usage.ts';
 import { type Change, resetCounts, withoutTasks } from './changes.ts';
 import { empty, type WorkerContext } from './context.ts';
 import { decide, stateAfter } from './decide.ts';
-import type { On } from './events.ts';
-import { factsFor, policyFor } from './surroundings.ts';
+import { factsFor, type On, policyFor } from './events.ts';
 
 const noFindings = Object.freeze({});
 

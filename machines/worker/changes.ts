@@ -18,8 +18,7 @@ import { cutMiddle, utf8Length } from '../values/text.ts';
 import { formatIsoTime, parseIsoTime } from '../values/time.ts';
 import { beginPeriod, beginUsage, grantPeriod, type WorkerUsage } from '../values/usage.ts';
 import { empty, noFiles, type ToolCall, type WorkerContext } from './context.ts';
-import type { On, Surroundings } from './events.ts';
-import { policyFor } from './surroundings.ts';
+import { type On, policyFor, type Surroundings } from './events.ts';
 
 // Tools that run: while one does, its worker does not become stale (protocol.md §3).
 

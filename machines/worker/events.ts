@@ -4,12 +4,16 @@
  */
 import type { EventOf, OwnWorkerEntry, WorkerEntry } from '../entries/index.ts';
 import type { RefusedEntry } from '../entries/refusal.ts';
-import type { NextTask, PolicyInForce, TaskFacts } from '../guards/attempt.ts';
+import type { Facts, NextTask, PolicyInForce, TaskFacts } from '../guards/attempt.ts';
 import type { GuardName } from '../guards/decision.ts';
 import type { DayUsage } from '../policy/budget.ts';
 import type { Plan } from '../policy/plan.ts';
+import { builtInPolicy, type Policy } from '../policy/policy.ts';
+import { policySchema } from '../policy/policy-set.ts';
 import type { Escalation } from '../values/escalation.ts';
 import type { Presence } from '../values/states.ts';
+import { unusedPeriod } from '../values/usage.ts';
+import type { WorkerContext } from './context.ts';
 
 /**
  * The fleet around the worker at `atMs`, which the entry itself does not say. All of it may be left out: then the
@@ -65,3 +69,61 @@ export type WorkerEvent =
   | { readonly type: 'entry.refused'; readonly refused: RefusedEntry };
 
 export type On<T extends WorkerEvent['type']> = Extract<WorkerEvent, { type: T }>;
+
+// The policy and the facts of an attempt, from what an event says of the fleet around the worker.
+
+const builtIn: PolicyInForce = Object.freeze({ name: 'default', seq: 0, policy: builtInPolicy, notes: [] });
+
+/** The policy of an attempt that begins. @throws ZodError if the given policy is not valid */
+export function policyFor(given: Surroundings | undefined): PolicyInForce {
+  if (given?.inForce !== undefined) return given.inForce;
+  if (given?.policy !== undefined) return { ...builtIn, policy: readPolicy(given.policy) };
+  return builtIn;
+}
+
+const read = new WeakMap<object, Policy>();
+
+/** Parsed policies by their form, so that each form is parsed once. */
+function readPolicy(form: object): Policy {
+  const policy = read.get(form) ?? policySchema.parse(form);
+  read.set(form, policy);
+  return policy;
+}
+
+export function factsFor(
+  { limit, queue, tasks }: WorkerContext,
+  { policy }: PolicyInForce,
+  { atMs, facts }: { readonly atMs: number; readonly facts?: Surroundings | undefined },
+): Facts {
+  return {
+    nowMs: atMs,
+    limited: facts?.limited ?? (limit !== null && (limit.untilMs === null || atMs < limit.untilMs)),
+    queue: facts?.queue ?? queue ?? policy.persistence?.queue ?? 'main',
+    pendingTasks: facts?.pendingTasks ?? 0,
+    nextTasks: facts?.nextTasks ?? [],
+    tasks: facts?.inForce === undefined ? heldTasks(tasks, facts) : (facts.tasks as readonly TaskFacts[]),
+    day: facts?.day ?? null,
+  };
+}
+
+function heldTasks(held: readonly string[], { task: only, tasks = [] }: Surroundings = {}): readonly TaskFacts[] {
+  const given = only === undefined ? tasks : [...tasks, only];
+  return held.map((task) => {
+    const {
+      hooks = [],
+      iteration = null,
+      phase = null,
+      usage = unusedPeriod,
+    } = given.find((it) => it.task === task) ?? {};
+    return { task, hooks, iteration, phase, usage };
+  });
+}
+
+/** A task of which nothing else is known. */
+export const bareTask = (task: string): TaskFacts => ({
+  task,
+  hooks: [],
+  iteration: null,
+  phase: null,
+  usage: unusedPeriod,
+});

@@ -11,7 +11,7 @@ import { type DecisionTemplate, makeTemplate } from './decision-text.ts';
 import { isSame, type Json, type PackedJson, type Packer, type Unpacker } from './packing.ts';
 import { fromTuple, toTuple, type WorkerTuple } from './worker-text.ts';
 
-/** The line of a worker that is at work. Stopped workers are written as they are held (`packed-worker.ts`). */
+/** The line of a worker that is at work. Stopped workers are written as they are held (`worker-text.ts`). */
 type WorkerLine = [tuple: WorkerTuple, template: PackedJson | null, attempt: PackedAttempt | null];
 type PackedAttempt = Omit<Attempt, 'verdicts' | 'inForce'> & {
   readonly verdicts: Json[];

@@ -11,10 +11,10 @@ import { Packed, type SnapshotMap } from '../snapshot-map.ts';
 import { type Deadlines, deadlineKinds } from '../time/deadlines.ts';
 import { decodePacked, decodeTask, decodeWorker, encodeTask, encodeWorker, joinLine } from './actors.ts';
 import { type DecisionTemplate, textOfTemplate } from './decision-text.ts';
-import { isAtRest, packWorker } from './packed-worker.ts';
 import type { Packer, Unpacker } from './packing.ts';
 import { judge, judgeAs } from './shapes.ts';
 import { endOfUsualTuple } from './usual-text.ts';
+import { isAtRest, packWorker } from './worker-text.ts';
 
 /** `key`: without a space. `shared`: the number of its shared part, or `-`. */
 export type Text = readonly [key: string, json: string, shared?: number | '-'];

@@ -1,7 +1,6 @@
 /** A hook on a task: a condition that was registered at run time (protocol.md §7; seed 001, Stop Hooks). */
 import type { HookForm } from '../../entries/task.ts';
-import type { CheckResult } from '../../policy/checks/check-result.ts';
-import type { Validation } from '../../policy/checks/validation.ts';
+import type { CheckResult, Validation } from '../../policy/checks/check-result.ts';
 import type { Circumstances } from '../../policy/condition.ts';
 import type { PromiseName } from '../../policy/promise.ts';
 import { reasonLengthMax } from '../../values/limits.ts';

@@ -1,6 +1,6 @@
 /** The hook types that are answered by what the attempt or iteration itself reports (seed 001, Stop Hooks). */
 import type { HookForm } from '../../entries/task.ts';
-import { passedRules } from '../../policy/checks/validation.ts';
+import { passedRules } from '../../policy/checks/check-result.ts';
 import type { PromiseName } from '../../policy/promise.ts';
 import { answer, type HookAnswer, type HookFacts } from './hook.ts';
 

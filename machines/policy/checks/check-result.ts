@@ -1,9 +1,9 @@
 /**
- * The result of a check that ran outside the fold, and what the agent is told about a check that did not pass
- * (protocol.md §8).
+ * The result of a check that ran outside the fold, the report of an agent about its rules, and what the agent is told
+ * about a check that did not pass (protocol.md §8).
  */
 import { z } from 'zod';
-import { feedbackLengthMax, titleLengthMax } from '../../values/limits.ts';
+import { feedbackLengthMax, ruleLengthMax, rulesMax, titleLengthMax } from '../../values/limits.ts';
 import { idSchema, textSchema } from '../../values/schemas.ts';
 import { cutMiddle, isLonger } from '../../values/text.ts';
 
@@ -41,4 +41,23 @@ export const noDetails = Object.freeze({});
 export function cutDetails(details: unknown): unknown {
   const text = typeof details === 'string' ? details : JSON.stringify(details);
   return text !== undefined && isLonger(text, feedbackLengthMax) ? cutMiddle(text, feedbackLengthMax) : details;
+}
+
+// The report of an attempt or an iteration about its rules.
+
+const rule = textSchema(ruleLengthMax).min(1);
+
+/** Names of rules. */
+export const rulesSchema = z.array(rule).max(rulesMax);
+
+export const validationSchema = z
+  .array(z.object({ rule, passed: z.boolean(), message: z.string().optional() }))
+  .max(rulesMax);
+export type Validation = z.infer<typeof validationSchema>;
+
+/** One that was reported both ways has failed. */
+export function passedRules(validation: Validation): ReadonlySet<string> {
+  const passed = new Set(validation.filter((it) => it.passed).map((it) => it.rule));
+  for (const it of validation) if (!it.passed) passed.delete(it.rule);
+  return passed;
 }

@@ -6,8 +6,7 @@ import type { z } from 'zod';
 import type { ObjectMaker } from '../../values/schemas.ts';
 import type { Circumstances, Condition } from '../condition.ts';
 import type { Plan } from '../plan.ts';
-import { type Feedback, noDetails } from './check-result.ts';
-import type { Validation } from './validation.ts';
+import { type Feedback, noDetails, type Validation } from './check-result.ts';
 
 export const checkTimeoutMs = 120_000;
 

@@ -12,9 +12,8 @@ import {
   type GroupOutcome,
   type Kind,
 } from './check.ts';
-import type { Feedback } from './check-result.ts';
+import { type Feedback, passedRules, rulesSchema, type Validation } from './check-result.ts';
 import { judgeCheck } from './judge.ts';
-import { passedRules, rulesSchema, type Validation } from './validation.ts';
 
 /** `all: [...]`: every member passes. A policy's own list of checks is evaluated in the same way. */
 const allCheck: CheckKind<'all'> = {
