@@ -42,7 +42,7 @@ export function advanceIteration({ iteration }: TaskContext): Partial<TaskContex
 }
 
 /** Judges an iteration by its last validation. */
-export const judgeIteration = (iteration: Iteration, fields: Evaluation['fields']): Iteration => ({
+const judgeIteration = (iteration: Iteration, fields: Evaluation['fields']): Iteration => ({
   ...iteration,
   failed: hasFailedRule(iteration, fields),
 });
@@ -52,7 +52,7 @@ export const completeIteration = ({ iteration }: TaskContext): Partial<TaskConte
 });
 
 /** A rule that counts in this iteration failed. */
-export const hasFailedRule = (iteration: Iteration | null, { validation }: Evaluation['fields']): boolean =>
+const hasFailedRule = (iteration: Iteration | null, { validation }: Evaluation['fields']): boolean =>
   validation?.some((it) => !it.passed && (iteration?.rules?.includes(it.rule) ?? true)) ?? false;
 
 /** `pending` null: nothing yet. */
