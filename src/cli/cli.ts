@@ -101,14 +101,13 @@ const respell = ({ code, message, issues, details }: AppError, spell: (text: str
 async function printHelp({ io, out }: Pick<Surroundings, 'io' | 'out'>, name: string | undefined): Promise<number> {
   const columns = Math.min(out.width(), 100);
   const asTyped = speller(io);
-  if (name === undefined) {
-    const { formatHelp } = await import('./help.ts');
-    await out.print(...formatHelp(asTyped, out.colors, columns));
-  } else {
-    const { summary, load } = await rowOf(name);
-    const [{ formatCommandHelp }, command] = await Promise.all([import('./command-help.ts'), load()]);
-    await out.print(...formatCommandHelp({ name, summary, command, asTyped }, out.colors, columns));
-  }
+  const row = name === undefined ? undefined : await rowOf(name);
+  const [{ formatHelp, formatCommandHelp }, command] = await Promise.all([import('./help.ts'), row?.load()]);
+  const lines =
+    name === undefined || row === undefined || command === undefined
+      ? formatHelp(asTyped, out.colors, columns)
+      : formatCommandHelp({ name, summary: row.summary, command, asTyped }, out.colors, columns);
+  await out.print(...lines);
   return 0;
 }
 

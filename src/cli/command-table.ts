@@ -91,7 +91,7 @@ export const commandGroups: Readonly<Record<string, CommandTable>> = {
     },
     queues: {
       summary: 'list queues, and how many tasks wait in each',
-      load: async () => (await import('./commands/inspect/queues.ts')).queues,
+      load: async () => (await import('./commands/inspect/actors.ts')).queues,
     },
     escalations: {
       summary: 'list what waits for a person, escalations and what agents ask: since when, and why',
@@ -113,19 +113,19 @@ export const commandGroups: Readonly<Record<string, CommandTable>> = {
   Operate: {
     ack: {
       summary: 'acknowledge an escalation, which ends its reminders',
-      load: async () => (await import('./commands/operate/ack.ts')).ack,
+      load: async () => (await import('./commands/operate/actions.ts')).ack,
     },
     resolve: {
       summary: 'end an escalation: resume or stop',
-      load: async () => (await import('./commands/operate/resolve.ts')).resolve,
+      load: async () => (await import('./commands/operate/actions.ts')).resolve,
     },
     answer: {
       summary: 'allow or deny what an agent asks permission for',
-      load: async () => (await import('./commands/operate/answer.ts')).answer,
+      load: async () => (await import('./commands/operate/actions.ts')).answer,
     },
     retire: {
       summary: 'take a worker out of service',
-      load: async () => (await import('./commands/operate/retire.ts')).retire,
+      load: async () => (await import('./commands/operate/actions.ts')).retire,
     },
     audit: {
       summary: 'list what operators did, to which worker or task, and when',

@@ -1,6 +1,7 @@
 /** Finds how a command reaches the service: which server, which fleet, which credentials. */
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
+import type { Client } from '../client/index.ts';
 import { loadConfig, refuseOtherService } from '../config/config.ts';
 import { givenCredentials } from '../config/own-address.ts';
 import { defaultCredentials } from '../config/store.ts';
@@ -55,6 +56,28 @@ export async function connect(place: ResolvedPlace): Promise<Requester> {
   refuseOtherService(place);
   const { openRequester } = await import('../nats/requester.ts');
   return openRequester(place);
+}
+
+/**
+ * Finds the service for a command that acts as an agent, and returns its address and how a client of it is opened.
+ * @throws AppError config.bad
+ */
+export async function connectAsAgent(
+  where: Place,
+  io: Io,
+  name: string,
+): Promise<{ readonly address: string; readonly open: () => Promise<Client> }> {
+  const place = await resolvePlace(where, io, 'agent');
+  const { url: nats, credsFile, fleet } = place;
+  const creds = credsFile === undefined ? {} : { creds: credsFile };
+  return {
+    address: `${nats} ${fleet}`,
+    async open() {
+      refuseOtherService(place);
+      const { connect: connectClient } = await import('../client/index.ts');
+      return connectClient({ nats, fleet, cwd: io.cwd, name, ...creds });
+    },
+  };
 }
 
 /** Connects, calls `use`, and always closes. @throws AppError service.unreachable and those of `use` */

@@ -1,8 +1,10 @@
-/** The overview of all commands, from the table that the command line itself reads. */
+/** Help: of all commands, from the table that the command line itself reads, and of one. */
 import { join } from 'node:path';
 import type { Colors } from '../terminal/colors.ts';
 import { pad, widthOf, wrap } from '../terminal/text.ts';
+import { type Argument, type Arguments, type Command, isRequired, optionsOf, positionalsOf } from './command.ts';
 import { commandGroups } from './command-table.ts';
+import { clientArgs, timeoutArg } from './option-values.ts';
 
 /** `asTyped`: writes our command lines as this user has to type them. `width`: columns to fit into. */
 export function formatHelp(asTyped: (text: string) => string, colors: Colors, width: number): string[] {
@@ -44,14 +46,76 @@ export function formatHelp(asTyped: (text: string) => string, colors: Colors, wi
   ];
 }
 
-export const indent = (line: string): string => `  ${line}`;
+const indent = (line: string): string => `  ${line}`;
 
 /** Terms on the left; what each means is broken at the width. */
-export function twoColumns(rows: readonly [string, string][], width: number, colors: Colors): string[] {
+function twoColumns(rows: readonly [string, string][], width: number, colors: Colors): string[] {
   const left = Math.max(...rows.map(([term]) => widthOf(term)));
   return rows.flatMap(([term, text]) =>
     wrap(text, Math.max(24, width - left - 4)).map((line, index) =>
       index === 0 ? `  ${colors.cyan(pad(term, left))}  ${line}` : `  ${' '.repeat(left)}  ${line}`,
     ),
   );
+}
+
+/** `asTyped`: writes our command lines as this user has to type them. */
+type HelpSubject = {
+  readonly name: string;
+  readonly summary: string;
+  readonly command: Command;
+  readonly asTyped: (text: string) => string;
+};
+
+export function formatCommandHelp(
+  { name, summary, command, asTyped }: HelpSubject,
+  colors: Colors,
+  width: number,
+): string[] {
+  const { args, details = [], examples } = command;
+  const words = positionalsOf(args);
+  const shared = { ...clientArgs, ...timeoutArg } as Arguments;
+  const options = optionsOf(args);
+  const section = (title: string, rows: readonly (readonly [string, Argument])[]) =>
+    rows.length === 0
+      ? []
+      : [
+          '',
+          colors.bold(title),
+          ...twoColumns(
+            rows.map(describe).map(([term, text]): [string, string] => [term, asTyped(text)]),
+            width,
+            colors,
+          ),
+        ];
+  const usage = words.map(([word, arg]) => (isRequired(arg) ? spell(word, arg) : `[${spell(word, arg)}]`));
+  const rest = command.rest === 'command' ? ['-- COMMAND'] : [];
+  return [
+    ...wrap(`${name}: ${summary}`, width),
+    ...(details.length === 0 ? [] : ['']),
+    ...details.flatMap((line) => wrap(asTyped(line), width)),
+    '',
+    `${colors.bold('Usage')}  ${asTyped(['stopgate', name, ...usage, '[options]', ...rest].join(' '))}`,
+    ...section('Arguments', words),
+    ...section(
+      'Options',
+      options.filter(([option, arg]) => shared[option] !== arg),
+    ),
+    ...section(
+      'Connection and output',
+      options.filter(([option, arg]) => shared[option] === arg),
+    ),
+    '',
+    colors.bold(examples.length === 1 ? 'Example' : 'Examples'),
+    ...examples.map((example) => indent(asTyped(example))),
+  ];
+}
+
+const spell = (name: string, { valueHint }: Argument): string => valueHint ?? name.toUpperCase();
+
+function describe([name, arg]: readonly [string, Argument]): [string, string] {
+  const { description } = arg;
+  if (arg.type === 'positional') return [spell(name, arg), description];
+  if (arg.type === 'boolean') return [`--${name}`, description];
+  if (arg.type === 'enum') return [`--${name} ${spell(name, arg)}`, `${description}: ${arg.options.join(', ')}`];
+  return [`--${name} ${spell(name, arg)}`, description];
 }

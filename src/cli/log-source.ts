@@ -1,6 +1,7 @@
 /** Reads a replay's entries from one of two sources: a file, or the live log of a fleet up to where it is now. */
-import { formatIsoTime, type Replay, topicOf } from '../../machines/index.ts';
+import { formatIsoTime, type Replay, readEntry, topicOf } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
+import type { LogMessage } from '../nats/log/log-reader.ts';
 import type { Requester } from '../nats/requester.ts';
 import type { Context } from './command.ts';
 import { type Place, withRequester } from './connection.ts';
@@ -72,7 +73,6 @@ async function feedLines(
 function feedLive(fold: Fold, context: Source, extent: Extent, result: () => string): Promise<number> {
   const untilMs = extent.untilMs ?? Number.POSITIVE_INFINITY;
   const { flags, io, out, note } = context;
-  const decoder = new TextDecoder();
   return withRequester(flags, io, async (requester) => {
     const { count, batches } = await requester.read();
     const progress = openProgress(context, count);
@@ -103,6 +103,14 @@ function feedLive(fold: Fold, context: Source, extent: Extent, result: () => str
       note(`stopgate: skipped ${refused} bad ${refused === 1 ? 'entry' : 'entries'}, as the service did`);
     return 0;
   });
+}
+
+const decoder = new TextDecoder();
+
+/** The entry that a message of the log is. Null: it was refused. */
+export function entryOf({ subject, data }: LogMessage) {
+  const entry = readEntry(subject, decoder.decode(data), data.length);
+  return entry !== null && 'data' in entry ? entry : null;
 }
 
 const describeCut = (firstSeq: number): string =>

@@ -24,10 +24,6 @@ export const timeoutArg = {
   timeout: option('MS', 'how long to wait for an answer: 500, 5s, 10m (default: 5s)'),
 } as const satisfies Arguments;
 
-export const entriesArg = {
-  entries: option('N', 'show the newest N entries in the timeline (default: 20)'),
-} as const satisfies Arguments;
-
 /** `500`, `250ms`, `10m`. @throws AppError input.bad */
 export function readDuration(option: string, text: string): number {
   const ms = /^\d{1,15}$/.test(text) ? Number(text) : parseDuration(text);
@@ -47,10 +43,6 @@ export function readTimeout(text: string | undefined, defaultMs = defaultTimeout
   if (ms > 0) return ms;
   throw new AppError('input.bad', `--timeout '${text}' leaves no time for an answer`);
 }
-
-/** Reads how many entries a timeline has. @throws AppError input.bad */
-export const readEntryCount = (text: string | undefined): number =>
-  text === undefined ? 20 : readCount('--entries', text, 0, 10_000);
 
 export const timeForms = '2026-03-02T12:00:00.000Z, 2026-03-02 (midnight UTC), or how long ago: 90m or 2d';
 

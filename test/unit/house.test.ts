@@ -49,7 +49,6 @@ const smallByDesign =
 const fragments = `
 src/agents/shell/settings.ts
 src/app/program.ts
-src/cli/commands/agents/agent-client.ts
 src/config/environment.ts
 src/inspector/built-file.ts
 src/inspector/client/data/shared-stream.ts

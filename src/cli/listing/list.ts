@@ -23,25 +23,21 @@ export const listArgs = {
   ...timeoutArg,
 } as const satisfies Arguments;
 
-export const stateArg = {
-  state: choice('STATE', workerStates, 'only those in this state'),
+export const presenceArgs = {
+  presence: choice('PRESENCE', presences, 'only workers with this presence'),
+  stale: flag('only workers that have been silent for two minutes: --presence stale'),
 } as const satisfies Arguments;
-export const sortArg = {
+
+/** Filters that some lists have: each takes those that it can. */
+export const filters = {
+  state: choice('STATE', workerStates, 'only those in this state'),
+  queue: option('Q', 'only those in this queue'),
+  agent: option('NAME', 'only workers of this agent, e.g. claude'),
   sort: choice(
     'USE',
     ['usd', 'tokens', 'turns'],
     'those first that have used most: usd, tokens or turns (default: by id)',
   ),
-} as const satisfies Arguments;
-export const queueArg = {
-  queue: option('Q', 'only those in this queue'),
-} as const satisfies Arguments;
-export const agentArg = {
-  agent: option('NAME', 'only workers of this agent, e.g. claude'),
-} as const satisfies Arguments;
-export const presenceArgs = {
-  presence: choice('PRESENCE', presences, 'only workers with this presence'),
-  stale: flag('only workers that have been silent for two minutes: --presence stale'),
 } as const satisfies Arguments;
 
 /** @throws AppError input.bad: they contradict each other */
@@ -57,20 +53,16 @@ export async function list<View>(
   { flags, io, out, commands }: Context<Flags<typeof listArgs> & { readonly sort?: string | undefined }>,
 ): Promise<number> {
   if (filter.queue !== undefined) readId('queue', filter.queue);
-  const most =
-    flags.limit === undefined ? Number.POSITIVE_INFINITY : readCount('--limit', flags.limit, 1, 1_000_000_000);
+  const all = Number.POSITIVE_INFINITY;
+  const most = flags.limit === undefined ? all : readCount('--limit', flags.limit, 1, 1_000_000_000);
   const timeoutMs = readTimeout(flags.timeout);
   const wanted = Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
   const read = async (requester: Requester): Promise<View[]> => {
-    const { entity, order, keeps = () => true } = listing;
-    if (order === undefined && listing.keeps === undefined)
-      return readAll<View>(requester, entity, { wanted: { ...wanted, sort: flags.sort }, most, timeoutMs });
-    const views = await readAll<View>(requester, entity, {
-      wanted: { ...wanted, sort: flags.sort },
-      most: Number.POSITIVE_INFINITY,
-      timeoutMs,
-    });
-    const kept = views.filter(keeps);
+    const { entity, order, keeps } = listing;
+    const isWhole = order !== undefined || keeps !== undefined;
+    const asked = { wanted: { ...wanted, sort: flags.sort }, most: isWhole ? all : most, timeoutMs };
+    const views = await readAll<View>(requester, entity, asked);
+    const kept = keeps === undefined ? views : views.filter(keeps);
     return (order === undefined ? kept : kept.sort(order)).slice(0, most);
   };
   const format = (views: readonly View[], fleet: string, width: number): string[] => {
@@ -137,27 +129,44 @@ async function watch<View>(options: Watch<View>): Promise<number> {
     : io.isTTY
       ? screen(options, connection.fleet)
       : changesAsTable(options, connection.fleet);
-  let requester: Requester | null = null;
+  const link = createLink(() => connect(connection));
   let views: View[] | null = null;
   try {
     while (!end.aborted) {
       try {
-        requester ??= await connect(connection);
-        views = (await orEnd(read(requester), end)) ?? views;
+        views = (await orEnd(link.use(read), end)) ?? views;
         if (views !== null && !end.aborted) await show.draw(views, null);
       } catch (error) {
         if (!(error instanceof AppError) || views === null) throw error;
         await show.draw(views, error.message);
-        await requester?.close();
-        requester = null;
       }
       await pause(everyMs, undefined, { signal: end }).catch(() => undefined);
     }
     return 0;
   } finally {
     await show.close();
-    await requester?.close();
+    await link.close();
   }
+}
+
+/** A connection that is replaced after a failure. */
+export function createLink(open: () => Promise<Requester>) {
+  let requester: Requester | null = null;
+  return {
+    async use<Result>(what: (requester: Requester) => Promise<Result>): Promise<Result> {
+      requester ??= await open();
+      try {
+        return await what(requester);
+      } catch (error) {
+        if (error instanceof AppError && error.code === 'service.unreachable') {
+          await requester?.close();
+          requester = null;
+        }
+        throw error;
+      }
+    },
+    close: async () => requester?.close(),
+  };
 }
 
 /** Undefined if the end comes first; the answer is then dropped. */

@@ -6,7 +6,7 @@ import { findProgram } from '../../../agents/setup/places.ts';
 import { AppError } from '../../../errors.ts';
 import type { GroupEnd } from '../../../runner/process-group.ts';
 import { defineCommand, option } from '../../command.ts';
-import { resolvePlace } from '../../connection.ts';
+import { connectAsAgent, resolvePlace } from '../../connection.ts';
 import { clientArgs, readId } from '../../option-values.ts';
 import { environmentOf } from './agent-turn.ts';
 
@@ -41,10 +41,9 @@ export const acp = defineCommand({
     const signal = io.interrupt();
     if (io.isTTY)
       note('stopgate acp: waiting for an editor on stdin; add this command to it as an agent, or press Ctrl-C');
-    const [{ serveAcp }, { createServiceLink, createWorkerLink }, { connectAsAgent }] = await Promise.all([
+    const [{ serveAcp }, { createServiceLink, createWorkerLink }] = await Promise.all([
       import('../../../acp/serve-acp.ts'),
       import('../../../acp/worker-link.ts'),
-      import('./agent-client.ts'),
     ]);
     const services = new Map<string, ServiceLink>();
     /** Editors start their agents anywhere: it is the folder of the session whose service is meant, unless one is named. */

@@ -22,6 +22,7 @@ import { withholdSecrets } from '../../../config/own-address.ts';
 import { AppError } from '../../../errors.ts';
 import { clean } from '../../../terminal/text.ts';
 import { type Context, defineCommand, type Flags, flag, option } from '../../command.ts';
+import { connectAsAgent } from '../../connection.ts';
 import { spellCommands } from '../../program-name.ts';
 import { formatAgo } from '../../text/state-text.ts';
 import { environmentOf } from './agent-turn.ts';
@@ -120,10 +121,7 @@ async function report(found: readonly Finding[], { flags, io, out, commands }: D
 async function examineAcp({ flags, words: [, file, ...args], io }: DoctorContext): Promise<Finding[]> {
   if (file === undefined)
     throw new AppError('input.bad', 'which agent? Write it behind "--": stopgate doctor acp -- AGENT ARGS…');
-  const [{ checkAcp }, { connectAsAgent }] = await Promise.all([
-    import('../../../acp/doctor.ts'),
-    import('./agent-client.ts'),
-  ]);
+  const { checkAcp } = await import('../../../acp/doctor.ts');
   const place = { nats: undefined, creds: undefined, fleet: flags.fleet, config: flags.config };
   const findings = await checkAcp({
     ...{ command: [file, ...args], cwd: io.cwd, env: environmentOf(io), quick: flags.quick, signal: io.interrupt() },

@@ -8,7 +8,7 @@ import { checkAnswer } from '../../../agents/doctor/service-checks.ts';
 import { describePlans, findPolicies } from '../../../agents/doctor/worker-checks.ts';
 import { type Agent, agents } from '../../../agents/index.ts';
 import { type Line, posterOf } from '../../../agents/setup/line.ts';
-import type { Places, Scope } from '../../../agents/setup/places.ts';
+import { findInstalled, type Installed, type Places, type Scope } from '../../../agents/setup/places.ts';
 import { type Change, diffTexts, openSettings, writeSettings } from '../../../agents/setup/settings-file.ts';
 import type { LineSetup, SettingsSetup } from '../../../agents/setup/setup.ts';
 import { shellWord } from '../../../agents/shared/text.ts';
@@ -16,11 +16,11 @@ import { casesFile, firstCases } from '../../../config/case-schema.ts';
 import { type Config, loadConfig } from '../../../config/config.ts';
 import { AppError } from '../../../errors.ts';
 import type { Io } from '../../../terminal/process-io.ts';
+import { formatTable } from '../../../terminal/table.ts';
 import { defineCommand } from '../../command.ts';
 import { readId } from '../../option-values.ts';
 import { programName } from '../../program-name.ts';
-import { askYes, canAsk } from '../../questions.ts';
-import { chooseAgent } from './choose-agent.ts';
+import { ask, askYes, canAsk } from '../../questions.ts';
 import { canUseCurl, type InitContext, initArgs, names, readCap, readLine, readScope } from './init-options.ts';
 
 export const init = defineCommand({
@@ -46,6 +46,42 @@ export const init = defineCommand({
     return connect({ agent, setup, places, context });
   },
 });
+
+/** Lists the agents on this machine, and asks which one is to be set up. Null: nobody could be asked. */
+async function chooseAgent({ io, out, note, flags }: InitContext): Promise<string | null> {
+  const found = await findAll({ cwd: io.cwd, home: io.env.HOME || homedir(), env: io.env });
+  if (flags.json) {
+    await out.json(found);
+    return null;
+  }
+  const rows = [...agents.values()].map(({ name, title }) => [
+    { text: name, paint: out.colors.bold },
+    { text: title },
+    { text: whereIs(found.find((one) => one.name === name)) },
+  ]);
+  await out.print(...formatTable(['AGENT', '', 'INSTALLED'], rows, out.width()));
+  if (!canAsk(io)) {
+    note('name one: stopgate init AGENT');
+    return null;
+  }
+  const name = await ask(io, 'Which one? ');
+  return name === '' ? null : name;
+}
+
+/** @param installed undefined: it has no settings */
+function whereIs(installed: Installed | undefined): string {
+  if (installed === undefined) return 'needs nothing: init prints a line for it';
+  return installed.binary ?? (installed.hasFolder ? 'only its settings' : '-');
+}
+
+async function findAll(places: Places): Promise<Installed[]> {
+  const found: Installed[] = [];
+  for (const { name, title, settings } of agents.values()) {
+    const { setup } = await settings();
+    if (setup.kind === 'settings') found.push(findInstalled({ name, title, program: setup.program }, places));
+  }
+  return found;
+}
 
 type Connecting = {
   readonly agent: Agent;

@@ -61,8 +61,8 @@ export const loop = defineCommand({
       throw new AppError('input.bad', 'use either --task or --queue');
     if (flags.prompt !== undefined && flags['prompt-file'] !== undefined)
       throw new AppError('input.bad', 'use either --prompt or --prompt-file');
-    const turns = flags.turns === undefined ? turnsDefault : readCount('--turns', flags.turns, 1, turnsMax);
-    const pauseMs = flags.pause === undefined ? firstPauseMs : readDuration('--pause', flags.pause);
+    const turns = readCount('--turns', flags.turns ?? `${turnsDefault}`, 1, turnsMax);
+    const pauseMs = readDuration('--pause', flags.pause ?? `${firstPauseMs}`);
     const worker = flags.worker === undefined ? freshId(io.cwd) : readId('worker', flags.worker);
     refuseUnknownProgram(words[0] as string, io);
     const readTask = openTask(context);

@@ -1,6 +1,6 @@
 /** resumable: agents that a usage limit has stopped, once it is over, and the commands that resume them. */
 import { existsSync } from 'node:fs';
-import { formatIsoTime, readEntry, type WorkerView } from '../../../../machines/index.ts';
+import { formatIsoTime, type WorkerView } from '../../../../machines/index.ts';
 import { resumeArguments, resumeCommand } from '../../../agents/index.ts';
 import { findProgram } from '../../../agents/setup/places.ts';
 import { createSemaphore } from '../../../concurrency/semaphore.ts';
@@ -14,6 +14,7 @@ import { tryJson } from '../../../text/json-text.ts';
 import { type Context, defineCommand, type Flags, flag, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
 import { readAll } from '../../listing/list.ts';
+import { entryOf } from '../../log-source.ts';
 import { clientArgs, readCount, readTimeout } from '../../option-values.ts';
 import { formatAgo } from '../../text/state-text.ts';
 import { environmentOf, runTurn } from './agent-turn.ts';
@@ -62,10 +63,7 @@ export const resumable = defineCommand({
     if (!flags.run && flags.concurrency !== undefined)
       throw new AppError('input.bad', '--concurrency is for --run: it says how many commands run at the same time');
     const { prompt = promptDefault } = flags;
-    const most =
-      flags.concurrency === undefined
-        ? concurrencyDefault
-        : readCount('--concurrency', flags.concurrency, 1, concurrencyMax);
+    const most = readCount('--concurrency', flags.concurrency ?? `${concurrencyDefault}`, 1, concurrencyMax);
     return withRequester(flags, io, async (requester, fleet) => {
       const found = await findResumable(requester, prompt, io);
       if (flags.run) return runAll(found, prompt, most, requester, context);
@@ -131,12 +129,6 @@ async function readLimits(requester: Requester): Promise<Map<string, Limit>> {
 }
 
 const decoder = new TextDecoder();
-
-/** Returns null if it was refused. */
-function entryOf({ subject, data }: LogMessage) {
-  const entry = readEntry(subject, decoder.decode(data), data.length);
-  return entry !== null && 'data' in entry ? entry : null;
-}
 
 /** Far more than the end of a session and the last reports of its usage. */
 const entriesMax = 500;

@@ -1,23 +1,18 @@
-/** worker, task, workers and tasks: one in full with its timeline, or all as a list. */
-import type { TaskView, WorkerView } from '../../../../machines/index.ts';
-import { argument, type Context, defineCommand, type Flags } from '../../command.ts';
+/** worker, task, workers, tasks and queues: one in full with its timeline, or all as a list. */
+import type { QueueView, TaskView, WorkerView } from '../../../../machines/index.ts';
+import { argument, type Context, defineCommand, type Flags, option } from '../../command.ts';
 import { orNamed, withRequester } from '../../connection.ts';
-import {
-  agentArg,
-  list,
-  listArgs,
-  presenceArgs,
-  queueArg,
-  readPresence,
-  sortArg,
-  stateArg,
-} from '../../listing/list.ts';
-import { taskListing, workerListing } from '../../listing/listing.ts';
-import { clientArgs, entriesArg, readEntryCount, readId, readTimeout, timeoutArg } from '../../option-values.ts';
+import { filters, list, listArgs, presenceArgs, readPresence } from '../../listing/list.ts';
+import { type Listing, spellCommand, taskListing, workerListing } from '../../listing/listing.ts';
+import { clientArgs, readCount, readId, readTimeout, timeoutArg } from '../../option-values.ts';
 import { formatTask, formatWorker } from '../../text/actor-text.ts';
 import { orNone, readTaskTimeline, readWorkerTimeline } from '../../text/timeline.ts';
 
-const actorArgs = { ...entriesArg, ...clientArgs, ...timeoutArg };
+const actorArgs = {
+  entries: option('N', 'show the newest N entries in the timeline (default: 20)'),
+  ...clientArgs,
+  ...timeoutArg,
+} as const;
 
 const kinds = {
   worker: { readTimeline: readWorkerTimeline, format: formatWorker },
@@ -33,7 +28,7 @@ async function showActor(
   const { readTimeline, format } = kinds[entity];
   const id = readId(entity, name);
   const timeoutMs = readTimeout(flags.timeout);
-  const count = readEntryCount(flags.entries);
+  const count = readCount('--entries', flags.entries ?? '20', 0, 10_000);
   return withRequester(flags, io, async (requester, fleet) => {
     const view = await orNamed(requester.request('get', `${entity}.${id}`, {}, timeoutMs), entity, fleet);
     const timeline = count === 0 ? [] : await orNone(readTimeline(requester, id, count), note);
@@ -65,7 +60,10 @@ export const task = defineCommand({
 });
 
 export const workers = defineCommand({
-  args: { ...stateArg, ...presenceArgs, ...queueArg, ...agentArg, ...sortArg, ...listArgs },
+  args: {
+    ...{ state: filters.state, ...presenceArgs, queue: filters.queue, agent: filters.agent, sort: filters.sort },
+    ...listArgs,
+  },
   details: [
     'Idle time and retries are shown with their limits. --json prints one array; with --watch, one line per change.',
   ],
@@ -78,10 +76,10 @@ export const workers = defineCommand({
 
 /** The outcomes that the list shows for a stopped task. */
 const outcomes = ['completed', 'cancelled'] as const;
-const taskStateArg = { state: { ...stateArg.state, options: [...stateArg.state.options, ...outcomes] } };
+const taskState = { ...filters.state, options: [...filters.state.options, ...outcomes] };
 
 export const tasks = defineCommand({
-  args: { ...taskStateArg, ...queueArg, ...sortArg, ...listArgs },
+  args: { state: taskState, queue: filters.queue, sort: filters.sort, ...listArgs },
   details: [
     'An idle task with a queue waits to be claimed. A stopped task is shown as completed or cancelled.',
     '--json prints one array; with --watch, one line per change.',
@@ -94,4 +92,34 @@ export const tasks = defineCommand({
     const listing = { ...taskListing, keeps: (task: TaskView) => task.outcome === outcome };
     return list(listing, { state: 'stopped', queue }, context);
   },
+});
+
+const queueListing: Listing<QueueView> = {
+  entity: 'queue',
+  headings: ['QUEUE', 'PENDING', 'REPORTED', 'WORKERS', 'NEXT'],
+  narrowHeadings: ['QUEUE', 'PENDING', 'WORKERS'],
+  rowOf: ({ queue, pending, reported, workers = 0, unattended = null, next = [] }, colors) => [
+    { text: queue, paint: colors.bold, isWhole: true },
+    { text: String(pending), ...(pending > 0 ? { paint: colors.yellow } : {}) },
+    { text: String(reported) },
+    { text: String(workers), ...(unattended === null ? {} : { paint: colors.red }) },
+    { text: next.length === 0 ? '-' : next.map(({ task }) => task).join(', ') },
+  ],
+  idOf: ({ queue }) => queue,
+  steadyOf: (view) => view,
+  empty: (fleet) => [
+    `No queues in fleet '${fleet}' yet. A task creates one:`,
+    spellCommand(fleet, `publish task T-1 task.created '{"title":"Fix the login","queue":"main"}'`),
+  ],
+};
+
+export const queues = defineCommand({
+  args: { queue: option('Q', 'only this queue'), ...listArgs },
+  details: [
+    'PENDING counts unclaimed tasks, both those known here and those reported from elsewhere (depth.reported). NEXT names those that are claimed first: a higher priority first, then the older.',
+    'WORKERS counts those that are alive and could take one: active, and neither stopped nor escalated.',
+    '--json prints one array; with --watch, one line per change.',
+  ],
+  examples: ['stopgate queues', 'stopgate queues --queue main --json'],
+  run: async (context) => list(queueListing, { queue: context.flags.queue }, context),
 });

@@ -3,7 +3,7 @@ import type { PersonWait } from '../../../../machines/index.ts';
 import { personKinds } from '../../../../machines/replay/standing.ts';
 import type { Colors } from '../../../terminal/colors.ts';
 import { choice, defineCommand } from '../../command.ts';
-import { agentArg, list, listArgs, presenceArgs, queueArg, readPresence, stateArg } from '../../listing/list.ts';
+import { filters, list, listArgs, presenceArgs, readPresence } from '../../listing/list.ts';
 import type { Listing } from '../../listing/listing.ts';
 import { formatAgo } from '../../text/state-text.ts';
 
@@ -53,11 +53,9 @@ const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 export const escalations = defineCommand({
   args: {
     kind: choice('KIND', personKinds, 'only what waits for this'),
-    ...stateArg,
+    state: filters.state,
     ...presenceArgs,
-    ...queueArg,
-    ...agentArg,
-    ...listArgs,
+    ...{ queue: filters.queue, agent: filters.agent, ...listArgs },
   },
   details: [
     'Escalated workers and tasks, what agents ask (permission, a question, or other input), and queues whose tasks nobody could take. ' +

@@ -1,5 +1,5 @@
 /** spend: what agents have used, summed by day, model, task or worker, from the log. */
-import { createFleet, type Fleet, formatIsoTime, readEntry, type UsageReport } from '../../../../machines/index.ts';
+import { createFleet, type Fleet, formatIsoTime, type UsageReport } from '../../../../machines/index.ts';
 import {
   addUsage,
   byCost,
@@ -16,6 +16,7 @@ import type { Requester } from '../../../nats/requester.ts';
 import { formatTable } from '../../../terminal/table.ts';
 import { choice, defineCommand, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
+import { entryOf } from '../../log-source.ts';
 import { clientArgs, readTime, timeForms } from '../../option-values.ts';
 import { programName } from '../../program-name.ts';
 
@@ -57,8 +58,8 @@ async function* readReports(requester: Requester, by: Dimension, sinceMs: number
   const { batches } = await requester.read('worker.*.usage.reported');
   for await (const batch of batches)
     for (const message of batch) {
-      const entry = message.atMs < sinceMs ? null : readReport(message);
-      if (entry === null) continue;
+      const entry = message.atMs < sinceMs ? null : entryOf(message);
+      if (entry?.type !== 'usage.reported') continue;
       const { id, data } = entry;
       yield { name: by === 'worker' ? id : by === 'model' ? (data.model ?? null) : dayOf(message), data };
     }
@@ -79,14 +80,6 @@ const taskOf = ({ workers }: Fleet, worker: string): string | null =>
   workers.read(worker)?.snapshot.context.worker.tasks.at(-1) ?? null;
 
 const dayOf = ({ atMs }: LogMessage): string => formatIsoTime(atMs).slice(0, 10);
-
-const decoder = new TextDecoder();
-
-/** Returns null if it was refused. */
-function readReport({ subject, data }: LogMessage) {
-  const entry = readEntry(subject, decoder.decode(data), data.length);
-  return entry !== null && 'data' in entry && entry.type === 'usage.reported' ? entry : null;
-}
 
 async function sumUp(reports: AsyncIterable<Report>): Promise<NamedUsage[]> {
   const sums = new Map<string | null, UsageSum>();

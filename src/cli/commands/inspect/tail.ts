@@ -28,7 +28,7 @@ export const tail = defineCommand({
   ],
   examples: ['stopgate tail --worker w1', 'stopgate tail --no-follow --last 1000 --json >log.jsonl'],
   run: async ({ flags, io, out, note }) => {
-    const last = flags.last === undefined ? 20 : readCount('--last', flags.last, 0, 1_000_000_000);
+    const last = readCount('--last', flags.last ?? '20', 0, 1_000_000_000);
     const only = flags.worker === undefined ? null : readId('worker', flags.worker);
     const signal = AbortSignal.any([io.interrupt(), out.closed]);
     let printed = Promise.resolve();

@@ -8,14 +8,13 @@ import { enterScreen, leaveScreen } from '../../../terminal/colors.ts';
 import type { Io } from '../../../terminal/process-io.ts';
 import { defineCommand, option } from '../../command.ts';
 import { connect, resolvePlace } from '../../connection.ts';
-import { readAll } from '../../listing/list.ts';
+import { createLink, readAll } from '../../listing/list.ts';
 import { clientArgs, readDuration } from '../../option-values.ts';
 import { canAsk } from '../../questions.ts';
 import { draw } from '../../top/draw.ts';
 import { type Action, emptyModel, type Key, type Model, pressKey, type Reading, withWorkers } from '../../top/model.ts';
 import { loginName } from '../operate/operator-entry.ts';
 
-const everyMsDefault = 1_000;
 const everyMsMin = 200;
 const timeoutMs = 5_000;
 /** More than fit on any screen. */
@@ -39,7 +38,7 @@ export const top = defineCommand({
   run: async ({ flags, io, out }) => {
     if (!canAsk(io))
       throw new AppError('input.bad', 'this needs a terminal; without one, use "stopgate workers --watch"');
-    const everyMs = flags.every === undefined ? everyMsDefault : readDuration('--every', flags.every);
+    const everyMs = readDuration('--every', flags.every ?? '1s');
     const place = await resolvePlace(flags, io);
     const by = flags.by ?? loginName(io);
     const quit = new AbortController();
@@ -85,26 +84,6 @@ export const top = defineCommand({
     }
   },
 });
-
-/** A connection that is replaced after a failure. */
-function createLink(open: () => Promise<Requester>) {
-  let requester: Requester | null = null;
-  return {
-    async use<Result>(what: (requester: Requester) => Promise<Result>): Promise<Result> {
-      requester ??= await open();
-      try {
-        return await what(requester);
-      } catch (error) {
-        if (error instanceof AppError && error.code === 'service.unreachable') {
-          await requester?.close();
-          requester = null;
-        }
-        throw error;
-      }
-    },
-    close: async () => requester?.close(),
-  };
-}
 
 async function readWorkers(requester: Requester): Promise<Reading> {
   const read = (wanted: object, most: number) => readAll<WorkerView>(requester, 'worker', { wanted, most, timeoutMs });

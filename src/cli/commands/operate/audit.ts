@@ -46,7 +46,7 @@ export const audit = defineCommand({
   ],
   examples: ['stopgate audit', 'stopgate audit --by alice --since 2026-03-02', 'stopgate audit --json'],
   run: async ({ flags, io, out }) => {
-    const last = flags.last === undefined ? 100 : readCount('--last', flags.last, 1, 1_000_000);
+    const last = readCount('--last', flags.last ?? '100', 1, 1_000_000);
     const worker = flags.worker === undefined ? null : readId('worker', flags.worker);
     const sinceMs = readTime('--since', flags.since) ?? 0;
     return withRequester(flags, io, async (requester, fleet) => {

@@ -26,12 +26,7 @@ export const operatorArgs = {
   ...clientArgs,
   ...timeoutArg,
 } as const satisfies Arguments;
-export const queueArg = {
-  queue: flag('the id is that of a queue that nobody attends'),
-} as const satisfies Arguments;
-export const taskArg = {
-  task: flag('the id is that of a task, not of a worker'),
-} as const satisfies Arguments;
+export const taskFlag = flag('the id is that of a task, not of a worker');
 
 export type View = (WorkerView | TaskView) & { readonly escalation: Escalation | null };
 type OperatorEntry = {

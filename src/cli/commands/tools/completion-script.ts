@@ -1,7 +1,6 @@
 /** Completion scripts for shells, made from the command table, so that new commands are completed at once. */
 import { AppError } from '../../../errors.ts';
 import { type Arguments, type CommandTable, type Option, optionsOf, positionalsOf } from '../../command.ts';
-import { type CompletionList, completionLists, listOf } from './completion-values.ts';
 
 export const shells = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof shells)[number];
@@ -13,6 +12,15 @@ export function readShell(text: string): Shell {
     throw new AppError('input.bad', `there is no completion for '${text}'; these are: ${shells.join(', ')}`);
   return shell;
 }
+
+export const completionLists = ['workers', 'tasks', 'queues', 'policies', 'agents'] as const;
+export type CompletionList = (typeof completionLists)[number];
+
+const hints: Readonly<Record<string, CompletionList>> = {
+  ...{ W: 'workers', WORKER: 'workers', T: 'tasks', TASK: 'tasks', Q: 'queues', P: 'policies', AGENT: 'agents' },
+};
+/** Finds the list of a value by its name in the help; undefined: it cannot be listed. */
+const listOf = (valueHint = ''): CompletionList | undefined => hints[valueHint.replace(/…$/, '')];
 
 /** `values`: those that it takes, or what kind they are. */
 type Completion = {

@@ -1,0 +1,211 @@
+/** ack, resolve, answer and retire: what a person does about a worker, a task or a queue. */
+import type { InputRequest, TaskView, WorkerView } from '../../../../machines/index.ts';
+import { sentence } from '../../../../machines/replay/standing.ts';
+import { agents, resumeCommand } from '../../../agents/index.ts';
+import { AppError } from '../../../errors.ts';
+import type { Requester } from '../../../nats/requester.ts';
+import { createAnswer, openRequest } from '../../../service/open-request.ts';
+import { throwIfRetired } from '../../../service/refusal.ts';
+import { cut } from '../../../terminal/text.ts';
+import { argument, defineCommand, flag, option } from '../../command.ts';
+import { readTimeout } from '../../option-values.ts';
+import { describeInput } from '../../text/actor-text.ts';
+import { operatorArgs, publishOperatorEntry, taskFlag, type View } from './operator-entry.ts';
+
+/** A person looks at it: an escalation, a request that waits for long, a queue without workers. */
+export const ack = defineCommand({
+  args: {
+    id: argument('WORKER', 'the id of the worker, or of the task or queue'),
+    task: taskFlag,
+    queue: flag('the id is that of a queue that nobody attends'),
+    ...operatorArgs,
+  },
+  details: [
+    'No more reminders are sent. An escalation stays until it is resolved, a request until it is answered, and a queue is ' +
+      'unattended until a worker is there.',
+    'Exit code 1: people are not told of it, or it is not known.',
+  ],
+  examples: ['stopgate ack w1', 'stopgate ack T-1 --task --by ann --yes', 'stopgate ack build --queue'],
+  run: async (context) => {
+    const { id, task, queue } = context.flags;
+    if (task && queue) throw new AppError('input.bad', 'pass either --task or --queue');
+    return publishOperatorEntry(
+      {
+        entity: task ? 'task' : queue ? 'queue' : 'worker',
+        id,
+        type: 'escalation.acknowledged',
+        data: {},
+        needs: 'notice',
+        question: 'Acknowledge it?',
+        describe: async (view) => describeAcknowledged(id, task, view),
+      },
+      context,
+    );
+  },
+});
+
+function describeAcknowledged(id: string, isTask: boolean, view: View): string[] {
+  const { noticed, next } = noticeIn(id, isTask, view);
+  return [`${id}: acknowledged by ${noticed?.acknowledgedBy ?? 'nobody'}`, next];
+}
+
+/** @returns what was acknowledged, and what ends it */
+function noticeIn(id: string, isTask: boolean, view: View) {
+  if ('unattended' in view)
+    return {
+      noticed: view.unattended as Noticed,
+      next: `a worker of the queue ends it: "stopgate queues --queue ${id}"`,
+    };
+  if (view.escalation !== null) {
+    const next = `it stays escalated until "stopgate resolve ${id}${isTask ? ' --task' : ''} --resume" (or --stop)`;
+    return { noticed: view.escalation, next };
+  }
+  const asked = 'inputs' in view ? view.inputs.find(({ overdue }) => overdue !== undefined) : undefined;
+  return { noticed: asked?.overdue ?? null, next: `it still asks: "stopgate answer ${id}", or at its own terminal` };
+}
+
+type Noticed = { readonly acknowledgedBy: string | null } | null;
+
+export const resolve = defineCommand({
+  args: {
+    id: argument('WORKER', 'the id of the worker, or with --task of the task'),
+    resume: flag('it may continue: the worker becomes idle, a task goes back to its queue'),
+    stop: flag('it is over: the worker becomes stopped, a task is cancelled'),
+    prompt: option('TEXT', "with --resume: a prompt for the worker's agent"),
+    task: taskFlag,
+    ...operatorArgs,
+  },
+  details: [
+    'Tasks that were escalated with a worker stay escalated. They are listed.',
+    'Exit code 1: it is not escalated, or not known.',
+  ],
+  examples: [
+    'stopgate resolve w1 --resume --prompt "Use the staging key"',
+    'stopgate resolve w1 --stop --yes',
+    'stopgate resolve T-1 --task --resume',
+  ],
+  run: async (context) => {
+    const { id, resume, stop, prompt, task, timeout } = context.flags;
+    if (resume === stop) throw new AppError('input.bad', 'pass either --resume or --stop');
+    if (prompt !== undefined && (stop || task))
+      throw new AppError(
+        'input.bad',
+        `--prompt is for an agent that continues: ${task ? 'a task' : '--stop'} takes none`,
+      );
+    const verdict = resume ? 'resume' : 'stop';
+    return publishOperatorEntry(
+      {
+        entity: task ? 'task' : 'worker',
+        id,
+        type: 'escalation.resolved',
+        data: { verdict, ...(prompt === undefined ? {} : { prompt }) },
+        needs: 'escalation',
+        question: resume ? 'Let it go on?' : 'Stop it?',
+        describe: async (view, requester) => [
+          `${id}: resolved; it is ${view.state} now`,
+          ...(prompt === undefined ? [] : tellHowItIsPrompted(view, prompt)),
+          ...(task ? [] : await listEscalatedTasks(id, requester, readTimeout(timeout))),
+        ],
+      },
+      context,
+    );
+  },
+});
+
+/** A running OpenCode prompts the session through its plugin. A person has to resume the sessions of other agents. */
+function tellHowItIsPrompted(view: View, prompt: string): string[] {
+  const later = 'its agent gets this with the next prompt';
+  const command = 'presence' in view ? resumeCommand(view, prompt) : null;
+  if (command === null) return [later];
+  const agent = 'agent' in view ? agents.get(view.agent ?? '') : undefined;
+  const isPrompted = agent?.promptsResolution === true;
+  return [isPrompted ? `its plugin prompts it, as long as ${agent.title} runs` : later, `to resume it: ${command}`];
+}
+
+const tasksMax = 1_000;
+
+/** Tasks that were escalated with the worker belong to nobody now, and are easily forgotten. */
+async function listEscalatedTasks(worker: string, requester: Requester, timeoutMs: number): Promise<string[]> {
+  const filter = { state: 'escalated', limit: tasksMax };
+  const { items } = (await requester.request('list', 'tasks', filter, timeoutMs)) as { items: TaskView[] };
+  return items
+    .filter(({ escalation }) => escalation?.withWorker === true && escalation.worker === worker)
+    .map(({ task }) => `task ${task} is still escalated: stopgate resolve ${task} --task --resume`);
+}
+
+/** The length to which the tool's request is cut in the question. */
+const detailMax = 300;
+
+export const answer = defineCommand({
+  args: {
+    worker: argument('WORKER', 'the id of the worker'),
+    allow: flag('allow the request'),
+    deny: flag('deny the request'),
+    request: option('R', 'which request, if several are open'),
+    message: option('TEXT', 'for the agent: the reason of --deny, the answer to a question'),
+    ...operatorArgs,
+  },
+  details: [
+    'Answers a permission request that a hook holds. The policy of the worker needs "ask", such as "ask: 5m".',
+    'A question is answered by --allow with the choice, or your own words, as --message; several questions by a JSON',
+    'object of their answers. Nothing is answered twice. Without a terminal it needs --yes. Exit code 1: no such request is open, or the worker is not known.',
+  ],
+  examples: [
+    'stopgate answer w1 --allow',
+    'stopgate answer w1 --deny --message "Not on main" --yes',
+    'stopgate answer w1 --allow --message New',
+  ],
+  run: async (context) => {
+    const { worker, allow, deny, request, message } = context.flags;
+    if (allow === deny) throw new AppError('input.bad', 'pass either --allow or --deny');
+    const verdict = allow ? 'allow' : 'deny';
+    return publishOperatorEntry(
+      {
+        entity: 'worker',
+        id: worker,
+        type: 'input.answered',
+        data: (view) => createAnswer(view as WorkerView, { request, verdict, message }),
+        needs: null,
+        question: (view) =>
+          `${sentence(`It asks: ${describeRequest(view as WorkerView, request)}`)} ${allow ? 'Allow' : 'Deny'} it?`,
+        describe: async (view) => {
+          const { lastAnswer } = view as WorkerView;
+          return [`${worker}: ${lastAnswer?.verdict ?? 'nothing'}, said ${lastAnswer?.by ?? 'nobody'}`];
+        },
+      },
+      context,
+    );
+  },
+});
+
+function describeRequest(view: WorkerView, request: string | undefined): string {
+  const id = openRequest(view, request);
+  return cut(describeInput(view.inputs.find((it) => it.request === id) as InputRequest), detailMax);
+}
+
+export const retire = defineCommand({
+  args: { worker: argument('WORKER', 'the id of the worker'), ...operatorArgs },
+  details: [
+    'Its stops are allowed, its claims are refused, and its tasks go back to their queue. It returns only when it registers again.',
+    'Exit code 1: it is not known, or retired already.',
+  ],
+  examples: ['stopgate retire w1', 'stopgate retire w1 --yes --json'],
+  run: async (context) => {
+    const { worker } = context.flags;
+    return publishOperatorEntry(
+      {
+        entity: 'worker',
+        id: worker,
+        type: 'worker.retired',
+        data: (view) => {
+          throwIfRetired(worker, view as WorkerView);
+          return {};
+        },
+        needs: null,
+        question: 'Retire it?',
+        describe: async ({ state }) => [`${worker}: retired; it is ${state} now`],
+      },
+      context,
+    );
+  },
+});
