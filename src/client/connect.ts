@@ -21,7 +21,7 @@ import {
 } from './operator-calls.ts';
 import { createQueries, type Queries } from './queries.ts';
 import { readDecision } from './replies.ts';
-import { createServedChecks, type Serve, type ServedChecks } from './served-checks.ts';
+import { createServedChecks, type Serve, type ServedChecks } from './serve-check.ts';
 
 export type ConnectOptions = {
   /** One or more servers, separated by commas; may contain user and password. */

@@ -14,8 +14,7 @@ import {
   type RegisteredHook,
 } from './hook-registry.ts';
 import type { Queries } from './queries.ts';
-import type { CheckFunction, ServedCheck, ServeOptions } from './serve-check.ts';
-import type { Serve } from './served-checks.ts';
+import type { CheckFunction, Serve, ServedCheck, ServeOptions } from './serve-check.ts';
 
 export type HookList = {
   readonly taskId: string;

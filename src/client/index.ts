@@ -27,10 +27,14 @@ export {
 } from './check-results.ts';
 export {
   CompositeChecker,
+  compositeValidator,
   FileExistsChecker,
   PlanBasedChecker,
   type TaskCompletionChecker,
   type TaskCompletionContext,
+  todoValidator,
+  type ValidationParams,
+  type Validator,
 } from './checkers.ts';
 export { type Client, type ConnectOptions, connect, type WorkerHandle } from './connect.ts';
 export type { CallOptions, DecisionCalls, TaskVerification, Verification } from './decision-calls.ts';
@@ -41,6 +45,4 @@ export type { HookList, Hooks } from './hooks.ts';
 export type { ClaimOptions, InputReply, OperatorCalls, TaskCalls } from './operator-calls.ts';
 export type { ListFilter, Queries } from './queries.ts';
 export type { Page } from './replies.ts';
-export type { CheckFunction, ServedCheck, ServeOptions } from './serve-check.ts';
-export type { Serve } from './served-checks.ts';
-export { compositeValidator, todoValidator, type ValidationParams, type Validator } from './validators.ts';
+export type { CheckFunction, Serve, ServedCheck, ServeOptions } from './serve-check.ts';

@@ -44,7 +44,7 @@ const waitingPerWorkerMax = 128;
  * the policy or the hook decides what it means for the stop.
  * @throws AppError input.bad, input.unauthorized
  */
-export async function serveCheck(
+async function serveCheck(
   link: ClientLink,
   name: string,
   check: CheckFunction | TaskCompletionChecker,
@@ -118,4 +118,48 @@ async function existsIn(cwd: string | null, path: string, roots: readonly string
   );
   if (outcome === 'pass' || outcome === 'fail') return outcome === 'pass';
   throw new AppError('check.failed', reason ?? `'${path}' cannot be checked`);
+}
+
+// All checks and hooks that a client serves over one connection, which is opened with the first one and closed with the
+// client.
+
+export type Serve = (
+  name: string,
+  check: CheckFunction | TaskCompletionChecker,
+  options?: ServeOptions,
+) => Promise<ServedCheck>;
+export type ServedChecks = { readonly serve: Serve; close(): Promise<void> };
+
+/** @param openLink `isOwn` false: the connection belongs to the caller, who closes it */
+export function createServedChecks(openLink: () => Promise<{ link: ClientLink; isOwn: boolean }>): ServedChecks {
+  let opening: ReturnType<typeof openLink> | null = null;
+  const open = new Set<ServedCheck>();
+  const linkForChecks = async () => {
+    opening ??= openLink();
+    try {
+      return (await opening).link;
+    } catch (error) {
+      opening = null;
+      throw error;
+    }
+  };
+  return {
+    async serve(name, check, options) {
+      const served = await serveCheck(await linkForChecks(), name, check, options);
+      const handle: ServedCheck = {
+        name,
+        async close() {
+          open.delete(handle);
+          await served.close();
+        },
+      };
+      open.add(handle);
+      return handle;
+    },
+    async close() {
+      await Promise.all([...open].map((it) => it.close()));
+      const opened = await opening;
+      if (opened?.isOwn) await opened.link.close();
+    },
+  };
 }

@@ -8,7 +8,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { type AccessToken, accessRoles, hashOfSession, sessionOf } from '../config/access-tokens.ts';
 import { isLoopback, isPrivate } from '../config/values.ts';
 import { AppError } from '../errors.ts';
-import type { Caller } from './access.ts';
+import { type Access, type Caller, checkAccess } from './access.ts';
 
 export type Admission = {
   /** The server listens here. */
@@ -121,4 +121,29 @@ function readHostName(header: string | undefined): string {
 /** Returns null for the opaque origin `null`, and for what is no URL. */
 function hostOf(origin: string): string | null {
   return URL.canParse(origin) ? new URL(origin).host : null;
+}
+
+// Streams outlive the request that opened them, and end when their token is revoked.
+
+/** A token that was taken away can still read for this long. */
+const recheckMs = 1_000;
+
+/** Calls `end` once the request would be refused. @returns what ends the checks */
+export function onceRevoked(
+  headers: IncomingHttpHeaders,
+  params: unknown,
+  access: Access,
+  admission: Admission,
+  end: () => void,
+): () => void {
+  const check = () => {
+    try {
+      checkAccess(findCaller(headers, admission), access, params);
+    } catch {
+      clearInterval(timer);
+      end();
+    }
+  };
+  const timer = setInterval(check, recheckMs).unref();
+  return () => clearInterval(timer);
 }

@@ -12,10 +12,9 @@ import { AppError, errorBody, errorCodes } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { tryJson } from '../text/json-text.ts';
 import { type Access, accessOf, checkAccess, fleetsFor } from './access.ts';
-import { type Admission, checkSource, findCaller } from './admission.ts';
+import { type Admission, checkSource, findCaller, onceRevoked } from './admission.ts';
 import { type FleetDirectory, fleetNamed, type ServedFleet } from './fleet-directory.ts';
 import { toAppError } from './replies.ts';
-import { onceRevoked } from './revocation.ts';
 
 const fleetPath = '/inspect/ws';
 const relayPath = '/inspect';

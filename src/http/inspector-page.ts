@@ -1,4 +1,4 @@
-/** The inspector's page and its assets: build output, read once at startup and served from memory. */
+/** The inspector's pages and their assets: build output, served from memory. */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../errors.ts';
+import { readBuilt } from '../inspector/built-file.ts';
 
 /** Own files only and nothing inline, so that text from an agent can never load or run anything. */
 const contentSecurityPolicy =
@@ -102,4 +103,37 @@ function readFile(path: string): PageFile {
   const raw = readFileSync(path);
   const etag = `"${createHash('sha256').update(raw).digest('base64url').slice(0, 22)}"`;
   return { type: types[extname(path)] ?? 'application/octet-stream', raw, zipped: gzipSync(raw, { level: 9 }), etag };
+}
+
+// `GET /inspect`: the inspector for any XState app, as the target of `createBrowserInspector({ url })`; and
+// `GET /machines.json`: the laid-out charts of our own machines. They are read when they are first asked for.
+
+/** Apps on this machine may frame it to inspect themselves: it only shows what the app sends and can do nothing else. */
+const inspectPolicy = [
+  "default-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "object-src 'none'",
+  "frame-ancestors 'self' http://localhost:* http://127.0.0.1:*",
+].join('; ');
+
+const inspectFiles = {
+  '/machines.json': { file: 'machines.json', type: 'application/json; charset=utf-8' },
+  '/inspect': { file: 'inspect/index.html', type: 'text/html; charset=utf-8' },
+  '/inspect/inspect.js': { file: 'inspect/inspect.js', type: 'text/javascript; charset=utf-8' },
+  '/inspect/elk-worker.js': { file: 'inspect/elk-worker.js', type: 'text/javascript; charset=utf-8' },
+  '/inspect/inspect.css': { file: 'inspect/inspect.css', type: 'text/css; charset=utf-8' },
+} as const;
+
+export function addInspectPage(app: FastifyInstance): void {
+  for (const [path, { file, type }] of Object.entries(inspectFiles)) {
+    // The layout engine is large, and few open the page.
+    let built: Buffer | null = null;
+    app.get(path, async (_request, reply) => {
+      built ??= readBuilt(file);
+      if (built === null)
+        throw new AppError('actor.unknown', 'this file is missing from the build: run "npm run build"');
+      return reply.header('content-security-policy', inspectPolicy).type(type).send(built);
+    });
+  }
 }

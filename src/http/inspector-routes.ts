@@ -13,10 +13,9 @@ import { type OperatorAction, operatorActions } from '../service/operate.ts';
 import { parseInput } from '../service/parse-input.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { accessOf, callerOf, checkFleet, checkSubject, fleetInPath, hasRole, isFor, withCallerName } from './access.ts';
-import { type Admission, findCaller, hasSession, refuseAnyone, sessionCookie } from './admission.ts';
+import { type Admission, findCaller, hasSession, onceRevoked, refuseAnyone, sessionCookie } from './admission.ts';
 import { sendHistory, type Work } from './history-reply.ts';
 import { commonHeaders } from './replies.ts';
-import { onceRevoked } from './revocation.ts';
 
 export const inspectorEndpoints = [
   'GET  /api/<fleet>/stream',

@@ -16,7 +16,7 @@ import {
   statisticsSchema,
   streamSchema,
 } from '../inspector-routes.ts';
-import type { Signal } from '../otlp/shape.ts';
+import type { Signal } from '../otlp/usage.ts';
 
 export type Operation = {
   readonly tag: 'requests' | 'reads' | 'operator' | 'agents' | 'service';

@@ -4,7 +4,7 @@
  */
 import { PbfReader, PbfWriter } from 'pbf';
 import { AppError } from '../../errors.ts';
-import type { Signal } from './shape.ts';
+import type { Signal } from './usage.ts';
 
 type Target = Record<string, unknown>;
 type Read = (tag: number, target: Target, pbf: PbfReader) => void;

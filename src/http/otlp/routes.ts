@@ -11,8 +11,7 @@ import type { Service } from '../../service/service.ts';
 import { callerOf, fleetsOf, isFor } from '../access.ts';
 import { createPerService, fleetNamed } from '../fleet-directory.ts';
 import { decodeOtlp, encodeResponse } from './protobuf.ts';
-import { type Signal, signals } from './shape.ts';
-import { createUsageReader, type FoundUsage } from './usage.ts';
+import { createUsageReader, type FoundUsage, type Signal, signals } from './usage.ts';
 
 /** Unpacked. Exporters send some hundred events at once, of 2 KB each. */
 const bodyBytesMax = 4 * 1_048_576;

@@ -4,8 +4,7 @@ import type { TaskDetail, WorkerView } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import { throwIfRefused } from '../../service/refusal.ts';
 import type { ServicePort } from '../nats-port.ts';
-import { resolveWorker, worker } from './input-fields.ts';
-import { defineTool, type Tool, type ToolContext } from './tool.ts';
+import { defineTool, resolveWorker, type Tool, type ToolContext, worker } from './tool.ts';
 
 /** @throws AppError actor.unknown: the message says how to create a task */
 export async function getTask(port: ServicePort, task: string, body?: object): Promise<TaskDetail> {

@@ -3,8 +3,7 @@ import { z } from 'zod';
 import { entrySchemas, idSchema } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import { getTask, publishAndRead } from './actors.ts';
-import { formatIterationId, taskId } from './input-fields.ts';
-import { defineTool, type Tool } from './tool.ts';
+import { defineTool, formatIterationId, type Tool, taskId } from './tool.ts';
 
 const { step } = entrySchemas.task['checkpoint.saved'].shape;
 const shape = {

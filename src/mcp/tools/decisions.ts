@@ -2,8 +2,18 @@
 import { z } from 'zod';
 import { attemptSchema, type Decision, decisionSchema } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
-import { notes, notesOf, resolveWorker, taskId, toWire, worker, workShape } from './input-fields.ts';
-import { defineTool, type Tool, type ToolContext } from './tool.ts';
+import {
+  defineTool,
+  notes,
+  notesOf,
+  resolveWorker,
+  type Tool,
+  type ToolContext,
+  taskId,
+  toWire,
+  worker,
+  workShape,
+} from './tool.ts';
 
 const { attempt, stopReason, toolCount, holdMs } = attemptSchema.shape;
 const attemptShape = {

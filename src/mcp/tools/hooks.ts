@@ -1,11 +1,29 @@
 /** Task hooks: register, evaluate, list and clear them (seed 001, MCP Tools). */
 import { z } from 'zod';
-import { entrySchemas, type HookResult, hookResultSchema, hookTypes, idSchema } from '../../../machines/index.ts';
+import {
+  entrySchemas,
+  type HookResult,
+  hookResultSchema,
+  hookTypes,
+  idSchema,
+  type PromiseName,
+  type TaskDetail,
+} from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
+import type { ServicePort } from '../nats-port.ts';
 import { getTask, publishAndRead } from './actors.ts';
-import { evaluateIteration } from './evaluate-iteration.ts';
-import { iterationId, notes, notesOf, taskId, workShape } from './input-fields.ts';
-import { defineTool, type Tool } from './tool.ts';
+import {
+  defineTool,
+  formatIterationId,
+  iterationId,
+  notes,
+  notesOf,
+  parseIterationId,
+  type Tool,
+  taskId,
+  toWire,
+  workShape,
+} from './tool.ts';
 
 const { when, onError } = entrySchemas.task['hook.registered'].shape;
 const hookType = z.enum(hookTypes);
@@ -72,6 +90,52 @@ export const hookResultShape = { ...hookResultSchema.omit({ fleet: true, attempt
 export function toHookResult(result: HookResult) {
   const { hookId, taskId: task, iteration, action, reason, nextPrompt, checkpointCreated, metadata: more } = result;
   return { hookId, taskId: task, iteration, action, reason, nextPrompt, checkpointCreated, metadata: { ...more } };
+}
+
+// Evaluates the hooks of a task for its current iteration, for iteration_validate too.
+
+type Evaluation = {
+  readonly result: HookResult;
+  readonly promises: ReadonlySet<PromiseName>;
+  readonly notes: readonly string[];
+};
+
+/** @throws AppError input.bad, actor.unknown, entry.refused */
+export async function evaluateIteration(
+  port: ServicePort,
+  id: string,
+  work: Parameters<typeof toWire>[0],
+): Promise<Evaluation> {
+  const { task, iteration } = await currentIteration(port, id);
+  const { fields, promises, notes: found } = toWire(work);
+  const result = await withNextStep(() => port.evaluate(task, { iteration, ...fields }));
+  return { result, promises, notes: found };
+}
+
+/** Resolves an iterationId, which must be the current iteration of its task. @throws AppError */
+export async function currentIteration(
+  port: ServicePort,
+  id: string,
+): Promise<{ task: string; iteration: number; view: TaskDetail }> {
+  const { task, iteration } = parseIterationId(id);
+  const view = await getTask(port, task);
+  if (view.iteration === null)
+    throw new AppError('entry.refused', `task ${task} has no iteration yet; start one with iteration_start`);
+  if (view.iteration !== iteration) {
+    const current = formatIterationId(view.iteration, task);
+    throw new AppError('entry.refused', `${id} is not the current iteration of task ${task}; continue with ${current}`);
+  }
+  return { task, iteration, view };
+}
+
+/** Adds the next step to a refusal: after the checks above, the only reason left is that the iteration has ended. */
+export async function withNextStep<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'entry.refused') throw error;
+    throw new AppError(error.code, `${error.message}; start a new loop with iteration_start`, { cause: error });
+  }
 }
 
 const evaluate = defineTool({

@@ -3,10 +3,8 @@ import { z } from 'zod';
 import { entrySchemas, promiseNames } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import { publishAndRead } from './actors.ts';
-import { currentIteration, evaluateIteration, withNextStep } from './evaluate-iteration.ts';
-import { hookResultShape, toHookResult } from './hooks.ts';
-import { formatIterationId, iterationId, notesOf, promise, taskId, workShape } from './input-fields.ts';
-import { defineTool, type Tool } from './tool.ts';
+import { currentIteration, evaluateIteration, hookResultShape, toHookResult, withNextStep } from './hooks.ts';
+import { defineTool, formatIterationId, iterationId, notesOf, promise, type Tool, taskId, workShape } from './tool.ts';
 
 const { maxIterations, rules, breakers } = entrySchemas.task['iteration.started'].shape;
 const iterationShape = { iterationId: z.string(), taskId: z.string(), iteration: z.number() };

@@ -3,8 +3,7 @@ import { z } from 'zod';
 import { entrySchemas, idSchema, type TaskDetail } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import { getTask, publishAndRead } from './actors.ts';
-import { formatIterationId, resolveWorker, taskId, worker } from './input-fields.ts';
-import { defineTool, type Tool, type ToolContext } from './tool.ts';
+import { defineTool, formatIterationId, resolveWorker, type Tool, type ToolContext, taskId, worker } from './tool.ts';
 
 const reasonField = entrySchemas.worker['task.failed'].shape.reason;
 

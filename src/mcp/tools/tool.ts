@@ -1,7 +1,13 @@
-/** Defines a tool: its input and output, the hints that clients get about its effect, and the function that runs it. */
+/**
+ * Defines a tool: its input and output, the hints that clients get about its effect, and the function that runs it; and the
+ * input fields that several tools share, under the names of seed 001, and how they go over the wire.
+ */
 import type { ToolAnnotations } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
+import { idSchema, type PromiseName, promiseNames, promisesOf } from '../../../machines/index.ts';
+import { lastBytes } from '../../agents/shared/text.ts';
 import type { KeyedMutex } from '../../concurrency/keyed-mutex.ts';
+import { AppError } from '../../errors.ts';
 import type { ServicePort } from '../nats-port.ts';
 
 export type ToolContext = {
@@ -56,4 +62,79 @@ export function defineTool<const In extends z.ZodRawShape, const Out extends z.Z
     },
     run: tool.run as Tool['run'],
   };
+}
+
+export const taskId = idSchema.describe('the id of the task');
+export const worker = idSchema.optional().describe('your worker id; optional if this server was started with one');
+export const iterationId = z.string().describe('as returned by iteration_start or iteration_next');
+export const promise = z.enum(promiseNames);
+
+/** The fields in which an agent reports its work, for hooks and checks. */
+export const workShape = {
+  agentOutput: z
+    .string()
+    .optional()
+    .describe('your final message; <promise>COMPLETE</promise>, BLOCKED and ESCALATE are detected in it'),
+  filesModified: z.array(z.string().min(1)).optional().describe('files that you changed'),
+  validationResults: z
+    .array(z.object({ ruleName: z.string().min(1), passed: z.boolean(), message: z.string().optional() }))
+    .optional()
+    .describe('results of validation rules, such as tests_pass'),
+  completionPromises: z
+    .array(z.object({ type: promise, detected: z.boolean(), content: z.string() }))
+    .optional()
+    .describe('promises that you detected yourself; by default they are detected in agentOutput'),
+  draftContent: z.string().optional(),
+  draftType: z.string().optional(),
+};
+const outputBytesMax = 32_768;
+type Work = z.output<z.ZodObject<typeof workShape>>;
+
+/** `notes`: what was done to the fields on the way. */
+export function toWire(work: Work): { fields: object; promises: ReadonlySet<PromiseName>; notes: string[] } {
+  const { agentOutput, filesModified, validationResults, completionPromises, draftContent, draftType } = work;
+  const output = agentOutput === undefined ? undefined : lastBytes(agentOutput, outputBytesMax);
+  // Undefined fields disappear in JSON.
+  const fields = {
+    output,
+    files: filesModified,
+    validation: validationResults?.map(({ ruleName, ...result }) => ({ rule: ruleName, ...result })),
+    promises: completionPromises,
+    draft: (draftContent ?? draftType) === undefined ? undefined : { content: draftContent, type: draftType },
+  };
+  return {
+    fields,
+    promises: promisesOf({ output, promises: completionPromises }),
+    notes: output === agentOutput ? [] : ['agentOutput is over 32 KiB; only its last 32 KiB were used'],
+  };
+}
+
+export const notes = z.array(z.string()).optional();
+export const notesOf = (found: readonly string[]): { notes?: string[] } =>
+  found.length === 0 ? {} : { notes: [...found] };
+
+/** The worker of a call, else that of the server. @throws AppError input.bad */
+export function resolveWorker(context: ToolContext, given: string | undefined): string {
+  const found = given ?? context.worker;
+  if (found !== null) return found;
+  throw new AppError(
+    'input.bad',
+    'no worker given: pass `worker`, or set it once with "stopgate mcp --worker W" or, over HTTP, "/mcp?worker=W"',
+  );
+}
+
+/**
+ * Makes the id of an iteration as the tools show it: the wire has a task and a number instead (protocol.md §14). The id
+ * holds both, so that the server has nothing to remember.
+ */
+export const formatIterationId = (iteration: number, task: string): string => `IT-${iteration}-${task}`;
+
+/** @throws AppError input.bad */
+export function parseIterationId(text: string): { task: string; iteration: number } {
+  const [, number, task] = /^IT-([1-9]\d{0,8})-([A-Za-z0-9][A-Za-z0-9_-]{0,127})$/.exec(text) ?? [];
+  if (number !== undefined && task !== undefined) return { task, iteration: Number(number) };
+  throw new AppError(
+    'input.bad',
+    `'${text.slice(0, 140)}' is not an iterationId; use the one that iteration_start or iteration_next returned, such as IT-1-T-7`,
+  );
 }

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { AppError } from '../../../src/errors.ts';
 import { createMcpServer } from '../../../src/mcp/server.ts';
 import { serveStdio } from '../../../src/mcp/stdio.ts';
-import { withNextStep } from '../../../src/mcp/tools/evaluate-iteration.ts';
+import { withNextStep } from '../../../src/mcp/tools/hooks.ts';
 import { createFakeService } from '../../integration/http/fake-service.ts';
 
 async function connect(fault: Error | null = null) {
