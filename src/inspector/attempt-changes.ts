@@ -3,12 +3,13 @@ import type { Decision } from '../../machines/index.ts';
 import { checksNotRun } from '../../machines/replay/standing.ts';
 import { type DiffLine, diffLines, type LineChange } from '../text/line-diff.ts';
 import type { AttemptRecord } from './messages.ts';
+import { verdictOf } from './vocabulary.ts';
 
 type Changes = {
   readonly answer: readonly [before: string, after: string] | null;
   /**
-   * The messages of checks: lines that are new and lines that are gone; with the sign ' ', checks that only one of the two
-   * attempts got to, of which it is not known.
+   * What checks found: lines that are new and lines that are gone; with the sign ' ', what is neither better nor worse:
+   * checks that only one of the two attempts got to, and failures that differ in their figures alone.
    */
   readonly findings: readonly DiffLine[];
   readonly output: readonly LineChange[];
@@ -21,9 +22,9 @@ const linesMax = 120;
 
 /** @param newer the later of two */
 export function changesBetween(newer: AttemptRecord, older: AttemptRecord): Changes {
-  const [before, after] = [older, newer].map(({ decision }) => decision?.cause ?? 'open') as [string, string];
+  const [before, after] = [older, newer].map(({ decision }) => (decision === null ? 'open' : verdictOf(decision).word));
   return {
-    answer: before === after ? null : [before, after],
+    answer: before === after || before === undefined || after === undefined ? null : [before, after],
     findings: changedFindings(older, newer),
     output: changedLines(linesOf(older.output), linesOf(newer.output)),
   };
@@ -72,17 +73,37 @@ function changedFindings(older: AttemptRecord, newer: AttemptRecord): DiffLine[]
     [...findings].flatMap(([check, lines]) => (unknown.includes(check) ? [] : lines));
   const neutral = (text: string): DiffLine => ({ sign: ' ', text });
   return [
-    ...changedLines(compared(before, unknownNow), compared(after, unknownThen)),
+    ...withSameFailures(changedLines(compared(before, unknownNow), compared(after, unknownThen))),
     ...unknownNow.map((check) => neutral(`${check}: not run`)),
     ...unknownThen.map((check) => neutral(`${after.get(check)?.[0] ?? check}, and was not run before`)),
   ];
 }
 
-/** Maps each check that did not pass to its outcome and the lines of its message. */
+/** Joins a line that is gone with one that came and differs in figures alone: "2 of 412 fail" is then no better than "1 of 412". */
+function withSameFailures(changes: readonly LineChange[]): DiffLine[] {
+  const isSame = (one: LineChange, other: LineChange) => one.sign !== other.sign && digitless(one) === digitless(other);
+  const twins = new Map<LineChange, LineChange>();
+  for (const it of changes) {
+    const twin = changes.find((other) => !twins.has(other) && isSame(it, other));
+    if (twin !== undefined && !twins.has(it)) twins.set(it, twin).set(twin, it);
+  }
+  return changes.flatMap((it): DiffLine[] => {
+    const twin = twins.get(it);
+    if (twin === undefined) return [it];
+    return it.sign === '-' ? [] : [{ sign: ' ', text: `${it.text} (before: ${twin.text})` }];
+  });
+}
+
+const digitless = ({ text }: LineChange): string => text.replace(/\d+/g, '#');
+
+/** Maps each check that did not pass to its outcome, and to its own list of failures, or else the lines of its message. */
 function findingsOf({ decision }: AttemptRecord): Map<string, string[]> {
   const findings = new Map<string, string[]>();
-  for (const { check, outcome, message } of decision?.feedback ?? [])
-    findings.set(check, [...(findings.get(check) ?? []), `${check}: ${outcome}`, ...linesOf(message)]);
+  for (const { check, outcome, message, details } of decision?.feedback ?? []) {
+    const isList = Array.isArray(details) && details.length > 0 && details.every((it) => typeof it === 'string');
+    const lines = linesOf(isList ? details.join('\n') : message);
+    findings.set(check, [...(findings.get(check) ?? []), `${check}: ${outcome}`, ...lines]);
+  }
   return findings;
 }
 

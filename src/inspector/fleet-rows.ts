@@ -203,5 +203,6 @@ function queueRow(fleet: Fleet, queue: string): QueueRow {
     reported,
     workers,
     unattendedMs: unattended === null ? null : aloneMs,
+    acknowledgedBy: unattended?.acknowledgedBy ?? null,
   };
 }

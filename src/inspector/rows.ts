@@ -138,4 +138,6 @@ export const queueRows = createRowCodec({
   workers: plain<number>(),
   /** From when on nobody could, if people are told of it; null: they are not. */
   unattendedMs: plain<number | null>(),
+  /** Who looks after it, if people are told of it. */
+  acknowledgedBy: plain<string | null>(),
 });

@@ -35,7 +35,7 @@ test('starts with the replica, then a row for every actor', async () => {
     sinceMs: expect.any(Number),
   });
   expect(full.data.queues.map(queueRows.unpack)).toContainEqual({
-    ...{ id: 'main', pending: 1, reported: 0, workers: 1, unattendedMs: null },
+    ...{ id: 'main', pending: 1, reported: 0, workers: 1, unattendedMs: null, acknowledgedBy: null },
   });
   expect(full.id).toBe(String(full.data.seq));
 });

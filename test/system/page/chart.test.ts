@@ -105,6 +105,18 @@ describe.skipIf(noChromium !== null)(`the chart${noChromium === null ? '' : ` ($
     expect(await fill('working')).not.toBe(await fill('validating'));
   });
 
+  test('says how often an edge was taken on top of all edges', async () => {
+    const flows = (drawings.worker as ChartDrawing).edges.slice(0, 6).map(({ id }, at) => [id, at + 1] as const);
+    await page.evaluate(([taken, labels]) => Object(globalThis).show({ flows: new Map(taken), outline: labels }), [
+      flows,
+      outline,
+    ] as const);
+    const parts = page.locator('.chart-edges > *');
+    await page.locator('.chart-edges > .chart-times').nth(5).waitFor({ state: 'attached' });
+    const last = (await parts.evaluateAll((all) => all.map((it) => it.textContent))).slice(-6);
+    expect(last.toSorted()).toEqual(['×1', '×2', '×3', '×4', '×5', '×6']);
+  });
+
   test('a click on a state picks it', async () => {
     await state('escalated').click();
     await state('stale').click();

@@ -141,6 +141,26 @@ describeInBrowser('the inbox, for many', () => {
     await nobodyWaits();
   }, 60_000);
 
+  test('a choice takes three keys', async () => {
+    const { page } = inbox.browser;
+    const questions = [{ question: 'Which key?', options: [{ label: 'Old' }, { label: 'New' }] }];
+    const asked = { kind: 'question', request: 'q1', tool: 'AskUserQuestion', detail: { questions } };
+    await inbox.stage.client.publish('worker.gus.input.requested', asked);
+    await open('/', { as: 'Ann' });
+    await page.locator('tr[data-id="gus"]').waitFor();
+    await press('i');
+    await page.getByRole('group', { name: 'Which key?' }).waitFor();
+    // In the panel as in the list; the question alone says what is asked.
+    await page.locator('aside .escalation .left', { hasText: /^9m \d+s left$/ }).waitFor();
+    expect(await page.locator('aside .sentence').count()).toBe(0);
+    await press('2', 'Enter');
+    await expect
+      .poll(() => stored('gus.input.answered'), { timeout: 20_000 })
+      .toEqual([{ by: 'Ann', request: 'q1', verdict: 'allow', message: 'New' }]);
+    await inbox.stage.client.publish('worker.gus.input.received', {});
+    await nobodyWaits();
+  }, 60_000);
+
   test('marked ones that ask for an answer are left out, and that is said', async () => {
     const { page } = inbox.browser;
     await escalate('uma');

@@ -1,14 +1,16 @@
-/** Queues whose tasks nobody could take: they are told of in the inbox, and counted where it is. */
+/** What nobody attends: queues whose tasks nobody could take, and requests whose agent waits no more. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Browser, describeInBrowser, openBrowser } from '../../support/browser.ts';
-import { openStage, type Stage } from '../../support/stage.ts';
+import { openStage, operatorToken, type Stage } from '../../support/stage.ts';
 
 let stage: Stage;
 let browser: Browser;
 
 describeInBrowser('a queue that nobody attends', () => {
   beforeAll(async () => {
-    stage = await openStage({ policies: { policies: {}, escalation: { unattended: '100ms' } } });
+    stage = await openStage({
+      policies: { policies: { default: { ask: '1s' } }, escalation: { unattended: '100ms' } },
+    });
     browser = await openBrowser(() => [stage.http.url]);
   }, 60_000);
   afterAll(async () => {
@@ -27,8 +29,24 @@ describeInBrowser('a queue that nobody attends', () => {
     );
     expect(await page.title()).toBe('(1) stopgate inspector');
     expect(await browser.axe()).toEqual([]);
+    const session = `${stage.http.url}/api/main/session`;
+    expect((await browser.context.request.post(session, { data: { token: operatorToken } })).status()).toBe(204);
+    await page.evaluate("localStorage.setItem('stopgate.by', 'Ann')");
+    await page.reload();
+    await page.getByRole('button', { name: 'Acknowledge' }).click();
+    await page.getByText('acknowledged by Ann').waitFor();
+    expect((await stage.get('get/queue/build')).body.unattended).toMatchObject({ acknowledgedBy: 'Ann' });
     await stage.client.publish('worker.w1.worker.registered', { queue: 'build' });
     await note.waitFor({ state: 'detached' });
     await expect.poll(() => page.title()).toBe('stopgate inspector');
+  });
+
+  test('a request that is not held any more is answered where the agent runs, and that is said', async () => {
+    const { page } = browser;
+    await stage.client.publish('worker.eve.input.requested', { kind: 'permission', request: 'p1', tool: 'Bash' });
+    await page.goto(`${stage.http.url}/?view=inbox`);
+    await page.locator('.card[data-id="eve"]', { hasText: 'asks in its terminal now' }).waitFor();
+    await page.locator('aside', { hasText: 'Answer it in the agent’s own terminal.' }).waitFor();
+    expect(await page.getByRole('button', { name: 'Allow' }).count()).toBe(0);
   });
 });

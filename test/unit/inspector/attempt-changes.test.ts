@@ -104,9 +104,12 @@ test('at the cap it is the same failure again', () => {
 
 test('what changed: the answer, what the checks found, and the words', () => {
   const older = attempt(decided('a fails\nb fails'), 'I am done.\nAll of it.');
-  const newer = attempt(decided('b fails', { cause: 'capped' }), 'I am done.\nReally.');
+  const newer = attempt(
+    decided('b fails', { decision: 'allow', action: 'complete', cause: 'capped' }),
+    'I am done.\nReally.',
+  );
   expect(changesBetween(newer, older)).toEqual({
-    answer: ['incomplete', 'capped'],
+    answer: ['blocked', 'let go: the cap is reached'],
     findings: [{ sign: '-', text: 'a fails' }],
     output: [
       { sign: '-', text: 'All of it.' },
@@ -114,6 +117,23 @@ test('what changed: the answer, what the checks found, and the words', () => {
     ],
   });
   expect(changesBetween(older, older)).toEqual({ answer: null, findings: [], output: [] });
+});
+
+test('a failure that differs in its figures alone is neither better nor worse', () => {
+  const [older, newer] = ['2 of 41 fail\nb fails', '1 of 41 fail\nc fails'].map((it) => attempt(decided(it)));
+  expect(newer && older && changesBetween(newer, older).findings).toEqual([
+    { sign: '-', text: 'b fails' },
+    { sign: ' ', text: '1 of 41 fail (before: 2 of 41 fail)' },
+    { sign: '+', text: 'c fails' },
+  ]);
+});
+
+test('where a check lists its failures, the lists are compared', () => {
+  const fails = (message: string, ...details: string[]) =>
+    attempt(decided(message, { feedback: [{ check: 'tests', outcome: 'fail', message, details }] } as never));
+  expect(changesBetween(fails('1 of 41: b', 'b'), fails('2 of 41: a', 'a', 'b')).findings).toEqual([
+    { sign: '-', text: 'a' },
+  ]);
 });
 
 test('of a prompt only what is not said above is shown', () => {

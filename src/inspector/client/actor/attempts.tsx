@@ -15,7 +15,7 @@ import { DecisionMark, Excerpt, Since, Tail, Text, wordsOf } from '../ui/text.ts
 import { DecisionCard } from './decision-card.tsx';
 
 /** The last attempts, newest first, each with what changed since the one before. */
-function AttemptList({ attempts }: { attempts: readonly AttemptRecord[] }) {
+function AttemptList({ attempts, isAsked = false }: { attempts: readonly AttemptRecord[]; isAsked?: boolean }) {
   if (attempts.length === 0) return null;
   return (
     <section aria-label="Attempts">
@@ -28,20 +28,38 @@ function AttemptList({ attempts }: { attempts: readonly AttemptRecord[] }) {
       </p>
       <ol class="attempts">
         {attempts.map((it, index) => (
-          <Attempt key={it.seq} attempt={it} older={attempts[index + 1]} isOpen={index === 0} />
+          <Attempt
+            key={it.seq}
+            attempt={it}
+            older={attempts[index + 1]}
+            isOpen={index === 0}
+            isAsked={isAsked && index === 0}
+          />
         ))}
       </ol>
     </section>
   );
 }
 
-type Props = { readonly attempt: AttemptRecord; readonly older: AttemptRecord | undefined; readonly isOpen: boolean };
+/** `isAsked`: what it asks a person stands above. */
+type Props = {
+  readonly attempt: AttemptRecord;
+  readonly older: AttemptRecord | undefined;
+  readonly isOpen: boolean;
+  readonly isAsked: boolean;
+};
 
-const Attempt = ({ attempt, older, isOpen }: Props) => (
+const Attempt = ({ attempt, older, isOpen, isAsked }: Props) => (
   <li>
     <details open={isOpen}>
       <summary class="attempt-row">
-        {attempt.decision === null ? <b>open</b> : <Answer decision={attempt.decision} />}
+        {attempt.decision === null ? (
+          <b>open</b>
+        ) : isAsked ? (
+          <DecisionMark decision={attempt.decision} />
+        ) : (
+          <Answer decision={attempt.decision} />
+        )}
         <WorkBefore work={attempt.work} />
         <Since sinceMs={attempt.atMs} />
       </summary>
@@ -115,13 +133,13 @@ const linesChanged = (changes: readonly LineChange[]): number => {
 
 const linesShown = 12;
 
-const signWords = { '+': 'new: ', '-': 'gone: ', ' ': 'not compared: ' } as const;
+const signWords = { '+': 'new: ', '-': 'gone: ', ' ': 'neither: ' } as const;
 
-/** Checks report failures: a line that is new is worse, and one that is gone is better. */
+/** Checks report failures: a line that is new is worse, and one that is gone is better; of others nobody can tell. */
 const kinds = [
   ['+', 'worse', 'Worse'],
   ['-', 'better', 'Better'],
-  [' ', 'unknown', 'Not compared'],
+  [' ', 'unknown', 'Neither'],
 ] as const;
 
 const Findings = ({ changes }: { changes: readonly DiffLine[] }) => (
@@ -247,9 +265,9 @@ export function Why({ id, view }: { id: string; view: WorkerView }) {
   return (
     <>
       {pattern !== null && <p class="pattern">{describePattern(pattern)}</p>}
-      {isForPerson && attempts !== null && <AttemptList attempts={attempts} />}
+      {isForPerson && attempts !== null && <AttemptList attempts={attempts} isAsked />}
       <section aria-label="Last decision">
-        <DecisionCard decision={lastDecision} label="Last decision" />
+        <DecisionCard decision={lastDecision} label="Last decision" isAsked={isForPerson} />
       </section>
       {!isForPerson && <WhyNotYet view={view} />}
       {!isForPerson && attempts !== null && <AttemptList attempts={attempts} />}

@@ -48,12 +48,16 @@ const GuardLine = ({ verdict, reason }: { verdict: Verdict; reason: string }) =>
     <span class="sr-only">{verdict.verdict}</span>
     <b>{verdict.guard}</b>
     <span class="detail">
-      {verdict.detail === reason ? <span class="muted">decided</span> : <Text value={verdict.detail} />}
+      {isAbove(verdict.detail, reason) ? <span class="muted">as above</span> : <Text value={verdict.detail} />}
       {(verdict.tookMs ?? 0) >= 0.05 && <span class="muted"> {millis(verdict.tookMs ?? 0)}</span>}
       {verdict.input !== undefined && Object.keys(verdict.input).length > 0 && <Input input={verdict.input} />}
     </span>
   </li>
 );
+
+/** A detail of a word or two says something of its own. */
+const isAbove = (detail: string, reason: string): boolean =>
+  detail === reason || (detail.length > 20 && reason.includes(detail));
 
 const Input = ({ input }: { input: Readonly<Record<string, unknown>> }) => (
   <details class="input">
@@ -62,7 +66,10 @@ const Input = ({ input }: { input: Readonly<Record<string, unknown>> }) => (
   </details>
 );
 
-export const DecisionCard = ({ decision, label = 'Decision' }: { decision: Decision; label?: string }) => (
+/** `isAsked`: what it asks a person stands above. */
+type CardProps = { readonly decision: Decision; readonly label?: string; readonly isAsked?: boolean };
+
+export const DecisionCard = ({ decision, label = 'Decision', isAsked = false }: CardProps) => (
   <article
     class="decision"
     data-verdict-kind={verdictOf(decision).kind}
@@ -77,9 +84,11 @@ export const DecisionCard = ({ decision, label = 'Decision' }: { decision: Decis
       )}
       {decision.dryRun && <span class="tag">dry run</span>}
     </p>
-    <p class="reason">
-      <Text value={decision.reason} />
-    </p>
+    {!isAsked && (
+      <p class="reason">
+        <Text value={decision.reason} />
+      </p>
+    )}
     {decision.feedback.length + checksNotRun(decision).length > 0 && <CheckResults decision={decision} />}
     {decision.nextPrompt !== null && <NextPrompt decision={decision} prompt={decision.nextPrompt} />}
     <GuardList decision={decision} />

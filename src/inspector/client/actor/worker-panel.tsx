@@ -227,21 +227,22 @@ export function WorkerPanel({ id }: { id: string }) {
 
 function KnownWorker({ id, view }: Props) {
   const held = useHeldView({ entity: 'worker', id }, view, route.value.tab === 'plan' ? planOf : whyOf);
-  const { state, presence, escalation, sentence } = held.shown;
-  const isWaiting = waits(held.shown);
+  const { state, presence, escalation, sentence, inputs } = held.shown;
+  const { tab } = route.value;
+  const note = presence === 'active' ? waitNote(held.shown) : presence;
   return (
     <>
       <div class="standing">
-        <p class="lead" data-waiting={isWaiting || undefined}>
-          <StateMark state={state} note={presence !== 'active' ? presence : isWaiting ? 'waiting' : null} />
+        <p class="lead" data-waiting={waitNote(held.shown) !== null || undefined}>
+          <StateMark state={state} note={state === 'stopped' ? null : note} />
           <span class="muted">
             last seen <Ago thenMs={Date.parse(view.lastSeen)} />
           </span>
         </p>
         <OperatorButtons {...{ entity: 'worker', id, escalation, ended: state === 'stopped' }} />
       </div>
-      {/* Of one that is escalated, the question stands below. */}
-      {escalation === null && (
+      {/* What is asked of a person stands below. */}
+      {(tab !== 'why' || (escalation === null && inputs.length === 0)) && (
         <p class="sentence">
           <Text value={sentence} />
         </p>
@@ -259,9 +260,12 @@ function KnownWorker({ id, view }: Props) {
   );
 }
 
-/** It goes on by itself, or when a person answers. */
-const waits = ({ state, awaitsInput, background, attempt }: WorkerView): boolean =>
-  state !== 'stopped' && (awaitsInput || attempt?.waitsFor === 'hold' || (state === 'idle' && background.length > 0));
+/** It goes on by itself, or when a person answers; null: it does not wait. The list has the same words. */
+function waitNote({ state, awaitsInput, background, attempt }: WorkerView): string | null {
+  if (state === 'stopped') return null;
+  if (state === 'idle' && background.length > 0) return 'waiting';
+  return awaitsInput ? 'asks' : attempt?.waitsFor === 'hold' ? 'held' : null;
+}
 
 const SequenceView = createLazy(
   'the sequence',

@@ -17,7 +17,7 @@ import {
 } from '../../chart/drawing.ts';
 import { ChartToolbar, zoomStep } from './chart-toolbar.tsx';
 import { type ChartScene, itemOf, onTreeKey, statusesOf, treeOrder } from './scene.ts';
-import { ChartBoxView, ChartEdgeView, EverywhereArea } from './shapes.tsx';
+import { ChartBoxView, ChartEdgeView, EverywhereArea, Times } from './shapes.tsx';
 import { type ChartView, useView } from './use-view.ts';
 import './chart.css';
 
@@ -72,7 +72,7 @@ export function Chart(props: ChartProps): JSX.Element {
     () => (flowing === '' ? null : placeTimes(drawing, new Set(flowing.split('\n')))),
     [drawing, flowing],
   );
-  const edges = useEdges(drawing, taken, lit, props.flows, places);
+  const edges = useEdges(drawing, taken, lit, props.flows);
   const onKeyDown = (event: KeyboardEvent) => {
     if (!onZoomKey(event, view)) onTreeKey(event, scene);
   };
@@ -113,6 +113,11 @@ export function Chart(props: ChartProps): JSX.Element {
           {/* biome-ignore lint/a11y/noAriaHiddenOnFocusable: nothing in it takes the focus */}
           <g class="chart-edges" aria-hidden="true">
             {edges}
+            {/* Over all of them: an edge that is drawn later would cross them. */}
+            {drawing.edges.map(({ id, label }) => {
+              const flow = props.flows?.get(id) ?? 0;
+              return flow === 0 ? null : <Times key={id} label={label} at={places?.get(id) ?? null} flow={flow} />;
+            })}
           </g>
         </svg>
       </div>
@@ -186,7 +191,6 @@ const useEdges = (
   taken: readonly string[],
   lit: string | null,
   flows: ReadonlyMap<string, number> | undefined,
-  places: ReturnType<typeof placeTimes> | null,
 ): JSX.Element[] =>
   useMemo(
     () =>
@@ -201,10 +205,9 @@ const useEdges = (
             isTaken={taken.includes(edge.id)}
             isHighlighted={isOf(lit, edge)}
             flow={flows?.get(edge.id) ?? 0}
-            timesAt={places?.get(edge.id) ?? null}
           />
         )),
-    [drawing, taken, lit, flows, places],
+    [drawing, taken, lit, flows],
   );
 
 const isOf = (state: string | null, { from, to }: ChartEdge): boolean =>

@@ -164,11 +164,9 @@ type EdgeProps = {
   readonly isHighlighted: boolean;
   /** The number of times that it was taken lately. */
   readonly flow: number;
-  /** Where it is said how often, of an edge that is drawn without its label; null: beside the label. */
-  readonly timesAt: readonly [x: number, y: number] | null;
 };
 
-export function ChartEdgeView({ edge, drawing, isTaken, isHighlighted, flow, timesAt }: EdgeProps): JSX.Element {
+export function ChartEdgeView({ edge, drawing, isTaken, isHighlighted, flow }: EdgeProps): JSX.Element {
   const { x, y, width, height } = edge.label;
   return (
     <g
@@ -195,7 +193,6 @@ export function ChartEdgeView({ edge, drawing, isTaken, isHighlighted, flow, tim
         {edge.points.length > 0 && <rect class="chart-label" x={x} y={y} width={width} height={height} rx="4" />}
         <EdgeLabel edge={edge} />
       </g>
-      {flow > 0 && <Times label={edge.label} at={timesAt} flow={flow} />}
     </g>
   );
 }
@@ -222,10 +219,11 @@ function EdgeLabel({ edge: { label, transitions } }: { edge: ChartEdge }): JSX.E
   );
 }
 
-type TimesProps = { readonly label: ChartText; readonly at: EdgeProps['timesAt']; readonly flow: number };
+/** `at`: of an edge that is drawn without its label; null: beside the label. */
+type TimesProps = { readonly label: ChartText; readonly at: readonly [number, number] | null; readonly flow: number };
 
-/** Shows how often an edge was taken, beside its label or in place of it. */
-const Times = ({ label: { x, y, width }, at, flow }: TimesProps): JSX.Element => (
+/** Shows how often an edge was taken. */
+export const Times = ({ label: { x, y, width }, at, flow }: TimesProps): JSX.Element => (
   <text
     class="chart-times"
     text-anchor={at === null ? 'start' : 'middle'}

@@ -7,7 +7,7 @@ import { fleet, get } from '../data/api.ts';
 import { connection, head, nowMs } from '../data/connection.ts';
 import { moment } from '../data/past.ts';
 import { navigate, route } from '../route.ts';
-import { count, dateTime, plural } from '../ui/format.ts';
+import { count, dateTime, plural, zone } from '../ui/format.ts';
 import { DayHeading } from '../ui/text.tsx';
 import { type Filter, readFilter, toQuery, withWord } from './entries-filter.ts';
 
@@ -79,7 +79,7 @@ export function EntriesView() {
     <section class="timeline entries" aria-label="Entries">
       <EntriesSearch filter={filter} />
       <p class="muted" role="status">
-        {at === null ? 'Newest first' : `Up to entry ${count(at)}${momentText(at)}`}
+        {at === null ? `Newest first, times in ${zone(nowMs.peek())}` : `Up to entry ${count(at)}${momentText(at)}`}
         {withheld > 0 && ` · ${withheld} new, shown when you leave`}
       </p>
       {problem !== null && (

@@ -75,9 +75,13 @@ function asks({ entity, id }: Waiting): boolean {
   return row !== undefined && rankOf(row) === 'asks';
 }
 
-function goToAnswer(): void {
-  const field = document.querySelector<HTMLElement>('aside .escalation li:not([data-gone]) :is(input, button)');
+/** @param choice which of its answers to take, from 1 */
+function goToAnswer(choice = 1): void {
+  const request = document.querySelector('aside .escalation li:not([data-gone])');
+  const fields = request?.querySelectorAll<HTMLElement>('.choice input, .buttons button');
+  const field = fields?.[choice - 1] ?? request?.querySelector<HTMLElement>('input');
   field?.focus();
+  if (field instanceof HTMLInputElement && field.name.startsWith('choice-')) field.checked = true;
   say(
     field === null ? 'It asks where the agent runs: answer it there.' : 'It asks for an answer: Tab to one, and Enter.',
   );
@@ -87,7 +91,7 @@ function goToAnswer(): void {
 function focusAnswer(choice?: number): void {
   const box = document.querySelector<HTMLFormElement>('aside .answer-box');
   const current = placeNow();
-  if (box === null && current !== undefined && asks(current)) goToAnswer();
+  if (box === null && current !== undefined && asks(current)) goToAnswer(choice);
   if (choice !== undefined) box?.querySelectorAll<HTMLInputElement>('[name=choice]')[choice - 1]?.click();
   box?.querySelector<HTMLElement>('textarea, button')?.focus();
 }

@@ -2,13 +2,14 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { workerStates } from '../../../../machines/values/states.ts';
 import { visible } from '../../visible-text.ts';
-import { liveFleet, nowMs } from '../data/connection.ts';
+import { liveFleet } from '../data/connection.ts';
 import { isPast } from '../data/past.ts';
 import { rankOf } from '../data/rows.ts';
+import { requestAction } from '../operator/operator-actions.ts';
 import { selected, selection } from '../route.ts';
 import { Link } from '../ui/controls.tsx';
-import { duration, plural } from '../ui/format.ts';
-import { For } from '../ui/text.tsx';
+import { plural } from '../ui/format.ts';
+import { For, Left } from '../ui/text.tsx';
 import { heldByMouse } from '../ui/use-held.ts';
 import { waitSinceOf } from './find-waiting.ts';
 import { act } from './inbox-keys.ts';
@@ -71,7 +72,7 @@ function Card({ item, isCurrent, alike }: CardProps) {
           </span>
           {alike > 0 && <span class="tag alike">and {plural(alike, 'more that asks', 'more that ask')} the same</span>}
           <span class="muted">{sinceMs !== null && <For sinceMs={sinceMs} />}</span>
-          {untilMs !== null && <span class="age left">{duration(Math.max(0, untilMs - nowMs.value))} left</span>}
+          {untilMs !== null && <Left untilMs={untilMs} />}
         </span>
         <span class="card-text">
           <bdi>{visible(text)}</bdi>
@@ -137,20 +138,34 @@ export function Inbox() {
   );
 }
 
-/** Queues whose tasks nobody could take. A worker ends that, so there is nothing to press. */
+/** Queues whose tasks nobody could take. A worker ends that; somebody may say that they see to it. */
 const UnattendedQueues = () => (
   <>
-    {unattendedQueues.value.map(({ id, pending, reported, unattendedMs }) => (
-      <p key={id} class="pad" role="status" data-entity="queue" data-id={id}>
-        <Link to={{ view: 'tasks', queue: id }}>
-          <b>
-            Queue <bdi>{visible(id)}</bdi>
-          </b>
-        </Link>
-        : {plural(pending - reported, 'task waits', 'tasks wait')}, and no worker is there.{' '}
-        <span class="muted">{unattendedMs !== null && <For sinceMs={unattendedMs} />}</span> Start a worker of this
-        queue.
-      </p>
+    {unattendedQueues.value.map(({ id, pending, reported, unattendedMs, acknowledgedBy }) => (
+      <div key={id} class="row pad">
+        <p role="status" data-entity="queue" data-id={id}>
+          <Link to={{ view: 'tasks', queue: id }}>
+            <b>
+              Queue <bdi>{visible(id)}</bdi>
+            </b>
+          </Link>
+          : {plural(pending - reported, 'task waits', 'tasks wait')}, and no worker is there.{' '}
+          <span class="muted">{unattendedMs !== null && <For sinceMs={unattendedMs} />}</span> Start a worker of this
+          queue.
+        </p>
+        {acknowledgedBy === null ? (
+          <button
+            type="button"
+            onClick={() => requestAction({ action: 'acknowledge', targets: [{ entity: 'queue', id }] })}
+          >
+            Acknowledge
+          </button>
+        ) : (
+          <span class="tag">
+            acknowledged by <bdi>{visible(acknowledgedBy)}</bdi>
+          </span>
+        )}
+      </div>
     ))}
   </>
 );

@@ -43,7 +43,8 @@ export function undo(): void {
   for (const target of targets) forgetOurs(targetKey(target));
   replace(last);
   const [first] = targets;
-  if (first !== undefined) navigate({ view: 'inbox', ...selection(first.entity, first.id) }, 'replace');
+  if (first !== undefined && first.entity !== 'queue')
+    navigate({ view: 'inbox', ...selection(first.entity, first.id) }, 'replace');
 }
 
 export const describeUnsent = ({ request: { action, targets } }: Unsent): string =>

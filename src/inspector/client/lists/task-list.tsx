@@ -39,7 +39,7 @@ export function TaskList() {
 
 const taskColumns: readonly Column<TaskRow>[] = [
   { key: 'task', title: 'Task', render: (row) => <ActorLink entity="task" id={row.id} /> },
-  { key: 'state', title: 'State', render: (row) => <StateMark state={row.state} note={row.outcome} /> },
+  { key: 'state', title: 'State', render: (row) => <StateMark state={row.state} /> },
   { key: 'since', title: 'For', render: (row) => <Since sinceMs={row.sinceMs} /> },
   { key: 'title', title: 'Title', render: (row) => <NameCell value={row.title} /> },
   { key: 'reason', title: 'Why', rank: 2, render: (row) => <Excerpt value={row.sentence} /> },

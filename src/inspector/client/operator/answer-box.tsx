@@ -133,7 +133,7 @@ const TasksField = ({ tasks }: { tasks: readonly string[] }) =>
     </span>
   );
 
-const SnoozeField = ({ item }: { item: Waiting }) => (
+export const SnoozeField = ({ item }: { item: Waiting }) => (
   <select
     aria-label="Snooze"
     value=""

@@ -85,7 +85,6 @@ export function OperatorButtons({ entity, id, escalation, ended }: ButtonsProps)
           key={action}
           type="button"
           data-action={action}
-          class={action === 'resume' ? 'primary' : ''}
           aria-keyshortcuts={keys[action]}
           title={keys[action] === undefined ? undefined : `Key ${keys[action]}`}
           onClick={() => requestAction({ action, targets: [{ entity, id }] })}

@@ -1,4 +1,5 @@
 /** Shows what an agent asks a person, with a form for each answer. */
+import { useComputed } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { WorkerView } from '../../../../machines/index.ts';
@@ -10,11 +11,12 @@ import {
   toMessage,
 } from '../../../../machines/values/questions.ts';
 import { get } from '../data/api.ts';
-import { isPast } from '../data/past.ts';
+import { isPast, shownMs } from '../data/past.ts';
 import { alikeOf } from '../inbox/waiting.ts';
 import { keepOrder, type Placed } from '../ui/keep-order.ts';
-import { Ago, Text } from '../ui/text.tsx';
+import { Ago, Left, Text } from '../ui/text.tsx';
 import { hasMouse } from '../ui/use-held.ts';
+import { SnoozeField } from './answer-box.tsx';
 import { type OperatorAction, requestAction, type Target } from './operator-actions.ts';
 
 /** Requests of one agent that keep their places: when one is answered, the buttons of the next stay where they are. */
@@ -53,7 +55,7 @@ type FormProps = {
   /** The questions wait no more. */
   readonly isGone: boolean;
   readonly send: (message: string) => void;
-  /** The button that opens the way to deny. */
+  /** What else may be done with them. */
   readonly children: ComponentChildren;
 };
 
@@ -140,18 +142,22 @@ export function InputRequests({ worker, inputs, rules, live, isUsed }: RequestPr
       <h3>Asks a person</h3>
       <ul class="plain">
         {shown.map(({ key, input, isGone }) => (
-          <InputLine key={key} {...{ worker, input, isGone }} isHeld={rules.askMs !== null} />
+          <InputLine key={key} {...{ worker, input, isGone }} askMs={rules.askMs} />
         ))}
       </ul>
     </section>
   );
 }
 
-type LineProps = Pick<PlacedRequest, 'input' | 'isGone'> & { readonly worker: string; readonly isHeld: boolean };
+/** `askMs`: for how long the agent waits for an answer from here; null: it does not. */
+type LineProps = Pick<PlacedRequest, 'input' | 'isGone'> & { readonly worker: string; readonly askMs: number | null };
 
-function InputLine({ worker, input, isGone, isHeld }: LineProps) {
+function InputLine({ worker, input, isGone, askMs }: LineProps) {
   const { tool, message, kind, detail, request, since, seq } = input;
   const questions = readQuestions(detail);
+  const untilMs = Date.parse(since) + (askMs ?? 0);
+  // Rendered again when it ends, not each second.
+  const isHeld = useComputed(() => untilMs > shownMs.value).value;
   const canAnswer = isHeld && request !== null && !isPast.value;
   const others = useAlike(worker, canAnswer ? input : null);
   const [isForAll, setForAll] = useState(true);
@@ -160,29 +166,42 @@ function InputLine({ worker, input, isGone, isHeld }: LineProps) {
     const own: Target = { entity: 'worker', id: worker, request: request ?? '', seq };
     requestAction({ action, targets: isForAll ? [own, ...others] : [own], choice });
   };
-  const denyButton = (
-    <button type="button" disabled={isGone} aria-expanded={isDenying} onClick={() => setDenying(!isDenying)}>
-      Deny…
-    </button>
+  const otherWays = (
+    <>
+      <button type="button" disabled={isGone} aria-expanded={isDenying} onClick={() => setDenying(!isDenying)}>
+        Deny…
+      </button>
+      <SnoozeField item={{ entity: 'worker', id: worker }} />
+    </>
   );
   return (
     <li data-gone={isGone || undefined}>
-      <p class="question">
-        {tool !== null && (
-          <b>
-            <Text value={tool} max={60} />{' '}
-          </b>
-        )}
-        {questions === null && <Text value={message ?? kind ?? 'It asks for something.'} />}
-      </p>
+      {questions === null && (
+        <p class="question">
+          {tool !== null && (
+            <b>
+              <Text value={tool} max={60} />{' '}
+            </b>
+          )}
+          <Text value={message ?? kind ?? 'It asks for something.'} />
+        </p>
+      )}
       {questions === null
         ? detail !== null && <Detail detail={detail} />
         : !canAnswer && <Asked questions={questions} />}
-      <p class="muted">{isGone ? 'It waits no more.' : <Ago thenMs={Date.parse(since)} />}</p>
+      <p class="muted">
+        {isGone ? 'It waits no more.' : <Ago thenMs={Date.parse(since)} />}
+        {!isGone && canAnswer && (
+          <>
+            {' · '}
+            <Left untilMs={untilMs} />
+          </>
+        )}
+      </p>
       {!canAnswer && <p class="muted">Answer it in the agent’s own terminal.</p>}
       {canAnswer && questions !== null && (
         <QuestionForm {...{ questions, isGone }} send={(choice) => answer('allow', choice)}>
-          {denyButton}
+          {otherWays}
         </QuestionForm>
       )}
       {canAnswer && questions === null && (
@@ -190,7 +209,7 @@ function InputLine({ worker, input, isGone, isHeld }: LineProps) {
           <button type="button" class="primary" disabled={isGone} onClick={() => answer('allow', '')}>
             Allow
           </button>
-          {denyButton}
+          {otherWays}
         </p>
       )}
       {canAnswer && isDenying && !isGone && (

@@ -1,8 +1,9 @@
 /** One action on several actors, and then on the tasks that were escalated with them: what was done, and what was not. */
 import { signal } from '@preact/signals';
-import type { Topic } from '../../messages.ts';
 import type { TaskOfWorker } from '../inbox/find-waiting.ts';
 import { namesOf } from './suggestions.ts';
+
+type Topic = { readonly entity: 'worker' | 'task' | 'queue'; readonly id: string };
 
 /** The verdict on the tasks that were escalated with the workers; by itself each stays escalated. */
 export type TasksVerdict = { readonly verdict: 'resume' | 'stop'; readonly tasks: readonly TaskOfWorker[] };
@@ -113,8 +114,11 @@ const ofTasks: Readonly<Partial<Record<OperatorAction, Effect>>> = {
   stop: ['It is cancelled.', 'They are cancelled.'],
 };
 
+const ofQueue = 'You see to it that a worker comes. Nobody is reminded any more.';
+
 /** Describes the effect, one text for each kind of actor; where there are both, it says which. */
 export function effectsOf(action: OperatorAction, targets: readonly Pick<Topic, 'entity'>[]): readonly string[] {
+  if (targets.some(({ entity }) => entity === 'queue')) return [ofQueue];
   const tasks = targets.filter(({ entity }) => entity === 'task').length;
   const workers = targets.length - tasks;
   const [forWorkers, forTasks] = [ofWorkers[action], ofTasks[action]];

@@ -1,6 +1,8 @@
 /** The bar of time travel: the log along a time axis. It only shows the past; the log stays as it is. */
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
+import type { Decision } from '../../../../machines/index.ts';
+import { sentenceOfDecision } from '../../../../machines/replay/sentence.ts';
 import { connection } from '../data/connection.ts';
 import { newestSeq, shownRange } from '../data/outline.ts';
 import { cancelPast, leavePast, logRange, moment, pastProblem, pastProgress, settled } from '../data/past.ts';
@@ -153,7 +155,10 @@ function CurrentEntry({ at, lastSeq }: { at: number; lastSeq: number }) {
           {' · '}
           {entry.entity} <b>{entry.id}</b> {entry.type}{' '}
           <span class="muted">
-            <Text value={entry.text} max={120} />
+            <Text
+              value={entry.type === 'decision' ? sentenceOfDecision(entry.data as Decision) : entry.text}
+              max={120}
+            />
           </span>
         </span>
       )}

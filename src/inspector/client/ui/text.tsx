@@ -81,6 +81,14 @@ export const Since = ({ sinceMs }: { sinceMs: number }) => (
   <Age atMs={sinceMs}>{age(Math.max(0, shownMs.value - sinceMs))}</Age>
 );
 
+/** For how long an agent waits for an answer from here; then it asks where it runs. */
+export const Left = ({ untilMs }: { untilMs: number }) =>
+  untilMs > shownMs.value ? (
+    <span class="age left">{duration(untilMs - shownMs.value)} left</span>
+  ) : (
+    <span class="muted">asks in its terminal now</span>
+  );
+
 /** The date, in a list of times that comes to another day. The first line is compared with today. */
 type Props = { readonly atMs: number; readonly previousMs: number | undefined };
 
