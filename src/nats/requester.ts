@@ -32,7 +32,7 @@ export type Requester = Requests &
   LogClient & {
     /** The name of the NATS server; '' if it gave none. */
     readonly serverName: string;
-    /** As `loadStart` of `snapshots/load-start.ts`, for the fleet. */
+    /** As `loadStart` of `snapshots/snapshots.ts`, for the fleet. */
     loadStart(beforeMs?: number): Promise<FoldStart | null>;
   };
 export type RequesterOptions = Omit<ConnectionOptions, 'patient'> & { readonly fleet: string };
@@ -53,7 +53,7 @@ export async function openRequester(options: RequesterOptions): Promise<Requeste
     read: async (...tail) => (await log()).read(...tail),
     readNewest: async (...newest) => (await log()).readNewest(...newest),
     async loadStart(beforeMs) {
-      const { loadStart } = await import('./snapshots/load-start.ts');
+      const { loadStart } = await import('./snapshots/snapshots.ts');
       return loadStart(nc, options.fleet, beforeMs);
     },
   };

@@ -1,6 +1,6 @@
 /** One run from one seed: the same seed gives the same run, step by step. */
 
-import type { RetentionRules } from '../../src/host/keeping/retention.ts';
+import type { RetentionRules } from '../../src/config/file.ts';
 import type { SnapshotSchedule } from '../../src/host/keeping/snapshots.ts';
 import { startAgents } from './agents.ts';
 import { faultNames, scheduleFaults } from './faults.ts';

@@ -2,8 +2,8 @@
 import { NatsConnectionImpl, setTransportFactory } from '@nats-io/nats-core/internal';
 import { openLink } from '../../src/app/link.ts';
 import { openReplica, type Replica, type ReplicaOptions } from '../../src/app/replica.ts';
+import type { RetentionRules } from '../../src/config/file.ts';
 import { AppError } from '../../src/errors.ts';
-import type { RetentionRules } from '../../src/host/keeping/retention.ts';
 import type { SnapshotSchedule } from '../../src/host/keeping/snapshots.ts';
 import type { Logger } from '../../src/log.ts';
 import type { Http } from './http.ts';

@@ -28,8 +28,7 @@ import {
   superviseServer,
 } from './server-process.ts';
 import { endLeftServer, lockStore } from './store-lock.ts';
-import { openStoreSpace } from './store-space.ts';
-import { watchStore } from './store-watch.ts';
+import { openStoreSpace, watchStore } from './store-space.ts';
 
 export type EmbeddedServerOptions = {
   /** Made with mode 0700 if missing. */

@@ -7,12 +7,17 @@ import { AppError } from '../../errors.ts';
 import { warnOfAccountLimit } from '../accounts.ts';
 import { TimeoutError } from '../client-library.ts';
 import { refuseUntestedCluster } from '../cluster-version.ts';
-import { explainGap, type FindCoveredTo, inspectLog, type LogIdentity, proveLog } from './log-continuity.ts';
-import { confirmLoss } from './log-doubt.ts';
-import { type HistoryRange, readHistory } from './log-history.ts';
-import { readNewest } from './log-range.ts';
+import {
+  confirmLoss,
+  explainGap,
+  type FindCoveredTo,
+  inspectLog,
+  type LogIdentity,
+  noteFolded,
+  proveLog,
+} from './log-continuity.ts';
+import { type HistoryRange, readHistory, readNewest } from './log-range.ts';
 import { type LogMessage, type LogPosition, type LogReader, openLogReader } from './log-reader.ts';
-import { noteFolded } from './log-recognition.ts';
 import { type LogStreamOptions, lastDeadSeq, type OpenedLog, openLogStreams } from './log-streams.ts';
 import { type EntryHeaders, type Stored, type Submit, submitterOf, toHeaders } from './log-submitter.ts';
 

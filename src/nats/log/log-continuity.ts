@@ -3,10 +3,19 @@
  * from a backup or be trimmed, and keeps the stream's name in each case.
  */
 import type { JetStreamManager, StreamInfo } from '@nats-io/jetstream';
+import { formatIsoTime } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
-import { type AcceptedGaps, isGapAccepted } from './log-note.ts';
+import type { Logger } from '../../log.ts';
+import {
+  type AcceptedGaps,
+  formatLogNote,
+  isGapAccepted,
+  type LogMark,
+  type LogNote,
+  parseLogNote,
+} from './log-note.ts';
 import { type LogPosition, positionOf } from './log-reader.ts';
-import { isStreamNotFound } from './stream-info.ts';
+import { deadName, infoOf, isStreamNotFound, logName } from './stream-info.ts';
 
 /**
  * Finds the last entry that the newest snapshot covers. An answer below `wanted` is new; one that reaches it may be some
@@ -172,4 +181,89 @@ function toAppError(cause: unknown, stream: string): AppError {
   if (cause instanceof AppError) return cause;
   if (isStreamNotFound(cause)) return lost(`the log ${stream} is gone`);
   return new AppError('log.unavailable', `the log ${stream} does not answer: ${(cause as Error).message}`, { cause });
+}
+
+// A replicated log that looks lost may not be: for some seconds, a former leader that was cut off from the other nodes
+// answers as if it still led, without what was stored since. So such an answer counts only when it has lasted.
+
+/** nats-server notices after 10 s that a leader has lost the others. */
+const doubtMs = 15_000;
+
+type Ask = () => Promise<StreamInfo | AppError>;
+
+/**
+ * As `ask`; of a replicated log, `log.lost` is `log.unavailable` until nothing else was answered for 15 s,
+ * asked about at least that often.
+ */
+export function confirmLoss(ask: Ask, replicas: number): Ask {
+  if (replicas <= 1) return ask;
+  let sinceMs: number | null = null;
+  let answeredMs = 0;
+  return async () => {
+    // What was answered in the meantime is not known.
+    if (performance.now() - answeredMs > doubtMs) sinceMs = null;
+    const found = await ask();
+    answeredMs = performance.now();
+    if (!(found instanceof AppError)) sinceMs = null;
+    if (!(found instanceof AppError) || found.code !== 'log.lost') return found;
+    sinceMs ??= performance.now();
+    if (performance.now() - sinceMs >= doubtMs) return found;
+    const message = `a node of the cluster says that ${found.message}; it may lag, and is asked again`;
+    return new AppError('log.unavailable', message, { cause: found });
+  };
+}
+
+// Recognises a log by the entries that were noted of it, when it is opened (protocol.md §2). The server's own time of
+// creation says nothing: some servers keep it when a backup is restored, others do not.
+
+/** `wentBack`: it is the noted one, but no longer has the entry that was folded last. `other`: it was created again. */
+export type Recognised = 'same' | 'wentBack' | 'other';
+
+/**
+ * Compares a log with its note. Entries that the log no longer has cannot be compared; whether a snapshot of this log
+ * covers it is asked afterwards, as for any log that was cut. @throws what NATS throws
+ */
+export async function recogniseLog(
+  manager: JetStreamManager,
+  { config, state }: Pick<StreamInfo, 'config' | 'state'>,
+  { begun, folded }: LogNote,
+): Promise<Recognised> {
+  const stands = async (mark: LogMark | null) =>
+    mark === null || mark.seq < state.first_seq ? null : standsIn(manager, config.name, mark);
+  const isFoldedThere = await stands(folded);
+  if (isFoldedThere === true) return 'same';
+  if ((await stands(begun)) === false) return 'other';
+  return isFoldedThere === null ? 'same' : 'wentBack';
+}
+
+async function standsIn(manager: JetStreamManager, stream: string, { seq, atMs, digest }: LogMark): Promise<boolean> {
+  const found = await readPosition(manager, stream, seq);
+  return found !== null && found.atMs === atMs && found.digest === digest;
+}
+
+/** Says what is known of the entries that are gone. */
+export function warnOfLoss({ config, state }: StreamInfo, { folded }: LogNote, log: Logger): void {
+  if (folded === null) return;
+  const known = { stream: config.name, foldedSeq: folded.seq, foldedAt: formatIsoTime(folded.atMs) };
+  const hint = 'acknowledged entries are gone; the remaining log is folded from the beginning';
+  if (state.last_seq < folded.seq)
+    log.warn({ ...known, lastSeq: state.last_seq, lastAt: state.last_ts }, `the log went back: ${hint}`);
+  else log.warn({ ...known, lastSeq: state.last_seq }, `the log went back, and was written to since: ${hint}`);
+}
+
+/** Remembers how far the log was folded, for the next start; of a log that does not have that entry, nothing. @throws what NATS throws */
+export async function noteFolded(manager: JetStreamManager, fleet: string, position: LogPosition): Promise<void> {
+  const dead = await infoOf(manager, deadName(fleet));
+  const note = parseLogNote(dead?.config.description ?? '');
+  if (dead === null || (note.folded?.seq ?? 0) >= position.seq) return;
+  if (!(await standsIn(manager, logName(fleet), position))) return;
+  const begun = note.begun ?? (await readFirst(manager, logName(fleet)));
+  const { seq, atMs, digest } = position;
+  const description = formatLogNote(fleet, { ...note, begun, folded: { seq, atMs, digest } });
+  await manager.streams.update(deadName(fleet), { ...dead.config, description });
+}
+
+async function readFirst(manager: JetStreamManager, stream: string): Promise<LogMark | null> {
+  const { state } = await manager.streams.info(stream);
+  return readPosition(manager, stream, state.first_seq);
 }

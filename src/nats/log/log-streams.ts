@@ -15,9 +15,8 @@ import { isId, logHeads } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import type { Logger } from '../../log.ts';
 import { defaultReplicas } from '../cluster-version.ts';
-import { lost } from './log-continuity.ts';
+import { lost, recogniseLog, warnOfLoss } from './log-continuity.ts';
 import { type AcceptedGaps, formatLogNote, nothingNoted, parseLogNote } from './log-note.ts';
-import { recogniseLog, warnOfLoss } from './log-recognition.ts';
 import {
   deadLimits,
   deadName,

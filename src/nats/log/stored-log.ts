@@ -8,11 +8,9 @@ import { z } from 'zod';
 import { readJson } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import type { EventLog } from './event-log.ts';
-import { inspectLog, type LogIdentity, readPosition } from './log-continuity.ts';
-import { readHistory } from './log-history.ts';
+import { inspectLog, type LogIdentity, readPosition, recogniseLog } from './log-continuity.ts';
 import { type AcceptedGaps, nothingAccepted, nothingNoted, parseLogNote } from './log-note.ts';
-import { readNewest } from './log-range.ts';
-import { recogniseLog } from './log-recognition.ts';
+import { readHistory, readNewest } from './log-range.ts';
 import { deadLimits, deadName, infoOf, logName } from './stream-info.ts';
 
 export type StoredLog = Pick<EventLog, 'range' | 'history' | 'newest'> & {

@@ -1,11 +1,11 @@
 /** The snapshots of a fleet, as its replica and its log need them. */
-
 import { Readable } from 'node:stream';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { type Fleet, type Rules, snapshotFormat, takeSnapshot } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
-import type { Logger } from '../../log.ts';
+import { createLogger, type Logger } from '../../log.ts';
 import type { NatsConnection } from '../connection.ts';
+import { isForbidden, operatorHint } from '../log/log-client.ts';
 import { readPosition } from '../log/log-continuity.ts';
 import { openLogRange } from '../log/log-range.ts';
 import { type LogMessage, type LogPosition, positionOf } from '../log/log-reader.ts';
@@ -261,4 +261,34 @@ function leastUseful(kept: readonly SnapshotInfo[]): number {
     if (gap < smallest) [least, smallest] = [at, gap];
   }
   return least;
+}
+
+// Loads a start of a fold for a reader of the log, such as a command. It stands apart from the client of the log, which
+// is in the package of clients, for it brings the machines with it.
+
+/**
+ * Loads a stored snapshot of the log as it is now, for a fold of what retention has left: the newest whose last entry
+ * was stored before `beforeMs`, or without it the oldest. Null: there is none.
+ * @throws AppError rules.unknown, log.unavailable; input.unauthorized: the server does not let us read snapshots
+ */
+export async function loadStart(nc: NatsConnection, fleet: string, beforeMs?: number): Promise<FoldStart | null> {
+  try {
+    return await load(nc, fleet, beforeMs);
+  } catch (cause) {
+    if (!isForbidden(cause)) throw cause;
+    const message = `the NATS server does not let us read the snapshots of fleet ${fleet}, from which this would go on: ${operatorHint}`;
+    throw new AppError('input.unauthorized', message, { cause });
+  }
+}
+
+async function load(nc: NatsConnection, fleet: string, beforeMs?: number): Promise<FoldStart | null> {
+  // One that is passed over is nothing to the reader of a command: it reports where it cannot start.
+  const { past } = createSnapshots(nc, fleet, createLogger('silent'));
+  const positions = [...(await past.positions())].sort((a, b) => a.seq - b.seq);
+  if (beforeMs !== undefined) return past.load(positions.findLast(({ atMs }) => atMs < beforeMs)?.seq ?? 0);
+  for (const { seq } of positions) {
+    const start = await past.load(seq);
+    if (start !== null) return start;
+  }
+  return null;
 }
