@@ -3,13 +3,11 @@
  * fleets.
  */
 import { type Config, deadNamesIn, selectFleets, tokensWithoutFleets } from '../config/config.ts';
-import type { ConfigFile } from '../config/file.ts';
+import type { ConfigFile, PolicyForm, RetentionRules } from '../config/file.ts';
 import { readFleetSelection } from '../config/fleet-selection.ts';
 import { isPrivate } from '../config/values.ts';
 import { followConfigFile } from '../config/watch.ts';
 import type { EscalationRules } from '../host/effects/notices.ts';
-import type { PolicyForm } from '../host/keeping/policy-publisher.ts';
-import type { RetentionRules } from '../host/keeping/retention.ts';
 import type { Logger } from '../log.ts';
 import type { AnswerLinks } from '../notify/answer-links.ts';
 import { createNoticeRules } from '../notify/notice-rules.ts';

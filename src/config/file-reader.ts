@@ -6,6 +6,7 @@ import { dirname, posix, resolve } from 'node:path';
 import { payloadBytesMax } from '../../machines/index.ts';
 import { normalizeDayBudget } from '../../machines/policy/budget.ts';
 import { noPolicies } from '../../machines/policy/policy-set.ts';
+import type { TokenConfig, TokenSource } from './access-tokens.ts';
 import {
   type CommandConfig,
   type ConfigFile,
@@ -17,7 +18,6 @@ import {
 } from './file.ts';
 import { type CheckForm, type FileForm, fileForm, type RawForm } from './file-schema.ts';
 import { describeFaults, describePosition, type Locate, type Path, type Position } from './problems.ts';
-import { toTokens } from './token-schema.ts';
 import { problemsMax, readYaml } from './yaml.ts';
 
 /** `path` is joined by dots; '' is the whole file. */
@@ -105,6 +105,15 @@ function toConfigFile(form: FileForm, raw: RawForm, folder: string): ConfigFile 
       archive: form.archive == null ? null : resolve(folder, form.archive),
     },
     replyPrefixes: form.replyPrefixes ?? [],
+  });
+}
+
+/** @param toPath makes a path of the file absolute */
+function toTokens(form: NonNullable<FileForm['tokens']>, toPath: (path: string) => string): TokenConfig[] {
+  return Object.entries(form).map(([name, { role, workers = null, fleets = null, env, file, hash = [] }]) => {
+    const source: TokenSource =
+      env !== undefined ? { env } : file !== undefined ? { file: toPath(file) } : { hashes: [hash].flat() };
+    return { name, role, workers, fleets, source };
   });
 }
 

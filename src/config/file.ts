@@ -33,7 +33,7 @@ export const judgesIn = (checks: readonly Check[]): JudgePlace[] =>
 /** The payload of a `policy.set` entry: the configuration's own form, exactly as written. */
 export type PolicyForm = {
   readonly policies: Readonly<Record<string, unknown>>;
-  readonly assign?: readonly unknown[];
+  readonly assign?: readonly unknown[] | undefined;
   readonly budget?: unknown;
   readonly releaseAfter?: unknown;
   readonly forget?: unknown;
@@ -55,6 +55,13 @@ export type EscalationConfig = {
      */
     readonly links: { readonly url: string; readonly by: string } | null;
   } | null;
+};
+
+/** How much of the log is kept. A bound of null is no limit. `archive`: the absolute path of a folder; null: what is cut is gone. */
+export type RetentionRules = {
+  readonly forMs: number | null;
+  readonly bytesMax: number | null;
+  readonly archive: string | null;
 };
 
 export const concurrencyDefault = 8;
@@ -89,12 +96,7 @@ export type ConfigFile = {
   /** Judges may send work and keys to these places; those of the file's policies are among them. */
   readonly judges: readonly JudgePlace[];
   readonly escalation: EscalationConfig | null;
-  /** The limits of the log. Null: no limit; `archive`: an absolute path, null: none. */
-  readonly retention: {
-    readonly forMs: number | null;
-    readonly bytesMax: number | null;
-    readonly archive: string | null;
-  };
+  readonly retention: RetentionRules;
   /** The prefixes in addition to `_INBOX.` and `_R_.`; each ends in a dot. */
   readonly replyPrefixes: readonly string[];
 };

@@ -1,22 +1,99 @@
 /** Makes the service of a replica from its host and log. */
-
-import { type Decision, readJson, viewTask } from '../../machines/index.ts';
+import {
+  type Decision,
+  type HookResult,
+  type InputAnswer,
+  type ProbeScope,
+  type QueueView,
+  readJson,
+  type TaskDetail,
+  type TaskView,
+  viewTask,
+  type WorkerView,
+} from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Host } from '../host/host.ts';
 import type { RunnerSearch } from '../nats/bus.ts';
 import type { EventLog } from '../nats/log/event-log.ts';
 import { type Endpoint, type Request, replyLater } from '../nats/request-server.ts';
-import { createClaimNext } from './claim-next.ts';
+import { type ClaimNext, createClaimNext } from './claim-next.ts';
 import { decide, decideRequest, evaluate, probeWorker, readAttempt } from './decide.ts';
-import { list, listNames } from './list.ts';
-import { createOperate } from './operate.ts';
+import { type ListName, list, listNames, type Page } from './list.ts';
+import { createOperate, type OperatorAction } from './operate.ts';
 import { checkBytes, checkId } from './parse-input.ts';
-import { publish, submit } from './publish.ts';
-import type { Service } from './service.ts';
-import { entities, get, missingRunners, peek, sessionPolicy, statusOf } from './views.ts';
+import { type NewEntry, publish, submit } from './publish.ts';
+import {
+  type Entity,
+  entities,
+  get,
+  missingRunners,
+  peek,
+  type ServiceStatus,
+  type SessionPolicy,
+  sessionPolicy,
+  statusOf,
+  type View,
+} from './views.ts';
 import { untilAnswered, untilResolved } from './waits.ts';
 
-export type { Service } from './service.ts';
+/** What every edge (NATS, HTTP, MCP, an agent's hooks) may ask of this replica. Each use case has a file in this folder. */
+export type Service = {
+  readonly fleet: string;
+  readonly replica: string;
+  /** Validates and stores an entry. @throws AppError input.bad, entry.large, log.unavailable, log.lost */
+  publish(entry: NewEntry): Promise<{ seq: number }>;
+  /** As `publish`, once it is folded. @throws AppError entry.refused too: it is stored, but not valid in the current state */
+  submit(entry: NewEntry): Promise<{ seq: number }>;
+  /**
+   * May this worker stop? Takes as long as its checks and its hold take.
+   * @throws AppError input.bad, entry.large, log.unavailable, log.lost, service.busy
+   */
+  decide(worker: string, body: unknown): Promise<Decision>;
+  /** Might it? Nothing is logged or counted. `scope` is not on the wire: agents' hooks ask about single steps. */
+  probe(worker: string, body: unknown, scope?: ProbeScope): Promise<Decision>;
+  /** Is its work complete? @throws AppError actor.unknown; stop.incomplete with `details: { decision }` */
+  verify(worker: string, body: unknown): Promise<Decision>;
+  /**
+   * Is this task complete?
+   * @throws AppError actor.unknown; stop.incomplete with `details`: `{ decision }` if it is held, `{ said: true }` if its
+   * worker only said so
+   */
+  verifyTask(task: string, body: unknown): Promise<Decision>;
+  /**
+   * Claims the first ready task of a queue for the worker. `body`: `{ queue?, request? }`.
+   * @throws AppError input.bad, entry.refused, log.unavailable, service.busy
+   */
+  claimNext: ClaimNext;
+  /** Lets the hooks of this task decide its iteration, and logs that. @throws AppError input.bad, entry.refused, log.unavailable */
+  evaluate(task: string, body: unknown): Promise<HookResult>;
+  /** `body` of a task: `{ checkpoint? }`, the one to show whole; by default the last. @throws AppError actor.unknown */
+  get(entity: Entity, id: string, body?: unknown): Promise<View | TaskDetail>;
+  /** `escalations`: all that waits for a person. @throws AppError input.bad */
+  list(name: ListName, body: unknown): Promise<Page>;
+  /** For an operator, which the edge has checked. @throws AppError input.bad, actor.unknown, entry.refused */
+  operate(action: OperatorAction, body: unknown): Promise<{ seq: number; view: WorkerView | TaskView | QueueView }>;
+  /** The worker as soon as it is not escalated (any more), or as it is when `signal` fires. @throws AppError actor.unknown */
+  untilResolved(worker: string, signal: AbortSignal): Promise<WorkerView>;
+  /** An operator's answer to the agent's request. Null: it is over without one, or `signal` fired. */
+  untilAnswered(
+    worker: string,
+    question: { readonly request: string; readonly seq: number },
+    signal: AbortSignal,
+  ): Promise<InputAnswer | null>;
+  /**
+   * The worker as this replica has folded it, at least up to entry `seq`; what others store just now may be missing.
+   * For what is read at every turn of an agent: `get` asks the log first. Null: unknown.
+   */
+  peek(worker: string, seq: number): Promise<WorkerView | null>;
+  /** The policy that the next session of this agent gets, if its hooks name `policy` (null: none). */
+  sessionPolicy(agent: string, policy: string | null): SessionPolicy;
+  status(): ServiceStatus;
+  /**
+   * Returns the runners that policies name and nobody serves, sorted. If NATS does not answer, none is listed. It takes
+   * a second at most.
+   */
+  missingRunners(): Promise<readonly string[]>;
+};
 
 export function createService(host: Host, log: EventLog, replica: string, search: RunnerSearch): Service {
   const fleet = host.fleet.name;

@@ -1,6 +1,7 @@
 /** Waits of held requests: until an operator has answered, or has dealt with an escalation. */
 import { actorKey, type InputAnswer, type WorkerView } from '../../machines/index.ts';
 import type { Host } from '../host/host.ts';
+import { within } from '../timer.ts';
 import { get } from './views.ts';
 
 // Waits until an operator has answered what an agent asks.
@@ -28,20 +29,27 @@ export async function untilAnswered(
   const now = readAnswer();
   if (now !== undefined) return now;
   return new Promise((resolve) => {
-    const check = () => {
+    const forget = listen(host, worker, signal, () => {
       const found = readAnswer();
       if (found === undefined) return;
-      unlisten();
-      signal.removeEventListener('abort', check);
+      forget();
       resolve(found);
-    };
-    const unlisten = host.observe({
-      touched(actors) {
-        if (actors.has(actorKey('worker', worker))) check();
-      },
     });
-    signal.addEventListener('abort', check);
   });
+}
+
+/** Calls back at each change of the worker, and when `signal` fires. @returns what ends that */
+function listen(host: Host, worker: string, signal: AbortSignal, onChange: () => void): () => void {
+  const unlisten = host.observe({
+    touched(actors) {
+      if (actors.has(actorKey('worker', worker))) onChange();
+    },
+  });
+  signal.addEventListener('abort', onChange);
+  return () => {
+    unlisten();
+    signal.removeEventListener('abort', onChange);
+  };
 }
 
 // Waits until a person has dealt with a worker that is escalated, or is about to be.
@@ -53,13 +61,16 @@ const pollEveryMs = 250;
 export async function untilResolved(host: Host, worker: string, signal: AbortSignal): Promise<WorkerView> {
   for (;;) {
     // Listened for before the read, so that no change falls between.
-    const change = nextChange(host, worker, signal);
+    let forget = () => {};
+    const change = new Promise<void>((resolve) => {
+      forget = listen(host, worker, signal, resolve);
+    });
     try {
       const view = (await get(host, 'worker', worker, {})) as WorkerView;
       if (!isUndecided(view) || signal.aborted) return view;
-      await (view.state === 'escalated' ? change.happened : Promise.race([change.happened, pause(pollEveryMs)]));
+      await (view.state === 'escalated' ? change : within(pollEveryMs, change));
     } finally {
-      change.forget();
+      forget();
     }
   }
 }
@@ -67,23 +78,3 @@ export async function untilResolved(host: Host, worker: string, signal: AbortSig
 /** Nobody can say yet whether it may stop. */
 export const isUndecided = ({ state }: Pick<WorkerView, 'state'>): boolean =>
   state === 'escalated' || state === 'validating';
-
-const pause = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
-
-function nextChange(host: Host, worker: string, signal: AbortSignal): { happened: Promise<void>; forget(): void } {
-  let forget = () => {};
-  const happened = new Promise<void>((resolve) => {
-    const done = () => resolve();
-    const unlisten = host.observe({
-      touched(actors) {
-        if (actors.has(actorKey('worker', worker))) done();
-      },
-    });
-    signal.addEventListener('abort', done);
-    forget = () => {
-      unlisten();
-      signal.removeEventListener('abort', done);
-    };
-  });
-  return { happened, forget };
-}

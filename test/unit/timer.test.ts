@@ -105,14 +105,13 @@ const bounded = [
   'host/keeping/snapshots.ts: schedule.checkEveryMs',
   'http/server.ts: timeoutMs',
   'nats/connection.ts: timeoutMs',
-  'nats/log/log-history.ts: pauseMs',
+  'nats/log/log-range.ts: pauseMs',
   'nats/reachability.ts: timeoutMs',
   'notify/webhook.ts: timeoutMs',
-  'service/waits.ts: ms',
   'agents/opencode/plugin.ts: ms',
   'inspector/history/history-process.ts: ms',
   'inspector/history/history.ts: limits.budgetMs',
-  'nats/embedded/store-watch.ts: ms',
+  'nats/embedded/store-space.ts: ms',
 ];
 
 test('no other timer gets a duration that a configuration, a caller or the wire may choose', () => {

@@ -5,20 +5,11 @@
 
 import { createHash } from 'node:crypto';
 import { type Fleet, policyMessageId } from '../../../machines/index.ts';
+import type { PolicyForm } from '../../config/file.ts';
 import type { Logger } from '../../log.ts';
 import { setNewest } from '../../newest.ts';
 import type { Life } from '../life.ts';
 import type { OwnEntries } from '../own-entries.ts';
-
-/** Policies in the configuration's own form. */
-export type PolicyForm = {
-  readonly policies: Record<string, unknown>;
-  readonly assign?: readonly unknown[] | undefined;
-  readonly budget?: unknown;
-  readonly releaseAfter?: unknown;
-  readonly forget?: unknown;
-  readonly escalation?: unknown;
-};
 
 export type PolicyPublisher = {
   /** A `policy.set` was folded; `replica`: who appended it. */

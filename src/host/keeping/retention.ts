@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import { type Fleet, ownerFor } from '../../../machines/index.ts';
+import type { RetentionRules } from '../../config/file.ts';
 import type { Logger } from '../../log.ts';
 import { formatLogLine } from '../../nats/log/log-line.ts';
 import type { LogMessage } from '../../nats/log/log-reader.ts';
@@ -16,13 +17,6 @@ import type { LogSize, LogTrimmer } from '../../nats/snapshots/snapshots.ts';
 import type { DeadLetters } from '../fold/dead-letters.ts';
 import type { LogClock } from '../fold/log-clock.ts';
 import type { Life } from '../life.ts';
-
-/** A bound of null is no limit. `archive`: the absolute path of a folder; null: what is cut is gone. */
-export type RetentionRules = {
-  readonly forMs: number | null;
-  readonly bytesMax: number | null;
-  readonly archive: string | null;
-};
 
 export type Retention = {
   configure(rules: RetentionRules): void;

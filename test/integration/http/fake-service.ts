@@ -1,8 +1,8 @@
 /** A Service in memory, to test an edge alone: it records requests and answers as the test sets it up. */
 import type { WorkerView } from '../../../machines/index.ts';
 import { AppError } from '../../../src/errors.ts';
+import type { Service } from '../../../src/service/index.ts';
 import type { NewEntry } from '../../../src/service/publish.ts';
-import type { Service } from '../../../src/service/service.ts';
 import type { ServiceStatus } from '../../../src/service/views.ts';
 
 type Request = { readonly verb: string; readonly id: string; readonly body: unknown };

@@ -7,7 +7,7 @@ import { createInbox, headers, type NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Decision } from '../../../machines/index.ts';
-import { loadStart } from '../../../src/nats/snapshots/load-start.ts';
+import { loadStart } from '../../../src/nats/snapshots/snapshots.ts';
 import { runCommand } from '../../support/command.ts';
 import { type Folder, makeFolder } from '../../support/deployment.ts';
 import { type NatsServer, startNatsServer } from '../../support/nats-server.ts';

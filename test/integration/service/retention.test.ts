@@ -6,7 +6,7 @@ import { gunzipSync } from 'node:zlib';
 import { Objm } from '@nats-io/obj';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Replica } from '../../../src/app/replica.ts';
-import type { RetentionRules } from '../../../src/host/keeping/retention.ts';
+import type { RetentionRules } from '../../../src/config/file.ts';
 import { openConnection } from '../../../src/nats/connection.ts';
 import { createSnapshotStore } from '../../../src/nats/snapshots/snapshot-store.ts';
 import { type Client, openClient } from '../../support/client.ts';

@@ -17,8 +17,8 @@ import {
 import { agents } from '../../../src/agents/index.ts';
 import { createHookCallHandler } from '../../../src/agents/shared/hook-call-handler.ts';
 import { AppError } from '../../../src/errors.ts';
+import type { Service } from '../../../src/service/index.ts';
 import type { NewEntry } from '../../../src/service/publish.ts';
-import type { Service } from '../../../src/service/service.ts';
 
 export type AgentFleet = {
   /** One hook call, posted to `/hooks/<agent>?event=<event>`. Resolves to the answer to the agent. */

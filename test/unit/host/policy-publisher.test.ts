@@ -2,10 +2,10 @@
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { createFleet } from '../../../machines/index.ts';
+import type { PolicyForm } from '../../../src/config/file.ts';
 import { createFoldProgress } from '../../../src/host/fold/fold-progress.ts';
 import {
   createPolicyPublisher,
-  type PolicyForm,
   type PolicyPublisherOptions,
   type PublishedPolicies,
 } from '../../../src/host/keeping/policy-publisher.ts';
