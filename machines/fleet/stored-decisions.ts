@@ -6,7 +6,7 @@
 import type { Decision } from '../guards/decision.ts';
 import { resetCounts, withoutTasks } from '../worker/changes.ts';
 import { changeContext, empty, type WorkerContext } from '../worker/context.ts';
-import { dispositionOf, escalationOf, heldAfter } from '../worker/decide.ts';
+import { dispositionOf, escalationOf, frees, heldAfter } from '../worker/decide.ts';
 import type { Fleet } from './fleet.ts';
 import { noteDecisionSeq } from './known-attempts.ts';
 import { moveWorker } from './workers.ts';
@@ -71,7 +71,6 @@ function changeBy(worker: WorkerContext, stored: Decision): Partial<WorkerContex
   const isReset = stored.decision === 'allow' && stored.action !== 'continue';
   const counts = { retryCount: stored.retry.count, keepAlives: stored.keepAlives.count };
   const lastDisposition = dispositionOf(stored);
-  const isFreed = lastDisposition === 'completed' || lastDisposition === 'escalated' || lastDisposition === 'released';
   return {
     attempt: null,
     lastDecision,
@@ -79,7 +78,7 @@ function changeBy(worker: WorkerContext, stored: Decision): Partial<WorkerContex
     lastJudgedTasks: empty,
     ...(isReset ? resetCounts : counts),
     escalation: stored.action === 'escalate' ? (worker.escalation ?? escalationOf(lastDecision)) : null,
-    ...(isFreed ? withoutTasks(worker, worker.tasks) : {}),
+    ...(frees(lastDisposition) ? withoutTasks(worker, worker.tasks) : {}),
     heldAtEnd: heldAfter(worker, lastDisposition),
   };
 }

@@ -29,8 +29,7 @@ export function decide(
 ): Change {
   const lastDecision = fitDecision(decisionOf(context, attempt, ruling));
   const lastDisposition = dispositionOf(ruling);
-  const isFreed = lastDisposition === 'completed' || lastDisposition === 'escalated' || lastDisposition === 'released';
-  const freed = isFreed && context.tasks.length > 0;
+  const freed = frees(lastDisposition) && context.tasks.length > 0;
   const counts = countsAfter(context, ruling, failureStreak);
   return {
     attempt: null,
@@ -47,6 +46,9 @@ export function decide(
     activeMs: freed ? attempt.facts.nowMs : context.activeMs,
   };
 }
+
+/** Tells whether the worker no longer holds its tasks after this. */
+export const frees = (disposition: TaskDisposition): boolean => disposition !== 'held' && disposition !== 'blocked';
 
 /** Keeps the tasks that it held for `verify`, if the decision takes them from it without completing them. */
 export const heldAfter = ({ tasks, heldAtEnd }: WorkerContext, disposition: TaskDisposition): readonly string[] =>

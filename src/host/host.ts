@@ -4,6 +4,7 @@
  * state.
  */
 import { attemptIdFault, type Decision, type Fleet, type HookResult } from '../../machines/index.ts';
+import type { PolicyForm, RetentionRules } from '../config/file.ts';
 import { AppError } from '../errors.ts';
 import { createHostContext, type HostContext, type HostOptions } from './context.ts';
 import { type Checks, createChecks } from './effects/checks.ts';
@@ -30,8 +31,8 @@ import { catchUpInTime, faultOf, foldInTime, notConnected, throwUnlessStarted } 
 import type { OnAnswer } from './intake/waiters.ts';
 import { createFoldNote, createLogWatch } from './keeping/log-health.ts';
 import { createMembership } from './keeping/membership.ts';
-import { createPolicyPublisher, type PolicyForm } from './keeping/policy-publisher.ts';
-import { createRetention, type RetentionRules } from './keeping/retention.ts';
+import { createPolicyPublisher } from './keeping/policy-publisher.ts';
+import { createRetention } from './keeping/retention.ts';
 import { createSnapshots, restoreHostState, type SnapshotTaken } from './keeping/snapshots.ts';
 import { createLifecycle } from './lifecycle.ts';
 import { createStanding, type Standing } from './standing.ts';

@@ -3,12 +3,13 @@
  * why, which replicas there are, and how much is open of what is bounded. It reads, and changes nothing.
  */
 import { ownerFor } from '../../machines/index.ts';
+import type { RetentionRules } from '../config/file.ts';
 import type { AppError } from '../errors.ts';
 import type { ServerState } from '../nats/bus.ts';
 import type { HostContext } from './context.ts';
 import { type OutageKind, outageOf } from './intake/read-barrier.ts';
 import type { Heard, Membership } from './keeping/membership.ts';
-import type { Retention, RetentionRules } from './keeping/retention.ts';
+import type { Retention } from './keeping/retention.ts';
 
 /**
  * The reason why nothing is judged here. `sinceMs`: of the log's clock. `judges`: another replica that does; null: none

@@ -9,7 +9,7 @@ import { operatorNameLengthMax } from '../../machines/values/limits.ts';
 import { type AccessRole, type AccessToken, accessRoles } from '../config/access-tokens.ts';
 import { matchesPattern } from '../config/fleet-selection.ts';
 import { AppError } from '../errors.ts';
-import type { Service } from '../service/service.ts';
+import type { Service } from '../service/index.ts';
 import type { FleetDirectory, ServedFleet } from './fleet-directory.ts';
 
 /** Whoever sent a request: a token without its secret. */

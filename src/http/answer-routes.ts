@@ -13,8 +13,8 @@ import type { HeldRequest } from '../agents/index.ts';
 import { AppError, errorCodes } from '../errors.ts';
 import { visible } from '../inspector/visible-text.ts';
 import { type Answerable, type AnswerLinks, answerPath } from '../notify/answer-links.ts';
+import type { Service } from '../service/index.ts';
 import { parseInput } from '../service/parse-input.ts';
-import type { Service } from '../service/service.ts';
 import type { FleetDirectory } from './fleet-directory.ts';
 import { toAppError } from './replies.ts';
 

@@ -1,7 +1,7 @@
 /** The fleets behind the HTTP server, and which of them a request means. */
 import { AppError } from '../errors.ts';
 import type { Inspection } from '../inspector/index.ts';
-import type { Service } from '../service/service.ts';
+import type { Service } from '../service/index.ts';
 import type { ServiceStatus } from '../service/views.ts';
 
 export type ServedFleet = { readonly service: Service; readonly inspection: Inspection };

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { isId } from '../../machines/index.ts';
 import { agents, createHookCallHandler, type HookCall, type OnHeld, type ReadHook, toId } from '../agents/index.ts';
 import { AppError } from '../errors.ts';
-import type { Service } from '../service/service.ts';
+import type { Service } from '../service/index.ts';
 import { isUndecided } from '../service/waits.ts';
 import { type Caller, callerOf, checkWorker, fleetsOf } from './access.ts';
 import { createPerService, fleetNamed } from './fleet-directory.ts';

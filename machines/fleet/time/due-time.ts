@@ -95,34 +95,29 @@ export function armStaleDeadlines(fleet: Fleet, worker: string): void {
 }
 
 /**
- * When the worker is escalated; null: not in its current state. A usage limit is waited out. While an attempt is open
- * the worker waits for us; after the answer it has the time again after which it is stale.
+ * When a worker that holds tasks became stale, and when it was last answered; null: it is not stale, or holds none. A usage
+ * limit is waited out. While an attempt is open the worker waits for us; after the answer it has its whole time again.
  */
-function escalationDueMs(fleet: Fleet, record: WorkerRecord): number | null {
-  const { snapshot } = record;
-  const { worker } = snapshot.context;
-  const { tasks, attempt, lastDecision } = worker;
-  if (tasks.length === 0 || attempt !== null || snapshot.value.presence !== 'stale') return null;
-  if (policyInForce(fleet, worker).policy.onStale !== 'escalate') return null;
+function staleHolding(record: WorkerRecord): { readonly staleMs: number; readonly answeredMs: number } | null {
+  const { tasks, attempt, lastDecision } = record.snapshot.context.worker;
+  if (tasks.length === 0 || attempt !== null || record.snapshot.value.presence !== 'stale') return null;
   const answeredMs = lastDecision === null ? 0 : (parseIsoTime(lastDecision.at) ?? 0);
-  return Math.max(staleFromMs(record), answeredMs + staleAfterMs);
+  return { staleMs: staleFromMs(record), answeredMs };
 }
 
-/**
- * When the worker's tasks go back, or null: never, as things stand. A usage limit is waited out, and the time begins at
- * its end (protocol.md §8). Nothing is taken away while an attempt is open, since the worker then waits for us; it gets
- * the whole time after the answer.
- */
-function handBackDueMs(fleet: Fleet, record: WorkerRecord): number | null {
-  const { snapshot, limitEndedMs } = record;
-  const { releaseAfterMs } = fleet.policies;
-  const { tasks, attempt, lastDecision } = snapshot.context.worker;
-  if (releaseAfterMs === null || tasks.length === 0 || attempt !== null || snapshot.value.presence !== 'stale')
-    return null;
-  const answeredMs = lastDecision === null ? 0 : (parseIsoTime(lastDecision.at) ?? 0);
-  const staleMs = staleFromMs(record);
-  const sinceMs = Math.max(limitEndedMs ?? staleMs - 1, answeredMs);
-  return Math.max(sinceMs + releaseAfterMs, staleMs);
+/** When the worker is escalated; null: not in its current state. */
+function escalationDueMs(fleet: Fleet, record: WorkerRecord): number | null {
+  const since = staleHolding(record);
+  if (since === null || policyInForce(fleet, record.snapshot.context.worker).policy.onStale !== 'escalate') return null;
+  return Math.max(since.staleMs, since.answeredMs + staleAfterMs);
+}
+
+/** When the worker's tasks go back; null: never, as things stand. The time begins at the end of a usage limit (protocol.md §8). */
+function handBackDueMs({ policies: { releaseAfterMs } }: Fleet, record: WorkerRecord): number | null {
+  const since = releaseAfterMs === null ? null : staleHolding(record);
+  if (releaseAfterMs === null || since === null) return null;
+  const { staleMs, answeredMs } = since;
+  return Math.max(Math.max(record.limitEndedMs ?? staleMs - 1, answeredMs) + releaseAfterMs, staleMs);
 }
 
 /** When a request of the worker has waited for a person for too long; null: none will have, as things stand. */

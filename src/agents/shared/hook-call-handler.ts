@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Decision, WorkerView } from '../../../machines/index.ts';
 import { createKeyedMutex } from '../../concurrency/keyed-mutex.ts';
-import type { Service } from '../../service/service.ts';
+import type { Service } from '../../service/index.ts';
 import type { HookCall, WorkerEntry } from '../agent.ts';
 import { awaitAnswer, type HeldRequest, request } from './permission-requests.ts';
 import { toPriorWorker, unknownWorker } from './prior-worker.ts';

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { type InputAnswer, requestLengthMax } from '../../../machines/index.ts';
 import { areDistinct, questionsIn, readAnswers, readQuestions } from '../../../machines/values/questions.ts';
-import type { Service } from '../../service/service.ts';
+import type { Service } from '../../service/index.ts';
 import { startTimedSignal } from '../../timer.ts';
 import { nameCharsMax } from './entry-drafts.ts';
 import { fitQuestions, fittedQuestions, shownInput, shownText } from './secrets.ts';

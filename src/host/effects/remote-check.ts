@@ -13,6 +13,7 @@ import {
   promisesOf,
   type WorkerContext,
 } from '../../../machines/index.ts';
+import { phaseOf } from '../../../machines/task/records.ts';
 import { AppError } from '../../errors.ts';
 import type { Bus } from '../../nats/bus.ts';
 import type { LogClock } from '../fold/log-clock.ts';
@@ -152,7 +153,7 @@ function question({ tasks }: Fleet, { worker, task, attempt, fields }: Subject):
     toolCount: fields.toolCount ?? worker?.toolCount ?? 0,
     retryCount: worker?.retryCount ?? 0,
     iteration: held?.iteration?.iteration ?? null,
-    phase: held?.checkpoints.findLast((it) => it.phase !== null)?.phase ?? null,
+    phase: held === undefined ? null : phaseOf(held),
     filesModified: [...new Set([...(worker?.files ?? []), ...(fields.files ?? [])])],
     validationResults: fields.validation ?? [],
     completionPromises: fields.promises ?? detected,

@@ -7,7 +7,7 @@ import { createGunzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { UsageReport } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
-import type { Service } from '../../service/service.ts';
+import type { Service } from '../../service/index.ts';
 import { callerOf, fleetsOf, isFor } from '../access.ts';
 import { createPerService, fleetNamed } from '../fleet-directory.ts';
 import { decodeOtlp, encodeResponse } from './protobuf.ts';
