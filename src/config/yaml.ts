@@ -62,7 +62,7 @@ export function readYaml(text: string): Yaml {
           ? `the key ${describeKey(document, offset)} appears twice`
           : code === 'MULTIPLE_DOCS'
             ? 'a second document begins here; remove the "---" and what follows, or merge them'
-            : message,
+            : inPlainWords(message),
     }));
   if (faults.length > 0) return { ok: false, problems: faults };
   const locate: Locate = (path, part = 'value') => at(offsetOf(document, path, part));
@@ -86,6 +86,24 @@ function positionIn(text: string, offset: number): Position {
   const before = text.slice(0, offset).split('\n');
   return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
 }
+
+/** The parser's commonest messages name parts of its grammar, which nobody knows who writes a configuration. */
+const plainWords: readonly (readonly [RegExp, string])[] = [
+  [
+    /^Flow (?:sequence|map) in block .* end with a (.)$/,
+    'a "$1" is missing before this, or this is not indented enough',
+  ],
+  [/^Nested mappings are not allowed in compact mappings$/, 'a second ": " in one line: put its value in quotes'],
+  [/^Implicit map keys need to be followed by map values$/, 'a ":" is missing after this key'],
+  [/^All (?:mapping|sequence) items must start .*$/, 'this is not indented like the lines that it belongs to'],
+  [/^Missing closing (.)quote$/, 'a closing $1 is missing'],
+  [/^Plain value cannot start with reserved character (.)$/, 'a text that starts with $1 must be in quotes'],
+  [/^With stringKeys, all keys must be strings$/, 'all keys must be strings'],
+  [/^Unexpected flow-(?:map|seq)-end token .*"(.)"$/, 'this "$1" closes nothing'],
+];
+
+const inPlainWords = (message: string): string =>
+  plainWords.reduce((text, [pattern, plain]) => text.replace(pattern, plain), message);
 
 const tooDeep = `nested deeper than ${depthMax} levels, or an alias within itself`;
 

@@ -173,7 +173,7 @@ async function confirm(
 ): Promise<boolean> {
   const { flags, io, out, note } = context;
   if (!flags.json) {
-    for (const change of changes) await out.print(...formatChange(change, out.colors));
+    for (const change of changes) await out.print(...formatChange(change, out.colors, io.isTTY));
     const trustNotice = flags.remove ? null : (setup.trust?.describe(places) ?? null);
     if (trustNotice !== null) note(trustNotice);
     if (hasOwnPaths(scope, line) && !flags.remove) note(ownPathsNotice(line));
@@ -188,11 +188,26 @@ async function confirm(
   return agreed;
 }
 
-function formatChange({ file, after }: Change, colors: InitContext['out']['colors']): string[] {
+/** A line this long is a command of `sh`, which only the first of its events has to show. */
+const longChars = 240;
+
+/** @param isShort a long line that is like an earlier one, but for its event, is cut: a person has read it above */
+function formatChange({ file, after }: Change, colors: InitContext['out']['colors'], isShort: boolean): string[] {
+  const seen = new Set<string>();
+  const shorten = (text: string): string => {
+    if (!isShort || text.length < longChars) return text;
+    const command = text.replace(/^\s*"\w+"/, '').replaceAll(/\bevent=\w+/g, '');
+    if (seen.has(command))
+      return text.replace(/("(?:command|bash)": ").*/, '$1…" (the same command as above, for this event)');
+    seen.add(command);
+    return text;
+  };
   const link = file.target === file.path ? '' : ` (a link to ${file.target})`;
   const what = after === null ? ' (is removed)' : file.text === null ? ' (a new file)' : '';
   const paint = { '+': colors.green, '-': colors.red, ' ': String, '…': colors.dim };
-  const lines = diffTexts(file.text ?? '', after ?? '').map(({ sign, text }) => paint[sign](`${sign} ${text}`));
+  const lines = diffTexts(file.text ?? '', after ?? '').map(({ sign, text }) =>
+    paint[sign](`${sign} ${shorten(text)}`),
+  );
   return [colors.bold(`${file.path}${link}${what}`), ...lines];
 }
 

@@ -24,6 +24,14 @@ describe('claude', () => {
     for (const line of (await read(file)).trimEnd().split('\n')) expect(stdout).toContain(`+ ${line}`);
   });
 
+  test.each([true, false])('its long command is shown once to a person: on a terminal %s', async (isTTY) => {
+    const { init } = await place({ isTTY });
+    const { stdout } = await init('claude', '--dry-run', '--form', 'http+curl');
+    expect(stdout.match(/idempotency-key/g)).toHaveLength(isTTY ? 1 : 3);
+    expect(stdout.match(/the same command as above/g) ?? []).toHaveLength(isTTY ? 2 : 0);
+    expect(stdout).toMatch(/"Stop": \[\{/);
+  });
+
   test('is called through a command where an unjudged stop is to be blocked', async () => {
     const { init, read } = await place();
     await init('claude', '--yes', '--on-unreachable', 'block', '--autostart');
