@@ -2,7 +2,7 @@
 import { createReadStream, existsSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import type { Readable } from 'node:stream';
+import { pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { AppError } from '../errors.ts';
 import type { Io } from '../terminal/process-io.ts';
@@ -49,7 +49,8 @@ async function* readChunks(path: string, io: Io): AsyncGenerator<string> {
 
 function openFile(path: string): Readable {
   const file = createReadStream(path);
-  return path.endsWith('.gz') ? file.compose(createGunzip()) : file;
+  // Who reads it gets the error of both.
+  return path.endsWith('.gz') ? pipeline(file, createGunzip(), () => {}) : file;
 }
 
 /** Returns the files of a log's archive by name, which is the log's order. A file, or `-`, is returned as it is. */

@@ -5,6 +5,7 @@
 import { lstatSync, readFileSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import { AppError, type ErrorIssue } from '../errors.ts';
+import { readPlainFile } from '../plain-file.ts';
 import { describeSystemError } from '../system-error.ts';
 import { readTokens } from './access-tokens.ts';
 import { type Environment, readEnvironment, readVariable } from './environment.ts';
@@ -244,7 +245,8 @@ async function openFile(flags: Flags, cwd: string, env: Environment): Promise<Op
   const empty = { path, isEmpty: false, file: emptyConfigFile(path), locate: () => start, unknownNames: [] };
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    // A file that was named may well be a pipe, such as bash's <(…).
+    text = origin === null ? readPlainFile(path) : readFileSync(path, 'utf8');
   } catch (cause) {
     // A link that leads nowhere is a file that cannot be read: without its policies every stop would be allowed.
     const isAbsent = (cause as NodeJS.ErrnoException).code === 'ENOENT' && !isThere(path);

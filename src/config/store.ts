@@ -2,10 +2,11 @@
  * The `.stopgate` folder, where `stopgate dev` keeps its log, its addresses and credentials, so that commands and hooks
  * find it without options. This file only reads it.
  */
-import { accessSync, constants, readFileSync, realpathSync, statSync } from 'node:fs';
+import { accessSync, constants, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { isId } from '../../machines/values/id.ts';
+import { readPlainFile } from '../plain-file.ts';
 import { givenCredentials } from './own-address.ts';
 import { isLoopback, isNatsUrl, readHttpAddress } from './values.ts';
 
@@ -48,7 +49,7 @@ function readService(path: string, cwd: string): ServiceFile | null {
   try {
     const owners = [process.getuid?.(), statSync(cwd).uid];
     if (process.getuid !== undefined && !owners.includes(statSync(path).uid)) return null;
-    return toService(JSON.parse(readFileSync(path, 'utf8')));
+    return toService(JSON.parse(readPlainFile(path)));
   } catch {
     return null; // missing, or being written
   }

@@ -1,9 +1,9 @@
 /** Starts a service if a hook found none: detached, in the project's folder; it exits when it is idle. */
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { readPlainFile } from '../plain-file.ts';
 
 const idleExit = '30m';
 const startMsMax = 15_000;
@@ -41,7 +41,7 @@ function isStarting(folder: string): boolean {
 
 function pidIn(file: string): unknown {
   try {
-    return (JSON.parse(readFileSync(file, 'utf8')) as { pid?: unknown }).pid;
+    return (JSON.parse(readPlainFile(file)) as { pid?: unknown }).pid;
   } catch {
     return undefined; // there is none
   }

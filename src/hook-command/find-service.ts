@@ -1,7 +1,8 @@
 /** Finds the address of a folder's service in a few files, for a hook whose command line does not name it. */
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { readPlainFile } from '../plain-file.ts';
 
 /** Both undefined: no file names a service, and none was ever started here. */
 export type Found = {
@@ -61,7 +62,7 @@ function ownService(file: string, cwd: string): string | undefined {
 
 function read(file: string): string | undefined {
   try {
-    return readFileSync(file, 'utf8');
+    return readPlainFile(file);
   } catch {
     return undefined;
   }

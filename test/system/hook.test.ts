@@ -1,7 +1,7 @@
 /** `stopgate hook` as it is shipped: a process that an agent starts for each call, and what it starts itself. */
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { deploy, type Folder, makeFolder } from '../support/deployment.ts';
@@ -32,6 +32,24 @@ test('prints a block as one line, and nothing for an allow', async () => {
   await hook([...line, '--event', 'plan'], plan('done'));
   expect(await hook(['claude', '--http', at.http], { ...stop, session_id: 'w1' })).toEqual(nothing);
 });
+
+// The open of a pipe waits for a writer, and a device has no end: the agent's hook would never answer.
+test.each(['stopgate.yaml', '.stopgate/service.json'])(
+  'waits for no pipe or device in the place of %s',
+  async (name) => {
+    for (const make of ['mkfifo "$0"', 'ln -s /dev/zero "$0"']) {
+      const project = await makeFolder();
+      onTestFinished(() => project.remove());
+      await mkdir(join(project.path, '.stopgate'));
+      execFileSync('/bin/sh', ['-c', make, join(project.path, name)]);
+      const at = { cwd: project.path, env: { STOPGATE_HTTP: '' } };
+      expect((await runShipped(['hook', 'claude'], { ...at, stdin: JSON.stringify(stop) })).code, make).toBe(0);
+      const port = await closedPort();
+      const asked = await runShipped(['decide', 'w1', '--nats', `nats://${port}`], at);
+      expect(asked.code, make).toBe(3);
+    }
+  },
+);
 
 test('--wake ends with the agent that started it', async () => {
   const { http, heard } = await openPort(null);

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runCommand } from '../../support/command.ts';
 import { type Folder, makeFolder } from '../../support/deployment.ts';
@@ -26,6 +27,7 @@ beforeAll(async () => {
     'broken.yaml': 'polices: {}',
   });
   await mkdir(join(elsewhere.path, 'a folder'));
+  await writeFile(join(elsewhere.path, 'cut.jsonl.gz'), gzipSync('\n'.repeat(1_000_000)).subarray(0, 200));
   locked = await openNats({ args: ['--user', 'ann', '--pass', 'right'] });
   stranger = createServer((socket) => socket.destroy());
   await new Promise<void>((done) => stranger.listen(0, '127.0.0.1', done));
@@ -173,6 +175,7 @@ const rows: readonly Row[] = [
   ['the check of none', 2, 'there is no such file; write one (docs/policies.md)', () => ['check']],
   ['a log that is a folder', 2, 'holds no .jsonl or .jsonl.gz file', () => ['replay', 'a folder']],
   ['a log that is not there', 2, 'there is no such file', () => ['replay', 'gone.jsonl']],
+  ['a packed log that was cut', 2, 'it ends too early', () => ['replay', 'cut.jsonl.gz']],
   ['a log of something else', 2, 'line 1:', () => ['replay', 'not-creds.txt']],
 ];
 
