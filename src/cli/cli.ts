@@ -1,10 +1,10 @@
 /** The command line: finds the command, reads its options, and turns every failure into one line and an exit code. */
 import { AppError, errorBody, errorCodes } from '../errors.ts';
 import { describeSystemError, syscallVerb } from '../system-error.ts';
-import { createOutput, type Output } from '../terminal/output.ts';
+import { createOutput } from '../terminal/output.ts';
 import type { Io } from '../terminal/process-io.ts';
 import { clean, cleanLines } from '../terminal/text.ts';
-import type { CommandRow, Services } from './command.ts';
+import type { CommandRow, Context, Services } from './command.ts';
 import { commands } from './command-table.ts';
 import { clientArgs } from './option-values.ts';
 import { spellCommands } from './program-name.ts';
@@ -16,10 +16,10 @@ import { spellCommands } from './program-name.ts';
 export async function runCli(argv: readonly string[], io: Io, services: Services): Promise<number> {
   const out = createOutput(io);
   io.stderr.on('error', () => undefined);
-  const asTyped = speller(io);
+  const asTyped = (text: string) => spellCommands(text, io.env, commands);
   const note = (line: string) => void io.stderr.write(`${clean(asTyped(line))}\n`);
   try {
-    const code = await dispatch(argv, { io, out, note, services });
+    const code = await dispatch(argv, { io, out, note, asTyped, services });
     const fault = await out.fault();
     if (fault === null) return code;
     throw new AppError('input.bad', `cannot write to stdout: ${describeSystemError(fault)}`, { cause: fault });
@@ -33,21 +33,16 @@ export async function runCli(argv: readonly string[], io: Io, services: Services
   }
 }
 
-type Surroundings = {
-  readonly io: Io;
-  readonly out: Output;
-  readonly note: (line: string) => void;
-  readonly services: Services;
-};
+type Surroundings = Pick<Context, 'io' | 'out' | 'note' | 'asTyped' | 'services'>;
 
-async function dispatch(argv: readonly string[], { io, out, note, services }: Surroundings): Promise<number> {
+async function dispatch(argv: readonly string[], around: Surroundings): Promise<number> {
   const { name, rest } = findCommand(argv);
   const wantsHelp = rest.slice(0, endOfOptions(rest)).some((arg) => arg === '--help' || arg === '-h');
   if (name === null) {
-    if (rest.length === 0 || wantsHelp) return printHelp({ io, out }, undefined);
+    if (rest.length === 0 || wantsHelp) return printHelp(around, undefined);
     if (rest[0] === '--version' || rest[0] === '-v') {
       const { version } = await import('../version.ts');
-      await out.print(version());
+      await around.out.print(version());
       return 0;
     }
     const { suggest } = await import('./suggest.ts');
@@ -55,12 +50,12 @@ async function dispatch(argv: readonly string[], { io, out, note, services }: Su
     const guess = meant === null ? '"stopgate help" lists the commands' : `did you mean '${meant}'?`;
     throw new AppError('input.bad', `there is no option '${rest[0]}' without a command; ${guess}`);
   }
-  if (name === 'help') return printHelp({ io, out }, rest[0]);
+  if (name === 'help') return printHelp(around, rest[0]);
   const row = await rowOf(name);
-  if (wantsHelp) return printHelp({ io, out }, name);
+  if (wantsHelp) return printHelp(around, name);
   const [{ readArguments }, command] = await Promise.all([import('./arguments.ts'), row.load()]);
   const { flags, words } = readArguments(rest, name, command);
-  return command.run({ flags, words, io, out, note, services, commands });
+  return command.run({ ...around, flags, words, commands });
 }
 
 /** The first word that is neither an option nor the value of an option that may stand before a command. */
@@ -85,12 +80,6 @@ async function rowOf(name: string): Promise<CommandRow> {
   throw new AppError('input.bad', `there is no command '${name}'${guess} "stopgate help" lists them`);
 }
 
-/** Our command lines in a text, as this user has to type them. */
-const speller =
-  ({ env }: Io) =>
-  (text: string) =>
-    spellCommands(text, env, commands);
-
 /** Spells the commands in an error, for programs that show it to a person. */
 const respell = ({ code, message, issues, details }: AppError, spell: (text: string) => string): AppError =>
   new AppError(code, spell(message), {
@@ -98,9 +87,8 @@ const respell = ({ code, message, issues, details }: AppError, spell: (text: str
     details,
   });
 
-async function printHelp({ io, out }: Pick<Surroundings, 'io' | 'out'>, name: string | undefined): Promise<number> {
+async function printHelp({ out, asTyped }: Surroundings, name: string | undefined): Promise<number> {
   const columns = Math.min(out.width(), 100);
-  const asTyped = speller(io);
   const row = name === undefined ? undefined : await rowOf(name);
   const [{ formatHelp, formatCommandHelp }, command] = await Promise.all([import('./help.ts'), row?.load()]);
   const lines =

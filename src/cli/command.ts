@@ -85,8 +85,10 @@ export type Context<Given = Flags> = {
   readonly words: readonly string[];
   readonly io: Io;
   readonly out: Output;
-  /** One line for a person, on stderr. */
+  /** One line for a person, on stderr. It spells our commands as `asTyped` does. */
   readonly note: (line: string) => void;
+  /** Writes our command lines in a text as this user has to type them. */
+  readonly asTyped: (text: string) => string;
   readonly services: Services;
   readonly commands: CommandTable;
 };

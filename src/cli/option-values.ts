@@ -20,6 +20,16 @@ export const clientArgs = {
   json: flag('print JSON, for programs'),
 } as const satisfies Arguments;
 
+const { json: _, ...placeArgs } = clientArgs;
+/** For those that act as an agent, with an output of their own. */
+export const agentPlaceArgs = {
+  ...placeArgs,
+  creds: option('FILE', 'credentials for NATS (STOPGATE_CREDS); agents need none with "stopgate dev"'),
+} as const satisfies Arguments;
+
+/** For the details of commands that read the log. */
+export const readsLog = 'Reading the log needs operator credentials. Those of "stopgate dev" are found automatically.';
+
 export const timeoutArg = {
   timeout: option('MS', 'how long to wait for an answer: 500, 5s, 10m (default: 5s)'),
 } as const satisfies Arguments;

@@ -12,7 +12,6 @@ import { cut } from '../../terminal/text.ts';
 import { type Arguments, type Context, choice, type Flags, flag, option } from '../command.ts';
 import { connect, type Place, resolvePlace, withRequester } from '../connection.ts';
 import { clientArgs, readCount, readId, readTimeout, timeoutArg } from '../option-values.ts';
-import { spellCommands } from '../program-name.ts';
 import { formatOutdated } from '../text/state-text.ts';
 import { type Filter, formatListing, type Listing } from './listing.ts';
 
@@ -50,7 +49,7 @@ export function readPresence({ presence, stale }: Flags<typeof presenceArgs>): P
 export async function list<View>(
   listing: Listing<View>,
   filter: Filter,
-  { flags, io, out, commands }: Context<Flags<typeof listArgs> & { readonly sort?: string | undefined }>,
+  { flags, io, out, asTyped }: Context<Flags<typeof listArgs> & { readonly sort?: string | undefined }>,
 ): Promise<number> {
   if (filter.queue !== undefined) readId('queue', filter.queue);
   const all = Number.POSITIVE_INFINITY;
@@ -69,7 +68,7 @@ export async function list<View>(
     if (views.length > 0) return formatListing(listing, views, { colors: out.colors, width });
     return Object.keys(wanted).length > 0
       ? [`No ${listing.entity} in fleet '${fleet}' matches.`]
-      : listing.empty(fleet).map((line) => spellCommands(line, io.env, commands));
+      : listing.empty(fleet).map(asTyped);
   };
   if (flags.watch) return watch({ listing, read, format, place: flags, json: flags.json, io, out });
   return withRequester(flags, io, async (requester, fleet) => {

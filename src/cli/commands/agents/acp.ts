@@ -7,19 +7,13 @@ import { AppError } from '../../../errors.ts';
 import type { GroupEnd } from '../../../runner/process-group.ts';
 import { defineCommand, option } from '../../command.ts';
 import { connectAsAgent, resolvePlace } from '../../connection.ts';
-import { clientArgs, readId } from '../../option-values.ts';
+import { agentPlaceArgs, readId } from '../../option-values.ts';
 import { environmentOf } from './agent-turn.ts';
-
-const { json: _, ...placeArgs } = clientArgs;
 
 export const acp = defineCommand({
   args: {
     policy: option('P', 'the policy that its sessions ask for'),
-    ...placeArgs,
-    creds: {
-      ...placeArgs.creds,
-      description: 'credentials for NATS (STOPGATE_CREDS); agents need none with "stopgate dev"',
-    },
+    ...agentPlaceArgs,
   },
   rest: 'command',
   details: [

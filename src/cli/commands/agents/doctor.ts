@@ -23,7 +23,6 @@ import { AppError } from '../../../errors.ts';
 import { clean } from '../../../terminal/text.ts';
 import { type Context, defineCommand, type Flags, flag, option } from '../../command.ts';
 import { connectAsAgent } from '../../connection.ts';
-import { spellCommands } from '../../program-name.ts';
 import { formatAgo } from '../../text/state-text.ts';
 import { environmentOf } from './agent-turn.ts';
 
@@ -109,9 +108,8 @@ export const doctor = defineCommand({
 });
 
 /** @returns the exit code */
-async function report(found: readonly Finding[], { flags, io, out, commands }: DoctorContext): Promise<number> {
-  const spell = (text: string) => spellCommands(text, io.env, commands);
-  const findings = found.map((it) => ({ ...it, text: spell(it.text), ...(it.fix && { fix: spell(it.fix) }) }));
+async function report(found: readonly Finding[], { flags, out, asTyped }: DoctorContext): Promise<number> {
+  const findings = found.map((it) => ({ ...it, text: asTyped(it.text), ...(it.fix && { fix: asTyped(it.fix) }) }));
   const isBad = findings.some(({ state }) => state === 'bad');
   if (flags.json) await out.json({ ok: !isBad, findings });
   else await out.print(...findings.flatMap((finding) => format(finding, out.colors)));

@@ -19,7 +19,6 @@ import type { Io } from '../../../terminal/process-io.ts';
 import { formatTable } from '../../../terminal/table.ts';
 import { defineCommand } from '../../command.ts';
 import { readId } from '../../option-values.ts';
-import { programName } from '../../program-name.ts';
 import { ask, askYes, canAsk } from '../../questions.ts';
 import { canUseCurl, type InitContext, initArgs, names, readCap, readLine, readScope } from './init-options.ts';
 
@@ -119,10 +118,10 @@ async function connect(connecting: Connecting): Promise<number> {
     await context.out.json({ ...about, changed, removed: remove, dryRun, trusted, changes: shown, findings });
   } else if (!changed) note(remove ? `${path} has nothing from stopgate` : `already there: ${path}`);
   else if (!dryRun) {
-    const program = programName(context.io.env);
-    note(remove ? `removed from ${path}` : nextSteps(agent.name, path, program));
+    const next = `New sessions use it; "stopgate doctor ${agent.name}" checks that it works.`;
+    note(remove ? `removed from ${path}` : `written to ${path}. ${next}`);
     if (cases !== null && !remove)
-      note(`${casesFile} has two first cases, for your policies before they bite: "${program} test" runs them.`);
+      note(`${casesFile} has two first cases, for your policies before they bite: "stopgate test" runs them.`);
   }
   return reportFindings(findings, flags.json ? () => {} : note);
 }
@@ -152,10 +151,6 @@ async function choosePlanTools({ agent, setup, places, context }: Connecting, ht
   else note(`this change turns on the plan tools of ${agent.title}: they are ${isOff}`);
   if (!asks) return tools.state === 'off';
   return askYes(io, `Switch them on, by ${tools.variable}=1 in its settings?`);
-}
-
-function nextSteps(name: string, file: string, program: string): string {
-  return `written to ${file}. New sessions use it; "${program} doctor ${name}" checks that it works.`;
 }
 
 /** Does the project's file get paths of this machine? Others take it from the repository. */

@@ -2,19 +2,12 @@
 
 import { defineCommand, option } from '../../command.ts';
 import { connect, resolvePlace } from '../../connection.ts';
-import { clientArgs, readId } from '../../option-values.ts';
-import { spellCommands } from '../../program-name.ts';
-
-const { json: _, ...placeArgs } = clientArgs;
+import { agentPlaceArgs, readId } from '../../option-values.ts';
 
 export const mcp = defineCommand({
   args: {
     worker: option('W', 'the worker, if a tool call does not name one'),
-    ...placeArgs,
-    creds: {
-      ...placeArgs.creds,
-      description: 'credentials for NATS (STOPGATE_CREDS); agents need none with "stopgate dev"',
-    },
+    ...agentPlaceArgs,
   },
   details: [
     'Speaks MCP on stdin and stdout until stdin ends. Messages for people go to stderr.',
@@ -22,7 +15,7 @@ export const mcp = defineCommand({
     "It needs no more than an agent's permissions. The service serves the same tools over HTTP at /mcp.",
   ],
   examples: ['stopgate mcp --worker w1', 'stopgate mcp --nats nats://127.0.0.1:4222 --fleet main'],
-  run: async ({ flags, io, note, commands }) => {
+  run: async ({ flags, io, note, asTyped }) => {
     const worker = flags.worker === undefined ? null : readId('worker', flags.worker);
     // Resolved for each connection: a "stopgate dev" that is started later has another port.
     const place = async () => ({ ...(await resolvePlace(flags, io, 'agent')), name: 'stopgate mcp' });
@@ -36,8 +29,7 @@ export const mcp = defineCommand({
     ]);
     const port = createNatsPort(fleet, async () => connect(await place()));
     try {
-      const spell = (text: string) => spellCommands(text, io.env, commands);
-      await serveStdio({ port, worker, spell, stdin: io.stdin, stdout: io.stdout, signal, note });
+      await serveStdio({ port, worker, spell: asTyped, stdin: io.stdin, stdout: io.stdout, signal, note });
     } finally {
       await port.close();
     }

@@ -13,7 +13,7 @@ import { formatTable } from '../../../terminal/table.ts';
 import { clean, wrap } from '../../../terminal/text.ts';
 import { argument, defineCommand, option } from '../../command.ts';
 import { feedFold } from '../../log-source.ts';
-import { clientArgs, readId } from '../../option-values.ts';
+import { clientArgs, readId, readsLog } from '../../option-values.ts';
 import { programName } from '../../program-name.ts';
 
 export const explain = defineCommand({
@@ -28,7 +28,7 @@ export const explain = defineCommand({
     'Folds the log and says in a few sentences what was answered, why, what would let the worker stop, and what has come ' +
       'of it since; then each guard with what it looked at, also those that passed, of which a decision itself keeps no input.',
     'If retention has removed the beginning of the log, decisions since the oldest snapshot are explained; earlier ones take --archive.',
-    'Reading the log needs operator credentials. Those of "stopgate dev" are found automatically.',
+    readsLog,
   ],
   examples: ['stopgate explain w1', 'stopgate explain w1 --attempt a1 --file log.jsonl --json'],
   run: async (context) => {

@@ -18,7 +18,6 @@ import { choice, defineCommand, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
 import { entryOf } from '../../log-source.ts';
 import { clientArgs, readTime, timeForms } from '../../option-values.ts';
-import { programName } from '../../program-name.ts';
 
 const dimensions = ['day', 'model', 'task', 'worker'] as const;
 type Dimension = (typeof dimensions)[number];
@@ -37,7 +36,7 @@ export const spend = defineCommand({
     'What retention has removed from the log is not in the sums. Reading the log needs operator credentials. Those of "stopgate dev" are found automatically.',
   ],
   examples: ['stopgate spend', 'stopgate spend --by model --since 7d', 'stopgate spend --by task --json'],
-  run: async ({ flags, io, out }) => {
+  run: async ({ flags, io, out, asTyped }) => {
     const by: Dimension = flags.by ?? 'day';
     const sinceMs = readTime('--since', flags.since) ?? 0;
     return withRequester(flags, io, async (requester, fleet) => {
@@ -46,7 +45,7 @@ export const spend = defineCommand({
       );
       rows.sort(by === 'day' ? byName : byCost);
       if (flags.json) await out.json(rows.map(({ name, ...sum }) => ({ [by]: name, ...showUsage(sum) })));
-      else if (rows.length === 0) await out.print(...emptyText(fleet, flags.since, programName(io.env)));
+      else if (rows.length === 0) await out.print(...emptyText(fleet, flags.since).map(asTyped));
       else await out.print(...formatTable(headings(by), [...rows, totalOf(rows)].map(cellsOf), out.width()));
       return 0;
     });
@@ -97,10 +96,10 @@ function cellsOf({ name, ...sum }: NamedUsage) {
   return [{ text: name ?? '-', isWhole: true }, ...amounts.map((text) => ({ text }))];
 }
 
-const emptyText = (fleet: string, since: string | undefined, program: string): string[] =>
+const emptyText = (fleet: string, since: string | undefined): string[] =>
   since === undefined
     ? [
-        `No agent of fleet '${fleet}' has reported what it used. "${program} init claude --user --usage" lets an agent send it,`,
-        `and anything may publish it: ${program} publish worker w1 usage.reported '{"input":1200,"usd":0.02}'`,
+        `No agent of fleet '${fleet}' has reported what it used. "stopgate init claude --user --usage" lets an agent send it,`,
+        `and anything may publish it: stopgate publish worker w1 usage.reported '{"input":1200,"usd":0.02}'`,
       ]
     : [`No agent of fleet '${fleet}' has reported what it used since ${since}.`];

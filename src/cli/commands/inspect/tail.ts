@@ -6,7 +6,7 @@ import type { LogMessage } from '../../../nats/log/log-reader.ts';
 import type { Requester } from '../../../nats/requester.ts';
 import { defineCommand, flag, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
-import { clientArgs, readCount, readId } from '../../option-values.ts';
+import { clientArgs, readCount, readId, readsLog } from '../../option-values.ts';
 import { formatLogLine } from '../../text/timeline.ts';
 
 /** This many of the newest entries are searched for matches. */
@@ -24,7 +24,7 @@ export const tail = defineCommand({
     'Prints the newest entries of the log, then each new one, decisions included, until Ctrl-C, or with --no-follow until the newest. Times are in UTC.',
     `Matches are searched for in the newest ${windowMin.toLocaleString('en')} entries.`,
     'With --json, which implies --all, each line can be read by "stopgate replay" and "stopgate publish -".',
-    'Reading the log needs operator credentials. Those of "stopgate dev" are found automatically.',
+    readsLog,
   ],
   examples: ['stopgate tail --worker w1', 'stopgate tail --no-follow --last 1000 --json >log.jsonl'],
   run: async ({ flags, io, out, note }) => {

@@ -5,7 +5,7 @@ import type { LogMessage } from '../../../nats/log/log-reader.ts';
 import { formatTable } from '../../../terminal/table.ts';
 import { defineCommand, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
-import { clientArgs, readCount, readId, readTime, timeForms } from '../../option-values.ts';
+import { clientArgs, readCount, readId, readsLog, readTime, timeForms } from '../../option-values.ts';
 
 /** The entries that an operator publishes (docs/protocol.md §3), and their names here. */
 const actions = {
@@ -42,7 +42,7 @@ export const audit = defineCommand({
     'Prints who acknowledged, resolved, answered or retired what, oldest first, from the log. Actions that were refused are listed too; "stopgate worker W" shows why.',
     'Over HTTP the name is that of the token (see "stopgate token"); the name given in the request follows in brackets. Over NATS, and with the single token of --token, operators choose the name.',
     '--json prints one action per line.',
-    'Reading the log needs operator credentials. Those of "stopgate dev" are found automatically.',
+    readsLog,
   ],
   examples: ['stopgate audit', 'stopgate audit --by alice --since 2026-03-02', 'stopgate audit --json'],
   run: async ({ flags, io, out }) => {

@@ -16,7 +16,6 @@ import { clean } from '../../../terminal/text.ts';
 import { type Arguments, type Context, type Flags, flag, option } from '../../command.ts';
 import { orNamed, withRequester } from '../../connection.ts';
 import { clientArgs, readId, readTimeout, timeoutArg } from '../../option-values.ts';
-import { spellCommands } from '../../program-name.ts';
 import { createConfirm, yesArg } from '../../questions.ts';
 import { formatAgo } from '../../text/state-text.ts';
 
@@ -45,7 +44,7 @@ type OperatorEntry = {
 /** @throws AppError actor.unknown, entry.refused, input.unauthorized and those of a request */
 export async function publishOperatorEntry(
   entry: OperatorEntry,
-  { flags, io, out, commands }: Context<Flags<typeof operatorArgs>>,
+  { flags, io, out, asTyped }: Context<Flags<typeof operatorArgs>>,
 ): Promise<number> {
   const { entity, type } = entry;
   const id = readId(entity, entry.id);
@@ -75,10 +74,7 @@ export async function publishOperatorEntry(
     // Another operator may have been faster than the answer to the question.
     throwIfRefused(after, seq);
     if (flags.json) await out.json(after);
-    else
-      await out.print(
-        ...(await entry.describe(after, requester)).map((line) => spellCommands(clean(line), io.env, commands)),
-      );
+    else await out.print(...(await entry.describe(after, requester)).map((line) => asTyped(clean(line))));
     return 0;
   });
 }

@@ -11,7 +11,7 @@ import type { Requester } from '../../../nats/requester.ts';
 import { describeSystemError } from '../../../system-error.ts';
 import { defineCommand, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
-import { clientArgs, readId } from '../../option-values.ts';
+import { clientArgs, readId, readsLog } from '../../option-values.ts';
 
 /** The entries on which decisions about any worker depend. */
 const ofEveryone: ReadonlySet<string> = new Set(['policy.set', 'rules.set']);
@@ -32,7 +32,7 @@ export const exportLog = defineCommand({
     'Prints the log up to now, one JSON object per line, oldest first, as "stopgate replay" reads it. If retention has removed the beginning of the log, that part is in the archive, in the same form; a replay without it lacks the policies and plans set there, and may decide otherwise.',
     'With --worker, a replay of a whole log gives its decisions, unless they depended on tasks that other workers left in its queue.',
     'Exit code 1: the log has nothing about that worker.',
-    'Reading the log needs operator credentials. Those of "stopgate dev" are found automatically.',
+    readsLog,
   ],
   examples: [
     'stopgate export >log.jsonl',

@@ -12,7 +12,6 @@ import { AppError } from '../../../errors.ts';
 import { sleep } from '../../../timer.ts';
 import { type Context, defineCommand, type Flags, flag, optionalArgument } from '../../command.ts';
 import { readText, requireUsual } from '../../input.ts';
-import { programName } from '../../program-name.ts';
 import { type CaseDifference, runCase } from './policy-cases.ts';
 
 const args = {
@@ -160,12 +159,12 @@ function formatCase(
   ];
 }
 
-async function writeFirst(files: readonly string[], { io, out }: TestContext): Promise<number> {
+async function writeFirst(files: readonly string[], { io, out, asTyped }: TestContext): Promise<number> {
   const [file = casesFile, ...others] = files;
   if (others.length > 0) throw new AppError('input.bad', '--init writes one file');
   const path = resolve(io.cwd, file);
   if (existsSync(path)) throw new AppError('input.bad', `'${file}' exists already: it is left as it is`);
   writeFileSync(path, firstCases);
-  await out.print(`${file} has two cases; run them with: ${programName(io.env)} test ${file}`);
+  await out.print(`${file} has two cases; run them with: ${asTyped('stopgate test')} ${file}`);
   return 0;
 }
