@@ -29,7 +29,7 @@ type LogLines = {
   /** A string: why the line is bad. Null: it is no entry, but nothing is wrong with it. */
   readonly readLine: (line: string) => LogEntry | string | null;
   readonly readMessage: (message: StoredText) => LogEntry | string | null;
-  /** Of each fleet, the first line that was read. */
+  /** The first line that was read, by fleet. */
   readonly firstLines: ReadonlyMap<string, FirstLine>;
 };
 

@@ -30,7 +30,7 @@ export type QueueRecord = {
   reported: number;
   /** From when on its ready tasks wait and nobody alive could take them; null: none waits, or somebody could. */
   aloneMs: number | null;
-  /** That is so for longer than it may be without anybody being notified. */
+  /** Set once that has lasted for longer than it may without anybody being notified. */
   unattended: Unattended | null;
 };
 

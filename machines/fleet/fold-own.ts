@@ -139,7 +139,7 @@ export function foldOwnTask(fleet: Fleet, entry: OwnTaskEntry): void {
   }
 }
 
-/** Folds an own entry about a queue: people were told that nobody attends it, or somebody looks at that. */
+/** Folds an own entry about a queue: people were told that nobody attends it, or somebody has acknowledged that. */
 export function foldOwnQueue(fleet: Fleet, entry: OwnQueueEntry): void {
   const { id, type } = entry;
   const unattended = fleet.queues.read(id)?.unattended ?? null;

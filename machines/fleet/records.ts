@@ -20,7 +20,7 @@ export type WorkerRecord = Forgettable & {
   snapshot: WorkerSnapshot;
   /** Time of the last entry that the worker itself published. */
   lastSeenMs: number;
-  /** A deadline is set at which it is looked at whether it is stale. */
+  /** Tells whether a deadline is set at which its staleness is checked. */
   staleArmed: boolean;
   /** When its open attempt is next evaluated; null: no deadline. */
   wakeMs: number | null;

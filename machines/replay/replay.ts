@@ -40,7 +40,7 @@ export type Replay = {
   readonly foldMessage: (message: StoredText) => string | null;
   /** Continues from `fleet`, which was folded up to the first message that follows. It is changed in place. */
   readonly startFrom: (fleet: Fleet) => void;
-  /** Of each fleet, the first line of a file. */
+  /** The first line of a file, by fleet. */
   readonly firstLines: ReadonlyMap<string, FirstLine>;
   /** Returns the decisions since the last call, in the order in which attempts ended. */
   readonly take: () => ReplayLine[];

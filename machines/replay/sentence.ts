@@ -5,35 +5,20 @@
 import type { Decision } from '../guards/decision.ts';
 import type { Feedback } from '../policy/checks/check-result.ts';
 import { isDone, type Plan } from '../policy/plan.ts';
-import type { Escalation, Resolution, TaskEscalation } from '../values/escalation.ts';
-import { type InputRequest, questionIn, summarizeRequest } from '../values/questions.ts';
-import type { Presence, State } from '../values/states.ts';
+import type { Escalation } from '../values/escalation.ts';
+import { questionIn, summarizeRequest } from '../values/questions.ts';
 import { cutMiddle } from '../values/text.ts';
+import type { StandingTask, StandingWorker } from './standing.ts';
 
 /** The part of a `WorkerView` that is read here. */
-export type WorkerFacts = {
-  readonly state: State;
-  readonly presence: Presence;
-  readonly ended: 'ended' | 'retired' | null;
-  readonly escalation: Escalation | null;
-  readonly resolution: Resolution | null;
-  readonly inputs: readonly InputRequest[];
-  readonly background: readonly string[];
-  readonly plan: Plan;
+type WorkerFacts = Omit<StandingWorker, 'attempt'> & {
   readonly tasks: readonly string[];
   readonly retry: { readonly count: number; readonly max: number | null };
   readonly attempt: { readonly waitsFor: string } | null;
-  readonly lastDecision: Decision | null;
 };
 
 /** The part of a `TaskView` that is read here. */
-export type TaskFacts = {
-  readonly state: State;
-  readonly worker: string | null;
-  readonly queue: string | null;
-  readonly escalation: TaskEscalation | null;
-  readonly outcome: 'completed' | 'cancelled' | null;
-};
+type TaskFacts = Omit<StandingTask, 'lastTransition'>;
 
 /** A list shows no more of it in a line; what is longer is a question, and its panel has all of it. */
 const lengthMax = 240;

@@ -36,7 +36,7 @@ export type Standing = {
 const resumedByPerson = 'a person resumes it, or lets it stop';
 
 /** The part of a `WorkerView` that is read here. */
-type StandingWorker = Partner & {
+export type StandingWorker = Partner & {
   readonly presence: Presence;
   readonly ended: 'ended' | 'retired' | null;
   readonly inputs: readonly InputRequest[];
@@ -56,7 +56,7 @@ type Partner = {
   readonly resolution: Resolution | null;
 };
 /** The part of a `TaskView` that is read here. */
-type StandingTask = {
+export type StandingTask = {
   readonly state: State;
   readonly worker: string | null;
   readonly queue: string | null;

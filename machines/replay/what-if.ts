@@ -7,7 +7,7 @@
  * The entries stay the same, because nobody knows what an agent would have done after a different answer.
  */
 import type { OwnWorkerEntry, StoredEntry } from '../entries/index.ts';
-import { createLogLines, type FirstLine, type LogEntry, type StoredText } from '../entries/log-line.ts';
+import { createLogLines, type LogEntry } from '../entries/log-line.ts';
 import { copyFleet, createFleet, type Fleet } from '../fleet/fleet.ts';
 import { advanceClock, foldEntry } from '../fleet/fold.ts';
 import { isKnownAttempt } from '../fleet/known-attempts.ts';
@@ -18,6 +18,7 @@ import type { Decision } from '../guards/decision.ts';
 import type { CheckResult } from '../policy/checks/check-result.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import { formatIsoTime } from '../values/time.ts';
+import type { Replay } from './replay.ts';
 
 /** `at`: the time of the attempt. `after` null: it is unknown, since the log has no answer of `check`, or (null) ends within a hold. */
 export type Difference = {
@@ -30,15 +31,7 @@ export type Difference = {
 /** `attempts`: how many attempts were decided in the log, and compared. */
 export type WhatIfCounts = { attempts: number; differ: number; unknown: number };
 
-export type WhatIf = {
-  /** Folds one line of a file; gives why it is bad, or null. */
-  readonly fold: (line: string) => string | null;
-  /** Folds a message of a live log in the same way. */
-  readonly foldMessage: (message: StoredText) => string | null;
-  /** Continues from `fleet`, which was folded up to the first message that follows. It is changed in place. */
-  readonly startFrom: (fleet: Fleet) => void;
-  /** Of each fleet, the first line of a file. */
-  readonly firstLines: ReadonlyMap<string, FirstLine>;
+export type WhatIf = Pick<Replay, 'fold' | 'foldMessage' | 'startFrom' | 'firstLines'> & {
   /** The differences found since the last call. */
   readonly take: () => Difference[];
   /** The log is at its end: what the other policies leave open there is unknown. */

@@ -95,7 +95,7 @@ export const answerCheck = (context: WorkerContext, event: On<'check.finished'>)
 });
 
 /** Evaluates the attempt again: a deadline is due, or a task has arrived for a held attempt. */
-export function lookAgain(context: WorkerContext, event: On<'timer.fired'>): Change {
+export function reevaluate(context: WorkerContext, event: On<'timer.fired'>): Change {
   const attempt = context.attempt as Attempt;
   const { pending } = attempt;
   if (pending !== null) {

@@ -162,7 +162,7 @@ function warnOfOtherFormats(signal: Signal, env: Environment, logger: Logger): v
   }
 }
 
-/** That of one signal is whole; the general one is the base of all. Null: this signal is not sent. @throws AppError config.bad */
+/** The address of one signal is whole; the general one is the base of all. Null: this signal is not sent. @throws AppError config.bad */
 function collectorUrl(signal: Signal, env: Environment): string | null {
   if (readVariable('OTEL_SDK_DISABLED', env) === 'true') return null;
   if (readVariable(exporterVariable(signal), env) === 'none') return null;

@@ -26,7 +26,7 @@ export type Ready = {
   readonly ready: true;
   readonly nats: string;
   readonly http: string | null;
-  /** That of requests which name none, else the first; null: none is served yet. */
+  /** The fleet of requests that name none, else the first one; null: none is served yet. */
   readonly fleet: string | null;
   /** The fleets of now, if it may serve several. */
   readonly fleets?: readonly string[];

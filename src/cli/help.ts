@@ -1,7 +1,6 @@
 /** Help: of all commands, from the table that the command line itself reads, and of one. */
 import { join } from 'node:path';
-import type { Colors } from '../terminal/colors.ts';
-import { pad, widthOf, wrap } from '../terminal/text.ts';
+import { type Colors, pad, widthOf, wrap } from '../terminal/text.ts';
 import { type Argument, type Arguments, type Command, isRequired, optionsOf, positionalsOf } from './command.ts';
 import { commandGroups } from './command-table.ts';
 import { clientArgs, timeoutArg } from './option-values.ts';

@@ -1,7 +1,7 @@
 /** `/mcp`: MCP over streamable HTTP, without sessions. There is no stream to open or end, so only POST is served. */
 import type { FastifyInstance } from 'fastify';
 import { isId } from '../../machines/index.ts';
-import { createKeyedMutex } from '../concurrency/keyed-mutex.ts';
+import { createKeyedMutex } from '../concurrency/semaphore.ts';
 import { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { callerOf, fleetsOf, serviceFor } from './access.ts';

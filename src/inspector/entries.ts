@@ -1,6 +1,6 @@
 /** The entries of the whole log, newest first, by filters: read from the log itself, a bounded part at a time. */
 import { type Decision, decidingGuard, readJson } from '../../machines/index.ts';
-import { createKeyedMutex } from '../concurrency/keyed-mutex.ts';
+import { createKeyedMutex } from '../concurrency/semaphore.ts';
 import { AppError } from '../errors.ts';
 import type { EventLog } from '../nats/log/event-log.ts';
 import type { LogMessage } from '../nats/log/log-reader.ts';

@@ -12,7 +12,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 import { describeIssues, isTooDeep, toIssues, tooDeepMessage } from '../../machines/index.ts';
-import { createKeyedMutex, type KeyedMutex } from '../concurrency/keyed-mutex.ts';
+import { createKeyedMutex, type KeyedMutex } from '../concurrency/semaphore.ts';
 import { AppError } from '../errors.ts';
 import { version } from '../version.ts';
 import type { ServicePort } from './nats-port.ts';

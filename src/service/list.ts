@@ -1,6 +1,6 @@
 /**
  * list: actors of one kind, or what waits for a person, in the order of their ids, by page. Like `get`, it sees everything that was stored before
- * the request. It looks at a few of them at a time, so that no decision waits until 100,000 have been looked at.
+ * the request. It reads a few of them at a time, so that no decision waits until 100,000 are read.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
@@ -74,10 +74,10 @@ export async function list(host: Host, name: ListName, body: unknown): Promise<P
       : await sortByUse(host.fleet, name, filter.sort, after);
   const items: Page['items'] = [];
   let length = 0;
-  for (let looked = 1; ; looked += 1) {
+  for (let count = 1; ; count += 1) {
     const id = pop();
     if (id === undefined) return { items, next: null };
-    if (looked % viewsPerTurn === 0) await nextTurn();
+    if (count % viewsPerTurn === 0) await nextTurn();
     const views = viewsOf(host, name, id).filter((view) => matches(view, filter));
     for (const view of views) {
       const fitted = fitView(pageBytesMax / views.length, view);
@@ -135,7 +135,7 @@ function viewsOf(host: Host, name: ListName, id: string): Page['items'] {
   return view === null ? [] : [view];
 }
 
-/** Nearly all workers wait for nobody: they are not looked at in full. */
+/** Nearly all workers wait for nobody: no view is made of them. */
 function personWaitsOf({ fleet, logNow }: Host, key: string): PersonWait[] {
   const [entity, id = ''] = key.split('.');
   if (entity === 'task') {

@@ -1,8 +1,8 @@
 /** Stdout of a command: waits for a slow reader, and drops output once the reader is gone (`| head`). */
 import { once } from 'node:events';
 import { escapeControls } from '../text/json-text.ts';
-import { type Colors, createColors } from './colors.ts';
 import type { Io } from './process-io.ts';
+import { type Colors, createColors } from './text.ts';
 
 export type Output = {
   readonly colors: Colors;

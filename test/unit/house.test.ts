@@ -54,7 +54,6 @@ src/inspector/built-file.ts
 src/inspector/client/data/shared-stream.ts
 src/inspector/client/incident/no-lab.tsx
 src/inspector/client/measure.ts
-src/concurrency/keyed-mutex.ts
 src/log.ts
 src/nats/id.ts
 src/newest.ts

@@ -68,7 +68,7 @@ const keyOf = ({ kind, id, attempt }: Deadline): string =>
   kind === 'limit' && attempt !== '' ? `${kind} ${attempt}` : `${kind} ${id} ${attempt}`;
 
 /**
- * Sets the deadline at which a worker is looked at: a new one where it has none, or where it is stale sooner than before
+ * Sets the deadline at which a worker's staleness is checked: a new one where it has none, or where it is stale sooner than before
  * (a tool has ended). One that is left over moves on to the next time, as the first does. How far a deadline has moved
  * is no state: a replica that runs timers moves it earlier than a fold alone.
  * @param beforeMs from when on it was stale before the entry
@@ -98,7 +98,7 @@ export function armStaleDeadlines(fleet: Fleet, worker: string): void {
  * When a worker that holds tasks became stale, and when it was last answered; null: it is not stale, or holds none. A usage
  * limit is waited out. While an attempt is open the worker waits for us; after the answer it has its whole time again.
  */
-function staleHolding(record: WorkerRecord): { readonly staleMs: number; readonly answeredMs: number } | null {
+function stalenessOf(record: WorkerRecord): { readonly staleMs: number; readonly answeredMs: number } | null {
   const { tasks, attempt, lastDecision } = record.snapshot.context.worker;
   if (tasks.length === 0 || attempt !== null || record.snapshot.value.presence !== 'stale') return null;
   const answeredMs = lastDecision === null ? 0 : (parseIsoTime(lastDecision.at) ?? 0);
@@ -107,14 +107,14 @@ function staleHolding(record: WorkerRecord): { readonly staleMs: number; readonl
 
 /** When the worker is escalated; null: not in its current state. */
 function escalationDueMs(fleet: Fleet, record: WorkerRecord): number | null {
-  const since = staleHolding(record);
+  const since = stalenessOf(record);
   if (since === null || policyInForce(fleet, record.snapshot.context.worker).policy.onStale !== 'escalate') return null;
   return Math.max(since.staleMs, since.answeredMs + staleAfterMs);
 }
 
 /** When the worker's tasks go back; null: never, as things stand. The time begins at the end of a usage limit (protocol.md §8). */
 function handBackDueMs({ policies: { releaseAfterMs } }: Fleet, record: WorkerRecord): number | null {
-  const since = releaseAfterMs === null ? null : staleHolding(record);
+  const since = releaseAfterMs === null ? null : stalenessOf(record);
   if (releaseAfterMs === null || since === null) return null;
   const { staleMs, answeredMs } = since;
   return Math.max(Math.max(record.limitEndedMs ?? staleMs - 1, answeredMs) + releaseAfterMs, staleMs);

@@ -1,7 +1,7 @@
 /** Serves one hook call: looks its worker up, stores its entries and, where the agent waits for an answer, gets one. */
 import { randomUUID } from 'node:crypto';
 import type { Decision, WorkerView } from '../../../machines/index.ts';
-import { createKeyedMutex } from '../../concurrency/keyed-mutex.ts';
+import { createKeyedMutex } from '../../concurrency/semaphore.ts';
 import type { Service } from '../../service/index.ts';
 import type { HookCall, WorkerEntry } from '../agent.ts';
 import { awaitAnswer, type HeldRequest, request } from './permission-requests.ts';

@@ -1,14 +1,12 @@
 /** workers, tasks, queues and escalations: all pages of a list as a table or JSON, once or repeatedly. */
-
 import { setTimeout as pause } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
 import { type Presence, presences, workerStates } from '../../../machines/values/states.ts';
 import { AppError } from '../../errors.ts';
 import type { Requester } from '../../nats/requester.ts';
-import { enterScreen, leaveScreen } from '../../terminal/colors.ts';
 import type { Output } from '../../terminal/output.ts';
 import type { Io } from '../../terminal/process-io.ts';
-import { cut } from '../../terminal/text.ts';
+import { cut, enterScreen, leaveScreen } from '../../terminal/text.ts';
 import { type Arguments, type Context, choice, type Flags, flag, option } from '../command.ts';
 import { connect, type Place, resolvePlace, withRequester } from '../connection.ts';
 import { clientArgs, readCount, readId, readTimeout, timeoutArg } from '../option-values.ts';

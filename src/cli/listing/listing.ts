@@ -1,9 +1,8 @@
 /** Defines what a list command shows of its entity. */
 import { type TaskView, usedUp, type WorkerView } from '../../../machines/index.ts';
 import { formatDuration } from '../../../machines/values/time.ts';
-import type { Colors } from '../../terminal/colors.ts';
 import { formatTable, type Row } from '../../terminal/table.ts';
-import { paintAnswer } from '../../terminal/text.ts';
+import { type Colors, paintAnswer } from '../../terminal/text.ts';
 import { formatSeconds } from '../text/decision-text.ts';
 import { formatAgo, formatProgress, formatUsed, paintPresence, paintState } from '../text/state-text.ts';
 

@@ -2,9 +2,8 @@
 import type { Decision, Verdict } from '../../../machines/index.ts';
 import { checksNotRun } from '../../../machines/replay/standing.ts';
 import { formatDuration } from '../../../machines/values/time.ts';
-import type { Colors } from '../../terminal/colors.ts';
 import { formatTable } from '../../terminal/table.ts';
-import { clean, cleanLines, cut, describeAnswer, paintAnswer, wrap } from '../../terminal/text.ts';
+import { type Colors, clean, cleanLines, cut, describeAnswer, paintAnswer, wrap } from '../../terminal/text.ts';
 
 const linesMax = 12;
 const unjudgedNote =

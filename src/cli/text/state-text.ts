@@ -2,8 +2,7 @@
 import type { Presence, State, UsageView } from '../../../machines/index.ts';
 import { isDone, type Plan } from '../../../machines/policy/plan.ts';
 import { formatDuration, parseIsoTime } from '../../../machines/values/time.ts';
-import type { Colors } from '../../terminal/colors.ts';
-import { clean, cut } from '../../terminal/text.ts';
+import { type Colors, clean, cut } from '../../terminal/text.ts';
 
 type Paint = (text: string) => string;
 

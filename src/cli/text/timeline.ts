@@ -17,8 +17,7 @@ import { AppError } from '../../errors.ts';
 import { type LogLine, toLogLine } from '../../nats/log/log-line.ts';
 import type { LogMessage } from '../../nats/log/log-reader.ts';
 import type { Requester } from '../../nats/requester.ts';
-import type { Colors } from '../../terminal/colors.ts';
-import { clean, cut, describeAnswer, pad, paintAnswer, widthOf } from '../../terminal/text.ts';
+import { type Colors, clean, cut, describeAnswer, pad, paintAnswer, widthOf } from '../../terminal/text.ts';
 import { formatClock } from './state-text.ts';
 
 /** The search covers this many claims of all tasks, and this many decisions of each worker that held this one. */

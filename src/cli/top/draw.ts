@@ -1,8 +1,7 @@
 /** The screen of `stopgate top`: lines that fit, from what the model says. */
 import { type Decision, explainDecision } from '../../../machines/index.ts';
-import { type Colors, createColors } from '../../terminal/colors.ts';
 import { formatTable } from '../../terminal/table.ts';
-import { clean, cut, wrap } from '../../terminal/text.ts';
+import { type Colors, clean, createColors, cut, wrap } from '../../terminal/text.ts';
 import { itemsUnder, workerListing } from '../listing/listing.ts';
 import { describeWaits } from '../text/actor-text.ts';
 import { formatOutdated } from '../text/state-text.ts';

@@ -51,7 +51,7 @@ export type Outbox = {
   unconfirmed(): { readonly bound: string; readonly used: number; readonly max: number };
   /** The decision that this replica sent as exactly this entry, or null. */
   findMade(entry: LogMessage): Decision | null;
-  /** What is on its way now, for a snapshot. */
+  /** The messages that are on their way now, for a snapshot. */
   capture(): OutboxState;
   restore(state: OutboxState): void;
   /** The log's head is reached: sends what has no decision entry yet. */

@@ -33,7 +33,7 @@ import { openStoreSpace, watchStore } from './store-space.ts';
 export type EmbeddedServerOptions = {
   /** Made with mode 0700 if missing. */
   readonly storeDir: string;
-  /** That of the stopgate.yaml which its service follows; the server's name tells it. Default: the store. */
+  /** The folder of the stopgate.yaml that its service follows; the server's name contains it. Default: the store. */
   readonly folder?: string | undefined;
   /** `null`: 4222 if it is free, else any free one; 0: any free one. */
   readonly port: number | null;

@@ -28,7 +28,7 @@ function textBefore(message: Msg, { buffer, byteOffset, length }: Uint8Array): s
   return text.startsWith(begin) && text.endsWith(end) ? text : '';
 }
 
-/** Of several of that name the first. An empty one counts as none. */
+/** Returns the first header of that name. An empty one counts as none. */
 function headerIn(text: string, name: string): string | undefined {
   const start = text.indexOf(`\r\n${name}:`);
   if (start < 0) return undefined;

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { type Decision, decisionSchema } from '../../../machines/index.ts';
 import { isDecision } from '../../../src/cli/commands/decide/stop-attempt.ts';
 import { formatDecision } from '../../../src/cli/text/decision-text.ts';
-import { createColors } from '../../../src/terminal/colors.ts';
+import { createColors } from '../../../src/terminal/text.ts';
 
 const decision: Decision = {
   ...{ v: 1, fleet: 'main', worker: 'w1', task: 'T-1', tasks: ['T-1'], attempt: 'a1' },

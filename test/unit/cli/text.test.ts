@@ -3,9 +3,17 @@ import { describe, expect, test } from 'vitest';
 import type { Decision } from '../../../machines/index.ts';
 import { formatListing } from '../../../src/cli/listing/listing.ts';
 import { suggest } from '../../../src/cli/suggest.ts';
-import { createColors } from '../../../src/terminal/colors.ts';
 import { formatTable } from '../../../src/terminal/table.ts';
-import { clean, cleanLines, cut, describeAnswer, paintAnswer, widthOf, wrap } from '../../../src/terminal/text.ts';
+import {
+  clean,
+  cleanLines,
+  createColors,
+  cut,
+  describeAnswer,
+  paintAnswer,
+  widthOf,
+  wrap,
+} from '../../../src/terminal/text.ts';
 
 describe('clean', () => {
   test.each([

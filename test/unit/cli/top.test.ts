@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { WorkerView } from '../../../machines/index.ts';
 import { draw } from '../../../src/cli/top/draw.ts';
 import { emptyModel, withWorkers } from '../../../src/cli/top/model.ts';
-import { createColors } from '../../../src/terminal/colors.ts';
+import { createColors } from '../../../src/terminal/text.ts';
 import { replayLines } from '../../support/fold-lines.ts';
 
 const readMs = Date.UTC(2026, 2, 2, 12, 0, 20);

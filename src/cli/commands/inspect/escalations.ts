@@ -1,7 +1,7 @@
 /** escalations: what waits for a person, longest first. */
 import type { PersonWait } from '../../../../machines/index.ts';
 import { personKinds } from '../../../../machines/replay/standing.ts';
-import type { Colors } from '../../../terminal/colors.ts';
+import type { Colors } from '../../../terminal/text.ts';
 import { choice, defineCommand } from '../../command.ts';
 import { filters, list, listArgs, presenceArgs, readPresence } from '../../listing/list.ts';
 import type { Listing } from '../../listing/listing.ts';

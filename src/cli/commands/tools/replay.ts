@@ -14,8 +14,7 @@ import {
 import { readConfigFile } from '../../../config/file-reader.ts';
 import { describePosition } from '../../../config/problems.ts';
 import { AppError } from '../../../errors.ts';
-import type { Colors } from '../../../terminal/colors.ts';
-import { clean, cut, describeAnswer, paintAnswer } from '../../../terminal/text.ts';
+import { type Colors, clean, cut, describeAnswer, paintAnswer } from '../../../terminal/text.ts';
 import { type Context, defineCommand, type Flags, flag, option, optionalArgument } from '../../command.ts';
 import { readText } from '../../input.ts';
 import { formatListing, type Listing, taskListing, workerListing } from '../../listing/listing.ts';
