@@ -2,9 +2,8 @@
 import type { TaskDetail, TaskView, WorkerView } from '../../machines/index.ts';
 import type { ClientLink } from '../nats/client-link.ts';
 import { newId } from '../nats/id.ts';
-import { createAnswer } from '../service/open-request.ts';
 import { checkId } from '../service/parse-input.ts';
-import { throwIfRefused } from '../service/refusal.ts';
+import { createAnswer, throwIfRefused } from '../service/refusal.ts';
 import { askUntilAnswered } from './decision-calls.ts';
 import type { Publish } from './entries.ts';
 import type { Queries } from './queries.ts';

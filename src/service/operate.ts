@@ -12,9 +12,8 @@ import {
 import { AppError } from '../errors.ts';
 import type { Host } from '../host/host.ts';
 import type { EventLog } from '../nats/log/event-log.ts';
-import { createAnswer, type Reply } from './open-request.ts';
 import { parseInput } from './parse-input.ts';
-import { acknowledgementFault, throwIfRefused, throwIfRetired } from './refusal.ts';
+import { acknowledgementFault, createAnswer, type Reply, throwIfRefused, throwIfRetired } from './refusal.ts';
 import { type Entity, findActor } from './views.ts';
 
 const by = z.string().trim().min(1).max(operatorNameLengthMax);

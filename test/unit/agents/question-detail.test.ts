@@ -7,7 +7,7 @@ import {
   describeToolRequest,
   request,
 } from '../../../src/agents/shared/permission-requests.ts';
-import { createAnswer } from '../../../src/service/open-request.ts';
+import { createAnswer } from '../../../src/service/refusal.ts';
 
 const charsMax = 4_000;
 const ask = (texts: readonly string[], descriptionLength: number, choices = 3) => ({

@@ -1,7 +1,7 @@
 /** Questions of agents, as people see them, and what answers them. */
 import { expect, test } from 'vitest';
 import { describeQuestions, readAnswers, readQuestions, toMessage } from '../../../../machines/values/questions.ts';
-import { createAnswer } from '../../../../src/service/open-request.ts';
+import { createAnswer } from '../../../../src/service/refusal.ts';
 
 const which = {
   question: 'Which key?',

@@ -1,7 +1,7 @@
 /** What an operator may answer to what an agent asks. */
 import { expect, test } from 'vitest';
 import type { WorkerView } from '../../../machines/index.ts';
-import { createAnswer } from '../../../src/service/open-request.ts';
+import { createAnswer } from '../../../src/service/refusal.ts';
 
 const input = (kind: 'permission' | 'question', detail: string): WorkerView['inputs'][number] => ({
   ...{ request: 'r1', seq: 7, since: '2026-01-01T00:00:00.000Z', kind, tool: null, message: null, detail },
