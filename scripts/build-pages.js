@@ -9,8 +9,8 @@ import { build } from 'vite';
 const root = resolve(import.meta.dirname, '..');
 const packages = new Set();
 
-for (const page of ['', '/inspect', '/incident'])
-  for (const { output } of [await build({ configFile: `src/inspector/client${page}/vite.config.ts` })].flat())
+for (const mode of ['inspector', 'inspect', 'incident'])
+  for (const { output } of [await build({ configFile: 'src/inspector/client/vite.config.ts', mode })].flat())
     for (const id of output.flatMap((chunk) => Object.keys(chunk.modules ?? {}))) {
       const [folder] = /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id.replaceAll('\0', '')) ?? [];
       if (folder !== undefined) packages.add(relative(root, folder));

@@ -3,7 +3,6 @@ import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { workerStates } from '../../../machines/values/states.ts';
 import { type VerdictKind, verdictMeanings, verdictWords } from '../vocabulary.ts';
-import { TaskPanel } from './actor/task-panel.tsx';
 import { WorkerPanel } from './actor/worker-panel.tsx';
 import { fleet, locked } from './data/api.ts';
 import { connection, connectionProblem, headline, liveFleet, tick } from './data/connection.ts';
@@ -93,6 +92,7 @@ const History = createLazy(
 );
 const Entries = createLazy('the entries', async () => (await import('./entries/entries-view.tsx')).EntriesView);
 const Service = createLazy('the service', async () => (await import('./service/service-view.tsx')).ServiceView);
+const TaskPanel = createLazy('the task', async () => (await import('./actor/task-panel.tsx')).TaskPanel);
 const Lab = createLazy('the policy lab', async () => (await import('./lab/lab.tsx')).Lab);
 
 export function App() {

@@ -6,8 +6,8 @@
 import { AppError } from '../../errors.ts';
 import type { StoredLog } from '../../nats/log/stored-log.ts';
 import { setNewest } from '../../newest.ts';
+import type { FleetStatistics } from '../messages.ts';
 import { type Span, spanMs, type TimeRange, type Windows, windowOf } from '../statistics/buckets.ts';
-import type { FleetStatistics } from '../statistics/messages.ts';
 import { createStatistics, type Statistics } from '../statistics/statistics.ts';
 import type { Job } from './jobs.ts';
 import { findFirst } from './log-entries.ts';

@@ -3,26 +3,133 @@
  * then its steps, ten times a second. Such inspectors are made for a handful of actors, so a connection shows at most
  * fifty. For a client that does not read, only the latest step of each actor is kept.
  */
-import { type Fleet, taskMachine, workerMachine } from '../../../machines/index.ts';
-import type { Observe } from '../../host/fold/observers.ts';
-import { createGuarded } from '../../host/fold/observers.ts';
-import type { Logger } from '../../log.ts';
 import {
-  type Actor,
-  type ActorRef,
-  actorFrame,
-  actorsOf,
-  belongsTo,
-  type Captured,
-  capture,
-  decisionEvent,
-  decisionIn,
-  definitionOf,
-  eventFrame,
-  parentOf,
-  sessionIdOf,
-  snapshotFrame,
-} from './frames.ts';
+  type Decision,
+  type Fleet,
+  isDone,
+  type TaskRecord,
+  taskMachine,
+  type WorkerRecord,
+  workerMachine,
+} from '../../../machines/index.ts';
+import { createGuarded, type Observe } from '../../host/fold/observers.ts';
+import type { Logger } from '../../log.ts';
+
+// * The Stately inspection protocol (`@statelyai/inspect` 0.7.2): one JSON object per text frame, in one direction.
+// Written by hand, because the package's own inspector needs live actors and loses the ids of others. The fields of an
+// actor's context are listed one by one: no prompt, no output and no path is ever sent.
+
+export type Actor = {
+  readonly entity: 'worker' | 'task';
+  readonly id: string;
+  readonly sessionId: string;
+  readonly rootId: string;
+  readonly parentId: string | undefined;
+};
+/** Snapshots are immutable, so keeping one needs no copy. */
+export type Captured =
+  | { readonly entity: 'worker'; readonly snapshot: WorkerRecord['snapshot'] }
+  | { readonly entity: 'task'; readonly snapshot: TaskRecord['snapshot'] };
+type InspectedEvent = { readonly type: string } & Readonly<Record<string, unknown>>;
+
+const protocolVersion = '0.7.2';
+const textLengthMax = 200;
+
+const common = ({ sessionId, rootId }: Actor, atMs: number) => ({
+  ...{ sessionId, rootId, createdAt: String(atMs), id: null, _version: protocolVersion },
+});
+
+/** `definition`: the machine's configuration as a JSON string. */
+export const actorFrame = (actor: Actor, captured: Captured, definition: string, atMs: number): string =>
+  JSON.stringify({
+    ...{ type: '@xstate.actor', name: `${actor.entity} ${actor.id}`, ...common(actor, atMs) },
+    ...{ parentId: actor.parentId, definition, snapshot: snapshotOf(captured) },
+  });
+
+export const eventFrame = (actor: Actor, event: InspectedEvent, atMs: number): string =>
+  JSON.stringify({ type: '@xstate.event', ...common(actor, atMs), event });
+
+export const snapshotFrame = (actor: Actor, event: InspectedEvent, captured: Captured, atMs: number): string =>
+  JSON.stringify({ type: '@xstate.snapshot', ...common(actor, atMs), event, snapshot: snapshotOf(captured) });
+
+/** The protocol does not know guards, so a decision is sent as an event with the verdict of each guard. */
+export const decisionEvent = ({ decision, action, cause, verdicts }: Decision): InspectedEvent => ({
+  ...{ type: 'stop.decided', decision, action, cause },
+  guards: verdicts.map(({ guard, verdict, tookMs }) => ({ guard, verdict, tookMs })),
+});
+
+/** A machine's configuration as JSON; functions become `{ type: name }`, as in the package. */
+export const definitionOf = (machine: { readonly config: object }): string =>
+  JSON.stringify({ ...machine.config, context: undefined }, (_key, value: unknown) =>
+    typeof value === 'function' ? { type: value.name } : value,
+  );
+
+export const decisionIn = (captured: Captured): Decision | null =>
+  captured.entity === 'worker' ? captured.snapshot.context.worker.lastDecision : null;
+
+const snapshotOf = (captured: Captured) => ({
+  ...{ status: 'active', value: captured.snapshot.value, context: contextOf(captured) },
+  ...{ children: {}, historyValue: {}, tags: [] },
+});
+
+function contextOf({ entity, snapshot }: Captured): object {
+  if (entity === 'task') {
+    const { queue, worker, outcome, iteration, hooks } = snapshot.context;
+    return {
+      ...{ queue: cut(queue), worker, outcome, hooks: hooks.length },
+      ...{ iteration: iteration?.iteration ?? null, maxIterations: iteration?.maxIterations ?? null },
+    };
+  }
+  const { agent, queue, policy, parent, tasks, plan, lastDecision: last, ...it } = snapshot.context.worker;
+  return {
+    ...{ agent: cut(agent), queue: cut(queue), policy: cut(policy), parent, tasks: tasks.slice(0, 50) },
+    ...{ retryCount: it.retryCount, keepAlives: it.keepAlives, planDone: plan.filter(isDone).length },
+    ...{ planTotal: plan.length, toolCount: it.toolCount, awaitsInput: it.awaitsInput },
+    lastDecision:
+      last === null ? null : { decision: last.decision, action: last.action, cause: last.cause, at: last.at },
+  };
+}
+
+const cut = (text: string | null): string | null => text?.slice(0, textLengthMax) ?? null;
+
+/** Workers and tasks of a fleet as actors of XState inspectors: their snapshots, their parents, and which come first. */
+type Entity = Actor['entity'];
+export type ActorRef = { readonly entity: Entity; readonly id: string };
+
+export const sessionIdOf = ({ entity, id }: ActorRef): string => `${entity}:${id}`;
+
+/** Returns null if unknown. */
+export function capture(fleet: Fleet, { entity, id }: ActorRef): Captured | null {
+  if (entity === 'worker') {
+    const snapshot = fleet.workers.read(id)?.snapshot;
+    return snapshot === undefined ? null : { entity, snapshot };
+  }
+  const snapshot = fleet.tasks.get(id)?.snapshot;
+  return snapshot === undefined ? null : { entity, snapshot };
+}
+
+/** The worker that holds a task, or that a worker is a subagent of. */
+export const parentOf = (fleet: Fleet, { entity, id }: ActorRef): string | null =>
+  (entity === 'worker'
+    ? fleet.workers.read(id)?.snapshot.context.worker.parent
+    : fleet.tasks.get(id)?.snapshot.context.worker) ?? null;
+
+/** Tells whether an actor belongs to `worker`: the worker itself, its tasks and subagents. Null: all do. */
+export const belongsTo = (fleet: Fleet, worker: string | null, actor: ActorRef): boolean =>
+  worker === null || (actor.entity === 'worker' && actor.id === worker) || parentOf(fleet, actor) === worker;
+
+/** Workers first, the most recent at the front; then held tasks, then the newest. */
+export function actorsOf(fleet: Fleet, worker: string | null): ActorRef[] {
+  const workers = [...fleet.workers]
+    .sort(([, one], [, other]) => other.lastSeenMs - one.lastSeenMs)
+    .map(([id]): ActorRef => ({ entity: 'worker', id }))
+    .sort((one, other) => Number(other.id === worker) - Number(one.id === worker));
+  const tasks = [...fleet.tasks.keys()].reverse().map((id): ActorRef => ({ entity: 'task', id }));
+  const isHeld = (task: ActorRef) => parentOf(fleet, task) !== null;
+  return [...workers, ...tasks.filter(isHeld), ...tasks.filter((task) => !isHeld(task))].filter((actor) =>
+    belongsTo(fleet, worker, actor),
+  );
+}
 
 // One inspector that is connected: the actors that it sees, and the steps that it has not received yet.
 

@@ -25,6 +25,7 @@ import {
   sumOfReport,
   type UsageSum,
 } from '../../../machines/values/usage.ts';
+import type { FleetStatistics, UsageLine } from '../messages.ts';
 import { countedKindOf } from '../vocabulary.ts';
 import {
   addBlock,
@@ -47,7 +48,6 @@ import {
   type Windows,
 } from './buckets.ts';
 import { createFlakiness, type Pair } from './flakiness.ts';
-import type { FleetStatistics, UsageLine } from './messages.ts';
 
 /** `nowMs`: until when is counted. `fromMs`: what is left out of the first bucket, if anything. */
 type Wanted = {

@@ -1,6 +1,6 @@
 /** `GET /api/<fleet>/statistics`: counted from the log, on from where the last request ended. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { FleetStatistics } from '../../../src/inspector/statistics/messages.ts';
+import type { FleetStatistics } from '../../../src/inspector/messages.ts';
 import { openStage, type Stage } from '../../support/stage.ts';
 
 let stage: Stage;

@@ -1,6 +1,6 @@
 /** The history of the fleet: any time, and from each number to the entries that it counts. */
 import { expect, test } from 'vitest';
-import type { FleetStatistics } from '../../../src/inspector/statistics/messages.ts';
+import type { FleetStatistics } from '../../../src/inspector/messages.ts';
 import { describeInBrowser } from '../../support/browser.ts';
 import { usePage } from '../../support/page.ts';
 

@@ -1,7 +1,7 @@
 /** The time axis: entries, times and places on the screen lead to each other, and silence is found. */
 import { afterEach, expect, test, vi } from 'vitest';
+import { anchorsOf, createAxis, gapsIn, silenceUntil, ticksOf, timeOf } from '../../../src/inspector/axes.ts';
 import type { OutlineBucket } from '../../../src/inspector/messages.ts';
-import { anchorsOf, createAxis, gapsIn, silenceUntil, ticksOf, timeOf } from '../../../src/inspector/time-axis.ts';
 
 const bucket = (fromSeq: number, toSeq: number, fromMs: number, toMs: number, silent = [fromMs, fromMs]) =>
   ({ fromSeq, toSeq, fromMs, toMs, silentFromMs: silent[0], silentToMs: silent[1] }) as OutlineBucket;

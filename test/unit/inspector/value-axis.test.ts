@@ -1,6 +1,6 @@
 /** The values beside a chart: round, few, in one unit, and never below what is drawn. */
 import { expect, test } from 'vitest';
-import { createDurationWriter, createValueAxis, type ValueUnit } from '../../../src/inspector/value-axis.ts';
+import { createDurationWriter, createValueAxis, type ValueUnit } from '../../../src/inspector/axes.ts';
 
 const texts = (highest: number, unit: ValueUnit) => createValueAxis(highest, unit).ticks.map(({ text }) => text);
 const [second, minute, hour] = [1_000, 60_000, 3_600_000];

@@ -15,9 +15,17 @@ import { suggestForMany } from '../operator/suggestions.ts';
 import { route } from '../route.ts';
 import { plural } from '../ui/format.ts';
 import { keepPlace, placeOfKeys, sortList, startList, step } from './place.ts';
-import { type SnoozeLength, snoozeLengths } from './snoozed.ts';
 import { startAnswers, undo, unsent } from './unsent.ts';
-import { chosenItems, snoozeAll, toggleMark, type Waiting, waiting, waitingKey } from './waiting.ts';
+import {
+  chosenItems,
+  type SnoozeLength,
+  snoozeAll,
+  snoozeLengths,
+  toggleMark,
+  type Waiting,
+  waiting,
+  waitingKey,
+} from './waiting.ts';
 
 /** Suggestions are made from at most so many views; loading more would delay the question. */
 const viewsMax = 20;

@@ -14,7 +14,6 @@ import { heldByMouse } from '../ui/use-held.ts';
 import { waitSinceOf } from './find-waiting.ts';
 import { act } from './inbox-keys.ts';
 import { holdList, isOutdated, type Listed, listed, noteSeen, sortList } from './place.ts';
-import { wake } from './snoozed.ts';
 import {
   chosenItems,
   inboxSize,
@@ -26,6 +25,7 @@ import {
   unattendedQueues,
   type Waiting,
   waitingKey,
+  wake,
 } from './waiting.ts';
 
 /** One item of the inbox: who, why, and for how long. */

@@ -7,8 +7,7 @@ import { isPast } from '../data/past.ts';
 import { Link } from '../ui/controls.tsx';
 import { bytes, count, dateTime, duration, localTime, plural } from '../ui/format.ts';
 import { Name, Text } from '../ui/text.tsx';
-import { DeadEntries, Log, Store } from './stored.tsx';
-import { nearShare, percent, Table, Unknown } from './tables.tsx';
+import { DeadEntries, Log, nearShare, percent, Store, Table, Unknown } from './stored.tsx';
 import './service.css';
 
 /** The service gathers it once a second for all pages. */

@@ -1,8 +1,7 @@
 /** Bars over time, stacked where there are several series, with axes. The colours are those of the verdicts. */
 import { useRef } from 'preact/hooks';
-import type { FleetStatistics } from '../../statistics/messages.ts';
-import { createAxis, ticksOf } from '../../time-axis.ts';
-import { createValueAxis, type ValueUnit } from '../../value-axis.ts';
+import { createAxis, createValueAxis, ticksOf, type ValueUnit } from '../../axes.ts';
+import type { FleetStatistics } from '../../messages.ts';
 import { textOfRange } from '../entries/entries-filter.ts';
 import { navigate, type Route } from '../route.ts';
 import { zone } from '../ui/format.ts';

@@ -1,7 +1,7 @@
 /** The fleet over a span of time: a sentence, small multiples on one time axis, and tables of checks and costs. */
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import type { FleetStatistics } from '../../statistics/messages.ts';
+import type { FleetStatistics } from '../../messages.ts';
 import { verdictWords } from '../../vocabulary.ts';
 import { askPatiently, fleet, type Progress } from '../data/api.ts';
 import { nowMs } from '../data/connection.ts';
@@ -10,10 +10,9 @@ import { FoldProgress, Link } from '../ui/controls.tsx';
 import { count, dateTime, dollars, duration, localTime, millis, plural } from '../ui/format.ts';
 import { Name } from '../ui/text.tsx';
 import { Chart, type Counting, type Picking, timeOf, toEntries } from './chart.tsx';
-import { CheckTable, flakyText } from './check-table.tsx';
 import { RangePicker, show } from './range-picker.tsx';
 import { querySpan, type Range, readSpan, type Span, spans } from './span.ts';
-import { UsageTables } from './usage-tables.tsx';
+import { CheckTable, flakyText, UsageTables } from './tables.tsx';
 import './statistics.css';
 
 /** The service only counts what is new. */

@@ -1,6 +1,7 @@
 /** Draws the log on the time axis: escalations, stops, entries, silences, and what one actor did. */
+
+import type { Axis, Gap } from '../../axes.ts';
 import type { OutlineBucket, TimelineEntry } from '../../messages.ts';
-import type { Axis, Gap } from '../../time-axis.ts';
 import { type VerdictKind, verdictKindOf } from '../../vocabulary.ts';
 import { duration } from '../ui/format.ts';
 

@@ -1,6 +1,6 @@
 /** The part of the log that the time axis shows: pointing at it moves, zooms and brushes it. */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Axis } from '../../time-axis.ts';
+import type { Axis } from '../../axes.ts';
 import { newestSeq, type Shown, shownRange } from '../data/outline.ts';
 import { logRange } from '../data/past.ts';
 import { navigate } from '../route.ts';

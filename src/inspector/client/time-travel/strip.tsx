@@ -1,7 +1,7 @@
 /** The log along a time axis, with what happened in it and the entry that is shown. */
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { type Axis, anchorsOf, createAxis, gapsIn, silenceUntil, ticksOf, timeOf } from '../../time-axis.ts';
+import { type Axis, anchorsOf, createAxis, gapsIn, silenceUntil, ticksOf, timeOf } from '../../axes.ts';
 import { connection, nowMs } from '../data/connection.ts';
 import { lane, newestSeq, outline, shownRange } from '../data/outline.ts';
 import { logRange, moment } from '../data/past.ts';

@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { Decision } from '../../../../machines/index.ts';
-import { sentenceOfDecision } from '../../../../machines/replay/sentence.ts';
+import { Answer } from '../actor/attempts.tsx';
 import { connection } from '../data/connection.ts';
 import { newestSeq, shownRange } from '../data/outline.ts';
 import { cancelPast, leavePast, logRange, moment, pastProblem, pastProgress, settled } from '../data/past.ts';
@@ -155,10 +155,11 @@ function CurrentEntry({ at, lastSeq }: { at: number; lastSeq: number }) {
           {' · '}
           {entry.entity} <b>{entry.id}</b> {entry.type}{' '}
           <span class="muted">
-            <Text
-              value={entry.type === 'decision' ? sentenceOfDecision(entry.data as Decision) : entry.text}
-              max={120}
-            />
+            {entry.type === 'decision' ? (
+              <Answer decision={entry.data as Decision} />
+            ) : (
+              <Text value={entry.text} max={120} />
+            )}
           </span>
         </span>
       )}
