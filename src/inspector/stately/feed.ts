@@ -40,31 +40,31 @@ const common = ({ sessionId, rootId }: Actor, atMs: number) => ({
 });
 
 /** `definition`: the machine's configuration as a JSON string. */
-export const actorFrame = (actor: Actor, captured: Captured, definition: string, atMs: number): string =>
+const actorFrame = (actor: Actor, captured: Captured, definition: string, atMs: number): string =>
   JSON.stringify({
     ...{ type: '@xstate.actor', name: `${actor.entity} ${actor.id}`, ...common(actor, atMs) },
     ...{ parentId: actor.parentId, definition, snapshot: snapshotOf(captured) },
   });
 
-export const eventFrame = (actor: Actor, event: InspectedEvent, atMs: number): string =>
+const eventFrame = (actor: Actor, event: InspectedEvent, atMs: number): string =>
   JSON.stringify({ type: '@xstate.event', ...common(actor, atMs), event });
 
-export const snapshotFrame = (actor: Actor, event: InspectedEvent, captured: Captured, atMs: number): string =>
+const snapshotFrame = (actor: Actor, event: InspectedEvent, captured: Captured, atMs: number): string =>
   JSON.stringify({ type: '@xstate.snapshot', ...common(actor, atMs), event, snapshot: snapshotOf(captured) });
 
 /** The protocol does not know guards, so a decision is sent as an event with the verdict of each guard. */
-export const decisionEvent = ({ decision, action, cause, verdicts }: Decision): InspectedEvent => ({
+const decisionEvent = ({ decision, action, cause, verdicts }: Decision): InspectedEvent => ({
   ...{ type: 'stop.decided', decision, action, cause },
   guards: verdicts.map(({ guard, verdict, tookMs }) => ({ guard, verdict, tookMs })),
 });
 
 /** A machine's configuration as JSON; functions become `{ type: name }`, as in the package. */
-export const definitionOf = (machine: { readonly config: object }): string =>
+const definitionOf = (machine: { readonly config: object }): string =>
   JSON.stringify({ ...machine.config, context: undefined }, (_key, value: unknown) =>
     typeof value === 'function' ? { type: value.name } : value,
   );
 
-export const decisionIn = (captured: Captured): Decision | null =>
+const decisionIn = (captured: Captured): Decision | null =>
   captured.entity === 'worker' ? captured.snapshot.context.worker.lastDecision : null;
 
 const snapshotOf = (captured: Captured) => ({
@@ -96,10 +96,10 @@ const cut = (text: string | null): string | null => text?.slice(0, textLengthMax
 type Entity = Actor['entity'];
 export type ActorRef = { readonly entity: Entity; readonly id: string };
 
-export const sessionIdOf = ({ entity, id }: ActorRef): string => `${entity}:${id}`;
+const sessionIdOf = ({ entity, id }: ActorRef): string => `${entity}:${id}`;
 
 /** Returns null if unknown. */
-export function capture(fleet: Fleet, { entity, id }: ActorRef): Captured | null {
+function capture(fleet: Fleet, { entity, id }: ActorRef): Captured | null {
   if (entity === 'worker') {
     const snapshot = fleet.workers.read(id)?.snapshot;
     return snapshot === undefined ? null : { entity, snapshot };
@@ -109,17 +109,17 @@ export function capture(fleet: Fleet, { entity, id }: ActorRef): Captured | null
 }
 
 /** The worker that holds a task, or that a worker is a subagent of. */
-export const parentOf = (fleet: Fleet, { entity, id }: ActorRef): string | null =>
+const parentOf = (fleet: Fleet, { entity, id }: ActorRef): string | null =>
   (entity === 'worker'
     ? fleet.workers.read(id)?.snapshot.context.worker.parent
     : fleet.tasks.get(id)?.snapshot.context.worker) ?? null;
 
 /** Tells whether an actor belongs to `worker`: the worker itself, its tasks and subagents. Null: all do. */
-export const belongsTo = (fleet: Fleet, worker: string | null, actor: ActorRef): boolean =>
+const belongsTo = (fleet: Fleet, worker: string | null, actor: ActorRef): boolean =>
   worker === null || (actor.entity === 'worker' && actor.id === worker) || parentOf(fleet, actor) === worker;
 
 /** Workers first, the most recent at the front; then held tasks, then the newest. */
-export function actorsOf(fleet: Fleet, worker: string | null): ActorRef[] {
+function actorsOf(fleet: Fleet, worker: string | null): ActorRef[] {
   const workers = [...fleet.workers]
     .sort(([, one], [, other]) => other.lastSeenMs - one.lastSeenMs)
     .map(([id]): ActorRef => ({ entity: 'worker', id }))

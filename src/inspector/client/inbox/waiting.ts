@@ -20,7 +20,7 @@ const read = (): ReadonlyMap<string, Snoozed> => {
     return new Map();
   }
 };
-export const snoozed = signal(read());
+const snoozed = signal(read());
 
 const write = (next: ReadonlyMap<string, Snoozed>): void => {
   snoozed.value = new Map([...next].slice(-snoozedMax));
@@ -30,10 +30,7 @@ const write = (next: ReadonlyMap<string, Snoozed>): void => {
 export const snoozeLengths = { hour: 'for an hour', tomorrow: 'until tomorrow, 9:00' } as const;
 export type SnoozeLength = keyof typeof snoozeLengths;
 
-export function snooze(
-  items: readonly { readonly key: string; readonly sinceMs: number }[],
-  length: SnoozeLength,
-): void {
+function snooze(items: readonly { readonly key: string; readonly sinceMs: number }[], length: SnoozeLength): void {
   const until = new Date();
   if (length === 'hour') until.setHours(until.getHours() + 1);
   else {
@@ -46,7 +43,7 @@ export function snooze(
 
 export const wake = (): void => write(new Map());
 
-export function isSnoozed(key: string, sinceMs: number): boolean {
+function isSnoozed(key: string, sinceMs: number): boolean {
   const found = snoozed.value.get(key);
   return found !== undefined && found.sinceMs === sinceMs && found.untilMs > Date.now();
 }

@@ -69,7 +69,7 @@ type FactsProps = {
   readonly children?: ComponentChildren;
 };
 
-export const Facts = ({ title, facts, children }: FactsProps) => (
+const Facts = ({ title, facts, children }: FactsProps) => (
   <section class="part" aria-label={title}>
     <h3>{title}</h3>
     {children}
