@@ -19,7 +19,7 @@ import { startAnswers, undo, unsent } from './unsent.ts';
 import {
   chosenItems,
   type SnoozeLength,
-  snoozeAll,
+  snooze,
   snoozeLengths,
   toggleMark,
   type Waiting,
@@ -107,7 +107,7 @@ function focusAnswer(choice?: number): void {
 /** The next one is opened: this one is out of sight. */
 export function snoozeOne(item: Waiting, length: SnoozeLength): void {
   noteOurs([item]);
-  snoozeAll([item], length);
+  snooze(item, length);
   say(`${item.id} is snoozed ${snoozeLengths[length]}, in this browser.`);
 }
 

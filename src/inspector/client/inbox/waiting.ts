@@ -1,10 +1,10 @@
 /** Who waits for a person, live, and which of them are marked to act on many at once. */
 import { computed, signal } from '@preact/signals';
 import { liveFleet, tick } from '../data/connection.ts';
-import { findWaiting, type Waiting, waitSinceOf } from './find-waiting.ts';
+import { findWaiting, type Waiting } from './find-waiting.ts';
 import { answeredKeys } from './unsent.ts';
 
-// Items of the inbox that this browser's operator does not want to see for a while. Others see them all the same.
+// What is snoozed, in this browser alone.
 
 /** `sinceMs`: since when it waited; one that waits for something else is shown at once. */
 type Snoozed = { readonly untilMs: number; readonly sinceMs: number };
@@ -30,15 +30,17 @@ const write = (next: ReadonlyMap<string, Snoozed>): void => {
 export const snoozeLengths = { hour: 'for an hour', tomorrow: 'until tomorrow, 9:00' } as const;
 export type SnoozeLength = keyof typeof snoozeLengths;
 
-function snooze(items: readonly { readonly key: string; readonly sinceMs: number }[], length: SnoozeLength): void {
+/** Hides an item from this browser's operator; others see it all the same. */
+export function snooze(item: Waiting, length: SnoozeLength): void {
   const until = new Date();
   if (length === 'hour') until.setHours(until.getHours() + 1);
   else {
     until.setDate(until.getDate() + 1);
     until.setHours(9, 0, 0, 0);
   }
-  const added = items.map(({ key, sinceMs }) => [key, { untilMs: until.getTime(), sinceMs }] as const);
-  write(new Map([...snoozed.peek(), ...added]));
+  const key = waitingKey(item);
+  const sinceMs = findWaiting(liveFleet).find((it) => waitingKey(it) === key)?.sinceMs;
+  if (sinceMs !== undefined) write(new Map([...snoozed.peek(), [key, { untilMs: until.getTime(), sinceMs }]]));
 }
 
 export const wake = (): void => write(new Map());
@@ -101,17 +103,6 @@ export function alikeOf(item: Waiting): readonly Waiting[] {
   const isAsked = (it: Waiting) => liveFleet.workers.get(it.id)?.awaitsInput === true;
   return waiting.value.filter(
     (it) => it.entity === item.entity && questionOf(it) === text && isAsked(it) === isAsked(item),
-  );
-}
-
-export function snoozeAll(items: readonly Waiting[], length: SnoozeLength): void {
-  const sinceOf = ({ entity, id }: Waiting): number => {
-    const worker = entity === 'worker' ? liveFleet.workers.get(id) : undefined;
-    return worker === undefined ? (liveFleet.tasks.get(id)?.stateSinceMs ?? 0) : waitSinceOf(worker);
-  };
-  snooze(
-    items.map((it) => ({ key: waitingKey(it), sinceMs: sinceOf(it) })),
-    length,
   );
 }
 

@@ -1,5 +1,4 @@
-/** The checks of a span: how often each fails, how long it takes, whether it can be trusted, and what it blocked. */
-
+/** The checks of a span: how often each fails, how long it takes, whether it can be trusted, and what it blocked; and what was used. */
 import type { ComponentChildren } from 'preact';
 import { createDurationWriter } from '../../axes.ts';
 import type { CheckStatistics, FleetStatistics, UsageLine, UsageStatistics } from '../../messages.ts';
