@@ -63,7 +63,7 @@ export type Replica = {
 
 /** An attempt that the log does not deliver within this time gets 503: less than the timeout of common NATS clients. */
 const entryTimeoutMs = 1_500;
-/** Probes, verifications and views: a reader waits a millisecond, unless a check of a probe runs. */
+/** Views; and as many probes and verifications, which wait for their checks. */
 const openReadsMax = 1_000;
 
 /** @throws AppError log.unavailable, log.lost, stream.foreign, input.unauthorized */

@@ -83,8 +83,11 @@ export type HostContext = Omit<HostOptions, 'fleet' | 'rules'> & {
   readonly logClock: LogClock;
   readonly logHealth: LogHealth;
   readonly entries: OwnEntries;
-  /** Admits requests that store something, and those that only read: neither takes the places of the other. */
-  readonly admission: { readonly writes: Admission; readonly reads: Admission };
+  /**
+   * Admits requests that store something, those that only read, and those that judge and store nothing, which may wait for a
+   * check: none takes the places of the others.
+   */
+  readonly admission: { readonly writes: Admission; readonly reads: Admission; readonly trials: Admission };
   /** Callers of `attempt`: by message id until the entry is folded, then by `attemptMessageId`. */
   readonly decisionWaiters: Waiters<Decision>;
   /** Callers of `evaluate`: by message id until the entry is folded, then by task and attempt. */
@@ -120,6 +123,7 @@ export function createHostContext(options: HostOptions): HostContext {
     admission: {
       writes: createAdmission({ openMax: options.openRequestsMax, clock, giveUpOldest, onBound }),
       reads: createAdmission({ openMax: options.openReadsMax, clock, onBound }),
+      trials: createAdmission({ openMax: options.openReadsMax, clock, onBound }),
     },
     ...{ decisionWaiters, evaluationWaiters },
     replyInboxes: createReplyInboxes(),

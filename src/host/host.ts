@@ -58,8 +58,10 @@ export type Host = {
   evaluate(task: string, fields: object): Promise<HookResult>;
   /** Runs `work`, which stores an entry about `actor`. @throws AppError log.unavailable, log.lost, service.busy */
   write<Result>(actor: string, work: () => Promise<Result>): Promise<Result>;
-  /** Runs `work`, which only reads. `actor`: whom it is about; null: nobody. @throws AppError service.busy */
-  read<Result>(actor: string | null, work: () => Promise<Result>): Promise<Result>;
+  /** Runs `work`, which only reads. @throws AppError service.busy */
+  read<Result>(work: () => Promise<Result>): Promise<Result>;
+  /** Runs `work`, which judges `actor` and stores nothing. @throws AppError service.busy */
+  trial<Result>(actor: string, work: () => Promise<Result>): Promise<Result>;
   /** Everything that the log held when this was called is folded. @throws AppError log.lost, log.unavailable */
   caughtUp(): Promise<void>;
   /** Everything up to `seq` is folded; the log is not asked how far it goes. @throws AppError as `caughtUp` does */
@@ -101,7 +103,8 @@ export function createHost(options: HostOptions): Host {
     evaluate: (task, fields) =>
       writes.run({ actor: task, key: context.newId() }, () => submitEvaluation(context, task, fields)),
     write: (actor, work) => writes.run({ actor, key: context.newId() }, work),
-    read: (actor, work) => context.admission.reads.run({ actor, key: context.newId() }, work),
+    read: (work) => context.admission.reads.run({ actor: null, key: context.newId() }, work),
+    trial: (actor, work) => context.admission.trials.run({ actor, key: context.newId() }, work),
     caughtUp: () => catchUpInTime(context),
     foldedTo: (seq) => foldInTime(context, seq),
     logNow: logClock.now,

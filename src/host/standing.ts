@@ -106,7 +106,7 @@ export function createStanding(context: HostContext, rooms: Rooms): Standing {
     outage,
     read() {
       const out = outage();
-      const { writes, reads } = context.admission;
+      const { writes, reads, trials } = context.admission;
       return {
         outage: out,
         replicas: [self(out), ...others()].sort((a, b) => (a.name < b.name ? -1 : 1)),
@@ -115,7 +115,8 @@ export function createStanding(context: HostContext, rooms: Rooms): Standing {
         bounds: [
           { bound: 'units of workers and tasks', used: fleet.stateSize, max: fleet.stateSizeMax },
           { bound: 'open attempts and entries', used: writes.open(), max: context.openRequestsMax },
-          { bound: 'open probes, verifications and views', used: reads.open(), max: context.openReadsMax },
+          { bound: 'open probes and verifications', used: trials.open(), max: context.openReadsMax },
+          { bound: 'open views', used: reads.open(), max: context.openReadsMax },
           rooms.outbox.unconfirmed(),
         ],
       };

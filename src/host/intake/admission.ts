@@ -24,7 +24,7 @@ export type AdmissionOptions = {
   readonly openMax: number;
   /**
    * Called where all places are taken and somebody asks who has none: gives up the request that has waited the longest, with this
-   * error. False: none can be given up. Default: none can.
+   * error. False: none can be given up. Default: that of `run` which began first; its work goes on for nobody.
    */
   readonly giveUpOldest?: (error: AppError) => boolean;
   readonly onBound?: (bound: Bound) => void;
@@ -38,14 +38,16 @@ const actorOpenMax = 100;
 const crowdedShare = 0.1;
 const perSecondMax = 100;
 
-export function createAdmission({
-  openMax,
-  clock,
-  giveUpOldest = () => false,
-  onBound = () => {},
-}: AdmissionOptions): Admission {
+export function createAdmission({ openMax, clock, giveUpOldest, onBound = () => {} }: AdmissionOptions): Admission {
   const byKey = new Map<string, number>();
   const byActor = new Map<string, number>();
+  /** How each call of `run` is given up, the oldest first. */
+  const running = new Set<(error: AppError) => void>();
+  const giveUpFirst = (error: AppError) => {
+    const [giveUp] = running;
+    giveUp?.(error);
+    return giveUp !== undefined;
+  };
   const rates = createRates(clock);
   const refuse = (bound: Bound, why: string): never => {
     onBound(bound);
@@ -60,7 +62,7 @@ export function createAdmission({
     const full = `${openMax} requests are open, the most that this replica accepts`;
     if (own > 0) refuse('open requests', `${full}, and '${actor}' has ${own} of them`);
     const gaveWay = busy(`${full}: this one waited the longest and gave way; ask again with the same id`);
-    if (actor === null || !giveUpOldest(gaveWay)) refuse('open requests', full);
+    if (actor === null || !(giveUpOldest ?? giveUpFirst)(gaveWay)) refuse('open requests', full);
     onBound('gave way');
   };
   const admit = ({ actor, key }: Admitted) => {
@@ -87,9 +89,15 @@ export function createAdmission({
     enter,
     async run(request, work) {
       const leave = enter(request);
+      let giveUp: (error: AppError) => void = () => {};
+      const givenUp = new Promise<never>((_, reject) => {
+        giveUp = (error) => running.delete(giveUp) && reject(error);
+        running.add(giveUp);
+      });
       try {
-        return await work();
+        return await Promise.race([work(), givenUp]);
       } finally {
+        running.delete(giveUp);
         leave();
       }
     },

@@ -10,7 +10,7 @@ function open(admission: Admission, actor: string, count: number): void {
 }
 
 test('one too many is refused, without being begun, until a place is free again', async () => {
-  const admission = createAdmission({ openMax: 2, clock: () => 0 });
+  const admission = createAdmission({ openMax: 2, clock: () => 0, giveUpOldest: () => false });
   let end = () => {};
   const first = admission.run({ actor: 'w1', key: 'w1:a' }, () => new Promise<void>((done) => (end = done)));
   open(admission, 'w2', 1);
@@ -46,6 +46,17 @@ test('whoever comes new gets the place of the one that waited the longest; whoev
   await expect(ask('w4')).resolves.toBe('served');
   await expect(ask('w5')).rejects.toMatchObject(busy); // none can be given up any more
   expect(bounds).toEqual(['gave way', 'open requests', 'gave way', 'open requests']);
+});
+
+// Root cause: 1,000 probes of a slow check took all places, and refused everybody's probes, verifications and lists for minutes.
+test('by default the work that began first gives its place up, and its result reaches nobody', async () => {
+  const admission = createAdmission({ openMax: 2, clock: () => 0 });
+  const slow = ['w1', 'w2'].map((actor) => admission.run({ actor, key: actor }, never));
+  await expect(admission.run({ actor: null, key: 'nobody' }, async () => 'served')).rejects.toMatchObject(busy);
+  await expect(admission.run({ actor: 'w3', key: 'w3' }, async () => 'served')).resolves.toBe('served');
+  await expect(slow[0]).rejects.toMatchObject({ ...busy, message: expect.stringContaining('gave way') });
+  expect(admission.open()).toBe(1);
+  await expect(admission.run({ actor: 'w4', key: 'w4' }, async () => 'served')).resolves.toBe('served');
 });
 
 // Root cause: each retry of a held attempt took a place, and 10,000 of them locked everybody out.
