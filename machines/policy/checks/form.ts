@@ -53,7 +53,9 @@ function normalizeCheck(form: CheckForm, taken: Names, group: Inherited): Check 
     onError: form.onError ?? (form.onFail === 'warn' ? 'warn' : group.onError),
     timeoutMs: form.timeout ?? group.timeoutMs,
   };
-  return { ...settings, ...normalize(value, (member) => normalizeCheck(member, taken, settings)) };
+  // A group that only warns does so itself, and once: for its members an error is still one.
+  const inherited = settings.onError === 'warn' ? { ...settings, onError: 'allow' as const } : settings;
+  return { ...settings, ...normalize(value, (member) => normalizeCheck(member, taken, inherited)) };
 }
 
 /** The checks of several policies as one list: a name that comes again gets a number, as within a policy. */
