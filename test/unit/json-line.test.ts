@@ -5,8 +5,8 @@ import { createLogger } from '../../src/log.ts';
 import { createOutput } from '../../src/terminal/output.ts';
 import type { Io } from '../../src/terminal/process-io.ts';
 
-const hostile = '\u009b31mred\u001b[0m\u007f\u0085é';
-const escaped = '\\u009b31mred\\u001b[0m\\u007f\\u0085é';
+const hostile = '\u009b31mred\u001b[0m\u007f\u0085\u202eé';
+const escaped = '\\u009b31mred\\u001b[0m\\u007f\\u0085\\u202eé';
 
 test('a line of the log has no control character, and is the same JSON', () => {
   const lines: string[] = [];
