@@ -16,6 +16,7 @@ const notesMax = 16;
  * §5). A name that the set does not have is passed over, and noted.
  */
 export function policyInForce(fleet: Fleet, worker: PolicySubject): PolicyInForce {
+  if (isPlain(fleet, worker)) return withNotes(defaultOf(fleet), noNotes);
   const notes: string[] = [];
   if (worker.profile !== null && !isProfile(worker.profile))
     notes.push(`profile ${worker.profile} is unknown and ignored`);
@@ -29,6 +30,12 @@ export function policyInForce(fleet: Fleet, worker: PolicySubject): PolicyInForc
   const checks = joinChecks([...others].map((it) => it.checks));
   return withNotes({ ...last, policy: { ...last.policy, checks } }, notes);
 }
+
+/** Nothing but `default` is to be looked for, which is so for nearly all workers. */
+const isPlain = ({ policies }: Fleet, { policy, profile, tasks }: PolicySubject): boolean =>
+  policy === null && profile === null && tasks.length === 0 && policies.assign.length === 0;
+
+const noNotes: readonly never[] = Object.freeze([]);
 
 /**
  * The fields that decide which policy a worker gets. For a worker that has yet to register, they are those of its

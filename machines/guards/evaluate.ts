@@ -18,7 +18,7 @@ let memo: Memo | null = null;
 type Memo = {
   readonly worker: JudgedAttempt;
   readonly scope: GuardScope;
-  /** By the place of the guard in `guardNames`. */
+  /** By the guard's place. */
   readonly results: (GuardResult | undefined)[];
 };
 
@@ -26,7 +26,7 @@ type Memo = {
 export function resultOf(guard: GuardName, worker: JudgedAttempt): GuardResult {
   if (memo?.worker !== worker) memo = memoOf(worker);
   const { results, scope } = memo;
-  const index = guardNames.indexOf(guard);
+  const index = places[guard];
   const known = results[index];
   if (known !== undefined) return known;
   const result = guards[guard](scope);
@@ -37,8 +37,11 @@ export function resultOf(guard: GuardName, worker: JudgedAttempt): GuardResult {
 const memoOf = (worker: JudgedAttempt): Memo => ({
   worker,
   scope: { worker, attempt: worker.attempt, resultOf: (other) => resultOf(other, worker) },
-  results: guardNames.map(() => undefined),
+  results: new Array(guardNames.length),
 });
+
+/** The place of each guard in `guardNames`: asked for by every row of the chart. */
+const places = Object.fromEntries(guardNames.map((guard, index) => [guard, index])) as Record<GuardName, number>;
 
 export function dropResults(): void {
   memo = null;
@@ -57,8 +60,7 @@ export function withInputs<Result>(run: () => Result): Result {
 }
 
 /** An attempt that had to wait goes on where it stood: what came before is not asked again. */
-export const isBehind = (guard: GuardName, { guard: at }: Attempt): boolean =>
-  guard !== at && guardNames.indexOf(guard) < guardNames.indexOf(at);
+export const isBehind = (guard: GuardName, { guard: at }: Attempt): boolean => places[guard] < places[at];
 
 /**
  * The attempt once every guard before `until` has passed, with their verdicts and what they found. A guard that would
@@ -66,8 +68,8 @@ export const isBehind = (guard: GuardName, { guard: at }: Attempt): boolean =>
  */
 export function advanceTo(until: GuardName, worker: JudgedAttempt): Attempt {
   const attempt: Progress = { ...worker.attempt, verdicts: worker.attempt.verdicts.slice() };
-  const end = guardNames.indexOf(until);
-  for (let index = guardNames.indexOf(attempt.guard); index < end; index += 1) {
+  const end = places[until];
+  for (let index = places[attempt.guard]; index < end; index += 1) {
     const guard = guardNames[index] as GuardName;
     if (guard === 'retries' || guard === 'stuck') continue;
     const result = resultOf(guard, worker);

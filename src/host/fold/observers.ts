@@ -25,19 +25,23 @@ export type Observers = Required<Observer> & { readonly add: Observe };
 
 export function createObservers(fleet: Fleet, logger: Logger): Observers {
   const observers = new Map<Observer, Guarded>();
-  const tell = (call: (observer: Observer) => void) => {
-    for (const [observer, guarded] of observers) guarded(() => call(observer));
+  /** Nothing is made for those who do not want to be told. */
+  const tell = <Name extends keyof Observer>(name: Name, ...news: Parameters<Required<Observer>[Name]>) => {
+    for (const [observer, guarded] of observers) {
+      const on = observer[name] as ((...told: typeof news) => void) | undefined;
+      if (on !== undefined) guarded(() => on.apply(observer, news));
+    }
   };
   const watcher: FleetWatcher = {
-    worker: (...move) => tell((it) => it.worker?.(...move)),
-    task: (...move) => tell((it) => it.task?.(...move)),
-    queue: (queue) => tell((it) => it.queue?.(queue)),
+    worker: (...move) => tell('worker', ...move),
+    task: (...move) => tell('task', ...move),
+    queue: (queue) => tell('queue', queue),
   };
   return {
     ...watcher,
-    folded: (message) => tell((it) => it.folded?.(message)),
-    touched: (actors) => tell((it) => it.touched?.(actors)),
-    pending: (worker) => tell((it) => it.pending?.(worker)),
+    folded: (message) => tell('folded', message),
+    touched: (actors) => tell('touched', actors),
+    pending: (worker) => tell('pending', worker),
     add(observer) {
       observers.set(observer, createGuarded(logger, 'an observer of the fold'));
       // While nobody looks on, the fold reports to nobody.

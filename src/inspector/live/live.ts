@@ -107,8 +107,10 @@ export function createLive(source: LiveSource): Live {
 function countMoves(moves: MoveCounts, fleet: Fleet): FleetWatcher {
   const on =
     (machine: Transition['machine']): FleetWatcher['worker'] =>
-    (_id, from, to, event) =>
-      moves.add(fleet.nowMs, [{ machine, from, to, event, count: 1 }]);
+    (_id, from, to, event) => {
+      // One that leads back to its own state, such as a stop that is judged at once, is no move.
+      if (from !== to) moves.add(fleet.nowMs, [{ machine, from, to, event, count: 1 }]);
+    };
   return { worker: on('worker'), task: on('task'), queue: () => {} };
 }
 
