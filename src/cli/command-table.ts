@@ -5,15 +5,15 @@ export const commandGroups: Readonly<Record<string, CommandTable>> = {
   Run: {
     dev: {
       summary: 'start a NATS server and the service on this machine, and print how to try it',
-      load: async () => (await import('./commands/run/dev.ts')).dev,
+      load: async () => (await import('./commands/run/services.ts')).dev,
     },
     serve: {
       summary: 'start the service on an existing NATS server',
-      load: async () => (await import('./commands/run/serve.ts')).serve,
+      load: async () => (await import('./commands/run/services.ts')).serve,
     },
     runner: {
       summary: 'run commands and check files and repositories for the service, next to a workspace',
-      load: async () => (await import('./commands/run/runner.ts')).runner,
+      load: async () => (await import('./commands/run/services.ts')).runner,
     },
   },
   Agents: {

@@ -47,7 +47,6 @@ const smallByDesign =
   /\/(index|main)\.tsx?$|^machines\/guards\/|^src\/agents\/\w+\/hook-command\.ts$|\/write-[a-z]+\.ts$/;
 /** The other files with fewer lines. A file may leave this list, and none may join it: write it where it belongs. */
 const fragments = `
-src/agents/shell/settings.ts
 src/app/program.ts
 src/config/environment.ts
 src/inspector/built-file.ts

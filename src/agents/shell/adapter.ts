@@ -6,6 +6,8 @@ import { z } from 'zod';
 import { attemptSchema, idSchema } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import { type CallOf, defineAgent } from '../agent.ts';
+import { formatCommand, formatUrl } from '../setup/line.ts';
+import type { LineSetup } from '../setup/setup.ts';
 import { allowNote, blockText } from '../shared/block-text.ts';
 import {
   cutOutput,
@@ -49,11 +51,25 @@ const events: Readonly<Record<string, DraftEntries<ShellCall>>> = {
   end: draftSessionEnd,
 };
 
+/** A script has no settings. `init` prints the command line that the script is to run. */
+const setup: LineSetup = {
+  kind: 'line',
+  forms: ['command', 'curl'],
+  commandFor: (line, worker) =>
+    line.form === 'curl'
+      ? `curl -sf --noproxy '*' -X POST -H 'content-type: application/json' -d '{"worker":"${worker}"}' '${formatUrl('shell', null, line, false)}'`
+      : formatCommand({ agent: 'shell', hook: hookCommand }, null, line, `--worker ${worker}`),
+  meaningOf: (form) =>
+    form === 'curl'
+      ? 'it may stop unless the reply has "decision":"block"'
+      : 'exit code 0: it may stop; 2: it may not, and stderr has the reason',
+};
+
 export const shell = defineAgent({
   name: 'shell',
   title: 'a script',
   hookCommand,
-  settings: () => import('./settings.ts'),
+  settings: async () => ({ setup }),
   doctor: null,
   resume: null,
   body: bodySchema,

@@ -4,7 +4,7 @@ import type { Metric } from 'prom-client';
 import { describe, expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { readArguments } from '../../../src/cli/arguments.ts';
-import { serve } from '../../../src/cli/commands/run/serve.ts';
+import { serve } from '../../../src/cli/commands/run/services.ts';
 import { readConfigFile } from '../../../src/config/file-reader.ts';
 import { serverLimits } from '../../../src/nats/accounts.ts';
 import { roles } from '../../../src/nats/permissions.ts';

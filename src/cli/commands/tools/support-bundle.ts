@@ -13,7 +13,7 @@ import { describeSystemError } from '../../../system-error.ts';
 import type { Io } from '../../../terminal/process-io.ts';
 import { version } from '../../../version.ts';
 import { defineCommand, option } from '../../command.ts';
-import { serveArgs } from '../run/server-args.ts';
+import { serveArgs } from '../run/services.ts';
 
 const { http, fleet, config: configFile } = serveArgs;
 

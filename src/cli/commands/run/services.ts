@@ -1,0 +1,207 @@
+/** serve, dev and runner: the commands that run a service, or a part of it, until they are asked to end. */
+import { resolve } from 'node:path';
+import { loadConfig } from '../../../config/config.ts';
+import { AppError } from '../../../errors.ts';
+import { type Arguments, type DevFlags, defineCommand, flag, option } from '../../command.ts';
+import { clientArgs, readCount, readDuration, readId } from '../../option-values.ts';
+
+export const serveArgs = {
+  http: option(
+    'HOST:PORT|off',
+    'the address of hooks, API and metrics (STOPGATE_HTTP; default: 127.0.0.1:4280); if other machines can reach it, it needs --token',
+  ),
+  fleet: option('F', 'the fleet to serve (STOPGATE_FLEET; default: main)'),
+  config: option('FILE', 'policies, commands and options (STOPGATE_CONFIG; default: stopgate.yaml, if it exists)'),
+  token: option('TOKEN', 'the token that HTTP callers must send (use STOPGATE_TOKEN to keep it out of process lists)'),
+  'public-url': option(
+    'URL',
+    'the URL at which others reach the service through a proxy, e.g. https://stopgate.example.com (STOPGATE_PUBLIC_URL)',
+  ),
+  'tls-cert': option(
+    'FILE',
+    'use HTTPS with this PEM certificate, which is reloaded when it changes (STOPGATE_TLS_CERT)',
+  ),
+  'tls-key': option('FILE', 'the key of the certificate (STOPGATE_TLS_KEY)'),
+  'log-level': option(
+    'LEVEL',
+    'what to log on stderr: debug, info, warn, error or silent (STOPGATE_LOG_LEVEL; default: info)',
+  ),
+  'accept-empty-log': flag('start even if an earlier log is gone, and lose its history'),
+} as const satisfies Arguments;
+
+/** Reads the options that `serve` and `dev` both pass on to the configuration, beside the fleet. */
+const readServeOptions = (
+  flags: Readonly<
+    Record<'http' | 'config' | 'token' | 'public-url' | 'tls-cert' | 'tls-key' | 'log-level', string | undefined>
+  >,
+) => ({
+  ...{ http: flags.http, config: flags.config, token: flags.token, publicUrl: flags['public-url'] },
+  ...{ tlsCert: flags['tls-cert'], tlsKey: flags['tls-key'], logLevel: flags['log-level'] },
+});
+
+const natsServerArgs = {
+  port: option('PORT', 'the port of its NATS server (default: 4222; 0: any free port)'),
+  store: option('DIR', 'the folder for the files of its NATS server (default: .stopgate)'),
+} as const satisfies Arguments;
+
+/** @throws AppError input.bad */
+function readNatsServer(
+  flags: {
+    readonly port: string | undefined;
+    readonly store: string | undefined;
+    readonly 'accept-empty-log': boolean;
+  },
+  cwd: string,
+): DevFlags {
+  return {
+    store: flags.store === undefined ? undefined : resolve(cwd, flags.store),
+    port: flags.port === undefined ? undefined : readCount('--port', flags.port, 0, 65_535),
+    acceptEmptyLog: flags['accept-empty-log'],
+  };
+}
+
+/** The service on an existing NATS server. */
+export const serve = defineCommand({
+  args: {
+    nats: option('URL', 'the NATS servers, separated by commas (STOPGATE_NATS; default: nats://127.0.0.1:4222)'),
+    creds: option('FILE', 'credentials of the role service (STOPGATE_CREDS)'),
+    ...serveArgs,
+    fleet: option('F…', 'the fleet to serve; may be repeated (STOPGATE_FLEET; default: main)'),
+    fleets: option(
+      'PATTERN…',
+      "all fleets that have a log, now or later, and match, such as 'team-*' (STOPGATE_FLEETS)",
+    ),
+    shard: option(
+      'K/N',
+      'only the fleets of shard K, from 1, of N; start it several times for replicas (STOPGATE_SHARD)',
+    ),
+    replica: option('NAME', 'the name of this replica (STOPGATE_REPLICA; default: generated)'),
+    replicas: option(
+      'N',
+      'how many copies of a new log a NATS cluster keeps, 1 to 5 (default: 3, or 1 without three nodes)',
+    ),
+    rules: option(
+      'N',
+      'do not use later versions of the rules; otherwise a fleet uses a version once every replica knows it',
+    ),
+    embedded: flag('start a NATS server as a child process, instead of --nats'),
+    port: { ...natsServerArgs.port, description: `with --embedded: ${natsServerArgs.port.description}` },
+    store: { ...natsServerArgs.store, description: `with --embedded: ${natsServerArgs.store.description}` },
+  },
+  details: [
+    'Serves fleets on a NATS server with JetStream (2.9 or later). Runs until Ctrl-C or SIGTERM.',
+    'Any number of replicas may run on the same NATS server. They share the requests, and losing one loses nothing.',
+    'Once ready it prints one line of JSON with its addresses. Its log goes to stderr.',
+  ],
+  examples: [
+    'stopgate serve --nats nats://127.0.0.1:4222',
+    "stopgate serve --fleet main --fleets 'team-*' --shard 2/8",
+    'stopgate serve --embedded --http off --config stopgate.yaml',
+  ],
+  run: async ({ flags, io, services }) => {
+    const { nats, creds, replica, shard, embedded } = flags;
+    if (embedded && nats !== undefined)
+      throw new AppError('input.bad', '--embedded starts a NATS server, --nats names one: give one of them');
+    if (!embedded && (flags.port ?? flags.store) !== undefined) {
+      throw new AppError('input.bad', '--port and --store are for the server that --embedded starts');
+    }
+    const replicas = flags.replicas === undefined ? undefined : readCount('--replicas', flags.replicas, 1, 5);
+    const rulesMax = flags.rules === undefined ? undefined : await readRules(flags.rules);
+    const server = readNatsServer(flags, io.cwd);
+    const given = { ...readServeOptions(flags), nats, creds, ...readFleets(flags), shard, replica };
+    return services.serve(
+      await loadConfig({ flags: given, cwd: io.cwd, env: io.env, serving: true }),
+      { ...server, embedded, replicas, rulesMax },
+      io,
+    );
+  },
+});
+
+/** The machines are loaded for this alone. */
+async function readRules(text: string): Promise<number> {
+  const { releasedRules, rulesRange } = await import('../../../../machines/rules/rules.ts');
+  return readCount('--rules', text, ...rulesRange(releasedRules));
+}
+
+/** The first `--fleet` is that of requests over HTTP which name none. */
+function readFleets({
+  fleet: given,
+  fleets,
+}: {
+  readonly fleet: string | undefined;
+  readonly fleets: string | undefined;
+}) {
+  const names = given?.split(',') ?? [];
+  const [fleet] = names;
+  const all = [...(names.length > 1 ? names : []), ...(fleets === undefined ? [] : [fleets])];
+  return { fleet, fleets: all.length === 0 ? undefined : all.join(',') };
+}
+
+/** Everything on this machine, for a first try and for a developer's own agents. */
+export const dev = defineCommand({
+  args: {
+    port: natsServerArgs.port,
+    http: serveArgs.http,
+    fleet: serveArgs.fleet,
+    store: natsServerArgs.store,
+    config: serveArgs.config,
+    token: serveArgs.token,
+    'public-url': serveArgs['public-url'],
+    'tls-cert': serveArgs['tls-cert'],
+    'tls-key': serveArgs['tls-key'],
+    'log-level': serveArgs['log-level'],
+    'accept-empty-log': serveArgs['accept-empty-log'],
+    'idle-exit': option('DURATION', 'exit when no agent has sent anything for this long, e.g. 30m (default: never)'),
+  },
+  details: [
+    'Starts a NATS server that keeps its log in .stopgate/, and the service. Runs until Ctrl-C.',
+    'For a NATS server that runs already, use "stopgate serve --nats URL".',
+    'Once ready it prints one line of JSON with its addresses. Other commands in this folder find it automatically.',
+  ],
+  examples: ['stopgate dev', 'stopgate dev --port 0 --http 127.0.0.1:0 --store /tmp/try'],
+  run: async ({ flags, io, services }) => {
+    const resolved = await loadConfig({
+      flags: { ...readServeOptions(flags), fleet: flags.fleet },
+      cwd: io.cwd,
+      env: io.env,
+      serving: true,
+    });
+    const idle = flags['idle-exit'];
+    const idleExitMs = idle === undefined ? undefined : readDuration('--idle-exit', idle);
+    if (idleExitMs === 0) throw new AppError('input.bad', `--idle-exit '${idle}' would end it at once: write e.g. 30m`);
+    return services.dev(resolved, { ...readNatsServer(flags, io.cwd), idleExitMs }, io);
+  },
+});
+
+/** Checks with side effects, next to a workspace. */
+export const runner = defineCommand({
+  args: {
+    name: option('N', 'the name that policies use, as in runner: N or runners: [N, …]'),
+    nats: clientArgs.nats,
+    creds: {
+      ...clientArgs.creds,
+      description: 'credentials of the role runner (STOPGATE_CREDS); those of "stopgate dev" are found automatically',
+    },
+    fleet: option('F', 'the fleet whose checks it runs (STOPGATE_FLEET; default: main)'),
+    config: option(
+      'FILE',
+      'the file with its commands and roots (STOPGATE_CONFIG; default: stopgate.yaml, if it exists)',
+    ),
+    'log-level': serveArgs['log-level'],
+  },
+  details: [
+    'Runs the "command", "files", "git" and "judge" checks of the policies that name it, next to the workspace: on another machine than the service, or as another user. Its commands and roots come only from its own configuration, which it reloads when it changes. Runners with the same name share the checks.',
+    'Once ready it prints one line of JSON. Its log goes to stderr. Ctrl-C or SIGTERM ends it and everything it runs; a check that was running then ends in an error.',
+  ],
+  examples: ['stopgate runner --name box', 'stopgate runner --name gpu --nats nats://host:4222 --creds gpu.creds'],
+  run: async ({ flags, io, services }) => {
+    const { name, nats, creds, fleet, config, 'log-level': logLevel } = flags;
+    if (name === undefined) {
+      throw new AppError('input.bad', '--name is missing: the name that policies use for this runner, e.g. --name box');
+    }
+    const runner = readId('runner', name);
+    // A runner has no HTTP, so a bad address in a file or variable must not stop it.
+    const given = { nats, creds, fleet, config, logLevel, http: 'off' };
+    return services.runner(await loadConfig({ flags: given, cwd: io.cwd, env: io.env, ownFile: true }), runner, io);
+  },
+});
