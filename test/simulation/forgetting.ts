@@ -36,8 +36,8 @@ export function readLives(log: Stream, fleet: Fleet, fold: Fold): Lives {
     for (const [key, it] of seen) {
       const dueMs = forgetMs === null ? Number.POSITIVE_INFINITY : Math.max(it.namedMs, it.stoppedMs ?? 0) + forgetMs;
       const was = before.get(key) as Now;
-      // What is no entry does not move the clock.
-      const isDue = entry !== null && was.isStopped && !was.isKept && dueMs <= fleet.nowMs;
+      // What is no entry does not move the clock, and while a clock that was set back catches up, deadlines wait.
+      const isDue = entry !== null && was.isStopped && !was.isKept && dueMs <= message.atMs;
       const isGone = isNew(fleet, key, it) || (named.includes(key) && isJudgedAnew(fleet, entry as Entry, it));
       const place = `at ${message.seq} ${key}`;
       if (isGone && dueMs > fleet.nowMs) failures.push(`${place} is forgotten ${dueMs - fleet.nowMs} ms early`);
