@@ -62,6 +62,8 @@ test('a hook call loads its own small program and the part of its agent', async 
   const { files } = await loadedBy('hook', 'claude');
   expect(files).toContain('dist/src/hook-command/run.js');
   expect(
-    files.filter((file) => !/^dist\/src\/(?:main|hook-command\/[\w-]+|agents\/claude\/hook-command)\.js$/.test(file)),
+    files.filter(
+      (file) => !/^dist\/src\/(?:main|plain-file|hook-command\/[\w-]+|agents\/claude\/hook-command)\.js$/.test(file),
+    ),
   ).toEqual([]);
 });
