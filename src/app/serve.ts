@@ -1,10 +1,12 @@
 /** Serves fleets until it is told to end: NATS, replicas, configuration file, HTTP; closed in reverse order. */
 import { type Cause, type HookRun, refusalCodes, tokensOf, type UsageReport } from '../../machines/index.ts';
 import { type Config, isOneFleet } from '../config/config.ts';
+import { readUsesLibraryWire } from '../config/environment.ts';
 import { bounds } from '../host/intake/admission.ts';
 import type { FleetDirectory } from '../http/fleet-directory.ts';
 import { type Certificate, type HttpServer, openHttpServer } from '../http/server.ts';
 import type { Logger } from '../log.ts';
+import { connectToNats } from '../nats/connection.ts';
 import { findFleets } from '../nats/log/log-streams.ts';
 import { privateInbox } from '../nats/permissions.ts';
 import { createReloadingRunner, type ReloadingRunner } from '../runner/runner.ts';
@@ -65,6 +67,7 @@ export async function serve(options: ServeOptions): Promise<number> {
     const metrics = createMetrics(checks.waiting); // after the SDK that sends them
     const link = await openLink({
       ...{ nats: options.nats, creds: options.creds ?? undefined, name: config.replica, version: version(), logger },
+      connect: readUsesLibraryWire(io.env) ? connectToNats : undefined,
       inboxPrefix: hasCredentials(options) ? privateInbox : undefined,
       replyPrefixes: config.file.replyPrefixes,
       onBroken: (connection) => metrics.connectionBreaks.inc({ connection }),

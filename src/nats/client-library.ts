@@ -12,8 +12,11 @@ export const {
   AuthorizationError,
   createInbox,
   credsAuthenticator,
+  deferred,
+  MsgHdrsImpl,
   NatsConnectionImpl,
   PermissionViolationError,
+  ProtocolHandler,
   RequestError,
   setTransportFactory,
   TimeoutError,
@@ -21,6 +24,5 @@ export const {
 } = createRequire(import.meta.url)('@nats-io/transport-node') as Library & Core;
 
 /** The parts of which `connect` of that package makes its connections. */
-export const { NodeTransport, nodeResolveHost } = createRequire(import.meta.url)(
-  '@nats-io/transport-node/lib/node_transport.js',
-) as Transport;
+const transport = createRequire(import.meta.url)('@nats-io/transport-node/lib/node_transport.js') as Transport;
+export const { NodeTransport, nodeResolveHost, VERSION: libraryVersion } = transport;

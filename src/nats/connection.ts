@@ -12,6 +12,9 @@ import { readCredentials, readUrl, type TlsFiles } from './credentials.ts';
 import { connectToNats } from './transport.ts';
 
 export type { NatsConnection } from '@nats-io/nats-core';
+export { connectByWire, connectToNats } from './transport.ts';
+export { WireError } from './wire/frames.ts';
+export { whyByLibrary } from './wire/protocol.ts';
 
 export type ConnectionOptions = {
   /** One or more, separated by commas; may hold user and password. All of them `ws://` or `wss://`, or none. */
@@ -23,7 +26,7 @@ export type ConnectionOptions = {
   readonly patient: boolean;
   /** Answers to it arrive under this subject; default: `_INBOX`. */
   readonly inboxPrefix?: string | undefined;
-  /** Default: over TCP, or the WebSocket that the URL names. */
+  /** Default: `connectToNats`. */
   readonly connect?: typeof connectToNats | undefined;
 };
 

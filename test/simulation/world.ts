@@ -1,11 +1,12 @@
 /** The world of one run: a NATS server with a disk, replicas of the real service, and everything that may befall them. */
-import { NatsConnectionImpl, setTransportFactory } from '@nats-io/nats-core/internal';
+import { setTransportFactory } from '@nats-io/nats-core/internal';
 import { openLink } from '../../src/app/link.ts';
 import { openReplica, type Replica, type ReplicaOptions } from '../../src/app/replica.ts';
 import type { RetentionRules } from '../../src/config/file.ts';
 import { AppError } from '../../src/errors.ts';
 import type { SnapshotSchedule } from '../../src/host/keeping/snapshots.ts';
 import type { Logger } from '../../src/log.ts';
+import { connectOverWire } from '../../src/nats/wire/protocol.ts';
 import type { Http } from './http.ts';
 import { createLedger, type Ledger } from './ledger.ts';
 import { readCommands, readField } from './nats/protocol.ts';
@@ -311,6 +312,7 @@ async function open(world: World, { name, acceptEmptyLog, release }: Member, pro
   const { policies, retention, snapshotSchedule, isCluster } = world.settings;
   const log = (level: string) => (fields: unknown, text?: string) => {
     world.heard.set(text ?? '', (world.heard.get(text ?? '') ?? 0) + 1);
+    if (text?.includes('could not be handled')) world.fail(`${name}: ${text}`);
     const { err, ...rest } = (typeof fields === 'object' ? fields : { fields }) as { err?: Error };
     world.trace(`${name} ${level}: ${text ?? ''} ${JSON.stringify(rest)}${err === undefined ? '' : ` ${err.message}`}`);
   };
@@ -323,7 +325,7 @@ async function open(world: World, { name, acceptEmptyLog, release }: Member, pro
   } as unknown as Logger;
   const link = await openLink({
     ...{ nats: 'nats://sim:4222', name, version: '0.0.0', logger },
-    connect: async (options) => (await NatsConnectionImpl.connect(options as never)) as never,
+    connect: (options) => connectOverWire(options),
   });
   const replica = await openReplica(link, {
     ...{ fleet, logger, policies, retention, acceptEmptyLog },
