@@ -60,8 +60,11 @@ export type Host = {
   write<Result>(actor: string, work: () => Promise<Result>): Promise<Result>;
   /** Runs `work`, which only reads. @throws AppError service.busy */
   read<Result>(work: () => Promise<Result>): Promise<Result>;
-  /** Runs `work`, which judges `actor` and stores nothing. @throws AppError service.busy */
-  trial<Result>(actor: string, work: () => Promise<Result>): Promise<Result>;
+  /**
+   * Runs `work`, which judges `actor` and stores nothing. `signal`: it has given way, and nobody waits for it any more.
+   * @throws AppError service.busy
+   */
+  trial<Result>(actor: string, work: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
   /** Everything that the log held when this was called is folded. @throws AppError log.lost, log.unavailable */
   caughtUp(): Promise<void>;
   /** Everything up to `seq` is folded; the log is not asked how far it goes. @throws AppError as `caughtUp` does */
@@ -87,6 +90,9 @@ export type Host = {
   close(): Promise<void>;
 };
 
+/** One for all: to make the reason that `abort` gives by itself takes longer than most requests. */
+const gaveWay = new Error('nobody waits for this any more');
+
 export function createHost(options: HostOptions): Host {
   const context = createHostContext(options);
   const { fleet, logClock, progress } = context;
@@ -104,7 +110,15 @@ export function createHost(options: HostOptions): Host {
       writes.run({ actor: task, key: context.newId() }, () => submitEvaluation(context, task, fields)),
     write: (actor, work) => writes.run({ actor, key: context.newId() }, work),
     read: (work) => context.admission.reads.run({ actor: null, key: context.newId() }, work),
-    trial: (actor, work) => context.admission.trials.run({ actor, key: context.newId() }, work),
+    async trial(actor, work) {
+      const abort = new AbortController();
+      const request = { actor, key: context.newId() };
+      try {
+        return await context.admission.trials.run(request, () => work(abort.signal));
+      } finally {
+        abort.abort(gaveWay);
+      }
+    },
     caughtUp: () => catchUpInTime(context),
     foldedTo: (seq) => foldInTime(context, seq),
     logNow: logClock.now,

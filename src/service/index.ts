@@ -103,9 +103,10 @@ export function createService(host: Host, log: EventLog, replica: string, search
     fleet,
     replica,
     decide: (worker, body) => decide(host, worker, body),
-    probe: (worker, body, scope) => host.trial(worker, () => probeWorker(host, replica, worker, body, scope)),
-    verify: (worker, body) => host.trial(worker, () => verify(host, replica, worker, body)),
-    verifyTask: (task, body) => host.trial(task, () => verifyTask(host, replica, task, body)),
+    probe: (worker, body, scope) =>
+      host.trial(worker, (signal) => probeWorker(host, replica, worker, body, { signal, scope })),
+    verify: (worker, body) => host.trial(worker, (signal) => verify(host, replica, worker, body, signal)),
+    verifyTask: (task, body) => host.trial(task, (signal) => verifyTask(host, replica, task, body, signal)),
     claimNext: (worker, body) => host.write(worker, () => claimNext(worker, body)),
     evaluate: (task, body) => evaluate(host, task, body),
     get: (entity, id, body) => host.read(() => get(host, entity, id, body)),
@@ -176,11 +177,17 @@ function entityNamed<Name extends string>(given: string, known: readonly Name[])
  * Judges the worker's plan and tasks by `checks` and `hooks` alone.
  * @throws AppError actor.unknown; stop.incomplete with `details: { decision }`, if the work was not judged too
  */
-async function verify(host: Host, replica: string, worker: string, body: unknown): Promise<Decision> {
+async function verify(
+  host: Host,
+  replica: string,
+  worker: string,
+  body: unknown,
+  signal: AbortSignal,
+): Promise<Decision> {
   readAttempt(worker, body);
   await host.caughtUp();
   if (!host.fleet.workers.has(worker)) throw new AppError('actor.unknown', `worker ${worker} is unknown`);
-  return completeOrThrow(await probeWorker(host, replica, worker, body, 'work'));
+  return completeOrThrow(await probeWorker(host, replica, worker, body, { signal, scope: 'work' }));
 }
 
 /**
@@ -188,13 +195,20 @@ async function verify(host: Host, replica: string, worker: string, body: unknown
  * @throws AppError actor.unknown; stop.incomplete with `details`: `{ decision }` of a held task, `{ said: true }` of one
  * that its worker reported as completed
  */
-async function verifyTask(host: Host, replica: string, task: string, body: unknown): Promise<Decision> {
+async function verifyTask(
+  host: Host,
+  replica: string,
+  task: string,
+  body: unknown,
+  signal: AbortSignal,
+): Promise<Decision> {
   checkId('task', task);
   readAttempt(task, body);
   await host.caughtUp();
   const view = viewTask(host.fleet, task);
   if (view === null) throw new AppError('actor.unknown', `task ${task} is unknown`);
-  if (view.worker !== null) return completeOrThrow(await probeWorker(host, replica, view.worker, body, { task }));
+  if (view.worker !== null)
+    return completeOrThrow(await probeWorker(host, replica, view.worker, body, { signal, scope: { task } }));
   if (view.judged !== null) return host.completion(task);
   if (view.outcome === 'completed')
     throw new AppError(

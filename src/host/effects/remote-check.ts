@@ -16,6 +16,7 @@ import {
 import { phaseOf } from '../../../machines/task/records.ts';
 import { AppError } from '../../errors.ts';
 import type { Bus } from '../../nats/bus.ts';
+import { sleep as sleepUntil } from '../../timer.ts';
 import type { LogClock } from '../fold/log-clock.ts';
 import type { Life } from '../life.ts';
 import { subject } from '../own-entries.ts';
@@ -72,16 +73,21 @@ export async function askRemote(
   const target = subject(options, `check.${name}`);
   const payload = toPayload(question, bus.payloadBytesMax());
   const leftMs = () => deadlineMs - marginMs(timeoutMs) - logClock.now();
+  const cancelled = (): RunResult => ({ outcome: 'error', reason: 'cancelled', tookMs: tookMs() });
+  const aborted = sleepUntil(null, signal);
   let pending: Pending | null = null;
   for (let waitMs = timeoutMs; waitMs > 0; waitMs = leftMs()) {
     const asked = bus.request(target, payload, waitMs);
-    const reply = readReply(name, await (pending === null ? asked : asked.catch(awayFor(pending))));
+    // What is cancelled holds nothing while the reply is still out.
+    const text = await Promise.race([pending === null ? asked : asked.catch(awayFor(pending)), aborted]);
+    if (text === undefined) return cancelled();
+    const reply = readReply(name, text);
     if (!('pending' in reply)) return { tookMs: tookMs(), ...reply };
     pending = reply;
     const pauseMs = Math.min(Math.max(retryMs.min, reply.retryAfterMs ?? retryMs.default), retryMs.max);
     onPending(reply.reason?.slice(0, reasonLengthMax) ?? null, logClock.now() + pauseMs);
     await sleep(Math.min(pauseMs, Math.max(0, leftMs())), undefined, { ref: false, signal }).catch(() => {});
-    if (signal.aborted || !life.isRunning()) return { outcome: 'error', reason: 'cancelled', tookMs: tookMs() };
+    if (signal.aborted || !life.isRunning()) return cancelled();
   }
   const reason = pending?.reason === undefined ? 'still pending' : `still pending: ${pending.reason}`;
   return { outcome: 'timeout', reason, tookMs: tookMs() };

@@ -24,7 +24,7 @@ export type AdmissionOptions = {
   readonly openMax: number;
   /**
    * Called where all places are taken and somebody asks who has none: gives up the request that has waited the longest, with this
-   * error. False: none can be given up. Default: that of `run` which began first; its work goes on for nobody.
+   * error. False: none can be given up. Default: that of `run` which began first; who runs it ends its work.
    */
   readonly giveUpOldest?: (error: AppError) => boolean;
   readonly onBound?: (bound: Bound) => void;

@@ -4,6 +4,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { type Decision, decisionMessageId } from '../../../machines/index.ts';
 import { AppError } from '../../../src/errors.ts';
 import { createHost, type Host } from '../../../src/host/host.ts';
+import { probeWorker } from '../../../src/service/decide.ts';
 import { createMemoryLog, type MemoryLog } from './memory-log.ts';
 
 const open: Host[] = [];
@@ -12,7 +13,8 @@ afterEach(async () => {
   for (const host of open.splice(0)) await host.close();
 });
 
-type Scene = { host: Host; log: MemoryLog; broken: number; checks: number; clockMs: number };
+/** `asked`: how often a remote check was asked. */
+type Scene = { host: Host; log: MemoryLog; broken: number; checks: number; asked: number; clockMs: number };
 
 type Options = { onFolded?: (subject: string) => void; unconfirmedDecisionsMax?: number; log?: MemoryLog };
 
@@ -23,7 +25,7 @@ async function start({
   log = createMemoryLog(),
 }: Options = {}): Promise<Scene> {
   let id = 0;
-  const scene = { log, broken: 0, checks: 0, clockMs: 0 } as Scene;
+  const scene = { log, broken: 0, checks: 0, asked: 0, clockMs: 0 } as Scene;
   scene.host = createHost({
     ...{
       fleet: 'main',
@@ -43,7 +45,12 @@ async function start({
         answer: () => true,
         ...{ ping: async () => 'gone' as const, tell: () => {}, listen: () => ({ close: () => {} }) },
       },
-      ...{ request: async () => '', requestRun: async () => '', payloadBytesMax: () => 1_048_576 },
+      ...{ requestRun: async () => '', payloadBytesMax: () => 1_048_576 },
+      // Never answered.
+      request() {
+        scene.asked += 1;
+        return new Promise(() => {});
+      },
       server: () => ({ address: null, name: null, version: null, connections: [] }),
     },
     // Never ends by itself.
@@ -188,6 +195,36 @@ test('more open requests than the limit are refused', async () => {
   await Promise.all(decisions);
   await expect(attempt(host, 'w3', {})).resolves.toMatchObject({ worker: 'w3' });
 });
+
+// Root cause: what gave way went on for nobody, so a crowd of probes had as many checks under way as it sent.
+test.each([{ command: 'slow' }, { remote: 'slow' }])(
+  'a probe that gives way ends its check %j, and begins no other',
+  async (check) => {
+    const scene = await start();
+    const { host } = scene;
+    host.setPolicies({ policies: { default: { checks: [check, { command: 'next' }] } } });
+    await host.caughtUp();
+    const begun = () => scene.checks + scene.asked;
+    const ended: unknown[] = [];
+    const end = new AbortController();
+    const probe = (worker: string) =>
+      host.trial(worker, (signal) =>
+        probeWorker(host, 'r1', worker, {}, { signal: AbortSignal.any([signal, end.signal]) }).catch((error: Error) => {
+          ended.push([worker, error.message]);
+          throw error;
+        }),
+      );
+    const [first, ...others] = ['w1', 'w2'].map(probe);
+    await expect.poll(begun).toBe(2);
+    others.push(probe('w3'));
+    await expect(first).rejects.toMatchObject({ code: 'service.busy' });
+    await expect.poll(begun).toBe(3);
+    await expect.poll(() => ended).toEqual([['w1', 'nobody waits for this any more']]);
+    expect(begun()).toBe(3);
+    end.abort();
+    await Promise.allSettled(others);
+  },
+);
 
 test('while too many decisions are still to come back from the log, no more are asked for', async () => {
   const { host, log } = await start({ unconfirmedDecisionsMax: 2 });
