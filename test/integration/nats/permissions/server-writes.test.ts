@@ -127,7 +127,9 @@ describe('what an anonymous client cannot make the server write', () => {
       await expect.poll(() => subjectsOf(owner.nc, logStream)).toEqual([target]);
       await republish(intruder, 'D', `$JS.API.STREAM.DELETE.${logStream}`);
       const { streams } = await jetstreamManager(owner.nc);
-      await expect.poll(() => streams.info(logStream).then(String, String)).toContain('stream not found');
+      // From 2.15.3 on a server does not carry out a request to its API that it has republished.
+      const isOlder = (owner.nc.info?.version ?? '').localeCompare('2.15.3', 'en', { numeric: true }) < 0;
+      if (isOlder) await expect.poll(() => streams.info(logStream).then(String, String)).toContain('stream not found');
       await Promise.all([owner.nc.close(), intruder.nc.close()]);
     } finally {
       await plain.stop();
