@@ -3,7 +3,7 @@
  * renders, nothing more. Every request passes admission.ts first, and all errors have one shape.
  */
 
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer, Server as TlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { type FastifyError, type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
@@ -63,18 +63,22 @@ function prepareGracefulClose(app: FastifyInstance, timeoutMs: number): () => Pr
  * Serves one request at a time on a connection; another one that comes before the answer ends the connection. Node would
  * start pipelined requests side by side, as many as come, and if their connection closes, it tells only the first of them:
  * what the others hold (their part of a budget, a page) they would hold for ever. No agent, browser or proxy pipelines.
+ * A request after the end of the answer waits until Node has closed the answer: over TLS that can be a turn after the
+ * client has read all of it.
  */
 function oneAtATime(handle: RequestListener): RequestListener {
-  const busy = new WeakSet<Socket>();
+  const answers = new WeakMap<Socket, ServerResponse>();
   return (request, response) => {
     const { socket } = request;
-    if (busy.has(socket)) {
-      socket.destroy();
-      return;
-    }
-    busy.add(socket);
-    response.once('close', () => busy.delete(socket));
-    handle(request, response);
+    const before = answers.get(socket);
+    answers.set(socket, response);
+    if (before === undefined || before.closed) handle(request, response);
+    else if (before.writableEnded)
+      before.once('close', () => {
+        // Node gives it the socket only if the connection goes on.
+        if (response.socket?.destroyed === false) handle(request, response);
+      });
+    else socket.destroy();
   };
 }
 
