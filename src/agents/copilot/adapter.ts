@@ -92,9 +92,11 @@ export const copilot = defineAgent({
 });
 
 /** `Stop` is `agentStop`, `PostToolUse` is `postToolUse`. */
-const canonical = (event = ''): string =>
-  ({ Stop: 'agentStop', UserPromptSubmit: 'userPromptSubmitted' })[event] ??
-  event.charAt(0).toLowerCase() + event.slice(1);
+const canonical = (event = ''): string => names.get(event) ?? event.charAt(0).toLowerCase() + event.slice(1);
+const names: ReadonlyMap<string, string> = new Map([
+  ['Stop', 'agentStop'],
+  ['UserPromptSubmit', 'userPromptSubmitted'],
+]);
 
 /**
  * A sub-agent's own calls name the sub-agent as their session, its start and end name the parent's session. A UUID is

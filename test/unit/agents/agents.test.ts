@@ -24,6 +24,12 @@ test.each([...agents.values()])('$name: what is loaded on demand is there', asyn
   expect(doctor === 'dry turn').toBe((loaded.doctor?.find(nowhere).dryTurn ?? null) !== null);
 });
 
+// Root cause: a name of an event was looked up in an object literal, which has those of every object.
+test('an event with the name of a member of every object is an unknown one', () => {
+  const call = agents.get('copilot')?.readHook({ sessionId: 's1', hookEventName: 'constructor' }, undefined);
+  expect(call?.event).toBe('constructor');
+});
+
 test('every agent has its script', () => {
   expect([...new Set(scripts.map(({ agent }) => agent))].sort()).toEqual([...agents.keys()].sort());
 });
