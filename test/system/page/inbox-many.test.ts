@@ -153,6 +153,11 @@ describeInBrowser('the inbox, for many', () => {
     // In the panel as in the list; the question alone says what is asked.
     await page.locator('aside .escalation .left', { hasText: /^9m \d+s left$/ }).waitFor();
     expect(await page.locator('aside .sentence').count()).toBe(0);
+    // There is no such choice: none is taken in its place.
+    await press('3');
+    await page.getByText('It asks for an answer: Tab to one, and Enter.').waitFor();
+    expect(await page.locator('aside .choice input:checked').count()).toBe(0);
+    expect(await page.locator('aside .choice input:focus').count()).toBe(1);
     await press('2', 'Enter');
     await expect
       .poll(() => stored('gus.input.answered'), { timeout: 20_000 })

@@ -86,10 +86,11 @@ function asks({ entity, id }: Waiting): boolean {
 /** @param choice which of its answers to take, from 1 */
 function goToAnswer(choice = 1): void {
   const request = document.querySelector('aside .escalation li:not([data-gone])');
-  const fields = request?.querySelectorAll<HTMLElement>('.choice input, .buttons button');
-  const field = fields?.[choice - 1] ?? request?.querySelector<HTMLElement>('input');
+  const ways = request?.querySelector('.choice') ? '.choice input' : '.buttons button';
+  const chosen = request?.querySelectorAll<HTMLElement>(ways)[choice - 1];
+  const field = chosen ?? request?.querySelector<HTMLElement>('input') ?? null;
   field?.focus();
-  if (field instanceof HTMLInputElement && field.name.startsWith('choice-')) field.checked = true;
+  if (chosen instanceof HTMLInputElement && chosen.name.startsWith('choice-')) chosen.checked = true;
   say(
     field === null ? 'It asks where the agent runs: answer it there.' : 'It asks for an answer: Tab to one, and Enter.',
   );
