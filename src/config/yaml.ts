@@ -87,7 +87,7 @@ function positionIn(text: string, offset: number): Position {
   return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
 }
 
-/** The parser's commonest messages name parts of its grammar, which nobody knows who writes a configuration. */
+/** The parser's commonest messages name parts of its grammar, which people who write a configuration do not know. */
 const plainWords: readonly (readonly [RegExp, string])[] = [
   [
     /^Flow (?:sequence|map) in block .* end with a (.)$/,

@@ -1,4 +1,7 @@
-/** Axes. The time axis of the log lies between a place on the screen, a time and an entry; that of values stands beside a chart. Pure. */
+/**
+ * Two axes: the time axis of the log maps between a place on the screen, a time and an entry; the axis of values stands
+ * beside a chart. Pure.
+ */
 import type { OutlineBucket } from './messages.ts';
 
 /** An entry, and when it was stored. */

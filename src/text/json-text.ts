@@ -10,9 +10,9 @@ export function tryJson(text: string): unknown {
 }
 
 /**
- * JSON that is safe on a terminal. JSON leaves the control characters from U+007F to U+009F and the marks that change the direction
- * of writing as they are. U+009B begins an escape sequence, and a mark makes the rest of the line read backwards: agents could
- * write to the terminal of whoever reads a log or `--json`.
+ * JSON that is safe on a terminal. JSON leaves the control characters from U+007F to U+009F and the marks that change the
+ * direction of writing as they are. U+009B begins an escape sequence, and a mark makes the rest of the line read
+ * backwards: agents could write to the terminal of whoever reads a log or `--json`.
  */
 export const escapeControls = (json: string): string =>
   json.replace(

@@ -1,8 +1,9 @@
 /**
  * Writes a worker without an open attempt as a short text. Snapshots have it in this form, and the fold keeps stopped
  * workers in it until an entry about them arrives: this takes a tenth of the memory, and a snapshot can copy the text.
- * The text is complete, so the only visible difference is the time of the first access (5 µs). Times are relative to when the worker was last seen. Only the parts of its context that differ from a
- * new one are written, with a bit for each field.
+ * The text is complete, so the only visible difference is the time of the first access (5 µs). Times are relative to
+ * when the worker was last seen. Only the parts of its context that differ from a new one are written, with a bit for
+ * each field.
  */
 import type { Step } from '../../policy/plan.ts';
 import type { Stepper } from '../../step.ts';

@@ -68,9 +68,9 @@ const keyOf = ({ kind, id, attempt }: Deadline): string =>
   kind === 'limit' && attempt !== '' ? `${kind} ${attempt}` : `${kind} ${id} ${attempt}`;
 
 /**
- * Sets the deadline at which a worker's staleness is checked: a new one where it has none, or where it is stale sooner than before
- * (a tool has ended). One that is left over moves on to the next time, as the first does. How far a deadline has moved
- * is no state: a replica that runs timers moves it earlier than a fold alone.
+ * Sets the deadline at which a worker's staleness is checked: a new one where it has none, or where it is stale sooner
+ * than before (a tool has ended). One that is left over moves on to the next time, as the first does. How far a deadline
+ * has moved is no state: a replica that runs timers moves it earlier than a fold alone.
  * @param beforeMs from when on it was stale before the entry
  */
 export function armStaleness(fleet: Fleet, record: WorkerRecord, beforeMs: number): void {

@@ -15,7 +15,7 @@ import {
 import { createGuarded, type Observe } from '../../host/fold/observers.ts';
 import type { Logger } from '../../log.ts';
 
-// * The Stately inspection protocol (`@statelyai/inspect` 0.7.2): one JSON object per text frame, in one direction.
+// The Stately inspection protocol (`@statelyai/inspect` 0.7.2): one JSON object per text frame, in one direction.
 // Written by hand, because the package's own inspector needs live actors and loses the ids of others. The fields of an
 // actor's context are listed one by one: no prompt, no output and no path is ever sent.
 

@@ -90,7 +90,7 @@ export function Chart(props: ChartProps): JSX.Element {
         <svg
           ref={svg}
           class="chart-drawing"
-          // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: HTML has no tree; its keys are in chart-keys.ts
+          // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: HTML has no tree; its keys are in scene.ts
           role="tree"
           aria-label={`States of a ${machine}`}
           aria-orientation="vertical"

@@ -15,7 +15,10 @@ import {
 import { requestSignIn } from './sign-in.tsx';
 
 export type { OperatorAction };
-/** A queue can be acknowledged. `request`: what is answered, by `allow` and `deny`; `seq`: of the entry that asked it, as it is shown. */
+/**
+ * A queue can only be acknowledged. `request`: what is answered, by `allow` and `deny`; `seq`: of the entry that asked it,
+ * as it is shown.
+ */
 export type Target = {
   readonly entity: 'worker' | 'task' | 'queue';
   readonly id: string;
