@@ -3,7 +3,7 @@
  * `nats micro ls` and `nats req` are complete clients. It is written here because the library makes its own instance
  * ids, and ours is the replica's name: if `$SRV.PING.stopgate.<replica>` has no responder, that replica is gone.
  */
-import { headers, type Msg, type NatsConnection, type Subscription } from '@nats-io/nats-core';
+import { headers, type Msg, type MsgHdrs, type NatsConnection, type Subscription } from '@nats-io/nats-core';
 import { AppError, errorBody, errorCodes } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { inTraceOf } from '../telemetry/tracing.ts';
@@ -56,6 +56,11 @@ type Stats = { requests: number; errors: number; lastError: string; busyNs: numb
 /** One endpoint that is served, with what it has done. */
 type Served = { readonly endpoint: Endpoint; readonly stats: Stats; readonly onAnswer: OnAnswer };
 type Received = { readonly served: Served; readonly message: Msg };
+/**
+ * Whoever waits for the answer. The message is not kept until then: its bytes lie in a buffer with others, of up to
+ * 64 KB, and an agent may wait for minutes. `replyTo`: '' where nobody listens.
+ */
+type Caller = { readonly served: Served; readonly replyTo: string; readonly asksForStart: boolean };
 
 export type Serving = {
   /** The subjects that the server did not let us serve; complete once the connection was flushed. */
@@ -106,7 +111,7 @@ const newStats = (): Stats => ({ requests: 0, errors: 0, lastError: '', busyNs: 
 
 /** Requests are answered in turn by their subjects, so by the worker that they are about. */
 function createIntake(options: RequestServerOptions) {
-  const { openMax = Number.POSITIVE_INFINITY, onFull = () => {}, log } = options;
+  const { openMax = Number.POSITIVE_INFINITY, onFull = () => {} } = options;
   const busy = new AppError('service.busy', `${openMax} requests are open, the most that this replica accepts`);
   let open = 0;
   const onAnswered = () => {
@@ -116,7 +121,7 @@ function createIntake(options: RequestServerOptions) {
   const receive = (received: Received) => {
     if (open >= openMax) {
       onFull();
-      fail(log, received, busy, performance.now());
+      fail(options, callerOf(received), busy, performance.now());
       return;
     }
     open += 1;
@@ -150,17 +155,14 @@ const listensOn = ({ subject, exact = false }: Endpoint) => (exact ? subject : `
 function answer(options: RequestServerOptions, received: Received, onAnswered: () => void): void {
   const { endpoint } = received.served;
   const { message } = received;
+  const caller = callerOf(received);
   const startedMs = performance.now();
-  const respond: Respond = (reply) => {
-    onAnswered();
-    if (reply instanceof Error) fail(options.log, received, reply, startedMs);
-    else send(options, received, reply, startedMs);
-  };
+  const respond = respondTo(options, caller, startedMs, onAnswered);
   const request = {
     tail: message.subject.slice(endpoint.subject.length + 1),
     text: message.string(),
     bytes: message.data.length,
-    started: () => respondStarted(message),
+    started: startedTo(options, caller),
   };
   try {
     inTraceOf(
@@ -172,42 +174,72 @@ function answer(options: RequestServerOptions, received: Received, onAnswered: (
   }
 }
 
-function send({ nc, log }: RequestServerOptions, received: Received, reply: Reply, startedMs: number): void {
+const callerOf = ({ served, message }: Received): Caller => ({
+  served,
+  replyTo: message.reply ?? '',
+  asksForStart: asksForStart(message),
+});
+
+function asksForStart(message: Msg): boolean {
+  try {
+    return message.headers?.has(startedHeader) ?? false;
+  } catch {
+    return false; // headers that nobody can read ask for nothing
+  }
+}
+
+// Made here, and not where the message is at hand: what a function has around it is kept with it.
+const respondTo =
+  (options: RequestServerOptions, caller: Caller, startedMs: number, onAnswered: () => void): Respond =>
+  (reply) => {
+    onAnswered();
+    if (reply instanceof Error) fail(options, caller, reply, startedMs);
+    else send(options, caller, reply, startedMs);
+  };
+
+const startedTo = (options: RequestServerOptions, caller: Caller) => () => {
+  if (!caller.asksForStart) return;
+  const h = headers();
+  h.set(startedHeader, 'true');
+  publishTo(options, caller, '', h);
+};
+
+function send(options: RequestServerOptions, caller: Caller, reply: Reply, startedMs: number): void {
   const bytes = toBytes(reply);
-  const bytesMax = nc.info?.max_payload ?? bytes.length;
+  const bytesMax = options.nc.info?.max_payload ?? bytes.length;
   if (bytes.length > bytesMax) {
     const why = `the answer has ${bytes.length} bytes, and this NATS server accepts ${bytesMax}; ask for less, or over HTTP`;
-    fail(log, received, new AppError('payload.large', why), startedMs);
+    fail(options, caller, new AppError('payload.large', why), startedMs);
     return;
   }
-  respond(log, received, () => received.message.respond(bytes));
-  count(received.served, 200, startedMs);
+  publishTo(options, caller, bytes);
+  count(caller.served, 200, startedMs);
 }
 
 const toBytes = (reply: Reply): Uint8Array =>
   reply instanceof Uint8Array ? reply : Buffer.from(typeof reply === 'string' ? reply : JSON.stringify(reply));
 
-function fail(log: Logger, received: Received, cause: Error, startedMs: number): void {
-  const { served, message } = received;
-  const { name } = served.endpoint;
+function fail(options: RequestServerOptions, caller: Caller, cause: Error, startedMs: number): void {
+  const { endpoint, stats } = caller.served;
   const error =
     cause instanceof AppError
       ? cause
       : new AppError('log.unavailable', 'an internal error; see the log of the service', { cause });
-  if (error !== cause) log.error({ err: cause, endpoint: name }, 'request failed');
+  if (error !== cause) options.log.error({ err: cause, endpoint: endpoint.name }, 'request failed');
   const { status } = errorCodes[error.code];
-  served.stats.errors += 1;
-  served.stats.lastError = `${status}:${error.message}`;
-  respond(log, received, () => respondError(message, error, status));
-  count(served, status, startedMs);
+  stats.errors += 1;
+  stats.lastError = `${status}:${error.message}`;
+  publishTo(options, caller, JSON.stringify(errorBody(error)), errorHeaders(error, status));
+  count(caller.served, status, startedMs);
 }
 
-function respond(log: Logger, { served }: Received, publish: () => void): void {
+function publishTo({ nc, log }: RequestServerOptions, caller: Caller, data: Uint8Array | string, h?: MsgHdrs): void {
+  if (caller.replyTo === '') return;
   try {
-    publish();
+    nc.publish(caller.replyTo, data, h === undefined ? undefined : { headers: h });
   } catch (cause) {
     // The connection was closed meanwhile, and then there is nobody to answer.
-    log.warn({ err: cause, endpoint: served.endpoint.name }, 'answer not sent');
+    log.warn({ err: cause, endpoint: caller.served.endpoint.name }, 'answer not sent');
   }
 }
 
@@ -218,21 +250,14 @@ function count({ endpoint, stats, onAnswer }: Served, status: number, startedMs:
   onAnswer(endpoint.name, status, tookMs);
 }
 
-function respondStarted(message: Msg): void {
-  if (!message.headers?.has(startedHeader)) return;
-  const h = headers();
-  h.set(startedHeader, 'true');
-  message.respond('', { headers: h });
-}
-
-function respondError(message: Msg, error: AppError, status: number): void {
+function errorHeaders(error: AppError, status: number): MsgHdrs {
   const h = headers();
   h.set('Nats-Service-Error-Code', String(status));
   // A header is one line, which terminals print: the message may quote the request.
   h.set('Nats-Service-Error', error.message.replace(/\p{Cc}+/gu, ' ').slice(0, 500));
   const { retryAfterMs } = error;
   if (retryAfterMs !== null) h.set('Retry-After', String(Math.ceil(retryAfterMs / 1_000)));
-  message.respond(JSON.stringify(errorBody(error)), { headers: h });
+  return h;
 }
 
 function serveDiscovery(

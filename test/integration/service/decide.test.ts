@@ -59,6 +59,12 @@ describe('decide', () => {
     });
   });
 
+  test('headers that nobody can read change nothing', async () => {
+    const unreadable = { encode: () => Buffer.from('NATS/1.0\r\n bad name: x\r\n\r\n') } as never;
+    const reply = await nc.request('stopgate.main.decide.unreadable', '', { headers: unreadable, timeout: 5_000 });
+    expect(reply.json()).toMatchObject({ decision: 'allow', worker: 'unreadable' });
+  });
+
   test('the text of a request goes into the log as it came, unless its schema reads it otherwise', async () => {
     const manager = await jetstreamManager(nc);
     const stored = async (body: string) => {
