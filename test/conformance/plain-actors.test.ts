@@ -18,6 +18,9 @@ const unknowable: Record<string, Readonly<Record<string, string>>> = {
     'a row with an unknown policy is passed over, the next one binds':
       'names of a set of policies are none of its policy',
   },
+  'claimed-again': {
+    'an unknown name is noted once for each place that has it': 'names of a set of policies are none of its policy',
+  },
   policy: { 'an unknown policy is the default, and says so': 'names of a set of policies are none of its policy' },
   forgetting: {
     'a stopped worker is forgotten after seven days': 'the fleet forgets, not the actor',

@@ -100,8 +100,9 @@ function warnOf(group: CheckOf<'all' | 'any'>, scope: CheckScope): CheckOutcome 
   const feedback: Feedback[] = [];
   const outcome = evaluateKind(group, { ...scope, feedback });
   if (outcome.kind === 'pending') return outcome;
+  // The group's own `onError` is that of its members: an error that one of them let pass is not judged by it again.
   const finding =
-    outcome.kind === 'error'
+    outcome.kind === 'error' && group.onError === 'warn'
       ? errorOf(group, outcome.message)
       : soften(group, outcome.kind === 'entered' ? passed : outcome);
   if (finding.kind === 'warn') return collect(finding, scope.feedback);
