@@ -1,8 +1,9 @@
-/** The fold compared with a bare consumer of the same messages. */
+/** The fold, read as a service reads its log, compared with bare consumers of the same messages. */
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import { createFleet, foldEntry, readEntry } from '../machines/index.ts';
+import { connectByWire } from '../src/nats/connection.ts';
 import { type LogMessage, openLogReader } from '../src/nats/log/log-reader.ts';
 import { type Figure, figure, quantile } from './figures.ts';
 
@@ -13,6 +14,7 @@ const stream = 'BENCH-FOLD';
 
 export async function measureFold(url: string, scale: number): Promise<Figure[]> {
   const nc = await connect({ servers: url });
+  const wire = await connectByWire({ servers: url });
   const manager = await jetstreamManager(nc);
   await manager.streams.add({ name: stream, subjects: ['stopgate.bench.>'], storage: 'file' });
   for (let index = 0; index < messages; index += 1) nc.publish(...entryAt(index));
@@ -23,10 +25,10 @@ export async function measureFold(url: string, scale: number): Promise<Figure[]>
   const folded: number[] = [];
   for (let round = 0; round < Math.ceil(rounds * scale); round += 1) {
     ordered.push(await consumeOrdered(nc));
-    bare.push(await consume(nc, () => {}));
-    folded.push(await consume(nc, createFold()));
+    bare.push(await consume(wire, () => {}));
+    folded.push(await consume(wire, createFold()));
   }
-  await nc.close();
+  await Promise.all([nc.close(), wire.close()]);
   const fold = quantile(folded, 0.5);
   return [
     figure("bare consumer: the library's ordered consumer", quantile(ordered, 0.5), '/s'),

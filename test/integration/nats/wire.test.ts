@@ -5,6 +5,7 @@ import type { NatsConnection, Status } from '@nats-io/nats-core';
 import { headers } from '@nats-io/nats-core';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { connectByWire, connectToNats, openConnection, WireError, whyByLibrary } from '../../../src/nats/connection.ts';
+import { slabBytes } from '../../../src/nats/wire/frames.ts';
 import { connectOverWire, WireProtocol } from '../../../src/nats/wire/protocol.ts';
 import { hasOpenssl, makeAuthority } from '../../support/authority.ts';
 import { type NatsServerOptions, startNatsServer } from '../../support/nats-server.ts';
@@ -106,6 +107,27 @@ describe('over TCP', () => {
     await expect.poll(() => heard, patience).toEqual(['1', '2']);
     expect(writes).toEqual(['SUB a 2\r\nPUB a b 0\r\n\r\n', 'PUB b 1\r\n1\r\nPUB b 1\r\n2\r\n']);
     expect(stack).toMatch(/transport\.ts[\s\S]*onStreamRead/);
+  });
+
+  test('what is read at once is copied once: many frames share a slab', async () => {
+    const server = await start();
+    const nc = await open(server.url);
+    const slabs = new Set<ArrayBufferLike>();
+    let received = 0;
+    let bytes = 0;
+    nc.subscribe('many', {
+      callback: (_error, { data }) => {
+        slabs.add(data.buffer);
+        received += 1;
+        bytes += `MSG many 1 ${data.length}\r\n\r\n`.length + data.length;
+      },
+    });
+    await nc.flush();
+    const other = await open(server.url);
+    for (let index = 0; index < 40_000; index += 1) other.publish('many', 'x'.repeat(100));
+    await expect.poll(() => received, patience).toBe(40_000);
+    // The first one has the frames of the handshake too, and no read fills a slab to its end.
+    expect(slabs.size).toBeLessThan(bytes / (slabBytes / 3));
   });
 
   test('what is published right before the end arrives', async () => {
