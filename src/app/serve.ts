@@ -1,14 +1,26 @@
 /** Serves fleets until it is told to end: NATS, replicas, configuration file, HTTP; closed in reverse order. */
-import { type Cause, type HookRun, refusalCodes, tokensOf, type UsageReport } from '../../machines/index.ts';
+import { userInfo } from 'node:os';
+import { dirname } from 'node:path';
+import {
+  type Cause,
+  type Check,
+  type HookRun,
+  refusalCodes,
+  tokensOf,
+  type UsageReport,
+} from '../../machines/index.ts';
 import { type Config, isOneFleet } from '../config/config.ts';
 import { readUsesLibraryWire } from '../config/environment.ts';
+import type { ConfigFile } from '../config/file.ts';
 import { bounds } from '../host/intake/admission.ts';
 import type { FleetDirectory } from '../http/fleet-directory.ts';
+import type { FindPlace } from '../http/hook-routes.ts';
 import { type Certificate, type HttpServer, openHttpServer } from '../http/server.ts';
 import type { Logger } from '../log.ts';
 import { connectToNats } from '../nats/connection.ts';
 import { findFleets } from '../nats/log/log-streams.ts';
 import { privateInbox } from '../nats/permissions.ts';
+import { findWorkerFolder } from '../runner/folder.ts';
 import { createReloadingRunner, type ReloadingRunner } from '../runner/runner.ts';
 import type { Service } from '../service/index.ts';
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts';
@@ -22,7 +34,6 @@ import { openOtlp } from './otlp.ts';
 import { createEnd, createIdleWatch, type IdleWatch, withoutSecrets } from './process-end.ts';
 import { openReplica, type Replica } from './replica.ts';
 import { createRules, type Rules } from './rules.ts';
-import { createSessionPlaces } from './session-place.ts';
 
 export type Ready = {
   readonly ready: true;
@@ -219,5 +230,28 @@ function countersOf(metrics: Metrics, fleet: string, noteEntry: (subject: string
       metrics.requests.inc({ fleet, verb, status: String(status) });
       noteEntry(verb);
     },
+  };
+}
+
+/**
+ * Tells where a session of an agent would be judged: whose service this is, and whether its checks can look into the
+ * folder. @param current the file in force
+ */
+function createSessionPlaces(filePath: string, current: () => ConfigFile): FindPlace {
+  const folder = dirname(filePath);
+  return async (service, { agent, policy, cwd }) => {
+    const { roots, commands } = current();
+    const { name, checks, runners } = service.sessionPolicy(agent, policy);
+    const found = await findWorkerFolder(cwd, { roots, baseDir: folder });
+    const looks = (check: Check) =>
+      check.kind === 'files' ||
+      check.kind === 'git' ||
+      check.kind === 'judge' ||
+      (check.kind === 'command' && (commands[check.command]?.cwd ?? 'worker') === 'worker');
+    return {
+      ...{ fleet: service.fleet, replica: service.replica, user: userInfo().username, file: filePath },
+      folderFault: 'reason' in found ? found.reason : null,
+      policy: { name, checks: checks.length, looksIntoFolder: checks.filter(looks).map((it) => it.name), runners },
+    };
   };
 }

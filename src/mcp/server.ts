@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
 import {
   CallToolRequestSchema,
   type CallToolResult,
@@ -131,3 +132,29 @@ function listTools(): ListToolsResult {
 /** Draft 7, which every client understands. */
 const toJsonSchema = (schema: z.ZodObject, io: 'input' | 'output'): object =>
   z.toJSONSchema(schema, { io, target: 'draft-7' });
+
+/**
+ * Answers one POST to `/mcp`, with a server of its own: nothing is kept between requests, so any replica can answer any
+ * of them. @param body already parsed
+ */
+export async function answerPost(
+  options: McpOptions,
+  headers: Readonly<Record<string, string>>,
+  body: unknown,
+): Promise<{ status: number; headers: Record<string, string>; body: string }> {
+  const mcp = createMcpServer(options);
+  const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
+  try {
+    await mcp.connect(transport);
+    // The transport reads only headers and body, so any address will do.
+    const request = new Request('http://localhost/mcp', { method: 'POST', headers });
+    const response = await transport.handleRequest(request, { parsedBody: body });
+    return {
+      status: response.status,
+      headers: Object.fromEntries(response.headers),
+      body: await response.text(),
+    };
+  } finally {
+    await mcp.close();
+  }
+}

@@ -3,7 +3,7 @@ import type { Msg, MsgHdrs } from '@nats-io/nats-core';
 import { headers, MsgImpl, Parser } from '@nats-io/nats-core/internal';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createHeaderReader } from '../../../src/nats/log/log-header.ts';
+import { createHeaderReader } from '../../../src/nats/log/log-reader.ts';
 import { toHeaders } from '../../../src/nats/log/log-submitter.ts';
 
 type Pushed = { readonly msg?: object; readonly data?: Uint8Array };
