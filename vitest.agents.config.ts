@@ -6,7 +6,8 @@ export default defineConfig({
     include: ['test/system/agents/**/*.test.ts'],
     pool: 'forks',
     maxWorkers: 1,
-    testTimeout: 120_000,
-    hookTimeout: 60_000,
+    testTimeout: 180_000,
+    hookTimeout: 300_000, // one installs an agent
+    expect: { poll: { timeout: 60_000 } },
   },
 });

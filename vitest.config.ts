@@ -13,10 +13,10 @@ if (process.env.STOPGATE_TEST_SEED === undefined) {
 process.env.PATH = `${process.env.PATH}:/usr/sbin`;
 
 const shared: TestUserConfig = {
-  testTimeout: 60_000,
-  hookTimeout: 60_000,
-  // A busy machine takes its time; what never comes fails all the same.
-  expect: { poll: { timeout: 20_000 } },
+  // A busy machine takes its time; what never comes fails all the same. Tests name no shorter times of their own.
+  testTimeout: 180_000,
+  hookTimeout: 180_000,
+  expect: { poll: { timeout: 60_000 } },
 };
 
 /** These take longest. They begin first, also in a fresh clone, which has no durations of an earlier run. */

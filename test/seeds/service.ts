@@ -128,9 +128,9 @@ function workerOn(wire: Client, id: string): Worker {
   return {
     id,
     publish: (type, data) => wire.publish(`worker.${id}.${type}`, data),
-    stop: async (attempt) => (await wire.ask(`decide.${id}`, attempt, 20_000)).body,
-    probe: async () => (await wire.ask(`probe.${id}`, {}, 20_000)).body,
-    verify: () => wire.ask(`verify.${id}`, {}, 20_000),
+    stop: async (attempt) => (await wire.ask(`decide.${id}`, attempt)).body,
+    probe: async () => (await wire.ask(`probe.${id}`, {})).body,
+    verify: () => wire.ask(`verify.${id}`, {}),
     view: async () => (await wire.ask(`get.worker.${id}`)).body as unknown as WorkerView,
   };
 }
@@ -142,7 +142,7 @@ function taskOn(wire: Client, id: string): Task {
     publish: (type, data) => wire.publish(`task.${id}.${type}`, data),
     async evaluate(work = {}) {
       const { iteration } = await view();
-      return (await wire.ask(`evaluate.${id}`, { iteration, ...work }, 20_000)).body as unknown as HookResult;
+      return (await wire.ask(`evaluate.${id}`, { iteration, ...work })).body as unknown as HookResult;
     },
     view,
   };

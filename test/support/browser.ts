@@ -23,7 +23,7 @@ export type Browser = {
 export async function openBrowser(urls: () => readonly string[], expected?: RegExp): Promise<Browser> {
   const { context, complaints, close } = await chromium.openBrowser(({ origin }) => urls().includes(origin));
   const page = context.pages()[0] ?? (await context.newPage());
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(60_000);
   return {
     ...{ context, page, close },
     problems: () => complaints.splice(0).filter((it) => expected === undefined || !expected.test(it)),

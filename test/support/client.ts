@@ -27,7 +27,7 @@ export async function openClient(url: string, fleet = 'main'): Promise<Client> {
   return {
     nc,
     manager,
-    async ask(subject, body = {}, timeoutMs = 5_000) {
+    async ask(subject, body = {}, timeoutMs = 60_000) {
       const text = typeof body === 'string' ? body : JSON.stringify(body);
       const reply = await nc.request(`stopgate.${fleet}.${subject}`, text, { timeout: timeoutMs });
       return { code: reply.headers?.get('Nats-Service-Error-Code') ?? '', body: reply.json() };
@@ -57,7 +57,7 @@ export async function openClient(url: string, fleet = 'main'): Promise<Client> {
  * which can be after it has said so itself.
  */
 export async function requestInCluster(nc: NatsConnection, subject: string, body: string | Uint8Array): Promise<Msg> {
-  const timeoutMs = 5_000;
+  const timeoutMs = 60_000;
   for (const untilMs = performance.now() + timeoutMs; ; ) {
     try {
       return await nc.request(subject, body, { timeout: timeoutMs });

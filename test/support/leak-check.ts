@@ -11,7 +11,7 @@ const countTimers = () => process.getActiveResourcesInfo().filter((type) => type
 
 const before = new Set(activeHandles());
 const timersBefore = countTimers();
-const settleTimeoutMs = 3_000;
+const settleTimeoutMs = 20_000;
 
 // Around all, since what a fixture holds for the whole file is closed after `afterAll`.
 aroundAll(async (runFile) => {

@@ -42,8 +42,8 @@ export type NatsServer = {
   restart(): Promise<void>;
 };
 
-const readyTimeoutMs = 15_000; // a start takes 50 ms; a store of a few GB on two busy cores takes seconds
-const stopTimeoutMs = 5_000; // then SIGKILL: a test's teardown must not wait for a server that hangs
+const readyTimeoutMs = 60_000; // a start takes 50 ms; a store of a few GB on two busy cores takes seconds
+const stopTimeoutMs = 20_000; // then SIGKILL: a test's teardown must not wait for a server that hangs
 const logCharactersMax = 8_192; // the end of the server's log, for the words of an error
 const notEnding: readonly NodeJS.Signals[] = ['SIGSTOP', 'SIGCONT', 'SIGHUP'];
 

@@ -66,7 +66,7 @@ export async function expectPicture(page: Page, name: string): Promise<void> {
       last = await take();
       return last.equals(before);
     };
-    await vi.waitUntil(isSettled, { timeout: 20_000, interval: 500 });
+    await vi.waitUntil(isSettled, { timeout: 60_000, interval: 500 });
     return writeFile(file, last);
   }
   const wanted = PNG.sync.read(await readFile(file));
@@ -83,7 +83,7 @@ export async function expectPicture(page: Page, name: string): Promise<void> {
     last = await compare();
     return last.different <= differentMax;
   };
-  await vi.waitUntil(fits, { timeout: 10_000, interval: 250 }).catch(async () => {
+  await vi.waitUntil(fits, { timeout: 60_000, interval: 250 }).catch(async () => {
     const folder = await mkdtemp(join(tmpdir(), 'stopgate-pictures-'));
     for (const [kind, picture] of [
       ['shown', last.found],

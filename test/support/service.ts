@@ -34,7 +34,7 @@ async function untilReady(start: StartCommand, ...[args, cwd, env = {}]: Paramet
 }
 
 /** @throws Error where it does not end by itself: then a test fails and does not hang */
-export async function endService(service: Service, timeoutMs = 10_000): Promise<void> {
+export async function endService(service: Service, timeoutMs = 30_000): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<'late'>((resolve) => {
     timer = setTimeout(resolve, timeoutMs, 'late' as const);

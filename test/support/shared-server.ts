@@ -15,7 +15,7 @@ import { unclosed } from './unclosed.ts';
 type Shared = { readonly url: string; readonly monitor: string };
 type Connection = { readonly name?: string; readonly ip: string; readonly port: number };
 
-const closeTimeoutMs = 5_000;
+const closeTimeoutMs = 20_000;
 const title = 'the shared nats-server';
 let hasLoan = false;
 

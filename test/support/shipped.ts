@@ -5,13 +5,13 @@ import { type CommandOptions, cleanEnv, keepStreams, runCommand, type StartComma
 
 export const main = new URL('../../dist/src/main.js', import.meta.url).pathname;
 
-const endTimeoutMs = 10_000;
+const endTimeoutMs = 30_000;
 const alive = new Set<ChildProcess>();
 process.once('exit', () => {
   for (const child of alive) child.kill('SIGKILL'); // of a test that never came to its `kill`
 });
 
-/** Its `kill` waits for the end; one that does not end in 10 s gets SIGKILL, which its exit code shows. */
+/** Its `kill` waits for the end; one that does not end in 30 s gets SIGKILL, which its exit code shows. */
 export const startShipped: StartCommand = (...given) => startProgram(main, ...given);
 
 /** @param program the `main.js` of another build */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createInbox, type Msg, type NatsConnection } from '@nats-io/nats-core';
 import { requestInCluster } from './client.ts';
 
-const timeoutMs = 5_000;
+const timeoutMs = 30_000;
 const chunkBytes = 65_536;
 
 /** Writes `backup.json` and `stream.tar.s2` into a folder that it makes. */

@@ -18,14 +18,14 @@ test('prints a table of figures, with what it does on stderr, and leaves nothing
   const { code, stdout, stderr } = await runShipped(['bench', 'memory', '--quick'], place());
   expect(stdout).toMatch(/^heap of a worker without activity, of 10,000 +[\d,]+ B +<= 5000 +reached\n$/);
   expect({ code, stderr, left: leftBehind() }).toEqual({ code: 0, stderr: 'measuring memory\n', left: [] });
-}, 60_000);
+});
 
 test('--json is for programs', async () => {
   const { stdout } = await runShipped(['bench', 'memory', '--json'], place());
   expect(JSON.parse(stdout)).toEqual([
     { name: expect.any(String), value: expect.any(Number), unit: 'B', goal: { atMost: 5_000 }, reached: true },
   ]);
-}, 60_000);
+});
 
 test('a part that there is not', async () => {
   const { code, stdout, stderr } = await runShipped(['bench', 'speed'], place());
@@ -39,4 +39,4 @@ test('ended early it ends what it started', async () => {
   expect(await bench.kill('SIGTERM')).toBe(1);
   expect(bench.stderr()).toContain('ended early');
   expect(leftBehind()).toEqual([]);
-}, 60_000);
+});

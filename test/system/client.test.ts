@@ -19,7 +19,7 @@ test('the example of docs/client.md runs, and each line prints what its comment 
     await symlink(root, join(folder.path, 'node_modules/stopgate'));
     const file = await folder.write('agent.mjs', example);
     const env = { STOPGATE_NATS: server.url };
-    const { stdout } = await promisify(execFile)(process.execPath, [file], { cwd: folder.path, env, timeout: 30_000 });
+    const { stdout } = await promisify(execFile)(process.execPath, [file], { cwd: folder.path, env });
     const printed = [...example.matchAll(/console\.log\(.*\/\/ (.*)$/gm)].map(([, line]) => line);
     expect(printed).toHaveLength(3);
     expect(stdout.trim().split('\n')).toEqual(printed);

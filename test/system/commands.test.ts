@@ -128,7 +128,7 @@ const rows: Record<string, () => Promise<unknown>> = {
       shown += text;
     });
     const ended = once(child, 'close');
-    await expect.poll(() => shown, { timeout: 20_000 }).toMatch(/fleet main · \d+ workers/);
+    await expect.poll(() => shown).toMatch(/fleet main · \d+ workers/);
     child.stdin?.write('q');
     expect((await ended)[0]).toBe(0);
     expect(shown.trimEnd().endsWith('\u001b[?25h\u001b[?1049l')).toBe(true);

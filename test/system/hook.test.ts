@@ -59,7 +59,7 @@ test('--wake ends with the agent that started it', async () => {
   const closed = once(agent, 'close'); // when nobody has its streams any more
   agent.stdout.resume();
   agent.stderr.resume();
-  await expect.poll(() => heard.join(''), { timeout: 10_000 }).toContain('GET /hooks/claude/wake?worker=wake-3');
+  await expect.poll(() => heard.join('')).toContain('GET /hooks/claude/wake?worker=wake-3');
   agent.kill('SIGKILL');
   await closed;
 });
@@ -77,13 +77,11 @@ test('--autostart starts the service in that folder, for this call and the next'
   expect((await holder()).pid).toBe(pid);
   process.kill(pid, 'SIGTERM');
   await expect
-    .poll(
-      () =>
-        holder().then(
-          () => true,
-          () => false,
-        ),
-      { timeout: 15_000 },
+    .poll(() =>
+      holder().then(
+        () => true,
+        () => false,
+      ),
     )
     .toBe(false);
 });
@@ -100,9 +98,9 @@ test.each([
   await expect(readFile(join(project.path, '.stopgate', 'service.json'))).rejects.toThrow('ENOENT');
 });
 
-// It would wait for 15 s for each.
+// It would wait for 15 s for each of the three.
 test('--autostart does not wait for a service that cannot start, or listens elsewhere', {
-  timeout: 14_000,
+  timeout: 40_000,
 }, async () => {
   const broken = await makeFolder({ 'stopgate.yaml': 'policies: [' });
   onTestFinished(() => broken.remove());

@@ -52,7 +52,7 @@ describe.skipIf(commit === null)(commit === null ? `${title} (${noHistory})` : t
     old = await startOld();
     await load('alone'); // it has a log of its own before the other comes
     next = await serveShipped([...line, 'new'], folder.path);
-  }, 120_000);
+  });
   afterAll(async () => {
     for (const service of [old, next]) await service?.kill('SIGKILL');
     await client?.close();
@@ -107,7 +107,7 @@ describe.skipIf(commit === null)(commit === null ? `${title} (${noHistory})` : t
       }),
     );
 
-  test('side by side they decide alike, and know the same of every worker', { timeout: 60_000 }, async () => {
+  test('side by side they decide alike, and know the same of every worker', async () => {
     await load('both');
     const replicas = new Set([...given.values()].map(({ replica }) => replica));
     expect(replicas).toEqual(new Set(['old', 'new']));
@@ -117,7 +117,7 @@ describe.skipIf(commit === null)(commit === null ? `${title} (${noHistory})` : t
     expect(await viewsAt(next)).toMatchObject(await viewsAt(old)); // a release may add fields
   });
 
-  test('the old one ends under load: every attempt is answered, and nothing is lost', { timeout: 60_000 }, async () => {
+  test('the old one ends under load: every attempt is answered, and nothing is lost', async () => {
     let ending: Promise<void> | undefined;
     await load('ends', () => {
       ending = endService(old);
@@ -128,7 +128,7 @@ describe.skipIf(commit === null)(commit === null ? `${title} (${noHistory})` : t
     for (const service of [old, next]) expect(service.stderr()).not.toMatch(/LOG_LOST|"level":"(error|fatal)"/);
   });
 
-  test('the way back: the old one folds what the new one stored, and takes over', { timeout: 60_000 }, async () => {
+  test('the way back: the old one folds what the new one stored, and takes over', async () => {
     old = await startOld();
     expect(await viewsAt(next)).toMatchObject(await viewsAt(old));
     await endService(next);
@@ -136,7 +136,7 @@ describe.skipIf(commit === null)(commit === null ? `${title} (${noHistory})` : t
     expect(await repeatedAt(old)).toEqual([...given.values()].map(essence));
   });
 
-  test('a replay by either release decides as was decided', { timeout: 60_000 }, async () => {
+  test('a replay by either release decides as was decided', async () => {
     const at = { cwd: folder.path };
     await folder.write('log.jsonl', (await runShipped(['export', '--nats', server.url], at)).stdout);
     // Exit code 2: it has lines that are refused, too.

@@ -84,7 +84,7 @@ test.skipIf(!hasOpenssl)('HTTP and NATS over TLS, with an authority of its own',
   });
 
   await use('two');
-  await expect.poll(() => look(http ?? '', file('ca.pem')), { timeout: 20_000 }).toEqual({ name: 'two', status: 200 });
+  await expect.poll(() => look(http ?? '', file('ca.pem'))).toEqual({ name: 'two', status: 200 });
   expect(await service.kill('SIGTERM')).toBe(0);
 });
 

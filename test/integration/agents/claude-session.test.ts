@@ -66,7 +66,7 @@ test('a whole session: blocked while a step remains, allowed when all are done',
     retry: { count: 0 },
     lastDecision: { decision: 'allow' },
   });
-  await expect.poll(() => causes(claudeSessionId), { timeout: 10_000 }).toEqual(['incomplete', 'complete']);
+  await expect.poll(() => causes(claudeSessionId)).toEqual(['incomplete', 'complete']);
 });
 
 describe('the retry count', () => {
@@ -86,9 +86,7 @@ describe('the retry count', () => {
 
     expect(await call(session, 'Stop.second')).toMatchObject(blockedFor('Write the tests'));
     expect(await call(session, 'Stop.second')).toMatchObject(allowed);
-    await expect
-      .poll(() => causes(session), { timeout: 10_000 })
-      .toEqual(['incomplete', 'incomplete', 'incomplete', 'capped']);
+    await expect.poll(() => causes(session)).toEqual(['incomplete', 'incomplete', 'incomplete', 'capped']);
   });
 
   test('is reset by a person’s prompt', async () => {
@@ -197,7 +195,5 @@ test('with NATS gone a stop gets 503 in time, and is judged when NATS is back', 
   await at.server.kill('SIGKILL');
   expect(await call(session, 'Stop')).toMatchObject({ status: 503, json: { error: { code: 'UNAVAILABLE' } } });
   await at.server.restart();
-  await expect
-    .poll(() => call(session, 'Stop'), { timeout: 20_000, interval: 200 })
-    .toMatchObject(blockedFor('Write the tests'));
+  await expect.poll(() => call(session, 'Stop'), { interval: 200 }).toMatchObject(blockedFor('Write the tests'));
 });

@@ -79,7 +79,7 @@ async function load() {
   return { client, plugin, event, message };
 }
 const events = () => posted.map(({ event }) => event);
-const settled = (count: number) => expect.poll(() => posted.length, { timeout: 5_000 }).toBe(count);
+const settled = (count: number) => expect.poll(() => posted.length).toBe(count);
 const block = { decision: 'block', reason: 'the tests have not been run yet' };
 
 test('a blocked idle session gets a new prompt, an allowed one does not', async () => {
@@ -122,15 +122,13 @@ test('an operator’s answer to what it asks is its reply, and nothing else wait
   expect(client._client.post).not.toHaveBeenCalled();
   reply();
   await expect
-    .poll(() => client._client.post.mock.calls, { timeout: 20_000 })
+    .poll(() => client._client.post.mock.calls)
     .toMatchObject([
       [{ url: '/permission/{requestID}/reply', path: { requestID: asking.id }, body: { reply: 'once' } }],
     ]);
   client._client.post.mockResolvedValue({ error: { name: 'NotFoundError' } });
   await event('permission.asked');
-  await expect
-    .poll(() => JSON.stringify(client.app.log.mock.calls), { timeout: 20_000 })
-    .toContain('could not reply for the operator');
+  await expect.poll(() => JSON.stringify(client.app.log.mock.calls)).toContain('could not reply for the operator');
 });
 
 test('finds the service by HOST:PORT, a port or a URL, as every command does', async () => {

@@ -45,12 +45,10 @@ test('an idle session is prompted three times while a step remains, and then sta
   await event('todo.updated', { todos: [{ content: 'Write the tests', status: 'pending' }] });
   for (const count of [1, 2, 3]) {
     await event('session.idle', {});
-    await expect.poll(() => prompts.length, { timeout: 10_000 }).toBe(count);
+    await expect.poll(() => prompts.length).toBe(count);
   }
   expect(prompts[0]).toContain('1 of 1 plan steps remain: Write the tests');
   await event('session.idle', {});
-  await expect
-    .poll(view, { timeout: 10_000 })
-    .toMatchObject({ agent: 'opencode', state: 'stopped', lastDecision: { cause: 'capped' } });
+  await expect.poll(view).toMatchObject({ agent: 'opencode', state: 'stopped', lastDecision: { cause: 'capped' } });
   expect(prompts).toHaveLength(3);
 });

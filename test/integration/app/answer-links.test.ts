@@ -9,7 +9,7 @@ import { type Answer, ask } from '../http/request.ts';
 
 const secret = 'a secret of the test';
 /** A busy machine may need a while. */
-const eventually = <T>(read: () => T) => expect.poll(read, { timeout: 20_000 });
+const eventually = <T>(read: () => T) => expect.poll(read);
 
 let receiver: Receiver;
 let at: Deployment;

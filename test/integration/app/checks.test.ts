@@ -99,7 +99,7 @@ describe('a command', () => {
   test('that cannot tell is no yes for verify, and a worker that nobody knows is none either', async () => {
     const worker = 'verified';
     await at.client.publish(`worker.${worker}.worker.registered`, { policy: 'allows' });
-    expect(await at.client.ask(`verify.${worker}`, {}, 10_000)).toMatchObject({
+    expect(await at.client.ask(`verify.${worker}`, {})).toMatchObject({
       code: '409',
       body: { error: { code: 'INCOMPLETE' }, decision: { decision: 'allow', cause: 'unjudged', dryRun: true } },
     });
@@ -212,7 +212,7 @@ describe('git', () => {
     });
     await git('add', '.');
     await git('commit', '-qm', 'second');
-    const again = async (attempt: string) => (await at.client.ask('decide.git', { attempt }, 10_000)).body;
+    const again = async (attempt: string) => (await at.client.ask('decide.git', { attempt })).body;
     expect(await again('a2')).toMatchObject({ decision: 'block', reason: '1 commit not pushed' });
     await git('push', '-q');
     expect(await again('a3')).toMatchObject({ decision: 'allow', cause: 'complete' });

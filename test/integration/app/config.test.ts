@@ -46,7 +46,7 @@ test('a changed file holds from the next decision on, without a restart; a broke
   });
 
   await at.folder.write('stopgate.yaml', strict);
-  await expect.poll(() => retriesOf(at, 'w1'), { timeout: 10_000 }).toBe(2);
+  await expect.poll(() => retriesOf(at, 'w1')).toBe(2);
   const { body } = await at.client.ask('decide.w1');
   expect(body).toMatchObject({
     decision: 'block',
@@ -56,9 +56,7 @@ test('a changed file holds from the next decision on, without a restart; a broke
   expect(body.policy.seq).toBeGreaterThan(0);
 
   await at.folder.write('stopgate.yaml', broken);
-  await expect
-    .poll(() => messages(at), { timeout: 10_000 })
-    .toContain('the configuration is broken: the old one stays in force');
+  await expect.poll(() => messages(at)).toContain('the configuration is broken: the old one stays in force');
   expect(at.log().find((line) => 'problems' in line)).toMatchObject({
     level: 'error',
     problems: ['stopgate.yaml:5:5: unknown key "chekcs"; did you mean "checks"?'],
@@ -70,7 +68,7 @@ test('a changed file holds from the next decision on, without a restart; a broke
   });
 
   await at.folder.write('stopgate.yaml', broken.replace('chekcs', 'checks').replace('2', '5'));
-  await expect.poll(() => retriesOf(at, 'w1'), { timeout: 10_000 }).toBe(5);
+  await expect.poll(() => retriesOf(at, 'w1')).toBe(5);
   // What the broken file said is nowhere; each good one is one entry.
   expect(
     (await policyEntries(at)).map((entry) => (entry.policies as { default: { retries: number } }).default.retries),
@@ -98,9 +96,7 @@ test.each([
 ])('a file that is %s is told with its place, and the old policy stays', async (_what, text, words) => {
   const at = await start({ config: lenient });
   await at.folder.write('stopgate.yaml', text);
-  await expect
-    .poll(() => messages(at), { timeout: 10_000 })
-    .toContain('the configuration is broken: the old one stays in force');
+  await expect.poll(() => messages(at)).toContain('the configuration is broken: the old one stays in force');
   expect(at.log().find((line) => 'problems' in line)?.problems).toEqual([expect.stringMatching(words)]);
   expect(await retriesOf(at, 'w1')).toBe(7);
 });
@@ -110,14 +106,14 @@ test('a file that becomes unreadable is told by name, and the old policy stays',
   await rm(join(at.folder.path, 'stopgate.yaml'));
   await mkdir(join(at.folder.path, 'stopgate.yaml'));
   const told = () => at.log().filter(({ msg }) => msg === 'a file cannot be read: what it said stays in force');
-  await expect.poll(told, { timeout: 10_000 }).toMatchObject([{ level: 'error', reason: 'it is a folder' }]);
+  await expect.poll(told).toMatchObject([{ level: 'error', reason: 'it is a folder' }]);
   expect(await retriesOf(at, 'w1')).toBe(7);
 });
 
 test('only a file that says so withdraws the policies', async () => {
   const at = await start({ config: strict });
   await at.folder.write('stopgate.yaml', 'policies: {}\n');
-  await expect.poll(() => retriesOf(at, 'w1'), { timeout: 10_000 }).toBe(3);
+  await expect.poll(() => retriesOf(at, 'w1')).toBe(3);
 });
 
 test('a service that starts on an empty file has the policies of its log, and warns', async () => {
@@ -133,23 +129,19 @@ test('a file that goes away leaves its policies in force; one that comes to be i
   expect(await retriesOf(at, 'w1')).toBe(3);
   expect(await policyEntries(at)).toEqual([]);
   await at.folder.write('stopgate.yaml', lenient);
-  await expect.poll(() => retriesOf(at, 'w1'), { timeout: 10_000 }).toBe(7);
+  await expect.poll(() => retriesOf(at, 'w1')).toBe(7);
   await rm(join(at.folder.path, 'stopgate.yaml'));
-  await expect
-    .poll(() => messages(at), { timeout: 10_000 })
-    .toContain('the configuration file is gone: the old one stays in force');
+  await expect.poll(() => messages(at)).toContain('the configuration file is gone: the old one stays in force');
   expect(await retriesOf(at, 'w1')).toBe(7);
 });
 
 test('an open attempt keeps the policy that it began with', async () => {
   const held = 'policies: { default: { retries: 7, persistence: { idle: 10m, hold: 30s } } }\n';
   const at = await start({ config: held });
-  const waiting = at.client.ask('decide.w1', { attempt: 'a1' }, 25_000);
-  await expect
-    .poll(async () => (await at.client.ask('get.worker.w1')).body.state, { timeout: 10_000 })
-    .toBe('validating');
+  const waiting = at.client.ask('decide.w1', { attempt: 'a1' });
+  await expect.poll(async () => (await at.client.ask('get.worker.w1')).body.state).toBe('validating');
   await at.folder.write('stopgate.yaml', strict);
-  await expect.poll(() => retriesOf(at, 'w2'), { timeout: 10_000 }).toBe(2);
+  await expect.poll(() => retriesOf(at, 'w2')).toBe(2);
   await at.client.publish('task.T-1.task.created');
   expect((await waiting).body).toMatchObject({ cause: 'pending-tasks', retry: { max: 7 } });
   expect((await at.client.ask('decide.w1', { attempt: 'a2' })).body).toMatchObject({
@@ -169,7 +161,7 @@ commands: { tests: { run: [sh, -c, 'exit ${code}'], cwd: . } }
     reason: 'Command tests failed (exit 1)',
   });
   await at.folder.write('stopgate.yaml', configFor(0));
-  await expect.poll(() => messages(at), { timeout: 10_000 }).toContain('the configuration has changed');
+  await expect.poll(() => messages(at)).toContain('the configuration has changed');
   expect((await at.client.ask('decide.w1')).body).toMatchObject({ decision: 'allow', cause: 'complete' });
   expect(await policyEntries(at)).toHaveLength(1); // the policies are what they were
 });

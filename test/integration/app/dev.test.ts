@@ -34,7 +34,7 @@ describe('while it runs', () => {
   test('leaves its addresses in the store, for its owner alone', async () => {
     const { nats, http } = dev.ready;
     const file = inStore(folder, 'service.json');
-    await expect.poll(() => exists(file), { timeout: 10_000 }).toBe(true);
+    await expect.poll(() => exists(file)).toBe(true);
     expect(JSON.parse(await readFile(file, 'utf8'))).toEqual({ nats, http, fleet: 'main', pid: dev.pid });
     expect((await stat(file)).mode & 0o777).toBe(0o600);
   });
@@ -64,7 +64,7 @@ describe('while it runs', () => {
       (tail) => `stopgate.main.${tail}`,
     );
     for (const subject of forged) client.nc.publish(subject, '{"by":"nobody"}');
-    await expect.poll(() => refused, { timeout: 10_000 }).toEqual(forged);
+    await expect.poll(() => refused).toEqual(forged);
     await expect(client.manager.streams.delete('STOPGATE_main')).rejects.toThrow();
     await expect(client.manager.streams.purge('STOPGATE_main')).rejects.toThrow();
     expect(refused.slice(forged.length)).toEqual(
@@ -197,7 +197,7 @@ describe('its end', () => {
     const before = await decide('a1');
     expect(before).toMatchObject({ code: 0 });
     process.kill(await serverPid(folder), 'SIGKILL');
-    await expect.poll(async () => (await decide('a2')).code, { timeout: 30_000 }).toBe(0);
+    await expect.poll(async () => (await decide('a2')).code).toBe(0);
     const { seq, at } = JSON.parse(before.stdout) as { seq: number; at: string };
     expect(JSON.parse((await decide('a1')).stdout)).toMatchObject({ attempt: 'a1', seq, at });
     expect(linesOf(dev.stderr())).toContainEqual(

@@ -96,7 +96,7 @@ describe('a service of several fleets', () => {
     const unbound = tokens(bound, line('lax', 'role: agent, workers: [w1]'));
     await at.folder.write('stopgate.yaml', unbound);
     await expect
-      .poll(() => at.log().map(({ problems }) => problems), { timeout: 20_000 })
+      .poll(() => at.log().map(({ problems }) => problems))
       .toContainEqual([expect.stringContaining('the token "lax" has workers and no fleets')]);
   });
 });

@@ -91,7 +91,7 @@ describe('several fleets', () => {
     const other = await deployBeside(at, ['--fleet', 'team-new', '--replica', 'r2']);
     await other.close();
     const team = await openClient(at.server.url, 'team-new');
-    await expect.poll(() => team.ask('decide.w1').then(({ body }) => body.replica), { timeout: 10_000 }).toBe('r1');
+    await expect.poll(() => team.ask('decide.w1').then(({ body }) => body.replica)).toBe('r1');
     await team.close();
     expect((await ask(at.http, '/api', { headers: { accept: 'application/json' } })).json).toMatchObject({
       ...{ fleet: 'main', fleets: ['main', 'team-new', 'web'] },
@@ -100,7 +100,7 @@ describe('several fleets', () => {
 
   test('a lost log is the fault of its fleet alone', async () => {
     await at.client.manager.streams.delete('STOPGATE_web');
-    await expect.poll(async () => (await web.ask('decide.w9')).body.error?.code, { timeout: 10_000 }).toBe('LOG_LOST');
+    await expect.poll(async () => (await web.ask('decide.w9')).body.error?.code).toBe('LOG_LOST');
     expect((await at.client.ask('decide.w9')).body).toMatchObject({ decision: 'allow' });
     expect(await ask(at.http, '/readyz')).toMatchObject({
       ...{ status: 200, json: { ok: true, failed: { web: { code: 'LOG_LOST' } } } },
@@ -130,13 +130,11 @@ describe('fleets in stopgate.yaml', () => {
       expect((await b.ask('decide.w1')).code).toBe('');
       await at.folder.write('stopgate.yaml', 'fleets: [a, c]\n');
       await expect
-        .poll(
-          () =>
-            c.ask('decide.w1').then(
-              ({ code }) => code,
-              () => 'none',
-            ),
-          { timeout: 10_000 },
+        .poll(() =>
+          c.ask('decide.w1').then(
+            ({ code }) => code,
+            () => 'none',
+          ),
         )
         .toBe('');
       await expect(b.ask('decide.w1')).rejects.toThrow(/no responders/);

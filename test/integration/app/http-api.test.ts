@@ -146,7 +146,7 @@ describe('a log that is lost', () => {
       status: 503,
       json: { error: { code: 'LOG_LOST', message: expect.stringContaining('--accept-empty-log') } },
     };
-    await expect.poll(() => ask(at.http, '/api/main/decide/w1', { body: {} }), { timeout: 15_000 }).toMatchObject(lost);
+    await expect.poll(() => ask(at.http, '/api/main/decide/w1', { body: {} })).toMatchObject(lost);
     expect(await ask(at.http, '/readyz')).toMatchObject({ status: 503 });
     expect(await ask(at.http, '/api/main/get/worker/w1')).toMatchObject(lost);
     expect(await ask(at.http, '/hooks/claude', { body: { session_id: 's1', hook_event_name: 'Stop' } })).toMatchObject(
@@ -161,7 +161,7 @@ describe('a log that is lost', () => {
 
   test('is noticed by readiness alone, where nobody asks anything', async () => {
     await at.client.manager.streams.delete('STOPGATE_main');
-    await expect.poll(async () => (await ask(at.http, '/readyz')).status, { timeout: 25_000 }).toBe(503);
+    await expect.poll(async () => (await ask(at.http, '/readyz')).status).toBe(503);
     expect((await ask(at.http, '/readyz')).json).toMatchObject({ error: { code: 'LOG_LOST' } });
   });
 });
@@ -171,10 +171,10 @@ test('with its NATS server gone it is not ready, and ready again when that is ba
   try {
     await at.server.kill('SIGKILL');
     const gone = { status: 503, json: { error: { code: 'UNAVAILABLE' } } };
-    await expect.poll(() => ask(at.http, '/readyz'), { timeout: 10_000 }).toMatchObject(gone);
+    await expect.poll(() => ask(at.http, '/readyz')).toMatchObject(gone);
     expect((await ask(at.http, '/healthz')).status).toBe(200);
     await at.server.restart();
-    await expect.poll(async () => (await ask(at.http, '/readyz')).status, { timeout: 20_000 }).toBe(200);
+    await expect.poll(async () => (await ask(at.http, '/readyz')).status).toBe(200);
   } finally {
     await at.close();
   }

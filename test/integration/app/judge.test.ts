@@ -48,7 +48,7 @@ test.each([
   await at.client.publish(`worker.${worker}.worker.registered`, { policy, cwd: at.folder.path });
   await at.client.publish(`worker.${worker}.task.claimed`, { task: `T-${policy}` });
   const stop = async (attempt: string) =>
-    (await at.client.ask(`decide.${worker}`, { attempt, output: 'I wrote it.' }, 20_000)).body;
+    (await at.client.ask(`decide.${worker}`, { attempt, output: 'I wrote it.' })).body;
   answer = { pass: false, reason: 'It does not say since when.' };
   expect(await stop('a1')).toMatchObject({
     ...{ decision: 'block', cause: 'incomplete', reason: 'It does not say since when.' },
@@ -59,7 +59,7 @@ test.each([
   expect([path, headers?.['x-api-key']]).toEqual(['/v1/messages', key]);
   expect(system).toContain('Report.md says why.');
   for (const shown of [`T-${policy}: Say why`, 'I wrote it.', '+Because.']) expect(user).toContain(shown);
-  expect((await at.client.ask(`decide.${worker}`, { attempt: 'a1' }, 20_000)).body).toMatchObject({ attempt: 'a1' });
+  expect((await at.client.ask(`decide.${worker}`, { attempt: 'a1' })).body).toMatchObject({ attempt: 'a1' });
   answer = { pass: true, reason: 'It does.' };
   expect(await stop('a2')).toMatchObject({ decision: 'allow', cause: 'complete' });
   expect(await stored(`own.worker.${worker}.check.finished`)).toMatchObject([
@@ -78,7 +78,7 @@ test.each([
 ])('an answer that is no answer is never a pass: $policy', async ({ policy, decision }) => {
   answer = replies(200, { content: [{ type: 'text', text: 'pass' }] });
   await at.client.publish(`worker.no-${policy}.worker.registered`, { policy, cwd: at.folder.path });
-  const { body } = await at.client.ask(`decide.no-${policy}`, { attempt: 'a1' }, 20_000);
+  const { body } = await at.client.ask(`decide.no-${policy}`, { attempt: 'a1' });
   expect(body).toMatchObject({
     ...decision,
     feedback: [{ outcome: 'error', message: 'Judge "claude-x" gave no verdict: its answer is not one verdict' }],
@@ -88,7 +88,7 @@ test.each([
 test('the key is in no entry and in no line of the log', async () => {
   answer = replies(401, { error: { message: `not ${key}` } });
   await at.client.publish('worker.told.worker.registered', { policy: 'default', cwd: at.folder.path });
-  const { body } = await at.client.ask('decide.told', { attempt: 'a1' }, 20_000);
+  const { body } = await at.client.ask('decide.told', { attempt: 'a1' });
   expect(body).toMatchObject({ feedback: [{ message: 'Judge "claude-x" answered 401: not ***' }] });
   expect(JSON.stringify([await stored('>'), at.log()])).not.toContain(key);
 });

@@ -37,8 +37,8 @@ test('what /metrics shows is sent: names, kinds, help, labels and values', async
   const sentValue = (name: string, cause?: string) =>
     collector.metrics.get(name)?.find(({ labels }) => labels.cause === cause)?.value;
   // What is read at a scrape is also sent while the service runs, with a new value each time.
-  await expect.poll(() => sentValue('stopgate_decisions_total', 'no-policy'), { timeout: 20_000 }).toBe(2);
-  await expect.poll(() => sentValue('stopgate_workers'), { timeout: 20_000 }).toBe(1);
+  await expect.poll(() => sentValue('stopgate_decisions_total', 'no-policy')).toBe(2);
+  await expect.poll(() => sentValue('stopgate_workers')).toBe(1);
   expect(collector.metrics.get('stopgate_ready')).toMatchObject([{ value: 1, labels: { fleet: 'main' } }]);
   const { text } = await ask(http, '/metrics');
   await endService(service);
@@ -97,9 +97,9 @@ test('a collector that takes nothing is reported once, and once when it takes wh
     const told = () =>
       log().flatMap(({ level, msg }) => (/the collector/.test(String(msg)) ? [`${level}: ${msg}`] : []));
     const lost = 'warn: the collector does not accept metrics; they are lost';
-    await expect.poll(told, { timeout: 20_000 }).toEqual([lost]);
+    await expect.poll(told).toEqual([lost]);
     refusing.accept();
-    await expect.poll(told, { timeout: 20_000 }).toEqual([lost, 'info: the collector accepts metrics again']);
+    await expect.poll(told).toEqual([lost, 'info: the collector accepts metrics again']);
   } finally {
     await refusing.close();
   }

@@ -12,5 +12,5 @@ export async function stop(
   { worker = policy, cwd, ...fields }: { worker?: string; cwd?: string; [key: string]: unknown } = {},
 ) {
   await client.publish(`worker.${worker}.worker.registered`, { policy, ...(cwd === undefined ? {} : { cwd }) });
-  return (await client.ask(`decide.${worker}`, { attempt: 'a1', ...fields }, 10_000)).body;
+  return (await client.ask(`decide.${worker}`, { attempt: 'a1', ...fields })).body;
 }

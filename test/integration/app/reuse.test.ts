@@ -35,7 +35,7 @@ test.each([
   const worker = `w-${policy}`;
   const cwd = at.folder.path;
   await at.client.publish(`worker.${worker}.worker.registered`, { policy, cwd });
-  const stop = async (attempt: string) => (await at.client.ask(`decide.${worker}`, { attempt }, 20_000)).body;
+  const stop = async (attempt: string) => (await at.client.ask(`decide.${worker}`, { attempt })).body;
   const finished = async () => {
     const entries = await at.client.stored('STOPGATE_main', `stopgate.main.own.worker.${worker}.check.finished`);
     return entries.map((it) => it as { outcome: string; metadata?: { reused: string } });

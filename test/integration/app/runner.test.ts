@@ -86,7 +86,7 @@ const stop = async (policy: string, registered: object = {}) => {
   return again(worker, 'a1');
 };
 const again = async (worker: string, attempt: string) =>
-  (await at.client.ask(`decide.${worker}`, { attempt }, 25_000)).body as Decision;
+  (await at.client.ask(`decide.${worker}`, { attempt })).body as Decision;
 const lastWorker = () => `w${workers}`;
 const isRunning = (pid: number) => {
   try {
@@ -174,12 +174,10 @@ describe('a runner', () => {
       const runner = await startRunner('box', folder.path);
       const messages = () => linesOf(runner.stderr()).map(({ msg }) => msg);
       await folder.write('stopgate.yaml', `${runnerConfig}\nbroken`);
-      await expect
-        .poll(messages, { timeout: 10_000 })
-        .toContain('the configuration is broken: the old one stays in force');
+      await expect.poll(messages).toContain('the configuration is broken: the old one stays in force');
       expect((await stop('unknown')).reason).toContain('the runner has no command "unknown"');
       await folder.write('stopgate.yaml', JSON.stringify({ commands: { unknown: sh('exit 0', { cwd: '.' }) } }));
-      await expect.poll(messages, { timeout: 10_000 }).toContain('the configuration has changed');
+      await expect.poll(messages).toContain('the configuration has changed');
       expect(await stop('unknown')).toMatchObject({ decision: 'allow', cause: 'complete' });
     } finally {
       await folder.remove();
@@ -321,6 +319,6 @@ test('it goes on where the connection was lost', async () => {
       () => 'back',
       () => 'away',
     );
-  await expect.poll(service, { timeout: 10_000 }).toBe('back');
-  await expect.poll(async () => (await stop('passes').catch(() => null))?.cause, { timeout: 20_000 }).toBe('complete');
+  await expect.poll(service).toBe('back');
+  await expect.poll(async () => (await stop('passes').catch(() => null))?.cause).toBe('complete');
 });

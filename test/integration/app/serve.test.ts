@@ -204,10 +204,8 @@ describe('its end', () => {
     const config = 'policies: { default: { persistence: { idle: 10m, hold: 25s } } }\n';
     const at = await deploy({ config });
     ends.push(() => at.close());
-    const waiting = at.client.ask('decide.w1', { attempt: 'a1' }, 25_000);
-    await expect
-      .poll(async () => (await at.client.ask('get.worker.w1')).body.state, { timeout: 10_000 })
-      .toBe('validating');
+    const waiting = at.client.ask('decide.w1', { attempt: 'a1' });
+    await expect.poll(async () => (await at.client.ask('get.worker.w1')).body.state).toBe('validating');
     expect(await at.service.kill('SIGTERM')).toBe(0);
     expect(await waiting).toMatchObject({ code: '503', body: { error: { code: 'UNAVAILABLE' } } });
   });

@@ -23,7 +23,7 @@ beforeAll(async () => {
   await cli('publish', 'task', 'T-1', 'hook.registered', '{"hook":"h1","type":"tdd"}');
   await cli('publish', 'worker', 'w1', 'task.claimed', '{"task":"T-1"}');
   await cli('decide', 'w1', '{"attempt":"a1"}');
-}, 30_000);
+});
 afterAll(async () => {
   await dev.kill('SIGINT');
   await folder.remove();
@@ -37,7 +37,7 @@ test('a worker and a task have their timelines', async () => {
   };
   // A decision entry follows its answer.
   await expect
-    .poll(() => timelineOf('worker', 'w1'), { timeout: 20_000 })
+    .poll(() => timelineOf('worker', 'w1'))
     .toEqual(['worker.w1.task.claimed', 'worker.w1.stop.attempted', 'decision.w1']);
   expect(await timelineOf('task', 'T-1')).toEqual([
     'task.T-1.hook.registered',

@@ -53,7 +53,7 @@ test('a request that names its trace goes on in it: attempt, check, decision, ea
   const deployment = await start();
   const asked = serveReview(deployment);
   const { nc } = deployment.client;
-  const reply = await nc.request('stopgate.main.decide.w1', '{"attempt":"a1"}', { timeout: 5_000, headers: traced() });
+  const reply = await nc.request('stopgate.main.decide.w1', '{"attempt":"a1"}', { timeout: 30_000, headers: traced() });
   const { verdicts } = reply.json<{ verdicts: { guard: string; verdict: string }[] }>();
   const spans = await recorded(deployment);
 
@@ -83,7 +83,7 @@ test('what an agent reports is a span by the GenAI conventions, and its attempts
   const put = (tail: string, data: object) => nc.request(`stopgate.main.worker.${tail}`, JSON.stringify(data));
   await put('w7.worker.registered', { agent: 'claude' });
   await put('w7.usage.reported', { input: 10, cacheRead: 5, output: 3, usd: 0.5, model: 'm-1' });
-  await nc.request('stopgate.main.decide.w7', '{"attempt":"a1"}', { timeout: 5_000 });
+  await nc.request('stopgate.main.decide.w7', '{"attempt":"a1"}', { timeout: 30_000 });
   const spans = await recorded(deployment);
   const agent = { 'gen_ai.agent.id': 'w7', 'gen_ai.agent.name': 'claude', 'gen_ai.conversation.id': 'w7' };
   expect(named(spans, 'stopgate.attempt')[0]).toMatchObject({ attributes: agent });
@@ -136,7 +136,7 @@ test.each([
   const deployment = await start(env);
   const asked = serveReview(deployment);
   const { nc, manager } = deployment.client;
-  await nc.request('stopgate.main.decide.w1', '{"attempt":"a1"}', { headers: traced(), timeout: 5_000 });
+  await nc.request('stopgate.main.decide.w1', '{"attempt":"a1"}', { headers: traced(), timeout: 30_000 });
   const stored = await manager.streams.getMessage('STOPGATE_main', {
     last_by_subj: 'stopgate.main.worker.w1.stop.attempted',
   });

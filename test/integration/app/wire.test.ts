@@ -22,10 +22,10 @@ beforeAll(async () => {
 afterAll(() => at.close());
 
 const request = (subject: string, body = ''): Promise<Msg> =>
-  at.client.nc.request(`stopgate.main.${subject}`, body, { timeout: 5_000 });
+  at.client.nc.request(`stopgate.main.${subject}`, body, { timeout: 30_000 });
 const register = (worker: string, fields: object) => at.client.publish(`worker.${worker}.worker.registered`, fields);
 const decide = async (worker: string, fields: object = {}): Promise<Decision> =>
-  (await at.client.ask(`decide.${worker}`, fields, 10_000)).body;
+  (await at.client.ask(`decide.${worker}`, fields)).body;
 const viewOf = async (worker: string) => (await at.client.ask(`get.worker.${worker}`)).body as unknown as WorkerView;
 const attempts = (worker: string) => at.client.stored('STOPGATE_main', `stopgate.main.worker.${worker}.stop.attempted`);
 

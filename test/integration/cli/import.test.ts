@@ -43,7 +43,7 @@ test('what was exported is the log again, and its service goes on where that one
   await client.publish('worker.w1.plan.updated', { steps: [{ title: 'Write tests', status: 'pending' }] });
   await client.ask('decide.w1', { attempt: 'a1', output: '<promise>BLOCKED</promise>' });
   const decisions = () => client.stored('STOPGATE_main', 'stopgate.main.decision.w1');
-  await expect.poll(async () => (await decisions()).length, { timeout: 20_000 }).toBe(1);
+  await expect.poll(async () => (await decisions()).length).toBe(1);
   await first.close();
   const { stdout: exported } = await run('export');
   await folder.write('log.jsonl', exported);
@@ -83,7 +83,7 @@ test('a decision of an imported log is not stored again, and it is what the log 
   for (const attempt of ['a1', 'a2']) await client.ask('decide.w1', { attempt, output: '<promise>BLOCKED</promise>' });
   await client.ask('decide.w2', {});
   const decisions = () => client.stored('STOPGATE_main', 'stopgate.main.decision.>');
-  await expect.poll(async () => (await decisions()).length, { timeout: 20_000 }).toBe(3);
+  await expect.poll(async () => (await decisions()).length).toBe(3);
   await first.close();
   // The last one of w1 as another release, or another time, might have made it.
   const exported = (await run('export')).stdout.replaceAll(/.*"attempt":"a2".*"decision":.*/g, (line) =>
@@ -98,7 +98,7 @@ test('a decision of an imported log is not stored again, and it is what the log 
   // What it owes goes out before this one.
   await client.ask('decide.w3', { attempt: 'a1' });
   const ofW3 = () => client.stored('STOPGATE_main', 'stopgate.main.decision.w3');
-  await expect.poll(async () => (await ofW3()).length, { timeout: 20_000 }).toBe(1);
+  await expect.poll(async () => (await ofW3()).length).toBe(1);
   expect(await decisions()).toEqual([...imported, ...(await ofW3())]);
   const [a1, a2] = imported;
   expect((await client.ask('decide.w1', { attempt: 'a1' })).body).toEqual(a1);

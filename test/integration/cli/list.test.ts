@@ -351,7 +351,7 @@ describe('--watch', () => {
     const { state, asked, terminal, ended } = await watchQueues([], {});
     await terminal.printed('q1     1');
     const before = asked.length;
-    await expect.poll(() => asked.length, { timeout: 5_000 }).toBeGreaterThan(before);
+    await expect.poll(() => asked.length).toBeGreaterThan(before);
     state.pending = 2;
     await terminal.printed('q1     2');
     terminal.pressCtrlC();
@@ -393,7 +393,7 @@ describe('--watch', () => {
     await terminal.printed('outdated: gone for a moment');
     away = false;
     const before = terminal.stdout().length;
-    await expect.poll(() => terminal.stdout().slice(before).includes('queues of'), { timeout: 5_000 }).toBe(true);
+    await expect.poll(() => terminal.stdout().slice(before).includes('queues of')).toBe(true);
     terminal.pressCtrlC();
     expect(await ended).toBe(0);
   });

@@ -20,7 +20,7 @@ async function work(worker: string): Promise<void> {
   await stage.client.ask(`decide.${worker}`, { attempt: `a-${worker}` });
   // Its decision entry follows the answer.
   const stored = () => stage.client.stored('STOPGATE_main', `stopgate.main.decision.${worker}`);
-  await expect.poll(async () => (await stored()).length, { timeout: 20_000 }).toBe(1);
+  await expect.poll(async () => (await stored()).length).toBe(1);
 }
 
 test('a snapshot is taken when it is asked for', async () => {

@@ -43,7 +43,7 @@ async function openTop(options: { rows?: number; columns?: number } = {}) {
 const screen = (terminal: Terminal) =>
   (terminal.stdout().split('\u001b[H').at(-1) ?? '').replaceAll('\u001b[K', '').replace('\u001b[J', '').split('\r\n');
 const shows = (terminal: Terminal, text: string | RegExp) =>
-  expect.poll(() => screen(terminal).join('\n'), { timeout: 20_000 }).toMatch(text);
+  expect.poll(() => screen(terminal).join('\n')).toMatch(text);
 const stored = (tail: string) => client.stored('STOPGATE_main', `stopgate.main.own.worker.${tail}`);
 
 test('who waits is first; a prompt, a stop and an answer are given by keys', async () => {

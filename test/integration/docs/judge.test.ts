@@ -33,7 +33,7 @@ test('a second model judges, and what it does not judge is no pass', async () =>
 
   await at.client.publish('worker.w1.plan.updated', { steps: [{ title: 'Run the tests', status: 'done' }] });
   const stop = async (attempt: string) =>
-    (await at.client.ask('decide.w1', { attempt, output: 'All done, trust me.' }, 25_000)).body;
+    (await at.client.ask('decide.w1', { attempt, output: 'All done, trust me.' })).body;
   expect(await stop('a1')).toMatchObject({
     ...{ decision: 'block', cause: 'incomplete', reason: 'The tests were not run.' },
     nextPrompt: expect.stringContaining('The tests were not run.'),

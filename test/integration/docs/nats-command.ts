@@ -8,7 +8,7 @@ import { connect, type NatsConnection } from '@nats-io/transport-node';
 import { readEnvironment, readVariable } from '../../../src/config/environment.ts';
 import type { Answer, Call } from './shell.ts';
 
-const timeoutMs = 5_000;
+const timeoutMs = 30_000;
 const done: Answer = { code: 0, stdout: '', stderr: '' };
 
 export async function runNats(call: Call, server: string): Promise<Answer> {

@@ -27,7 +27,7 @@ export type Reader = {
 type Addresses = Map<string, string>;
 
 const pageAddress = { nats: '127.0.0.1:4222', http: '127.0.0.1:4280' };
-const inForceTimeoutMs = 10_000;
+const inForceTimeoutMs = 60_000;
 
 export async function openReader(): Promise<Reader> {
   const folder = await makeFolder();

@@ -14,7 +14,6 @@ import { readPage, root } from '../../support/markdown.ts';
 import { openReceiver } from '../../support/receiver.ts';
 
 const { PATH = '' } = readEnvironment();
-const patience = { timeout: 20_000 };
 const canMail = / smtp( |$)/m.test(spawnSync('curl', ['--version'], { encoding: 'utf8' }).stdout ?? '');
 
 /** An SMTP server that takes every mail. */
@@ -79,7 +78,7 @@ test.skipIf(!canMail)('an escalation reaches Slack and a mailbox, once, though S
   });
   onTestFinished(() => at.close());
   await at.client.ask('decide.w1', { output: '<promise>ESCALATE</promise>' });
-  await expect.poll(() => mail.mails.length, patience).toBe(1);
+  await expect.poll(() => mail.mails.length).toBe(1);
   expect(mail.mails).toMatchObject([{ from: '<gate@example.com>', to: ['<a@example.com>', '<b@example.com>'] }]);
   const [head = '', body = ''] = mail.mails[0]?.text.split('\n\n') ?? [];
   expect(head).toContain('Content-Transfer-Encoding: base64');

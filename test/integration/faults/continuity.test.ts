@@ -55,7 +55,7 @@ const restore = async () => {
   await server.restart();
   await reconnected();
 };
-const reconnected = () => expect.poll(() => client.nc.rtt().then(Boolean, () => false), { timeout: 10_000 }).toBe(true);
+const reconnected = () => expect.poll(() => client.nc.rtt().then(Boolean, () => false)).toBe(true);
 const codeOf = async (subject: string) =>
   client.ask(subject, {}, 3_000).then(
     ({ body }) => body.error?.code,
@@ -79,7 +79,7 @@ test.each([
   await restore();
   await beats(writes);
 
-  await expect.poll(() => codeOf('decide.w1'), { timeout: 15_000 }).toBe('LOG_LOST');
+  await expect.poll(() => codeOf('decide.w1')).toBe('LOG_LOST');
   expect(await codeOf('get.worker.w1')).toBe('LOG_LOST');
   const { ready, reason } = (replica as Replica).service.status();
   expect({ ready, reason }).toEqual({ ready: false, reason: expect.stringContaining('it went back') });
@@ -92,7 +92,7 @@ test.each([
   const decided = async () =>
     (await client.stored('STOPGATE_main', 'stopgate.main.decision.w1')).map(({ attempt }) => attempt);
   // What was asked before the loss was noticed may have been stored, and decided by this fold.
-  await expect.poll(decided, { timeout: 20_000 }).toContain('a2');
+  await expect.poll(decided).toContain('a2');
   expect(await decided()).not.toContain('a1');
   // It is said once.
   await stop();
@@ -128,6 +128,6 @@ test('a server that restarts with the same log is no loss', async () => {
   expect((await client.ask('decide.w1', { attempt: 'a1' })).code).toBe('');
   await server.kill('SIGKILL');
   await server.restart();
-  await expect.poll(() => codeOf('decide.w1'), { timeout: 15_000 }).toBeUndefined();
+  await expect.poll(() => codeOf('decide.w1')).toBeUndefined();
   expect((await client.ask('decide.w1', { attempt: 'a1' })).body).toMatchObject({ attempt: 'a1' });
 });

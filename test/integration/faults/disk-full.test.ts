@@ -32,11 +32,10 @@ const decide = (client: Client, attempt: string) =>
     (error: Error) => error.message,
   );
 const isReady = (replica: Replica) => () => replica.service.status().ready;
-const patient = { timeout: 60_000, interval: 250 };
+const patient = { interval: 250 };
 
 test.skipIf(disk === null)(
   'the embedded server refuses entries on a full disk, and takes them again when there is space',
-  { timeout: 180_000 },
   async () => {
     const { path, fill, empty } = disk as SmallDisk;
     const server = await openEmbeddedServer({ storeDir: join(path, 'store'), port: 0, fleet: 'main', log });
@@ -71,35 +70,31 @@ test.skipIf(disk === null)(
 );
 
 // Root cause: nats-server 2.9 reads nothing more from a connection that publishes, and the answer 503 went the same way.
-test.skipIf(disk === null)(
-  'a server of our own on a full disk: each of 20 requests is answered by 503',
-  { timeout: 180_000 },
-  async () => {
-    const { path, fill, empty } = disk as SmallDisk;
-    const server = await openNats({ storeDir: join(path, 'own') });
-    ends.push(server.stop);
-    const replica = await startReplica({ nats: server.url });
-    ends.push(replica.close);
-    expect(await decide(await connect(server.url), 'a1')).toBe('allow');
+test.skipIf(disk === null)('a server of our own on a full disk: each of 20 requests is answered by 503', async () => {
+  const { path, fill, empty } = disk as SmallDisk;
+  const server = await openNats({ storeDir: join(path, 'own') });
+  ends.push(server.stop);
+  const replica = await startReplica({ nats: server.url });
+  ends.push(replica.close);
+  expect(await decide(await connect(server.url), 'a1')).toBe('allow');
 
-    fill();
-    // What was allocated before may still take an entry or two.
-    const answers = [];
-    for (let count = 0; answers.length < 20; count += 1) {
-      const edge = replica.service.decide('w1', { attempt: `edge-${count}` }).then(
-        ({ decision }) => decision,
-        ({ code }) => code,
-      );
-      const both = [await decide(await connect(server.url), `nats-${count}`), await edge];
-      if (answers.length > 0 || !both.includes('allow')) answers.push(...both);
-    }
-    expect(answers).toEqual(Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? '503' : 'log.unavailable')));
+  fill();
+  // What was allocated before may still take an entry or two.
+  const answers = [];
+  for (let count = 0; answers.length < 20; count += 1) {
+    const edge = replica.service.decide('w1', { attempt: `edge-${count}` }).then(
+      ({ decision }) => decision,
+      ({ code }) => code,
+    );
+    const both = [await decide(await connect(server.url), `nats-${count}`), await edge];
+    if (answers.length > 0 || !both.includes('allow')) answers.push(...both);
+  }
+  expect(answers).toEqual(Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? '503' : 'log.unavailable')));
 
-    empty();
-    await server.kill('SIGKILL'); // 2.9 does not end by itself any more
-    await server.restart();
-    const client = await connect(server.url);
-    await expect.poll(() => decide(client, 'a3'), patient).toBe('allow');
-    expect((await client.ask('decide.w1', { attempt: 'a1' })).body).toMatchObject({ attempt: 'a1', decision: 'allow' });
-  },
-);
+  empty();
+  await server.kill('SIGKILL'); // 2.9 does not end by itself any more
+  await server.restart();
+  const client = await connect(server.url);
+  await expect.poll(() => decide(client, 'a3'), patient).toBe('allow');
+  expect((await client.ask('decide.w1', { attempt: 'a1' })).body).toMatchObject({ attempt: 'a1', decision: 'allow' });
+});

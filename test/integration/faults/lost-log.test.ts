@@ -70,9 +70,7 @@ describe.each(['deleted', 'made anew'])('a log that is %s under the service', (h
     await client.manager.streams.delete('STOPGATE_main');
     if (how === 'made anew') await client.manager.streams.add(config);
 
-    await expect
-      .poll(async () => (await client.ask('decide.w1')).body.error?.code, { timeout: 10_000 })
-      .toBe('LOG_LOST');
+    await expect.poll(async () => (await client.ask('decide.w1')).body.error?.code).toBe('LOG_LOST');
     expect((await client.ask('get.worker.w1')).code).toBe('503');
     expect(replica.service.status()).toMatchObject({ ready: false });
     const names: string[] = [];

@@ -40,13 +40,11 @@ test('nats-server killed and back: 503 in the gap, then it goes on where it stoo
   await server.restart();
 
   await expect
-    .poll(
-      () =>
-        client.ask('decide.w1', { attempt: 'a3' }, 2_000).then(
-          ({ body }) => body.decision,
-          () => null,
-        ),
-      { timeout: 15_000 },
+    .poll(() =>
+      client.ask('decide.w1', { attempt: 'a3' }, 2_000).then(
+        ({ body }) => body.decision,
+        () => null,
+      ),
     )
     .toBe('block');
   expect((await client.manager.streams.getMessage('STOPGATE_main', { seq }))?.subject).toBe(
@@ -58,7 +56,7 @@ test('nats-server killed and back: 503 in the gap, then it goes on where it stoo
   expect((await client.ask('decide.w1', { attempt: 'a1' })).body).toMatchObject({ attempt: 'a1', retry: { count: 1 } });
 });
 
-test('a full store: 503 at once, reads go on, and nothing is lost', { timeout: 60_000 }, async () => {
+test('a full store: 503 at once, reads go on, and nothing is lost', async () => {
   await open({ config: 'jetstream { max_file_store: 4MB }' });
   await client.publish('worker.w1.plan.updated', { steps: [{ title: 'Write tests', status: 'pending' }] });
   const stored = await fill(100);
@@ -69,9 +67,7 @@ test('a full store: 503 at once, reads go on, and nothing is lost', { timeout: 6
   expect((await client.ask('probe.w1')).body).toMatchObject({ decision: 'block' });
 });
 
-test('a store that has become read-only: 503, and reads go on where the server answers them', {
-  timeout: 60_000,
-}, async () => {
+test('a store that has become read-only: 503, and reads go on where the server answers them', async () => {
   await open({ unprivileged: true });
   await client.publish('worker.w1.plan.updated', { steps: [{ title: 'Write tests', status: 'pending' }] });
   execFileSync('chown', ['-R', String(process.getuid?.() ?? 0), server.storeDir]);

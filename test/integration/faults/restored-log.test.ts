@@ -76,7 +76,7 @@ test('a log that is deleted and restored under its service goes on', async () =>
   await remove([log]);
   await restore([log]);
   // Its reader was deleted with the stream, and another one proves first that the log is the same.
-  await expect.poll(async () => (await decide('a2')).decision, { timeout: 20_000 }).toBe('allow');
+  await expect.poll(async () => (await decide('a2')).decision).toBe('allow');
   expect(await decide('a1')).toEqual(decided);
   expect(running.service.status()).toMatchObject({ ready: true });
 });
@@ -107,7 +107,7 @@ test.each([{ entries: 0 }, { entries: 40 }])(
     await remove([log]);
     await client.manager.streams.add(config);
     await beats(entries);
-    await expect.poll(() => running.service.status().code, { timeout: 20_000 }).toBe('log.lost');
+    await expect.poll(() => running.service.status().code).toBe('log.lost');
     expect(running.service.status().reason).toMatch(
       /was created again at .*, without entry \d+, the last that was folded/,
     );

@@ -15,7 +15,7 @@ afterEach(async () => {
   await server.stop();
 });
 
-test('a server that stands still while a replica starts', { timeout: 30_000 }, async () => {
+test('a server that stands still while a replica starts', async () => {
   server = await openNats({});
   replica = await startReplica({
     nats: server.url,

@@ -89,7 +89,7 @@ const byPlugin: Ask = async (http, session) => {
   const plugin = await StopgatePlugin({ client });
   const idle = recordingsOf('opencode').recorded('session.idle');
   await plugin.event({ event: { ...idle, properties: { sessionID: session } } as never });
-  await expect.poll(() => promptAsync.mock.calls.length, { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => promptAsync.mock.calls.length).toBe(1);
   return JSON.stringify(promptAsync.mock.calls);
 };
 

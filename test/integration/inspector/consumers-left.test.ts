@@ -14,7 +14,7 @@ beforeAll(async () => {
     await at.client.publish('worker.w1.tool.used', { tool: 'Edit' });
     if (count % 10 === 9) {
       await at.client.ask('decide.w1', { attempt: `a${count}` });
-      await at.client.ask('snapshot.main', {}, 20_000);
+      await at.client.ask('snapshot.main', {});
     }
   }
   before = await consumers();

@@ -13,7 +13,7 @@ beforeAll(async () => {
   const { client } = stage;
   await client.publish('worker.old.plan.updated', { steps: [{ title: 'Write tests', status: 'pending' }] });
   await client.ask('decide.old');
-  snapshotSeq = Number((await client.ask('snapshot.main', {}, 20_000)).body.seq);
+  snapshotSeq = Number((await client.ask('snapshot.main', {})).body.seq);
   await client.publish('worker.young.tool.used', { tool: 'Bash' });
   await client.ask('decide.young');
   await client.ask('decide.old');
@@ -22,7 +22,7 @@ beforeAll(async () => {
   // It is no longer among the newest three, which starts continue from.
   for (let later = 0; later < 3; later += 1) {
     await client.publish('worker.young.heartbeat.sent', {});
-    await client.ask('snapshot.main', {}, 20_000);
+    await client.ask('snapshot.main', {});
   }
   lastSeq = (await stage.get('range')).body.lastSeq;
 });
@@ -45,7 +45,7 @@ test('what it does not cover is refused with a message', async () => {
 
 test('the outline begins where the past can be shown', async () => {
   const read = async () => (await stage.get(`outline?from=1&to=${lastSeq}&width=1`)).body;
-  await expect.poll(async () => (await read()).covered, { timeout: 20_000 }).toBeGreaterThan(0);
+  await expect.poll(async () => (await read()).covered).toBeGreaterThan(0);
   const { shownFrom, firstSeq, buckets } = await read();
   expect({ shownFrom, firstSeq }).toEqual({ shownFrom: snapshotSeq, firstSeq: snapshotSeq });
   expect(buckets.at(-1).toSeq).toBe(lastSeq);

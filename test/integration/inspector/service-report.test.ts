@@ -25,7 +25,7 @@ async function until<Value>(stage: Stage, read: (report: ServiceReport) => Value
       if (found == null) throw new Error('not yet');
       return found;
     },
-    { timeout: 15_000, interval: 200 },
+    { timeout: 60_000, interval: 200 },
   );
 }
 const named = (name: string, fits: (line: ReplicaLine) => boolean) => (report: ServiceReport) =>
@@ -154,7 +154,7 @@ test('another replica: judging, then silent, and nothing is invented about what 
       named('r3', ({ state }) => state === 'silent'),
     ),
   ).toMatchObject({ behind: null });
-}, 40_000);
+});
 
 test('NATS is away: said at once, since when, and nothing of its store is a zero', async () => {
   const stage = await open({ isAlone: true });
@@ -182,14 +182,14 @@ test('NATS is away: said at once, since when, and nothing of its store is a zero
   expect(sinceMs).toBeGreaterThanOrEqual(beforeMs);
   const later = await until(stage, (it) => (it.nowMs > report.nowMs ? it : null));
   for (const { outage } of [data, later]) expect(Math.abs((outage?.sinceMs ?? 0) - sinceMs)).toBeLessThan(50);
-}, 30_000);
+});
 
 test('the log is gone: another kind of outage', async () => {
   const stage = await open();
   await stage.client.manager.streams.delete('STOPGATE_main');
   const outage = await until(stage, (it) => it.outage);
   expect(outage).toMatchObject({ kind: 'log-lost', reason: expect.stringContaining('STOPGATE_main') });
-}, 30_000);
+});
 
 test('it is gathered once a second, however many ask', async () => {
   const stage = await open();

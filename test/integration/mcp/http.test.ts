@@ -104,7 +104,7 @@ test('a tool reports an unavailable log, and works again when it is back', async
     });
     await at.server.restart();
     await expect
-      .poll(async () => (await mcp.call('task_claim', { taskId: 'T-2' })).data, { timeout: 20_000 })
+      .poll(async () => (await mcp.call('task_claim', { taskId: 'T-2' })).data)
       .toMatchObject({ worker: 'w1' });
     await mcp.close();
   } finally {

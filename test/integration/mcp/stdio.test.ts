@@ -96,9 +96,7 @@ test('it starts without a service, says how to start one, and works once it is t
   await server.kill();
   expect((await mcp.call('worker_get')).isError).toBe(true);
   await server.restart();
-  await expect
-    .poll(async () => (await mcp.call('worker_get')).data, { timeout: 20_000 })
-    .toMatchObject({ worker: 'w1', tasks: ['A-1'] });
+  await expect.poll(async () => (await mcp.call('worker_get')).data).toMatchObject({ worker: 'w1', tasks: ['A-1'] });
 });
 
 test("beside `stopgate dev` it finds the service by itself, and an agent's rights are enough", async () => {

@@ -290,7 +290,7 @@ describe('the end', () => {
     for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
       const pid = await pidOf();
       process.kill(pid, signal);
-      await expect.poll(pidOf, { timeout: 10_000 }).not.toBe(pid);
+      await expect.poll(pidOf).not.toBe(pid);
       await expect
         .poll(
           () =>
@@ -320,10 +320,10 @@ describe('the end', () => {
         () => false,
       );
     for (let times = 0; times < 4; times += 1) {
-      await expect.poll(isReady, { timeout: 10_000 }).toBe(true);
+      await expect.poll(isReady).toBe(true);
       const pid = await pidOf();
       process.kill(pid, 'SIGKILL');
-      await expect.poll(pidOf, { timeout: 10_000 }).not.toBe(pid);
+      await expect.poll(pidOf).not.toBe(pid);
       expect(isClosed).toBe(false);
     }
   });

@@ -25,7 +25,7 @@ async function fill(at: NatsConnection, stream: string, subjects: readonly strin
   for (const [index, subject] of subjects.entries()) at.publish(`${stream}.${subject}`, `{"index":${index}}`);
   await at.flush();
   const messages = async () => (await manager.streams.info(stream)).state.messages;
-  await expect.poll(messages, { timeout: 20_000 }).toBe(subjects.length);
+  await expect.poll(messages).toBe(subjects.length);
 }
 const many = (count: number, subject: string) => Array.from({ length: count }, () => subject);
 

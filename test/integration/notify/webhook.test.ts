@@ -7,7 +7,7 @@ import { createWebhook, type WebhookOptions } from '../../../src/notify/webhook.
 import { openReceiver, type Receiver } from '../../support/receiver.ts';
 
 /** A busy machine may need a while. */
-const eventually = <T>(read: () => T) => expect.poll(read, { timeout: 10_000 });
+const eventually = <T>(read: () => T) => expect.poll(read);
 
 let receiver: Receiver;
 let outcomes: string[];

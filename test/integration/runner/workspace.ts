@@ -67,7 +67,7 @@ export async function createWorkspace(
     },
     async read(name) {
       const text = () => readFile(join(cwd, name), 'utf8').catch(() => '');
-      await expect.poll(text, { timeout: 15_000 }).not.toBe('');
+      await expect.poll(text).not.toBe('');
       return text();
     },
     command(name, { signal = new AbortController().signal, ...more } = {}) {

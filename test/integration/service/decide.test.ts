@@ -35,7 +35,7 @@ afterAll(async () => {
 
 const ask = async (subject: string, body: object | string = {}) => {
   const reply = await nc.request(`stopgate.main.${subject}`, typeof body === 'string' ? body : JSON.stringify(body), {
-    timeout: 5_000,
+    timeout: 30_000,
   });
   return {
     code: reply.headers?.get('Nats-Service-Error-Code') ?? '',
@@ -47,7 +47,7 @@ const publish = (tail: string, data: object = {}) =>
 
 describe('decide', () => {
   test('an unknown worker with no policy may stop, with an empty request', async () => {
-    const reply = await nc.request('stopgate.main.decide.fresh', '', { timeout: 5_000 });
+    const reply = await nc.request('stopgate.main.decide.fresh', '', { timeout: 30_000 });
     expect(reply.json()).toMatchObject({
       v: 1,
       fleet: 'main',
@@ -61,7 +61,7 @@ describe('decide', () => {
 
   test('headers that nobody can read change nothing', async () => {
     const unreadable = { encode: () => Buffer.from('NATS/1.0\r\n bad name: x\r\n\r\n') } as never;
-    const reply = await nc.request('stopgate.main.decide.unreadable', '', { headers: unreadable, timeout: 5_000 });
+    const reply = await nc.request('stopgate.main.decide.unreadable', '', { headers: unreadable, timeout: 30_000 });
     expect(reply.json()).toMatchObject({ decision: 'allow', worker: 'unreadable' });
   });
 

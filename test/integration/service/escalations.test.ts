@@ -9,7 +9,7 @@ import { startReplica } from '../../support/replica.ts';
 import { openNats } from '../../support/shared-server.ts';
 
 /** A busy machine may need a while. */
-const eventually = <T>(read: () => T) => expect.poll(read, { timeout: 10_000 });
+const eventually = <T>(read: () => T) => expect.poll(read);
 
 let server: NatsServer;
 let receiver: Receiver;

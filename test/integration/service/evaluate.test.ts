@@ -177,7 +177,7 @@ describe('a remote hook of an iteration', () => {
     await expect.poll(() => served.asked.length).toBe(1);
     await leaver.close();
     await expect
-      .poll(async () => (await view('R-5')).hookStats, { timeout: 5_000 })
+      .poll(async () => (await view('R-5')).hookStats)
       .toEqual([expect.objectContaining({ hook: 'H', complete: 1 })]);
     served.stop();
   });
@@ -212,7 +212,7 @@ describe('an evaluation that waits for a remote hook', () => {
     const { last_seq: seq } = info.json<{ state: { last_seq: number } }>().state;
     const headers = natsHeaders();
     headers.set('Nats-Msg-Id', `W-2:${seq}:hook:1:W-2`);
-    await client.nc.request('stopgate.main.task.W-2.task.created', '', { headers, timeout: 1_000 });
+    await client.nc.request('stopgate.main.task.W-2.task.created', '', { headers, timeout: 30_000 });
     it.reply({ complete: true });
     expect((await it.answer).body.action).toBe('complete');
     it.stop();

@@ -106,7 +106,7 @@ test("an entry under another worker's message id takes nobody's answer", async (
   const h = headers();
   h.set('Nats-Msg-Id', 'w6:a');
   // In this order on one connection the request is open before the foreign entry is folded.
-  const asked = client.nc.request('stopgate.main.decide.w6', '{"attempt":"a"}', { timeout: 5_000 });
+  const asked = client.nc.request('stopgate.main.decide.w6', '{"attempt":"a"}', { timeout: 30_000 });
   client.nc.publish('stopgate.main.worker.thief.stop.attempted', '{"attempt":"b"}', { headers: h });
   expect((await asked).json()).toMatchObject({ worker: 'w6', attempt: 'a' });
 });

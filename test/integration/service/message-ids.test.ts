@@ -49,7 +49,7 @@ const storedOf = (tail: string) => client.stored('STOPGATE_main', `stopgate.main
 test('of a decision: it is published all the same, once', async () => {
   await steal(decisionMessageId('w1', 'a1'));
   expect((await client.ask('decide.w1', { attempt: 'a1' })).body).toMatchObject({ cause: 'no-policy' });
-  await expect.poll(() => storedOf('decision.w1'), { timeout: 10_000 }).toMatchObject([{ attempt: 'a1' }]);
+  await expect.poll(() => storedOf('decision.w1')).toMatchObject([{ attempt: 'a1' }]);
   // It is found there for whoever asks again.
   expect((await client.ask('decide.w1', { attempt: 'a1' })).body).toMatchObject({ attempt: 'a1', cause: 'no-policy' });
 });
@@ -87,7 +87,7 @@ test('of a takeover: what a replica left open is decided', async () => {
   const h = headers();
   h.set('Stopgate-Replica', 'ghost');
   client.nc.publish('stopgate.main.worker.w5.stop.attempted', '{"attempt":"a1"}', { headers: h });
-  await expect.poll(() => storedOf('decision.w5'), { timeout: 10_000 }).toMatchObject([{ cause: 'incomplete' }]);
+  await expect.poll(() => storedOf('decision.w5')).toMatchObject([{ cause: 'incomplete' }]);
 });
 
 test('of an entry that an edge of the service stores for an agent', async () => {

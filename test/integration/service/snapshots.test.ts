@@ -138,4 +138,4 @@ test('of several replicas one takes the snapshot that is due', async () => {
   // A replica that is behind when it is due looks again half a minute later.
   await expect.poll(async () => (await store.list()).length, { timeout: 100_000 }).toBe(1);
   expect(await newestSeq()).toBeGreaterThanOrEqual(10_000);
-}, 120_000);
+});

@@ -21,7 +21,7 @@ const testing = part(
     await client.unregisterStopHook(task.id, hookId);
     expect(await task.evaluate()).toMatchObject({ hookId: 'default', action: 'continue' });
     expect((await client.listHooks(task.id)).hooks).toEqual([]);
-    const question = service.wire.nc.request(`stopgate.main.check.${entry?.data.name}`, '{}', { timeout: 5_000 });
+    const question = service.wire.nc.request(`stopgate.main.check.${entry?.data.name}`, '{}', { timeout: 30_000 });
     await expect(question).rejects.toThrow('no responders');
   }),
   holds('cleanup', async ({ service, client }) => {

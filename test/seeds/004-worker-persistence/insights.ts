@@ -202,7 +202,7 @@ const cycles = [
         polled.push(await worker.stop());
         return polled.at(-1)?.decision;
       };
-      await expect.poll(poll, { timeout: 10_000 }).toBe('allow');
+      await expect.poll(poll).toBe('allow');
       for (const { idle, cause } of polled) expect(cause).toBe(idle.ms < 300 ? 'idle' : 'idle-timeout');
       expect((await worker.view()).state).toBe('stopped');
     }),

@@ -35,7 +35,7 @@ beforeAll(async () => {
   ({ query } = (await import(pathToFileURL(join(folder, 'sdk.mjs')).href)) as { query: Query });
   ({ stopHooks, untilResolved } = (await import(built)) as { stopHooks: StopHooks; untilResolved: UntilResolved });
   at = await deploy({ config });
-}, 300_000);
+});
 afterAll(() => at.close());
 
 /** One query from its prompt to its result. */

@@ -12,7 +12,7 @@ let claude: string;
 beforeAll(async () => {
   claude = await installAgent(claudeCode);
   at = await deploy();
-}, 300_000);
+});
 afterAll(() => at.close());
 
 const servers = [

@@ -11,7 +11,7 @@ let at: Deployment;
 beforeAll(async () => {
   claude = await installAgent(claudeCode);
   at = await deploy({ config: 'policies: { default: { checks: [{ rules: [done] }], retries: 0 } }\n' });
-}, 300_000);
+});
 afterAll(() => at.close());
 
 const scene = (options: Partial<SceneOptions>, { http }: Deployment = at) =>

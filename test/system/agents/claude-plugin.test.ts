@@ -25,7 +25,7 @@ beforeAll(async () => {
     await cp(join(root, folder), join(copy.path, folder), { recursive: true });
   const hooks = join(copy.path, 'plugins/claude/hooks/hooks.json');
   await writeFile(hooks, (await readFile(hooks, 'utf8')).replaceAll('http://127.0.0.1:4280', at.http));
-}, 300_000);
+});
 afterAll(async () => {
   await at.close();
   await copy.remove();

@@ -13,7 +13,6 @@ const asked = ['--permission-mode', 'default', '--permission-prompt-tool', 'stdi
 const option = (label: string) => ({ label, description: `the ${label} one` });
 const key = { question: 'Which key?', header: 'Key', multiSelect: false, options: [option('Old'), option('New')] };
 const parts = { question: 'Which parts?', header: 'Parts', multiSelect: true, options: [option('one'), option('two')] };
-const patience = { timeout: 60_000 };
 
 let claude: string;
 let receiver: Receiver;
@@ -27,7 +26,7 @@ beforeAll(async () => {
     config: `policies: { default: { ask: 5m } }\nescalation: { webhook: ${webhook} }\n`,
     env: { HOOK_SECRET: 'a secret of the test' },
   });
-}, 300_000);
+});
 afterAll(async () => {
   await at?.close();
   await receiver?.close();
@@ -39,13 +38,13 @@ async function ask(questions: readonly object[], init: readonly string[] = []) {
   const { home, model } = await claudeScene({ program: claude, http: at.http, init, turns });
   const agent = await openClaude(claude, { home, modelUrl: model.url }, asked);
   const held = async () => (await viewOf(at, agent.session)).inputs?.find(({ request }) => request !== null);
-  await expect.poll(held, patience).toBeDefined();
+  await expect.poll(held).toBeDefined();
   return { agent, model, held: await held() };
 }
 
 /** To the end of its turn. */
 async function expectAnswered(agent: OpenClaude, answer: object): Promise<void> {
-  await expect.poll(() => agent.lines.some(({ type }) => type === 'result'), patience).toBe(true);
+  await expect.poll(() => agent.lines.some(({ type }) => type === 'result')).toBe(true);
   await agent.end();
   expect(await viewOf(at, agent.session)).toMatchObject({ inputs: [], lastAnswer: answer });
   expect(await payloadsOf(at, agent.session, 'tool.used')).toMatchObject([{ tool: 'AskUserQuestion', ok: true }]);
@@ -66,7 +65,7 @@ test('it goes on with the choice that `stopgate answer` gives; without a choice 
 test('several are answered by a signed link, whose page shows the choices; a second answer is refused', async () => {
   const { agent, model } = await ask([key, parts], ['--form', 'command']);
   const notice = () => receiver.received.find(({ body }) => body.id === agent.session)?.body.link as string | undefined;
-  await expect.poll(notice, patience).toBeDefined();
+  await expect.poll(notice).toBeDefined();
   const link = (notice() ?? '').replace('https://stop.example', at.http);
   const page = await (await fetch(link, { headers: { accept: 'text/html' } })).text();
   expect(page).toContain('name="choice-0" value="New"');
@@ -93,11 +92,11 @@ test('a person at its own terminal may be first; then no operator can answer it'
     response: { behavior: 'allow', updatedInput },
   };
   agent.say({ type: 'control_response', response });
-  await expect.poll(async () => (await viewOf(at, agent.session)).inputs, patience).toEqual([]);
+  await expect.poll(async () => (await viewOf(at, agent.session)).inputs).toEqual([]);
   const words = ['answer', agent.session, '--allow', '--message', 'New', '--request', held?.request ?? '', '--yes'];
   const late = await runShipped([...words, '--nats', at.server.url], { cwd: at.folder.path });
   expect(late).toMatchObject({ code: 1, stderr: expect.stringContaining('no open request') });
-  await expect.poll(() => model.requests[1]?.input, patience).toContain('"Which key?"="Old"');
+  await expect.poll(() => model.requests[1]?.input).toContain('"Which key?"="Old"');
   expect((await viewOf(at, agent.session)).lastAnswer).toBeNull();
 });
 type Asked = { readonly request_id: string; readonly request: { readonly input: object } };

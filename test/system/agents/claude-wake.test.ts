@@ -16,7 +16,7 @@ let at: Deployment;
 beforeAll(async () => {
   claude = await installAgent(claudeCode);
   at = await deploy({ config: 'policies: { default: { promises: true, checks: [{ plan: {} }] } }\n' });
-}, 300_000);
+});
 afterAll(() => at.close());
 
 async function begin(turns: readonly Turn[], init: readonly string[] = []) {

@@ -31,7 +31,7 @@ let at: Deployment;
 beforeAll(async () => {
   claude = await installAgent(claudeCode);
   at = await deploy({ config });
-}, 300_000);
+});
 afterAll(() => at.close());
 beforeEach(() => at.folder.write('state', 'fail'));
 const mend = () => at.folder.write('state', 'pass');

@@ -19,7 +19,7 @@ let at: Deployment;
 beforeAll(async () => {
   claude = await installAgent(claudeCode);
   at = await deploy({ config: planPolicy });
-}, 300_000);
+});
 afterAll(() => at.close());
 
 const scene = (options: Omit<SceneOptions, 'program' | 'http'>, http = at.http) =>

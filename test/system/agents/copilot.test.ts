@@ -19,7 +19,7 @@ let at: Deployment;
 beforeAll(async () => {
   program = await installAgent(copilot.program);
   at = await deploy({ config });
-}, 300_000);
+});
 afterAll(() => at.close());
 
 const makeHome = () => makeHeadlessHome(copilot, { program, http: at.http });
@@ -67,7 +67,7 @@ test('a sub-agent in the background is waited for; its end is no prompt that wou
   const home = await makeHome();
   const parentWaits = async () => {
     const parent = async () => (await workersIn(at, home)).find((it) => it.parent === null);
-    await expect.poll(async () => (await parent())?.lastDecision?.cause, { timeout: 30_000 }).toBe('waiting');
+    await expect.poll(async () => (await parent())?.lastDecision?.cause).toBe('waiting');
   };
   const child = childConversation({ ...writes, before: parentWaits }, done);
   const turns = [open, done, delegate('background'), done, done, done, done];

@@ -18,7 +18,7 @@ let at: Deployment;
 beforeAll(async () => {
   program = await installAgent(gemini.program);
   at = await deploy({ config });
-}, 300_000);
+});
 afterAll(() => at.close());
 
 const makeHome = (...init: string[]) => makeHeadlessHome(gemini, { program, http: at.http, init: ['--user', ...init] });

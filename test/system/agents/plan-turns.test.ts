@@ -22,7 +22,7 @@ describe.each(headlessAgents)('$agent', (row) => {
   let program: string;
   beforeAll(async () => {
     program = await installAgent(row.program);
-  }, 300_000);
+  });
 
   const makeHome = (init?: readonly string[], http = at.http) => makeHeadlessHome(row, { program, http, init });
   const makeModel = (turns: readonly Turn[]) => scriptModel(row.api, turns);

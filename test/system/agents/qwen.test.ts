@@ -27,7 +27,7 @@ let at: Deployment;
 beforeAll(async () => {
   program = await installAgent(qwen.program);
   at = await deploy({ config });
-}, 300_000);
+});
 afterAll(() => at.close());
 
 const makeHome = (...init: string[]) => makeHeadlessHome(qwen, { program, http: at.http, init });
@@ -80,7 +80,7 @@ test('a sub-agent is judged by its own policy, and its parent’s stop waits for
   const task = 'COUNT-THE-FILES';
   const parentWaits = async () => {
     const parent = async () => (await workersIn(at, home)).find((it) => it.parent === null);
-    await expect.poll(async () => (await parent())?.lastDecision?.cause, { timeout: 60_000 }).toBe('waiting');
+    await expect.poll(async () => (await parent())?.lastDecision?.cause).toBe('waiting');
   };
   const delegate: Turn = {
     tool: 'agent',

@@ -15,7 +15,7 @@ beforeAll(async () => {
   at = await deploy({
     config: JSON.stringify({ policies: { default: { checks: [{ plan: {} }], budget: { tokens: 3 } } } }),
   });
-}, 300_000);
+});
 afterAll(() => at.close());
 
 const usageOf = async (worker: string): Promise<WorkerView['usage']['session']> =>

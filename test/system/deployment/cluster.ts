@@ -137,11 +137,11 @@ export const startProgram = (
   log: 'ignore' | 'inherit' = 'ignore',
 ) => memberOf(name, {}, spawn(program, args, { stdio: ['ignore', log, log] }));
 
-/** @throws Error where that takes half a minute */
+/** @throws Error where that takes a minute */
 export async function untilHealthy(url: string): Promise<void> {
   const check = async () => {
     const { status } = await fetch(url);
     if (status !== 200) throw new Error(`${url} answers ${status}`);
   };
-  await vi.waitFor(check, { timeout: 30_000, interval: 100 });
+  await vi.waitFor(check, { timeout: 60_000, interval: 100 });
 }

@@ -66,5 +66,4 @@ test.skipIf(findProgram('nsc') === undefined)(
     await refusesSubscribe(await as('check'), 'stopgate.main.run.box');
     await refusesPublish(await as('operator'), 'stopgate.main.own.fleet.main.policy.set');
   },
-  60_000,
 );

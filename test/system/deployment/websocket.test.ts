@@ -34,9 +34,9 @@ test('service, commands and clients connect through a WebSocket, beside others o
   await nats.restart();
   for (const [index, client] of clients.entries()) {
     const decide = async () => (await client.worker(`w-${index}`).decide()).decision;
-    await expect.poll(() => decide().catch(String), { timeout: 30_000 }).toBe('block');
+    await expect.poll(() => decide().catch(String)).toBe('block');
   }
-}, 60_000);
+});
 
 test.skipIf(!hasOpenssl)(
   'a WebSocket over TLS trusts the authority of the credentials file, and sends its user',
@@ -67,5 +67,4 @@ websocket { listen: "127.0.0.1:${port}", tls { cert_file: ${JSON.stringify(file(
     expect(plain).toMatchObject({ code: 3, stderr: expect.stringContaining('no NATS server at ws:') });
     expect(mixed).toMatchObject({ code: 2, stderr: expect.stringContaining('do not go together') });
   },
-  60_000,
 );

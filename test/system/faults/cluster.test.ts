@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { runCluster } from './cluster.ts';
 
-test('three nodes, the leader and a follower killed: nothing is lost', { timeout: 120_000 }, async ({ skip }) => {
+test('three nodes, the leader and a follower killed: nothing is lost', async ({ skip }) => {
   const row = await runCluster(false);
   if (typeof row === 'string') skip(row);
   expect(row).toMatchObject({ lost: 0, double: 0, undecided: 0 });

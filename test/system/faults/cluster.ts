@@ -59,7 +59,7 @@ async function killNode(stage: Stage): Promise<void> {
 
 /** Another node leads the log. */
 async function stepDown({ client }: Stage): Promise<void> {
-  await client.nc.request('$JS.API.STREAM.LEADER.STEPDOWN.STOPGATE_main', '', { timeout: 5_000 });
+  await client.nc.request('$JS.API.STREAM.LEADER.STEPDOWN.STOPGATE_main', '', { timeout: 30_000 });
 }
 
 /** The leader stands still until the others have another, and goes on as if it still led. */

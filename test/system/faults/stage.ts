@@ -140,9 +140,9 @@ async function agreed(http: Stage['http']): Promise<void> {
 /** What does not change with the clock. */
 async function viewOf(place: string): Promise<string> {
   try {
-    const ready = await fetch(`${place}/readyz`, { signal: AbortSignal.timeout(5_000) });
+    const ready = await fetch(`${place}/readyz`, { signal: AbortSignal.timeout(30_000) });
     if (!ready.ok) return `not ready: ${await ready.text()}`;
-    const reply = await fetch(`${place}/api/main/list/workers?limit=1000`, { signal: AbortSignal.timeout(5_000) });
+    const reply = await fetch(`${place}/api/main/list/workers?limit=1000`, { signal: AbortSignal.timeout(30_000) });
     const { items } = (await reply.json()) as { items: WorkerView[] };
     return JSON.stringify(
       Object.fromEntries(

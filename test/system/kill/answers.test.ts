@@ -12,7 +12,7 @@ test('repeated gives the same bytes: at once, at another replica, and at one tha
   const { client, server, folder } = at;
   await client.publish('worker.b1.plan.updated', { steps: [{ title: 'Write tests', status: 'pending' }] });
   const ask = async () =>
-    (await client.nc.request('stopgate.main.decide.b1', '{"attempt":"a1"}', { timeout: 5_000 })).string();
+    (await client.nc.request('stopgate.main.decide.b1', '{"attempt":"a1"}', { timeout: 30_000 })).string();
   const first = await ask();
   expect(await ask()).toBe(first);
   const line = ['serve', '--nats', server.url, '--http', 'off', '--replica', 'rb'];

@@ -4,7 +4,7 @@ import { deploy } from '../../support/deployment.ts';
 import { openReceiver } from '../../support/receiver.ts';
 import { endService, serveShipped, startService } from '../../support/service.ts';
 
-const eventually = <T>(read: () => T) => expect.poll(read, { timeout: 10_000 });
+const eventually = <T>(read: () => T) => expect.poll(read);
 
 /** A shipped service, which can be killed; one in this process comes after it. */
 async function place() {

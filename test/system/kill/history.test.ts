@@ -25,7 +25,7 @@ async function place() {
 test.runIf(isLinux)('kill -9 of the service leaves no process behind', async () => {
   const { service, child } = await place();
   await service.kill('SIGKILL');
-  await expect.poll(() => isRunning(child), { timeout: 20_000 }).toBe(false);
+  await expect.poll(() => isRunning(child)).toBe(false);
 });
 
 test.runIf(isLinux)('a Ctrl-C, which both get, is for the service to obey', async () => {

@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-test('every attempt gets one decision, and caps are exact', { timeout: 180_000 }, async () => {
+test('every attempt gets one decision, and caps are exact', async () => {
   const random = createRandom('kills');
   const decided = new EventEmitter();
   let kills = 0;
@@ -72,6 +72,6 @@ test('every attempt gets one decision, and caps are exact', { timeout: 180_000 }
     const stored = async () =>
       (await client.stored('STOPGATE_main', `stopgate.main.decision.${worker}`)).map((it) => it.attempt);
     // Exactly once each. Who takes over from a dead one may store its last decision after the next one's.
-    await expect.poll(async () => (await stored()).sort(), { timeout: 10_000 }).toEqual(attempted?.sort());
+    await expect.poll(async () => (await stored()).sort()).toEqual(attempted?.sort());
   }
 });

@@ -61,20 +61,16 @@ describeInBrowser('the page', () => {
     await client.publish('worker.w4.worker.registered', { policy: 'broken' });
     await client.ask('decide.w4');
     browser = await openBrowser(() => [stage.http.url]);
-  }, 60_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await stage?.close();
   });
 
-  test.each(pages)(
-    'meets WCAG 2.2 AA: %s',
-    async (_, path, until) => {
-      await open(path, until);
-      expect(await browser.axe()).toEqual([]);
-    },
-    60_000,
-  );
+  test.each(pages)('meets WCAG 2.2 AA: %s', async (_, path, until) => {
+    await open(path, until);
+    expect(await browser.axe()).toEqual([]);
+  });
 
   test.each(pages)('fits a phone of 360 pixels: %s', async (_, path, until) => {
     await browser.page.setViewportSize({ width: 360, height: 740 });
@@ -115,14 +111,14 @@ describeInBrowser('the page', () => {
   test('shows what happened when, by keyboard too', async () => {
     await open('/?view=history', 'svg.bars');
     const stops = browser.page.locator('.multiple', { hasText: 'Stops' }).locator('.value');
-    await expect.poll(() => stops.innerText(), { timeout: 20_000 }).toBe('4');
+    await expect.poll(() => stops.innerText()).toBe('4');
     await browser.page.getByRole('slider', { name: 'Time' }).focus();
     await press('Home');
     await expect.poll(() => stops.innerText()).toBe('0');
     await browser.page.getByRole('button', { name: 'Whole span' }).click();
     await expect.poll(() => stops.innerText()).toBe('4');
     expect(await browser.page.locator('.check-table tr[data-check="plan"]').innerText()).toMatch(/2$/);
-  }, 60_000);
+  });
 
   test('supports back and forward', async () => {
     await open('/', '.grid tr[data-id]');

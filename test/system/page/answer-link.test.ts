@@ -25,7 +25,7 @@ describeInBrowser('the page behind a link that answers', () => {
     links = createAnswerLinks({ url: stage.http.url, by: 'on-call', secret: 's', clock: Date.now, logger, post });
     browser = await openBrowser(() => [stage.http.url], /status of 409/);
     await browser.page.setViewportSize({ width: 390, height: 844 });
-  }, 60_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await stage?.close();
@@ -41,7 +41,7 @@ describeInBrowser('the page behind a link that answers', () => {
         tool_input: { command: hostile, description: 'Clean up' },
       }),
     });
-    await expect.poll(() => receiver.received[0]?.body.link, { timeout: 20_000 }).toBeDefined();
+    await expect.poll(() => receiver.received[0]?.body.link).toBeDefined();
     const { link = '', request = '' } = (receiver.received[0]?.body ?? {}) as Record<string, string>;
     const { page } = browser;
     await page.goto(link);
@@ -62,5 +62,5 @@ describeInBrowser('the page behind a link that answers', () => {
     await page.getByText(`request ${request} of worker s1 was answered by on-call: deny`).waitFor();
     expect(await browser.axe()).toEqual([]);
     expect(browser.problems()).toEqual([]);
-  }, 60_000);
+  });
 });

@@ -18,7 +18,7 @@ describeInBrowser('several fleets', () => {
     await at.client.ask('decide.of-main');
     await web.close();
     browser = await openBrowser(() => [at.http]);
-  }, 60_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await at?.close();
@@ -41,25 +41,24 @@ describeInBrowser('several fleets', () => {
 
   test('more of them than a browser has connections for: a page waits in words, and takes the place of one that goes', async () => {
     const { context, page } = browser;
-    const wait = { timeout: 25_000 };
     await page.goto('about:blank');
     const open = async (fleet: string) => {
       const opened = await context.newPage();
       await opened.goto(`${at.http}/?fleet=${fleet}`);
       return opened;
     };
-    const isLive = (one: Page) => one.locator('[data-connection="live"]').waitFor(wait);
+    const isLive = (one: Page) => one.locator('[data-connection="live"]').waitFor();
     const four = await Promise.all(fleets.slice(0, 4).map(open));
     await Promise.all(four.map(isLive));
     const last = await open('f5');
-    await last.locator('.notice', { hasText: 'This browser shows other fleets too' }).waitFor(wait);
+    await last.locator('.notice', { hasText: 'This browser shows other fleets too' }).waitFor();
     // Requests still find a connection.
     expect(await last.evaluate(() => fetch('/api').then(({ status }) => status))).toBe(200);
     await four[0]?.close();
     await isLive(last);
     expect(browser.problems()).toEqual([]);
     await Promise.all([...four, last].map((it) => it.close()));
-  }, 90_000);
+  });
 
   test('a log that is lost is said, although the service goes on', async () => {
     const { page } = browser;
@@ -77,5 +76,5 @@ describeInBrowser('several fleets', () => {
     await page.goto(`${at.http}/?fleet=none`);
     await page.getByRole('alert').filter({ hasText: "no fleet 'none' here" }).waitFor();
     browser.problems();
-  }, 60_000);
+  });
 });

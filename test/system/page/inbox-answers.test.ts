@@ -26,10 +26,10 @@ describeInBrowser('an answer in the inbox', () => {
     expect(await cards()).toEqual(['bob']);
     await undo().waitFor();
     expect(await stored('ana.escalation.resolved')).toEqual([]);
-    await expect.poll(() => stored('ana.escalation.resolved'), { timeout: 20_000 }).toEqual([decided]);
+    await expect.poll(() => stored('ana.escalation.resolved')).toEqual([decided]);
     await undo().waitFor({ state: 'detached' });
     expect(await cards()).toEqual(['bob']);
-  }, 60_000);
+  });
 
   test('is taken back by a key until then', async () => {
     await ask('Which key?', 'cleo');
@@ -44,7 +44,7 @@ describeInBrowser('an answer in the inbox', () => {
     await inbox.question('Which key?');
     expect(await undo().count()).toBe(0);
     expect(await stored('cleo.escalation.resolved')).toEqual([]);
-  }, 60_000);
+  });
 
   test('is sent at once when the page is left', async () => {
     await ask('Which key?', 'dan');
@@ -55,7 +55,7 @@ describeInBrowser('an answer in the inbox', () => {
     await inbox.browser.page.goto('about:blank');
     await expect.poll(() => stored('dan.escalation.resolved')).toEqual([decided]);
     await open('/', { as: 'Ann' });
-  }, 60_000);
+  });
 
   test('goes to all that ask the same, which are one card, and their tasks go back to the queue', async () => {
     const { page } = inbox.browser;
@@ -74,7 +74,7 @@ describeInBrowser('an answer in the inbox', () => {
       await expect.poll(() => stored(`${worker}.escalation.resolved`)).toEqual([decided]);
     await expect.poll(async () => (await inbox.stage.get('get/task/E-1')).body.state).toBe('idle');
     await expect.poll(cards).toEqual(['hal']);
-  }, 60_000);
+  });
 
   test('can wait: what is snoozed is out of sight in this browser, also after a reload', async () => {
     const { page } = inbox.browser;
@@ -89,7 +89,7 @@ describeInBrowser('an answer in the inbox', () => {
     expect(await cards()).toEqual(['jan']);
     await page.getByRole('button', { name: 'Show them' }).click();
     await expect.poll(cards).toEqual(['ida', 'jan']);
-  }, 60_000);
+  });
 
   test('is no answer at all for those that are retired, all at once', async () => {
     const { page } = inbox.browser;
@@ -103,7 +103,7 @@ describeInBrowser('an answer in the inbox', () => {
     await page.getByText('Nobody waits for you').waitFor();
     expect(await inbox.browser.axe()).toEqual([]);
     for (const worker of ['kim', 'lee']) expect(await stored(`${worker}.worker.retired`)).toEqual([{ by: 'Ann' }]);
-  }, 60_000);
+  });
 
   test('says how long the agent still waits for it', async () => {
     const { page } = inbox.browser;

@@ -12,7 +12,7 @@ describeInBrowser('a queue that nobody attends', () => {
       policies: { policies: { default: { ask: '1s' } }, escalation: { unattended: '100ms' } },
     });
     browser = await openBrowser(() => [stage.http.url]);
-  }, 60_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await stage?.close();

@@ -70,7 +70,7 @@ describeInBrowser('the inbox', () => {
     ]);
     expect(await cards()).toEqual(['earl', 'finn']);
     await inbox.title('(2) stopgate inspector');
-  }, 60_000);
+  });
 
   test('an acknowledgement asks nothing of a known name, and what is acknowledged is last', async () => {
     await escalate('gwen', 'hugo', 'iris');
@@ -109,7 +109,7 @@ describeInBrowser('the inbox', () => {
     await page.keyboard.up('a');
     await expect.poll(cards).toEqual(['hal', 'lee', 'mia']);
     expect(await stored('mia.escalation.acknowledged')).toHaveLength(1);
-  }, 60_000);
+  });
 
   test('what this page has acted on before is not taken for its work when somebody else settles it', async () => {
     const { page } = inbox.browser;
@@ -132,7 +132,7 @@ describeInBrowser('the inbox', () => {
     await resolve('pia');
     await page.locator('.card[data-id="pia"][data-gone]').waitFor();
     expect(await current()).toBe('pia');
-  }, 60_000);
+  });
 
   test('why a busy worker is where it is waits for the pointer to leave, and for the keys', async () => {
     const { page } = inbox.browser;
@@ -166,7 +166,7 @@ describeInBrowser('the inbox', () => {
     expect(await page.locator('aside .resolution').count()).toBe(0);
     await page.locator('aside h2').focus();
     await page.locator('aside .resolution', { hasText: 'by Bob' }).waitFor();
-  }, 60_000);
+  });
 
   test('an answered request keeps its place, so that the next one is not under the pointer', async () => {
     const { page } = inbox.browser;
@@ -193,7 +193,7 @@ describeInBrowser('the inbox', () => {
       { by: 'Ann', request: 'p1', verdict: 'allow' },
       { by: 'Bob', request: 'p2', verdict: 'deny' },
     ]);
-  }, 60_000);
+  });
 
   test('the second click of a double-click does nothing to the one that comes next', async () => {
     const { page } = inbox.browser;
@@ -211,7 +211,7 @@ describeInBrowser('the inbox', () => {
     await page.mouse.click(x, y);
     await expect.poll(() => stored('ned.escalation.acknowledged')).toHaveLength(1);
     expect(await stored('max.escalation.acknowledged')).toHaveLength(1);
-  }, 60_000);
+  });
 
   test('the list of the inbox keeps its order, whoever comes or goes, also when a notice appears', async () => {
     const { page } = inbox.browser;
@@ -253,7 +253,7 @@ describeInBrowser('the inbox', () => {
     await press('j');
     await expect.poll(cards).toEqual(['len', 'hank', 'may']);
     expect(await current()).toBe('len');
-  }, 60_000);
+  });
 
   test('? shows all keys, and Ctrl-K finds a worker by a part of its name', async () => {
     const { page } = inbox.browser;

@@ -75,7 +75,7 @@ describe.skipIf(noChromium !== null)(
 
     test('shows the actors, their states, and each transition', async () => {
       const { page, inspector } = await openBoth();
-      await expect.poll(() => active(inspector), { timeout: 20_000 }).toEqual(['green']);
+      await expect.poll(() => active(inspector)).toEqual(['green']);
       await expect
         .poll(() => inspector.getByRole('status').first().textContent())
         .toBe(`From ${new URL(site.url).origin}`);
@@ -83,11 +83,11 @@ describe.skipIf(noChromium !== null)(
       expect(await inspector.locator('.state[data-state="yellow"]').textContent()).toContain('timer [guard] → red');
       await send(page, { type: 'timer' });
       await send(page, { type: 'timer' });
-      await expect.poll(() => active(inspector), { timeout: 20_000 }).toEqual(['red', 'red.walk']);
+      await expect.poll(() => active(inspector)).toEqual(['red', 'red.walk']);
       const events = () => inspector.locator('.events summary bdi').allTextContents();
       await expect.poll(events).toEqual(['timer', 'timer', 'xstate.init']);
       await inspector.getByRole('button', { name: 'walk walking' }).click();
-      await expect.poll(() => active(inspector), { timeout: 20_000 }).toEqual(['walking']);
+      await expect.poll(() => active(inspector)).toEqual(['walking']);
     });
 
     test('draws the machine with its edges, the states it is in, and the transition taken last', async () => {
@@ -96,7 +96,7 @@ describe.skipIf(noChromium !== null)(
         inspector
           .locator(`.chart ${selector}`)
           .evaluateAll((all) => all.map((it) => it.getAttribute('data-id') ?? it.getAttribute('data-edge')));
-      await inspector.locator('.chart-state').first().waitFor({ timeout: 25_000 });
+      await inspector.locator('.chart-state').first().waitFor();
       expect((await onChart('.chart-state')).sort()).toEqual(['green', 'red', 'red.wait', 'red.walk', 'yellow']);
       expect(await onChart('.chart-edge:has(.chart-line)')).toEqual(
         expect.arrayContaining(['green yellow', 'yellow red', 'red green', 'red.walk red.wait']),
@@ -104,15 +104,15 @@ describe.skipIf(noChromium !== null)(
       for (const type of ['timer', 'timer', 'hurry']) await send(page, { type });
       await expect.poll(() => onChart('.chart-state[data-active]')).toEqual(['red.wait']);
       expect(await onChart('[data-taken]')).toEqual(['red.walk red.wait']);
-    }, 60_000);
+    });
 
     test('an event shows the actor as it was after it, and what changed', async () => {
       const { page, inspector } = await openBoth();
       await send(page, { type: 'timer' });
       await send(page, { type: 'say', text: 'hello' });
       await send(page, { type: 'timer' });
-      await inspector.locator('.chart-state').first().waitFor({ timeout: 25_000 });
-      await expect.poll(() => active(inspector), { timeout: 20_000 }).toEqual(['red', 'red.walk']);
+      await inspector.locator('.chart-state').first().waitFor();
+      await expect.poll(() => active(inspector)).toEqual(['red', 'red.walk']);
       const show = (name: RegExp) => inspector.getByRole('button', { name }).click();
       await show(/after event 2, timer/);
       expect(await active(inspector)).toEqual(['yellow']);
@@ -124,7 +124,7 @@ describe.skipIf(noChromium !== null)(
       await show(/Show the present/);
       expect(await active(inspector)).toEqual(['red', 'red.walk']);
       expect(await findViolations(inspector)).toEqual([]);
-    }, 60_000);
+    });
 
     test('shows events as text, whatever they contain, and long ones truncated', async () => {
       const { page, inspector } = await openBoth();
@@ -140,17 +140,17 @@ describe.skipIf(noChromium !== null)(
 
     test('accepts messages only from the app that opened it', async () => {
       const { page, inspector } = await openBoth();
-      await expect.poll(() => active(inspector), { timeout: 20_000 }).toEqual(['green']);
+      await expect.poll(() => active(inspector)).toEqual(['green']);
       const frame = { type: '@xstate.actor', _version: '0.7.2', sessionId: 'evil', name: 'evil', createdAt: '0' };
       await inspector.evaluate((it) => Object(globalThis).postMessage(it, '*'), frame);
       await send(page, { type: 'timer' });
-      await expect.poll(() => active(inspector), { timeout: 20_000 }).toEqual(['yellow']);
+      await expect.poll(() => active(inspector)).toEqual(['yellow']);
       expect(await inspector.locator('.actors .name').allTextContents()).toEqual(['light', 'walk']);
     });
 
     test('survives malformed frames, too many actors, and actors that are their own ancestors', async () => {
       const { page, inspector } = await openBoth();
-      await expect.poll(() => active(inspector), { timeout: 20_000 }).toEqual(['green']);
+      await expect.poll(() => active(inspector)).toEqual(['green']);
       await page.evaluate(() => {
         const opened = Object(globalThis).open('', 'xstateinspector');
         const post = (frame: unknown) => opened.postMessage(frame, '*');
@@ -177,7 +177,7 @@ describe.skipIf(noChromium !== null)(
 
     test('lists the states of a machine that is too large for a chart, folded to those that are active', async () => {
       const { page, inspector } = await openBoth();
-      await expect.poll(() => active(inspector), { timeout: 20_000 }).toEqual(['green']);
+      await expect.poll(() => active(inspector)).toEqual(['green']);
       await page.evaluate(() => {
         const opened = Object(globalThis).open('', 'xstateinspector');
         const numbered = (name: string, state: object) =>
@@ -201,7 +201,7 @@ describe.skipIf(noChromium !== null)(
 
     test('shows names of machines, states, events and actors as text, in the list and in the chart', async () => {
       const { page, inspector } = await openBoth();
-      await expect.poll(() => active(inspector), { timeout: 20_000 }).toEqual(['green']);
+      await expect.poll(() => active(inspector)).toEqual(['green']);
       const evil = `<img src=x onerror="document.title='run'"><script>document.title='run'</script>`;
       await page.evaluate((name) => {
         const opened = Object(globalThis).open('', 'xstateinspector');
@@ -219,17 +219,17 @@ describe.skipIf(noChromium !== null)(
       }, evil);
       await inspector.locator('.actors button', { hasText: '<img' }).click();
       await expect.poll(() => inspector.locator('.events summary bdi').first().textContent()).toBe(evil);
-      await inspector.locator('.chart-state').first().waitFor({ timeout: 25_000 });
+      await inspector.locator('.chart-state').first().waitFor();
       expect(await inspector.locator('article').textContent()).toContain(evil);
       expect(await inspector.locator('img, main script').count()).toBe(0);
       expect(await inspector.title()).toBe('XState actors · stopgate');
-    }, 60_000);
+    });
 
     test('works in a frame of the app', async () => {
       const page = await open();
       await page.evaluate(() => Object(globalThis).beginFramed());
       const inspector = page.frameLocator('iframe');
-      await expect.poll(() => active(inspector), { timeout: 20_000 }).toEqual(['green']);
+      await expect.poll(() => active(inspector)).toEqual(['green']);
     });
 
     test('opened by hand, shows how to connect an app', async () => {
@@ -247,9 +247,9 @@ describe.skipIf(noChromium !== null)(
       const sender = createWebSocketInspector({ url: address().replace('http', 'ws') });
       const machine = createMachine({ id: 'lamp', initial: 'off', states: { off: { on: { press: 'on' } }, on: {} } });
       const lamp = createActor(machine, { inspect: sender.inspect, id: 'lamp' }).start();
-      await expect.poll(() => active(inspector), { timeout: 20_000 }).toEqual(['off']);
+      await expect.poll(() => active(inspector)).toEqual(['off']);
       lamp.send({ type: 'press' });
-      await expect.poll(() => active(inspector), { timeout: 20_000 }).toEqual(['on']);
+      await expect.poll(() => active(inspector)).toEqual(['on']);
       expect(await inspector.getByRole('status').first().textContent()).toBe(`From ${stage.http.url}`);
       sender.adapter.stop?.();
     });
@@ -257,7 +257,7 @@ describe.skipIf(noChromium !== null)(
     test.each(['light', 'dark'] as const)('has no axe violations in %s mode', async (colorScheme) => {
       const { inspector } = await openBoth();
       await inspector.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-      await expect.poll(() => active(inspector), { timeout: 20_000 }).toEqual(['green']);
+      await expect.poll(() => active(inspector)).toEqual(['green']);
       expect(await findViolations(inspector)).toEqual([]);
       const empty = await browser.context.newPage();
       await empty.emulateMedia({ colorScheme });

@@ -11,17 +11,14 @@ let browser: Browser;
 const workers = 5_000;
 const nameOf = (index: number) => `w${String(index).padStart(4, '0')}`;
 
-/** Publishes at this rate until `until` returns true. @returns how many */
-async function keepTalking(perSecond: number, until: () => boolean): Promise<number> {
-  const startedMs = performance.now();
+/** Publishes so many entries every 10 ms, or as fast as the server reads, until `until` returns true. @returns how many */
+async function keepTalking(count: number, until: () => boolean): Promise<number> {
   let sent = 0;
   while (!until()) {
-    const due = ((performance.now() - startedMs) / 1_000) * perSecond;
-    for (; sent < due; sent += 1)
+    for (const end = sent + count; sent < end; sent += 1)
       stage.client.nc.publish(`stopgate.main.worker.${nameOf(sent % workers)}.tool.used`, '{"tool":"Bash","ok":true}');
-    await new Promise((done) => setTimeout(done, 10));
+    await Promise.all([stage.client.nc.flush(), new Promise((done) => setTimeout(done, 10))]);
   }
-  await stage.client.nc.flush();
   return sent;
 }
 
@@ -49,7 +46,6 @@ const watchShifts = `new Promise((done) => {
   main.style.marginTop = '60px';
 })`;
 
-const patient = { timeout: 60_000 };
 const unreadable = readFileSync(new URL('../../support/unreadable.js', import.meta.url)).toString();
 
 describeInBrowser('five thousand workers', () => {
@@ -63,7 +59,7 @@ describeInBrowser('five thousand workers', () => {
         ),
       );
     browser = await openBrowser(() => [stage.http.url]);
-  }, 120_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await stage?.close();
@@ -89,10 +85,10 @@ describeInBrowser('five thousand workers', () => {
     async (path, seen) => {
       const { page } = browser;
       await page.evaluate(`history.pushState(null, '', '${path}'); dispatchEvent(new PopStateEvent('popstate'))`);
-      await page.locator(seen).first().waitFor(patient);
+      await page.locator(seen).first().waitFor();
       for (const width of [1_440, 1_024, 390]) {
         await page.setViewportSize({ width, height: 800 });
-        await expect.poll(() => page.evaluate(unreadable), patient).toEqual([]);
+        await expect.poll(() => page.evaluate(unreadable)).toEqual([]);
       }
     },
     300_000,
@@ -103,7 +99,7 @@ describeInBrowser('five thousand workers', () => {
     await browser.page.locator('.shown', { hasText: '5,000 workers' }).waitFor();
     await browser.page.evaluate(() => performance.clearMeasures());
     let enough = false;
-    const talking = keepTalking(5_000, () => enough);
+    const talking = keepTalking(50, () => enough);
     const frames = () => browser.page.evaluate(() => performance.getEntriesByName('apply').length);
     try {
       await expect.poll(frames, { interval: 250 }).toBeGreaterThan(40);
@@ -120,17 +116,17 @@ describeInBrowser('five thousand workers', () => {
     await browser.page.locator('.shown', { hasText: '5,000 workers' }).waitFor();
     await browser.page.evaluate(watchShifts);
     let enough = false;
-    const talking = keepTalking(1_000, () => enough);
+    const talking = keepTalking(10, () => enough);
     try {
       const frames = () => browser.page.evaluate(() => performance.getEntriesByName('apply').length);
       const before = await frames();
-      await expect.poll(frames, { interval: 250, timeout: 30_000 }).toBeGreaterThan(before + 60);
+      await expect.poll(frames, { interval: 250 }).toBeGreaterThan(before + 60);
     } finally {
       enough = true;
       await talking;
     }
     expect(await browser.page.evaluate<number>('shifts.score')).toBeLessThan(0.05);
-  }, 60_000);
+  });
 
   test('cause no errors', () => {
     expect(browser.problems()).toEqual([]);

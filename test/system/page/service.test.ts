@@ -18,7 +18,7 @@ describeInBrowser('the service', () => {
     await at.client.publish('worker.ana.tool.used', { tool: 'Bash' });
     at.client.nc.publish('stopgate.main.worker.ana.tool.used', 'tool: Bash, which is no JSON');
     browser = await openBrowser(() => [at.http]);
-  }, 60_000);
+  });
   afterAll(async () => {
     await browser?.close();
     await at?.close();
@@ -51,7 +51,7 @@ describeInBrowser('the service', () => {
     await part('Dead entries').getByText('tool: Bash, which is no JSON').waitFor();
     await part('Dead entries').getByText('NOT_JSON').waitFor();
     await rowOf('Limits', 'pages').getByText('200').waitFor();
-  }, 60_000);
+  });
 
   test('fits each width, and the header leads to it on a phone too', async () => {
     const { page } = browser;
@@ -72,7 +72,7 @@ describeInBrowser('the service', () => {
     await part('Replicas').waitFor();
     await page.setViewportSize({ width: 1_440, height: 800 });
     expect(browser.problems()).toEqual([]);
-  }, 60_000);
+  });
 
   test('nothing is judged: each view says since when and what to do, until NATS is back', async () => {
     const { page, context } = browser;
@@ -108,5 +108,5 @@ describeInBrowser('the service', () => {
     await rowOf('Replicas', 'box-1').getByText('judges', { exact: true }).waitFor();
     await expect.poll(() => rowOf('NATS', 'log').innerText()).toMatch(/connected\t\S+\t[1-9]\d*$/);
     await past.close();
-  }, 90_000);
+  });
 });

@@ -10,13 +10,12 @@ import { openStage, operatorToken, type Stage } from '../../support/stage.ts';
 
 let stage: Stage;
 let browser: Browser;
-const wait = { timeout: 25_000 };
 const open = async (path: string): Promise<Page> => {
   const page = await browser.context.newPage();
   await page.goto(`${stage.http.url}${path}`);
   return page;
 };
-const isLive = (page: Page) => page.locator('[data-connection="live"]').waitFor(wait);
+const isLive = (page: Page) => page.locator('[data-connection="live"]').waitFor();
 const workers = Array.from({ length: 20 }, (_, index) => `w${index}`);
 
 describeInBrowser('pages in one browser', () => {
@@ -24,7 +23,7 @@ describeInBrowser('pages in one browser', () => {
     stage = await openStage({ policies: { policies: { default: { checks: [{ plan: {} }] } } } });
     for (const worker of workers) await stage.client.publish(`worker.${worker}.tool.used`, { tool: 'Bash' });
     browser = await openBrowser(() => [stage.http.url]);
-  }, 60_000);
+  });
   afterEach(async () => {
     for (const page of browser.context.pages().slice(1)) await page.close();
   });
@@ -37,9 +36,9 @@ describeInBrowser('pages in one browser', () => {
     const pages = await Promise.all(workers.map((worker) => open(`/?worker=${worker}`)));
     await Promise.all(pages.map(isLive));
     await Promise.all(workers.map((worker) => stage.client.ask(`decide.${worker}`)));
-    await Promise.all(pages.map((page) => page.locator('aside article.decision').waitFor(wait)));
+    await Promise.all(pages.map((page) => page.locator('aside article.decision').waitFor()));
     expect(browser.problems()).toEqual([]);
-  }, 90_000);
+  });
 
   test('sign in and out together', async () => {
     const [one, other] = [await open('/'), await open('/')];
@@ -47,46 +46,46 @@ describeInBrowser('pages in one browser', () => {
     await one.getByRole('button', { name: 'Sign in' }).click();
     await one.getByLabel('Operator token').fill(operatorToken);
     await one.getByRole('button', { name: 'Continue' }).click();
-    for (const page of [one, other]) await page.getByRole('button', { name: 'Sign out' }).waitFor(wait);
+    for (const page of [one, other]) await page.getByRole('button', { name: 'Sign out' }).waitFor();
     await other.getByRole('button', { name: 'Sign out' }).click();
-    for (const page of [one, other]) await page.getByRole('button', { name: 'Sign in' }).waitFor(wait);
+    for (const page of [one, other]) await page.getByRole('button', { name: 'Sign in' }).waitFor();
     await Promise.all([one, other].map(isLive));
-  }, 90_000);
+  });
 
   test('a paused one stays as it is, and says what it missed', async () => {
     // By name, so that who is new is among the rows that are drawn.
     const [paused, other] = [await open('/?sort=worker&worker=w1&tab=timeline'), await open('/?sort=worker')];
     await Promise.all([paused, other].map(isLive));
-    await paused.locator('.timeline .line').first().waitFor(wait);
+    await paused.locator('.timeline .line').first().waitFor();
     await paused.keyboard.press('p');
-    await paused.locator('.notice', { hasText: 'Paused at entry' }).waitFor(wait);
+    await paused.locator('.notice', { hasText: 'Paused at entry' }).waitFor();
     await stage.client.publish('worker.late.tool.used', { tool: 'Bash' });
     const { seq } = await stage.client.publish('worker.w1.tool.used', { tool: 'Bash' });
-    await other.locator('tr[data-id="late"]').waitFor(wait);
-    await paused.locator('.notice', { hasText: /: [2-9] entries since/ }).waitFor(wait);
+    await other.locator('tr[data-id="late"]').waitFor();
+    await paused.locator('.notice', { hasText: /: [2-9] entries since/ }).waitFor();
     expect(await paused.locator('tr[data-id="late"]').count()).toBe(0);
     await paused.getByRole('button', { name: 'Go on' }).click();
-    await paused.locator('tr[data-id="late"]').waitFor(wait);
-    await paused.locator('.notice', { hasText: 'entries came while the page was paused' }).waitFor(wait);
-    await paused.locator(`.timeline .line[data-seq="${seq}"]`).waitFor(wait);
-    await paused.locator('.timeline .gap', { hasText: 'the page was paused here' }).waitFor(wait);
+    await paused.locator('tr[data-id="late"]').waitFor();
+    await paused.locator('.notice', { hasText: 'entries came while the page was paused' }).waitFor();
+    await paused.locator(`.timeline .line[data-seq="${seq}"]`).waitFor();
+    await paused.locator('.timeline .gap', { hasText: 'the page was paused here' }).waitFor();
     await paused.getByRole('button', { name: 'Show where it was' }).click();
-    await expect.poll(() => paused.locator('tr[data-id="late"]').count(), wait).toBe(0);
+    await expect.poll(() => paused.locator('tr[data-id="late"]').count()).toBe(0);
     // A pause outlives a reload: it is the past then, which says how much is new.
     await paused.getByRole('button', { name: 'Live', exact: true }).click();
     await isLive(paused);
     await paused.keyboard.press('p');
-    await paused.locator('.notice', { hasText: 'Paused at entry' }).waitFor(wait);
+    await paused.locator('.notice', { hasText: 'Paused at entry' }).waitFor();
     await stage.client.publish('worker.later.tool.used', { tool: 'Bash' });
     await paused.reload();
-    await paused.locator('.travel-now', { hasText: /[1-9] new since then/ }).waitFor(wait);
-    await paused.locator('tr[data-id="late"]').waitFor(wait);
+    await paused.locator('.travel-now', { hasText: /[1-9] new since then/ }).waitFor();
+    await paused.locator('tr[data-id="late"]').waitFor();
     expect(await paused.locator('tr[data-id="later"]').count()).toBe(0);
     await paused.getByRole('button', { name: 'Live', exact: true }).click();
-    await paused.locator('tr[data-id="later"]').waitFor(wait);
+    await paused.locator('tr[data-id="later"]').waitFor();
     expect(new URL(paused.url()).search).toBe('?sort=worker&worker=w1&tab=timeline');
     expect(browser.problems()).toEqual([]);
-  }, 90_000);
+  });
 
   test('all go on when the service comes back, though the page that came first is closed', async () => {
     const first = await open('/');
@@ -95,7 +94,7 @@ describeInBrowser('pages in one browser', () => {
     await Promise.all(others.map(isLive));
     await first.close();
     await stage.http.close();
-    await Promise.all(others.map((page) => page.locator('[data-connection="lost"]').waitFor(wait)));
+    await Promise.all(others.map((page) => page.locator('[data-connection="lost"]').waitFor()));
     const again = await openHttpServer({
       ...{ fleets: directoryOf(stage.replica), host: '127.0.0.1', port: Number(new URL(stage.http.url).port) },
       ...{ token: null, operatorToken, version: '0.0.0', closeTimeoutMs: 60_000 },
@@ -104,10 +103,10 @@ describeInBrowser('pages in one browser', () => {
     try {
       await Promise.all(others.map(isLive));
       const { seq } = await stage.client.publish('worker.back.tool.used', { tool: 'Bash' });
-      for (const page of others.slice(0, 2)) await page.locator('tr[data-id="back"]').waitFor(wait);
-      await others[2]?.locator(`[data-connection="live"][title^="entry ${seq} "]`).waitFor(wait);
+      for (const page of others.slice(0, 2)) await page.locator('tr[data-id="back"]').waitFor();
+      await others[2]?.locator(`[data-connection="live"][title^="entry ${seq} "]`).waitFor();
     } finally {
       await again.close();
     }
-  }, 90_000);
+  });
 });

@@ -56,7 +56,7 @@ describeInBrowser('the history of the fleet', () => {
     await page.getByRole('alert').getByText('The end must be after the beginning.').waitFor();
     await page.getByRole('button', { name: 'Last 24 hours' }).click();
     await page.locator('.headline', { hasText: /^6 stops in the last 24 hours/ }).waitFor();
-  }, 60_000);
+  });
 
   test('a bar leads to the entries that it counts, as many as it says; several, dragged over, to their time', async () => {
     const { page } = ui;
@@ -87,7 +87,7 @@ describeInBrowser('the history of the fleet', () => {
     await page.getByRole('button', { name: 'Only this time' }).press('Enter');
     await expect.poll(() => new URL(page.url()).searchParams.get('span')).toMatch(/^\S+Z\/\S+Z$/);
     await page.getByRole('heading', { name: /^No stops from/ }).waitFor();
-  }, 60_000);
+  });
 
   test('a check leads to its failures, and says on how many pairs of runs it is called flaky', async () => {
     const { page } = ui;
@@ -102,7 +102,7 @@ describeInBrowser('the history of the fleet', () => {
     await page.goBack();
     await row.getByRole('link', { name: '6', exact: true }).click();
     await expect.poll(outcomes).toEqual([false, true, false, true, false, true]);
-  }, 60_000);
+  });
 
   test('has axes whose labels stand apart, on a phone too, and keeps its legends on paper', async () => {
     const { page } = ui;
@@ -135,5 +135,5 @@ describeInBrowser('the history of the fleet', () => {
     await page.locator('.words').waitFor();
     expect(await page.getByRole('button', { name: 'Last hour' }).isVisible()).toBe(false);
     await page.emulateMedia({ media: null });
-  }, 60_000);
+  });
 });

@@ -10,7 +10,6 @@ const policies = {
   careful: { checks: [{ plan: {} }], promises: true },
 };
 /** A comparison folds the log, in a process that is started for it. */
-const patient = { timeout: 30_000 };
 
 describeInBrowser('the past', () => {
   // An entry beyond the log, and each invalid text of the lab.
@@ -139,40 +138,40 @@ describeInBrowser('the past', () => {
     const { page, stage } = ui;
     await open('/?view=what-if');
     const editor = page.getByLabel('Policies, as in stopgate.yaml');
-    await expect.poll(() => editor.innerText(), { timeout: 20_000 }).toContain('retries: 3');
-    await page.getByText('These are the policies in force.').waitFor(patient);
+    await expect.poll(() => editor.innerText()).toContain('retries: 3');
+    await page.getByText('These are the policies in force.').waitFor();
     await editor.fill('policies: { default: { retrys: 2 } }');
-    await page.locator('#policy-problems button').waitFor(patient);
+    await page.locator('#policy-problems button').waitFor();
     expect(await text('#policy-problems')).toMatch(/^line 1, column 24 .*retrys/);
-    await page.locator('.cm-lintRange-error', { hasText: 'retrys' }).waitFor(patient);
+    await page.locator('.cm-lintRange-error', { hasText: 'retrys' }).waitFor();
     await page.locator('#policy-problems button').first().click();
     // The cursor stands before the wrong key, and the keys of the page do not take what is typed.
     await page.keyboard.type('i');
-    await page.locator('#policy-problems', { hasText: 'iretrys' }).waitFor(patient);
+    await page.locator('#policy-problems', { hasText: 'iretrys' }).waitFor();
     const policy = 'policies: { default: { checks: [] }, careful: {} }';
     await editor.fill(policy);
     const group = page.locator('.group', { hasText: 'checks → done' });
-    await group.waitFor(patient);
+    await group.waitFor();
     const { body } = await stage.post('what-if', { policy, last: 200 });
     expect(await text('.differences h3')).toContain(`${body.differ} of ${body.compared} stops would differ`);
     const dan = body.differences.find(({ worker }: { worker: string }) => worker === 'dan');
     expect(dan.guards).toEqual(['checks', 'done']);
     const line = page.locator('.difference[data-worker="dan"]');
     if (!(await line.isVisible())) await group.locator('summary').first().click();
-    await line.waitFor(patient);
+    await line.waitFor();
     expect((await line.innerText()).replace(/\s+/g, ' ')).toContain(
       'blocked → becomes let go: nothing to check guard checks → done',
     );
     await line.locator('summary').first().click();
     expect(await line.getByLabel('After').locator('.reason').innerText()).toBe(dan.after.reason);
     await page.getByText('by cause').click();
-    await page.locator('.group summary', { hasText: 'incomplete → no-policy' }).waitFor(patient);
+    await page.locator('.group summary', { hasText: 'incomplete → no-policy' }).waitFor();
     await page.locator('.group summary', { hasText: 'On the chart' }).click();
-    await page.locator('figure .chart-state').first().waitFor(patient);
+    await page.locator('figure .chart-state').first().waitFor();
     await page.getByRole('button', { name: 'Difference' }).click();
-    await page.locator('.cm-deletedChunk', { hasText: 'retries: 3' }).waitFor(patient);
+    await page.locator('.cm-deletedChunk', { hasText: 'retries: 3' }).waitFor();
     expect(await ui.browser.axe()).toEqual([]);
-  }, 120_000);
+  });
 
   test('completes by the schema, and a link takes the text along', async () => {
     const { page } = ui;
@@ -181,22 +180,22 @@ describeInBrowser('the past', () => {
     const editor = page.getByLabel('Policies, as in stopgate.yaml');
     await editor.fill('policies: { default: { ');
     await page.keyboard.type('stuck');
-    await page.locator('.cm-tooltip-autocomplete', { hasText: 'stuckAfter' }).waitFor(patient);
+    await page.locator('.cm-tooltip-autocomplete', { hasText: 'stuckAfter' }).waitFor();
     await page.keyboard.press('Escape');
     await editor.fill('policies: { default: { retries: 7 } }');
     await page.getByRole('button', { name: 'Copy link' }).click();
-    await page.getByText('The link is copied.').waitFor(patient);
+    await page.getByText('The link is copied.').waitFor();
     const link = await page.evaluate('navigator.clipboard.readText()');
     expect(link).toMatch(/\?view=what-if#policy=[\w-]+$/);
     await page.getByRole('button', { name: 'Reset' }).click();
-    await page.getByText('These are the policies in force.').waitFor(patient);
+    await page.getByText('These are the policies in force.').waitFor();
     await page.goto('about:blank');
     await page.goto(link as string);
-    await expect.poll(() => editor.innerText(), { timeout: 20_000 }).toContain('retries: 7');
-    await page.locator('.differences h3', { hasText: 'would differ' }).waitFor(patient);
+    await expect.poll(() => editor.innerText()).toContain('retries: 7');
+    await page.locator('.differences h3', { hasText: 'would differ' }).waitFor();
     expect(page.url()).not.toContain('#');
     await page.getByRole('button', { name: 'Copy YAML' }).click();
-    await page.getByText('the service reloads the file at once').waitFor(patient);
+    await page.getByText('the service reloads the file at once').waitFor();
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe('policies: { default: { retries: 7 } }');
-  }, 120_000);
+  });
 });

@@ -133,7 +133,7 @@ describeInBrowser('the page', () => {
     await row('k-cleo').waitFor();
     await page.getByRole('columnheader', { name: 'Worker' }).getByRole('link').focus();
     await page.keyboard.press('Enter');
-    await expect.poll(() => new URL(page.url()).searchParams.get('sort'), { timeout: 20_000 }).toBe('worker');
+    await expect.poll(() => new URL(page.url()).searchParams.get('sort')).toBe('worker');
     await open('/?q=k-&sort=seen');
     await row('k-ana').focus();
     const before = (await rows()).indexOf('k-ana');
@@ -218,7 +218,7 @@ describeInBrowser('the page', () => {
     await page.locator('[data-timer="held stop"]').waitFor();
     const before = await left();
     expect(before).toBeGreaterThan(10);
-    await expect.poll(left, { timeout: 5_000 }).toBeLessThan(before);
+    await expect.poll(left).toBeLessThan(before);
     expect(await row('eve').locator('.c-why').textContent()).toMatch(/^Held: a task may still come, \d+s left/);
     expect(await page.locator('[data-timer="idle"]').innerText()).toMatch(/left/);
     await stage.client.publish('task.E-1.task.created', { title: 'Something to do' });

@@ -103,7 +103,7 @@ describe('what an anonymous client cannot make the server write', () => {
       given.set('Nats-Request-Info', JSON.stringify(info));
       const reply = await stage.agent.nc.request('$JS.API.STREAM.DELETE.SNAPSHOTS', '', {
         headers: given,
-        timeout: 5_000,
+        timeout: 30_000,
       });
       expect(reply.json()).toMatchObject({ error: { code: 404 } });
     }

@@ -68,7 +68,7 @@ export const echo = (nc: NatsConnection, subject: string, queue: string) =>
 export const forge = (error: Error | null, message: Msg) => void (error ?? message.respond('forged'));
 
 export const ask = async ({ nc }: RoleClient, subject: string, body = '') =>
-  (await nc.request(subject, body, { timeout: 5_000 })).string();
+  (await nc.request(subject, body, { timeout: 30_000 })).string();
 
 export async function createLog(nc: NatsConnection): Promise<void> {
   const { streams } = await jetstreamManager(nc);

@@ -21,7 +21,6 @@ roots: [${tmpdir()}]
 `;
 /** Some ask the model beside what it does what the person may want next. */
 const aside = { match: 'SUGGESTION MODE', turns: [] };
-const patience = { timeout: 30_000 };
 
 let at: Deployment;
 beforeAll(async () => {
@@ -33,7 +32,7 @@ describe.each(acpAgents)('$agent', (row) => {
   let program: string;
   beforeAll(async () => {
     program = await installAgent(row.program);
-  }, 300_000);
+  });
 
   /** A home with its settings, and the environment that it gets. */
   async function prepare(modelUrl: string) {
@@ -63,7 +62,7 @@ describe.each(acpAgents)('$agent', (row) => {
       {
         onPermission: async ({ sessionId, options }) => {
           const inputs = async () => (await viewOf(at, sessionId)).inputs.map(({ kind }) => kind);
-          await expect.poll(inputs, patience).toEqual(['permission']);
+          await expect.poll(inputs).toEqual(['permission']);
           asked.push(sessionId);
           const { optionId = '' } = options.find(({ kind }) => kind === 'allow_once') ?? {};
           return chosen(optionId);
@@ -101,7 +100,7 @@ describe.each(acpAgents)('$agent', (row) => {
     expect(await editor.prompt(session)).toMatchObject({ stopReason: 'cancelled' });
     expect(model.requests).toHaveLength(2);
     const stops = async () => (await payloadsOf(at, session, 'stop.attempted')).map(({ stopReason }) => stopReason);
-    await expect.poll(stops, patience).toEqual(['end_turn', 'cancelled']);
+    await expect.poll(stops).toEqual(['end_turn', 'cancelled']);
   });
 
   test('a budget that is used up ends it at its next tool', async () => {

@@ -39,5 +39,5 @@ export async function causesOf({ client }: Deployment, worker: string): Promise<
 
 /** Waits for them: an answer may be a little ahead of its entry. */
 export async function expectCauses(at: Deployment, worker: string, causes: readonly string[]): Promise<void> {
-  await expect.poll(() => causesOf(at, worker), { timeout: 10_000 }).toEqual(causes);
+  await expect.poll(() => causesOf(at, worker)).toEqual(causes);
 }

@@ -159,4 +159,4 @@ test('who reads the effects of those that a step has touched knows them all', ()
   );
   // Random logs rarely wait for a remote hook: it has a test of its own above.
   expect([...seen]).toEqual(expect.arrayContaining(['check', 'notice']));
-}, 60_000);
+});

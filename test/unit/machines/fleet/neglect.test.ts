@@ -188,7 +188,7 @@ test('who attends which queue is what the states say, whatever has come in betwe
     }),
     { numRuns: 40 },
   );
-}, 120_000);
+});
 
 describe('the notice of it', () => {
   const fold = (fleet: Fleet, lines: readonly Line[]) => {

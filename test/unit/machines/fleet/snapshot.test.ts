@@ -74,7 +74,7 @@ describe('a fold from a snapshot ends as one from the beginning', () => {
       }),
       { numRuns: takesAll ? 500 : 50 },
     );
-  }, 120_000);
+  });
 
   test('over the conformance cases, from each point or a sample of them', () => {
     for (const { log } of conformanceLogs()) {
@@ -99,7 +99,7 @@ test('it makes no difference whether stopped workers are packed at once or never
     }),
     { numRuns: takesAll ? 100 : 15 },
   );
-}, 120_000);
+});
 
 test('a snapshot of a release with other fields and states is read', () => {
   fc.assert(
@@ -110,7 +110,7 @@ test('a snapshot of a release with other fields and states is read', () => {
     }),
     { numRuns: takesAll ? 60 : 15 },
   );
-}, 120_000);
+});
 
 /** As a release writes it whose states, presences and fields stand the other way round. */
 function withReversedLegend(text: string): string {
@@ -237,7 +237,7 @@ describe('a snapshot that somebody forged', () => {
       { numRuns: takesAll ? 2_000 : 500, seed: 24 },
     );
     expect(refused).toBeGreaterThan(0);
-  }, 120_000);
+  });
 
   const text = snapshotText(foldNew(fc.sample(randomLog(60), { numRuns: 1, seed: 7 })[0] as readonly StoredEntry[]));
   test.each<[string, RegExp, string]>([
