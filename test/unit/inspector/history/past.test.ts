@@ -117,9 +117,9 @@ test('a jump forward goes on from the last one, and steps back begin a little be
 });
 
 test('of a large fleet one position is kept', async () => {
-  const { toolsAt, reads } = openPast({ workers: 40_000, lastSeq: 50_000 });
-  for (const seq of [45_000, 45_001, 44_999]) expect((await toolsAt(seq)).tools).toBe(seq);
-  expect(reads.map(({ from }) => from)).toEqual([1, 45_001, 1]);
+  const { toolsAt, reads } = openPast({ workers: 31_000, lastSeq: 35_000 });
+  for (const seq of [32_000, 32_001, 31_999]) expect((await toolsAt(seq)).tools).toBe(seq);
+  expect(reads.map(({ from }) => from)).toEqual([1, 32_001, 1]);
 });
 
 test('no more positions are kept than there is room for', async () => {
@@ -135,22 +135,22 @@ test('no more positions are kept than there is room for', async () => {
 });
 
 test('where no snapshots were taken, a fold stores some on its way', async () => {
-  const { toolsAt, written } = openPast({ lastSeq: 100_000 });
-  await toolsAt(99_000);
-  expect(written).toEqual([32_768, 65_536, 98_304]);
+  const { toolsAt, written } = openPast({ lastSeq: 70_000 });
+  await toolsAt(66_000);
+  expect(written).toEqual([32_768, 65_536]);
 });
 
 test('the more actors there are to pack, the further apart they are', async () => {
-  const { toolsAt, written } = openPast({ lastSeq: 100_000, workers: 20_000 });
-  await toolsAt(99_000);
+  const { toolsAt, written } = openPast({ lastSeq: 70_000, workers: 20_000 });
+  await toolsAt(66_000);
   expect(written).toEqual([65_536]);
 });
 
 test('none is stored near one that was taken', async () => {
-  const { toolsAt, written } = openPast({ lastSeq: 140_000, snapshots: [50_000] });
+  const { toolsAt, written } = openPast({ lastSeq: 100_000, snapshots: [50_000] });
   await toolsAt(40_000);
-  await toolsAt(140_000);
-  expect(written).toEqual([98_304, 131_072]);
+  await toolsAt(99_000);
+  expect(written).toEqual([98_304]);
 });
 
 test('the first jump starts from the nearest snapshot of the service', async () => {

@@ -72,7 +72,7 @@ describe('a fold from a snapshot ends as one from the beginning', () => {
       fc.property(randomLog(120), fc.nat(), (log, chosen) => {
         expectSameFrom(log, chosen % (log.length + 1));
       }),
-      { numRuns: takesAll ? 500 : 50 },
+      { numRuns: takesAll ? 150 : 50 },
     );
   });
 
@@ -97,7 +97,7 @@ test('it makes no difference whether stopped workers are packed at once or never
         expectEqual(advanceClock(fleet, endMs), advanceClock(copyFleet(plain), endMs));
       expect(snapshotText(copied)).toBe(snapshotText(packing));
     }),
-    { numRuns: takesAll ? 100 : 15 },
+    { numRuns: takesAll ? 50 : 15 },
   );
 });
 
@@ -182,7 +182,7 @@ test('what is folded while a snapshot is being written is not in it', () => {
       expect(text).toBe(expected);
       fold(fleet, later.splice(0));
     }),
-    { numRuns: takesAll ? 300 : 30 },
+    { numRuns: takesAll ? 100 : 30 },
   );
 });
 
@@ -234,7 +234,7 @@ describe('a snapshot that somebody forged', () => {
         snapshotText(fleet);
       }),
       // What chance finds is a defect to mend, and says nothing of whoever's change is being tested.
-      { numRuns: takesAll ? 2_000 : 500, seed: 24 },
+      { numRuns: 500, seed: 24 },
     );
     expect(refused).toBeGreaterThan(0);
   });
