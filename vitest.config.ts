@@ -73,6 +73,7 @@ export default defineConfig({
           name: 'system',
           include: ['test/system/**/*.test.ts'],
           exclude: ['test/system/agents/**', 'test/system/clients/**'],
+          isolate: false,
         },
       },
     ],
