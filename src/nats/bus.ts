@@ -10,7 +10,7 @@ import {
 import { AppError } from '../errors.ts';
 import { traceHeaders } from '../telemetry/tracing.ts';
 import { startTimer, timerMsMax } from '../timer.ts';
-import { inTime, newInbox } from './connection.ts';
+import { inTime, isReplySubject, newInbox } from './connection.ts';
 import { type ConnectionState, type Reachability, reachabilityOf } from './reachability.ts';
 
 export type Bus = Reachability & {
@@ -103,7 +103,7 @@ export function createBus(nc: NatsConnection, logNc: NatsConnection, replyPrefix
     }),
     payloadBytesMax: () => nc.info?.max_payload ?? payloadBytesDefault,
     answer(inbox, payload) {
-      if (!prefixes.some((prefix) => inbox.startsWith(prefix)) || !isPublishable(inbox)) return false;
+      if (!prefixes.some((prefix) => inbox.startsWith(prefix)) || !isReplySubject(inbox)) return false;
       try {
         nc.publish(inbox, payload);
       } catch {
@@ -206,12 +206,6 @@ function requestRun(nc: NatsConnection, subject: string, payload: string, times:
 }
 
 const isNoResponder = (cause: unknown) => cause instanceof RequestError && cause.isNoResponders();
-/** The server ends a connection whose control line is over 4,096 bytes; inboxes have some dozens. */
-const inboxBytesMax = 1_024;
-
-/** A whole subject without wildcards: no client may make the service write elsewhere. */
-const isPublishable = (subject: string) =>
-  Buffer.byteLength(subject) <= inboxBytesMax && /^[^\s*>]+$/.test(subject) && !subject.split('.').includes('');
 
 // Finds out which runners nobody serves, without sending them anything: a runner of one's own may work on all it gets.
 

@@ -1,7 +1,7 @@
 /** Answers `stopgate.<fleet>.check.<name>` in the queue group that all servers of a check share (protocol.md §2 and §8). */
 import { headers, type Msg, type NatsConnection } from '@nats-io/nats-core';
 import { AppError, errorBody } from '../errors.ts';
-import { flushInTime, inTime } from './connection.ts';
+import { flushInTime, inTime, replySubjectOf } from './connection.ts';
 
 export type CheckServer = {
   /** Takes no more requests, and resolves when those that it has taken are answered. */
@@ -33,6 +33,7 @@ export async function openCheckServer(
         refusal = error;
         return;
       }
+      if (replySubjectOf(message) === '') return;
       const answering = respond(message, answer, nc.info?.max_payload ?? payloadMaxDefault).finally(() =>
         open.delete(answering),
       );

@@ -1,5 +1,5 @@
 /** Opens connections to NATS. Only this folder imports @nats-io. */
-import type { ConnectionOptions as ConnectionSettings, NatsConnection } from '@nats-io/nats-core';
+import type { ConnectionOptions as ConnectionSettings, Msg, NatsConnection } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
 import {
   AuthorizationError,
@@ -34,6 +34,19 @@ const inboxPrefixes = new WeakMap<NatsConnection, string>();
 
 /** An inbox under the connection's own prefix, from which the server may keep other clients. */
 export const newInbox = (nc: NatsConnection): string => createInbox(inboxPrefixes.get(nc));
+
+/** The server ends a connection whose control line is over 4,096 bytes; inboxes have some dozens. */
+const replyBytesMax = 1_024;
+
+/** A whole subject without wildcards: no client may make the service write elsewhere. */
+export const isReplySubject = (subject: string): boolean =>
+  Buffer.byteLength(subject) <= replyBytesMax && /^[^\s*>]+$/.test(subject) && !subject.split('.').includes('');
+
+/**
+ * Returns '' if nobody can be answered. The subject may be longer than it came: each byte that is not UTF-8 is read as
+ * U+FFFD, which has three.
+ */
+export const replySubjectOf = ({ reply = '' }: Msg): string => (isReplySubject(reply) ? reply : '');
 
 /**
  * A `tls://` URL is never answered in plain text.

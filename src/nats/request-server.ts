@@ -8,6 +8,7 @@ import { AppError, errorBody, errorCodes } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { inTraceOf } from '../telemetry/tracing.ts';
 import { startedHeader } from './bus.ts';
+import { replySubjectOf } from './connection.ts';
 import { createFairQueue } from './fair-queue.ts';
 
 /** `tail`: what follows the endpoint's own subject. What is a string or bytes is sent as it is, an object as JSON. */
@@ -176,17 +177,9 @@ function answer(options: RequestServerOptions, received: Received, onAnswered: (
 
 const callerOf = ({ served, message }: Received): Caller => ({
   served,
-  replyTo: message.reply ?? '',
-  asksForStart: asksForStart(message),
+  replyTo: replySubjectOf(message),
+  asksForStart: message.headers?.has(startedHeader) ?? false,
 });
-
-function asksForStart(message: Msg): boolean {
-  try {
-    return message.headers?.has(startedHeader) ?? false;
-  } catch {
-    return false; // headers that nobody can read ask for nothing
-  }
-}
 
 // Made here, and not where the message is at hand: what a function has around it is kept with it.
 const respondTo =
@@ -293,7 +286,7 @@ function serveDiscovery(
     [`$SRV.${verb}`, `$SRV.${verb}.${name}`, `$SRV.${verb}.${name}.${id}`].map((subject) =>
       nc.subscribe(subject, {
         callback: (refused, message) => {
-          if (refused === null) message.respond(JSON.stringify(reply()));
+          if (refused === null && replySubjectOf(message) !== '') message.respond(JSON.stringify(reply()));
         },
       }),
     ),

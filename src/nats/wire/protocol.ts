@@ -89,7 +89,7 @@ export class WireProtocol extends ProtocolHandler implements Wire, FrameHandler 
     try {
       subscription.callback(null, new WireMessage(frame, this) as Msg);
     } catch (cause) {
-      // Such as for headers that a client wrote and nobody can read: what follows is for others.
+      // What follows is for others.
       const error = new WireError(`a message at ${frame.subject} could not be handled`, { cause });
       this.dispatchStatus({ type: 'error', error });
     }

@@ -144,18 +144,23 @@ describe('over TCP', () => {
     const server = await start();
     const nc = await open(server.url);
     const heard = listen(nc);
-    const seen: string[] = [];
+    const seen: unknown[] = [];
     nc.subscribe('a', {
       callback: (_error, message) => {
-        message.headers?.get('x');
-        seen.push(message.string());
+        seen.push([message.string(), message.headers?.get('x') ?? null]);
+        if (message.string() === 'bad') throw new Error('a subscriber that fails');
       },
     });
-    const raw = { encode: () => Buffer.from('NATS/1.0\r\n bad name: x\r\n\r\n') } as never;
+    const raw = { encode: () => Buffer.from('NATS/1.0\r\n bad name: x\r\nx: y\r\n\r\n') } as never;
     nc.publish('a', 'bad', { headers: raw });
     nc.publish('a', 'good');
     await nc.flush();
-    await expect.poll(() => seen).toEqual(['good']);
+    await expect
+      .poll(() => seen)
+      .toEqual([
+        ['bad', 'y'],
+        ['good', null],
+      ]);
     expect(heard).toEqual([expect.objectContaining({ type: 'error', error: expect.any(WireError) })]);
     expect(heard[0]).toHaveProperty('error.message', 'a message at a could not be handled');
   });

@@ -1,4 +1,5 @@
 /** Attacks of somebody who may only publish as an agent, or post to the HTTP port. */
+import { createConnection } from 'node:net';
 import { connect, headers } from '@nats-io/transport-node';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { type Deployment, deploy } from '../../support/deployment.ts';
@@ -20,6 +21,41 @@ test('an inbox longer than a control line of NATS gets no answer, and cuts nobod
     expect((await at.client.ask(`decide.other${count}`, { attempt: 'a1' })).body).toMatchObject({ decision: 'allow' });
   }
   expect((await at.client.ask('get.worker.evil')).body).toMatchObject({ lastDecision: { attempt: 'p1' } });
+});
+
+// Each byte that is not UTF-8 is read as one character of three, so a line of 2 KB became one that the server does not take.
+test.each(['stopgate.main.decide.w1', '$SRV.PING.stopgate'])(
+  'a reply subject at %s that grows when it is read gets no answer, and cuts nobody off',
+  async (subject) => {
+    const [server] = at.server.url.replace('nats://', '').split(':') as [string, string];
+    const socket = createConnection({ host: server, port: Number(new URL(at.server.url).port) });
+    onTestFinished(() => void socket.destroy());
+    const reply = Buffer.alloc(2_000, 0xff);
+    socket.write(
+      Buffer.concat([Buffer.from(`CONNECT {}\r\nPUB ${subject} `), reply, Buffer.from(' 0\r\n\r\nPING\r\n')]),
+    );
+    let heard = '';
+    for await (const bytes of socket) {
+      heard += String(bytes);
+      if (heard.includes('PONG')) break;
+    }
+    expect((await at.client.ask('decide.other')).body).toMatchObject({ decision: 'allow' });
+    expect(at.log().map(({ msg }) => msg)).not.toContain('the connection to NATS broke; it is made again');
+  },
+);
+
+// The library took half a second for each, in which nobody was answered; and threw for what cannot be a header.
+test('headers without end, and some that cannot be one, cost no more than their bytes', async () => {
+  const nc = await connect({ servers: at.server.url });
+  onTestFinished(() => nc.close());
+  const many = Array.from({ length: 100_000 }, (_, count) => `A${count}:`).join('\r\n');
+  const block = (lines: string, end: string) => ({ encode: () => Buffer.from(`NATS/1.0\r\n${lines}${end}`) }) as never;
+  const asked = { headers: block(many, '\r\n\r\n'), timeout: 10_000 };
+  expect((await nc.request('stopgate.main.decide.wordy', '', asked)).json()).toMatchObject({ decision: 'allow' });
+  // The last entry that was folded: every view names it.
+  nc.publish('stopgate.main.worker.wordy.tool.used', '{"tool":"Bash"}', { headers: block('a b: c', '') });
+  await nc.flush();
+  expect((await at.client.ask('get.worker.wordy')).body).toMatchObject({ state: 'working' });
 });
 
 test('an actor that is larger than a message: lists go on, and its view is cut and says where', async () => {
