@@ -4,6 +4,7 @@ import { AppError } from '../../errors.ts';
 import type { TraceHeaders } from '../../telemetry/tracing.ts';
 import { newInbox } from '../connection.ts';
 import { reachabilityOf } from '../reachability.ts';
+import { HeaderText } from '../wire/message.ts';
 
 export type EntryHeaders = {
   readonly messageId?: string | undefined;
@@ -93,16 +94,12 @@ function createSubmitter(nc: NatsConnection): Submitter {
   };
 }
 
-/**
- * Headers as the library sends them: all that it asks of them is their bytes. Its own class checks and keeps each name
- * and value in several forms, which takes as long as the rest of publishing an entry.
- */
 export function toHeaders({ messageId, replica, trace }: EntryHeaders): MsgHdrs {
   let text = 'NATS/1.0\r\n';
   if (messageId !== undefined) text += `Nats-Msg-Id: ${oneLine(messageId)}\r\n`;
   if (replica !== undefined) text += `Stopgate-Replica: ${oneLine(replica)}\r\n`;
   for (const name in trace) text += `${name}: ${oneLine(trace[name] ?? '')}\r\n`;
-  return { encode: () => Buffer.from(`${text}\r\n`) } as unknown as MsgHdrs;
+  return new HeaderText(`${text}\r\n`) as unknown as MsgHdrs;
 }
 
 /** @throws Error: with a line break it could add headers of its own */
@@ -112,12 +109,18 @@ function oneLine(value: string): string {
 }
 
 function readAck(message: Msg): AppError | Stored {
-  const { seq = 0, duplicate = false, error } = message.json<Ack>();
+  const text = message.string();
+  const usual = usualAck.exec(text);
+  if (usual !== null) return { seq: Number(usual[1]), duplicate: false };
+  const { seq = 0, duplicate = false, error } = JSON.parse(text) as Ack;
   if (error === undefined) return { seq, duplicate };
   if (error.err_code === messageTooLarge)
     return new AppError('entry.large', 'the entry is larger than the log accepts');
   return refused(`${error.description ?? 'refused'} (${error.err_code ?? 0})`);
 }
+
+/** As servers write it: read so, it takes a third of the time. */
+const usualAck = /^\{"stream":"[^"\\]*", ?"seq":(\d+)\}$/;
 
 /** Nobody listens on the subject: the stream, or JetStream itself, is not there. */
 const isNoResponder = (message: Msg) => message.data.length === 0 && message.headers?.code === 503;

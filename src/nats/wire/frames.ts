@@ -89,16 +89,19 @@ export class FrameReader {
     const slab = this.#slab;
     const start = this.#start;
     const line = slab.toString('utf8', start, lineEnd - 1);
-    const tokens = line.split(' ');
-    const hasHeaders = tokens[0] === 'HMSG';
-    const sizes = hasHeaders ? 2 : 1;
-    const hasReply = tokens.length === 4 + sizes;
-    if ((!hasHeaders && tokens[0] !== 'MSG') || (!hasReply && tokens.length !== 3 + sizes))
+    const hasHeaders = slab[start] === h;
+    const verb = hasHeaders ? 'HMSG ' : 'MSG ';
+    const subjectEnd = line.indexOf(' ', verb.length);
+    const sidEnd = line.indexOf(' ', subjectEnd + 1);
+    const lengthAt = line.lastIndexOf(' ');
+    const sizesAt = hasHeaders ? line.lastIndexOf(' ', lengthAt - 1) : lengthAt;
+    const subject = line.slice(verb.length, subjectEnd);
+    const reply = line.slice(sidEnd + 1, sizesAt);
+    if (!line.startsWith(verb) || subjectEnd < 0 || sizesAt < sidEnd || reply.includes(' '))
       throw this.#notAFrame('a message');
-    const subject = tokens[1] ?? '';
-    const sid = toCount(tokens[2]);
-    const length = toCount(tokens[tokens.length - 1]);
-    const headerBytes = hasHeaders ? toCount(tokens[tokens.length - 2]) : -1;
+    const sid = toCount(line, subjectEnd + 1, sidEnd);
+    const length = toCount(line, lengthAt + 1, line.length);
+    const headerBytes = hasHeaders ? toCount(line, sizesAt + 1, lengthAt) : -1;
     // One that is no number is NaN, which compares with nothing.
     if (!(sid >= 0 && length <= payloadBytesMax && headerBytes <= length)) throw this.#notAFrame('sizes');
     const from = lineEnd + 1;
@@ -109,7 +112,6 @@ export class FrameReader {
     }
     if (slab[to] !== cr || slab[to + 1] !== lf) throw this.#notAFrame('a message without its end');
     this.#passTo(to + 2);
-    const reply = hasReply ? (tokens[3] ?? '') : '';
     const isAscii = line.length === lineEnd - 1 - start;
     const named = isAscii ? subject.length + reply.length : Buffer.byteLength(subject) + Buffer.byteLength(reply);
     const bytes = slab.subarray(from, to);
@@ -144,12 +146,12 @@ export class FrameReader {
   }
 }
 
-/** NaN: not a decimal number. */
-function toCount(token = ''): number {
-  if (token.length === 0 || token.length > 15) return Number.NaN;
+/** Reads the decimal number from `from` to before `to`. NaN: there is none. */
+function toCount(text: string, from: number, to: number): number {
+  if (to <= from || to - from > 15) return Number.NaN;
   let count = 0;
-  for (let at = 0; at < token.length; at += 1) {
-    const digit = token.charCodeAt(at) - 48;
+  for (let at = from; at < to; at += 1) {
+    const digit = text.charCodeAt(at) - 48;
     if (digit < 0 || digit > 9) return Number.NaN;
     count = count * 10 + digit;
   }

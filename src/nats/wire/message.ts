@@ -3,6 +3,23 @@ import type { MsgHdrs, Publisher, PublishOptions, ReviverFn } from '@nats-io/nat
 import { MsgHdrsImpl } from '../client-library.ts';
 import type { MessageFrame } from './frames.ts';
 
+/**
+ * Headers to send, as text. The library asks of headers only what their bytes are, and its own class checks and keeps each name
+ * and value in several forms, which takes as long as the rest of publishing an entry.
+ */
+export class HeaderText {
+  readonly text: string;
+
+  /** @param text with its first line and the empty last one */
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  encode(): Uint8Array {
+    return Buffer.from(this.text);
+  }
+}
+
 export class WireMessage {
   readonly #frame: MessageFrame;
   readonly #publisher: Publisher;

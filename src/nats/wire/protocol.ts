@@ -6,7 +6,7 @@
 import type { ConnectionOptions, Msg, NatsConnection, Publisher, PublishOptions } from '@nats-io/nats-core';
 import { deferred, libraryVersion, NatsConnectionImpl, ProtocolHandler } from '../client-library.ts';
 import { type FrameHandler, FrameReader, type MessageFrame, WireError } from './frames.ts';
-import { WireMessage } from './message.ts';
+import { HeaderText, WireMessage } from './message.ts';
 import { SendBuffer } from './send-buffer.ts';
 
 /** What a transport knows of it, as the option `wire`: where it hands the bytes that it reads. */
@@ -127,8 +127,10 @@ export class WireProtocol extends ProtocolHandler implements Wire, FrameHandler 
 
   override publish(subject: string, payload: Uint8Array | string = '', options: PublishOptions = {}): void {
     const { reply = '', headers } = options;
-    const block = headers === undefined ? null : (headers as unknown as { encode(): Uint8Array }).encode();
-    const bytes = (typeof payload === 'string' ? Buffer.byteLength(payload) : payload.length) + (block?.length ?? 0);
+    // As text it is written with the line before it.
+    const block = headers === undefined ? '' : headers instanceof HeaderText ? headers.text : encodeHeaders(headers);
+    const blockBytes = bytesOf(block);
+    const bytes = blockBytes + bytesOf(payload);
     // What it refuses, the library refuses in its own words.
     if (!this.#isOpen() || !(bytes <= (this.info?.max_payload ?? 0))) {
       super.publish(subject, payload, options);
@@ -138,8 +140,8 @@ export class WireProtocol extends ProtocolHandler implements Wire, FrameHandler 
     this.outBytes += bytes;
     const to = reply === '' ? subject : `${subject} ${reply}`;
     const bytesMax = to.length * utf8BytesMax + lineRestBytesMax + bytes;
-    if (block === null) this.#out.push(bytesMax, `PUB ${to} ${bytes}\r\n`, payload, '\r\n');
-    else this.#out.push(bytesMax, `HPUB ${to} ${block.length} ${bytes}\r\n`, block, payload, '\r\n');
+    if (block === '') this.#out.push(bytesMax, `PUB ${to} ${bytes}\r\n`, payload, '\r\n');
+    else this.#out.push(bytesMax, `HPUB ${to} ${blockBytes} ${bytes}\r\n${block}`, payload, '\r\n');
   }
 
   override sendCommand(command: string | Uint8Array, ...payloads: Uint8Array[]): void {
@@ -147,8 +149,8 @@ export class WireProtocol extends ProtocolHandler implements Wire, FrameHandler 
       super.sendCommand(command, ...payloads);
       return;
     }
-    const bytesMax = payloads.reduce((sum, { length }) => sum + length, command.length * utf8BytesMax);
-    this.#out.push(bytesMax, command, ...payloads);
+    const bytes = payloads.length === 0 ? command : Buffer.concat([Buffer.from(command as string), ...payloads]);
+    this.#out.push(bytes.length * utf8BytesMax, bytes);
   }
 
   override flush(done = deferred<void>()): Promise<void> {
@@ -169,6 +171,11 @@ export class WireProtocol extends ProtocolHandler implements Wire, FrameHandler 
   }
 }
 
+/** Of headers that the library made; theirs is UTF-8, and so is what is written. */
+const encodeHeaders = (headers: object): string =>
+  Buffer.from((headers as { encode(): Uint8Array }).encode()).toString();
+const bytesOf = (part: string | Uint8Array): number =>
+  typeof part === 'string' ? Buffer.byteLength(part) : part.length;
 const ping = 'PING\r\n';
 /** Of one unit of a string's length. */
 const utf8BytesMax = 3;

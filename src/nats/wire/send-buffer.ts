@@ -13,15 +13,24 @@ export class SendBuffer {
     this.#write = write;
   }
 
-  /** Appends the parts of one command, which is never cut in two. `bytesMax`: they have no more than this together. */
-  push(bytesMax: number, ...parts: readonly (string | Uint8Array)[]): void {
+  /** Appends one command, which is never cut in two. `bytesMax`: it has no more than this. */
+  push(bytesMax: number, head: string | Uint8Array, body: string | Uint8Array = '', tail = ''): void {
     this.#reserve(bytesMax);
-    for (const part of parts) {
-      if (typeof part === 'string') this.#end += this.#slab.write(part, this.#end);
-      else {
-        this.#slab.set(part, this.#end);
-        this.#end += part.length;
-      }
+    // Texts that stand side by side are written in one call.
+    if (typeof head !== 'string') this.#append(head);
+    if (typeof body === 'string') this.#append(typeof head === 'string' ? head + body + tail : body + tail);
+    else {
+      if (typeof head === 'string') this.#append(head);
+      this.#append(body);
+      this.#append(tail);
+    }
+  }
+
+  #append(part: string | Uint8Array): void {
+    if (typeof part === 'string') this.#end += this.#slab.write(part, this.#end);
+    else {
+      this.#slab.set(part, this.#end);
+      this.#end += part.length;
     }
   }
 
