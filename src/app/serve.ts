@@ -204,14 +204,18 @@ const receivedRequests = 'received requests';
 
 function countersOf(metrics: Metrics, fleet: string, noteEntry: (subject: string) => void) {
   beginAtZero(metrics, fleet);
+  const folded = metrics.entriesFolded.one({ fleet });
+  const decided = byTwo((decision, cause) => metrics.decisions.one({ fleet, decision, cause }));
+  const decisionSeconds = metrics.decisionSeconds.of({ fleet });
+  const answered = byTwo((verb, status) => metrics.requests.one({ fleet, verb, status }));
   return {
     folded: (subject: string) => {
-      metrics.entriesFolded.inc({ fleet });
+      folded();
       noteEntry(subject);
     },
     decided: ({ decision, cause, tookMs }: { decision: string; cause: string; tookMs: number }) => {
-      metrics.decisions.inc({ fleet, decision, cause });
-      metrics.decisionSeconds.observe({ fleet }, tookMs / 1_000);
+      decided(decision, cause)();
+      decisionSeconds(tookMs / 1_000);
     },
     refused: () => metrics.refused.inc({ fleet }),
     dead: (code: string) => metrics.deadLetters.inc({ fleet, code }),
@@ -222,14 +226,26 @@ function countersOf(metrics: Metrics, fleet: string, noteEntry: (subject: string
     hookRan: ({ type, action, failed, tookMs }: HookRun) => {
       metrics.hookAnswers.inc({ fleet, type, action });
       if (failed) metrics.hookErrors.inc({ fleet, type });
-      if (tookMs > 0) metrics.hookSeconds.observe({ fleet, type }, tookMs / 1_000);
+      if (tookMs > 0) metrics.hookSeconds.of({ fleet, type })(tookMs / 1_000);
     },
     policyConflict: () => metrics.policyConflicts.inc({ fleet }),
     bounded: (bound: string) => metrics.bounded.inc({ bound }),
     answered: (verb: string, status: number) => {
-      metrics.requests.inc({ fleet, verb, status: String(status) });
+      answered(verb, String(status))();
       noteEntry(verb);
     },
+  };
+}
+
+/** Makes something for each pair of names, of which there are few, and keeps it. */
+function byTwo<Made>(make: (first: string, second: string) => Made): (first: string, second: string) => Made {
+  const made = new Map<string, Map<string, Made>>();
+  return (first, second) => {
+    const known = made.get(first)?.get(second);
+    if (known !== undefined) return known;
+    const added = make(first, second);
+    made.set(first, (made.get(first) ?? new Map<string, Made>()).set(second, added));
+    return added;
   };
 }
 

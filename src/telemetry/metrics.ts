@@ -187,6 +187,30 @@ function createFleetGauges({ gauge }: ReturnType<typeof createInstruments>) {
   };
 }
 
+/**
+ * One series of a metric, for what comes with each entry: the registry would look it up by its labels each time. So what
+ * is counted here is handed on when somebody reads the metric.
+ */
+type Series = { readonly labels: Record<string, string>; count: number; readonly values: number[] };
+
+/** A histogram's values, before they are handed on although nobody reads it. */
+const valuesKeptMax = 512;
+
+function createSeries(handOn: (series: Series) => void) {
+  const all = new Map<string, Series>();
+  return {
+    handOn() {
+      for (const series of all.values()) handOn(series);
+    },
+    of(labels: Record<string, string>): Series {
+      const key = JSON.stringify(labels);
+      const series = all.get(key) ?? { labels, count: 0, values: [] };
+      all.set(key, series);
+      return series;
+    },
+  };
+}
+
 /** Makes metrics of one name for Prometheus and OpenTelemetry: the API reads what the registry has. */
 function createInstruments(registry: Registry) {
   const meter = openTelemetry.getMeter('stopgate');
@@ -201,9 +225,22 @@ function createInstruments(registry: Registry) {
   });
   return {
     counter<Label extends string>(name: string, help: string, labelNames: readonly Label[]) {
-      const metric = new Counter(optionsOf(name, help, labelNames));
+      const series = createSeries((it) => {
+        metric.inc(it.labels, it.count);
+        it.count = 0;
+      });
+      const metric: Counter = new Counter({ ...optionsOf(name, help, labelNames), collect: series.handOn });
       meter.createObservableCounter(`${prefix}${name}`, { description: help }).addCallback(observe(metric));
-      return metric;
+      return {
+        inc: (labels: Record<Label, string>, by?: number) => metric.inc(labels, by),
+        /** @returns counts one more */
+        one(labels: Record<Label, string>): () => void {
+          const own = series.of(labels);
+          return () => {
+            own.count += 1;
+          };
+        },
+      };
     },
     /** @param read sets it at each scrape */
     gauge<Label extends string>(
@@ -219,13 +256,26 @@ function createInstruments(registry: Registry) {
     },
     /** OpenTelemetry has no histogram that is read, so that each value is given to both. */
     histogram<Label extends string>(name: string, help: string, labelNames: readonly Label[], buckets: number[]) {
-      const metric = new Histogram({ ...optionsOf(name, help, labelNames), buckets });
+      const handOn = ({ labels, values }: Series) => {
+        for (const value of values.splice(0)) metric.observe(labels, value);
+      };
+      const series = createSeries(handOn);
+      const metric: Histogram = new Histogram({
+        ...optionsOf(name, help, labelNames),
+        buckets,
+        collect: series.handOn,
+      });
       const advice = { explicitBucketBoundaries: buckets };
       const sent = meter.createHistogram(`${prefix}${name}`, { description: help, advice });
       return {
-        observe(labels: Record<Label, string>, value: number): void {
-          metric.observe(labels, value);
-          sent.record(value, labels);
+        /** @returns observes one value */
+        of(labels: Record<Label, string>): (value: number) => void {
+          const own = series.of(labels);
+          return (value) => {
+            own.values.push(value);
+            if (own.values.length >= valuesKeptMax) handOn(own);
+            sent.record(value, labels);
+          };
         },
       };
     },
