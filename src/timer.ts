@@ -29,9 +29,8 @@ export type TimerQueue = { start(onDue: () => void): Timer };
  * place in a list. It keeps no process alive.
  */
 export function createTimerQueue(ms: number): TimerQueue {
-  type Wait = { readonly dueMs: number; readonly onDue: () => void };
-  /** In the order of their ends, since all are as long. */
-  const waits = new Set<Wait>();
+  // In the order of their ends, since all are as long; the list begins and ends at `ends`.
+  const ends = new Wait(0, () => {});
   let isArmed = false;
   const arm = (afterMs: number) => {
     isArmed = true;
@@ -39,24 +38,56 @@ export function createTimerQueue(ms: number): TimerQueue {
   };
   const callDue = () => {
     const nowMs = performance.now();
-    for (const wait of waits) {
+    for (let wait = ends.after; wait !== ends; wait = ends.after) {
       if (wait.dueMs > nowMs) {
         arm(Math.ceil(wait.dueMs - nowMs));
         return;
       }
-      waits.delete(wait);
+      wait.clear();
       wait.onDue();
     }
     isArmed = false;
   };
   return {
     start(onDue) {
-      const wait = { dueMs: performance.now() + ms, onDue };
-      waits.add(wait);
+      const wait = new Wait(performance.now() + ms, onDue);
+      wait.insertBefore(ends);
       if (!isArmed) arm(ms);
-      return { clear: () => waits.delete(wait) };
+      return wait;
     },
   };
+}
+
+/** A member of a list of timers: in one, to begin and to end costs no memory but its own. */
+class Wait implements Timer {
+  readonly dueMs: number;
+  readonly onDue: () => void;
+  #before: Wait = this;
+  #after: Wait = this;
+
+  constructor(dueMs: number, onDue: () => void) {
+    this.dueMs = dueMs;
+    this.onDue = onDue;
+  }
+
+  get after(): Wait {
+    return this.#after;
+  }
+
+  insertBefore(next: Wait): void {
+    this.#before = next.#before;
+    this.#after = next;
+    this.#before.#after = this;
+    next.#before = this;
+  }
+
+  /** Takes it out of its list. */
+  clear(): void {
+    this.#before.#after = this.#after;
+    this.#after.#before = this.#before;
+    this.#before = this;
+    this.#after = this;
+  }
 }
 
 export type TimedSignal = Timer & { readonly signal: AbortSignal };

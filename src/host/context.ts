@@ -22,7 +22,7 @@ import { createFoldProgress, type FoldProgress } from './fold/fold-progress.ts';
 import { createLogClock, type LogClock } from './fold/log-clock.ts';
 import { type Admission, type Bound, createAdmission } from './intake/admission.ts';
 import { type AttemptTraces, createAttemptTraces } from './intake/attempt-traces.ts';
-import { createReplyInboxes, createWaiters, type ReplyInboxes, type Waiters } from './intake/waiters.ts';
+import { createReplyInboxes, createWaiters, expectEntry, type ReplyInboxes, type Waiters } from './intake/waiters.ts';
 import { createLogHealth, type LogHealth } from './keeping/log-health.ts';
 import type { SnapshotSchedule } from './keeping/snapshots.ts';
 import { createLife, type Life } from './life.ts';
@@ -110,8 +110,10 @@ export function createHostContext(options: HostOptions): HostContext {
   const logHealth = createLogHealth({ log, bus, tryEntry });
   const life = createLife(options.clock);
   const progress = createFoldProgress(start?.position);
-  const decisionWaiters = createWaiters<Decision>();
-  const evaluationWaiters = createWaiters<HookResult>();
+  const entryWaits = createTimerQueue(options.entryTimeoutMs / 2);
+  const expect = (onLate: () => void) => expectEntry({ bus, progress, entryWaits }, onLate);
+  const decisionWaiters = createWaiters<Decision>(expect);
+  const evaluationWaiters = createWaiters<HookResult>(expect);
   const giveUpOldest = (error: AppError) => decisionWaiters.failOldest(error) || evaluationWaiters.failOldest(error);
   const clock = () => performance.now();
   const onBound = options.metrics.bounded;
@@ -125,9 +127,8 @@ export function createHostContext(options: HostOptions): HostContext {
       reads: createAdmission({ openMax: options.openReadsMax, clock, onBound }),
       trials: createAdmission({ openMax: options.openReadsMax, clock, onBound }),
     },
-    ...{ decisionWaiters, evaluationWaiters },
+    ...{ decisionWaiters, evaluationWaiters, entryWaits },
     replyInboxes: createReplyInboxes(),
-    entryWaits: createTimerQueue(options.entryTimeoutMs / 2),
     traces: createAttemptTraces({
       ...{ fleet: fleet.name, replica, clock: options.clock },
       agentOf: (worker) => fleet.workers.read(worker)?.snapshot.context.worker.agent ?? null,

@@ -172,42 +172,58 @@ function takeAttempt(
   { attempt, payload }: AttemptRequest,
   onAnswer: OnAnswer<Decision>,
 ): void {
-  const { fleet, bus } = context;
   const messageId = messageIdFor(context, worker, attempt);
-  const leave = writes.enter({ actor: worker, key: messageId });
+  const request = { actor: worker, key: messageId };
+  writes.enter(request);
   const answer: OnAnswer<Decision> = (given) => {
-    leave();
+    writes.leave(request);
+    if (given instanceof Error) context.traces.onFailed(messageId, given);
     onAnswer(given);
   };
   const fault = attemptIdFault(attempt);
-  const isRepeat = () => attempt !== undefined && isKnown(fleet, worker, attempt);
-  const submit = () => {
-    if (fault !== null) throw new AppError('input.bad', fault);
-    outbox.throwIfFull();
-    submitAttempt(context, worker, payload, messageId, answer);
-  };
-  const prepare = async () => {
-    if (!bus.isConnected()) await writes.reconnected();
-    // Another replica may have given it that id a moment ago.
-    if (fault !== null) await catchUpInTime(context);
-    if (isRepeat()) await repeatAttempt(context, outbox, worker, attempt as string, answer);
-    else submit();
-  };
-  if (!bus.isConnected() || fault !== null || isRepeat()) {
-    prepare().catch(answer);
+  if (!context.bus.isConnected() || fault !== null || isRepeat(context, worker, attempt)) {
+    prepareAttempt(context, outbox, writes, worker, { attempt, payload }, messageId, answer).catch(answer);
     return;
   }
   try {
-    submit();
+    outbox.throwIfFull();
+    submitAttempt(context, worker, payload, messageId, answer);
   } catch (error) {
     answer(error as Error);
   }
 }
 
+const isRepeat = ({ fleet }: HostContext, worker: string, attempt: string | undefined): attempt is string =>
+  attempt !== undefined && isKnown(fleet, worker, attempt);
+
+/** Something has to be waited for before it goes to the log, or its decision is there. @throws AppError */
+async function prepareAttempt(
+  context: HostContext,
+  outbox: Outbox,
+  writes: Writes,
+  worker: string,
+  { attempt, payload }: AttemptRequest,
+  messageId: string,
+  onAnswer: OnAnswer<Decision>,
+): Promise<void> {
+  if (!context.bus.isConnected()) await writes.reconnected();
+  const fault = attemptIdFault(attempt);
+  // Another replica may have given it that id a moment ago.
+  if (fault !== null) await catchUpInTime(context);
+  if (isRepeat(context, worker, attempt)) {
+    await repeatAttempt(context, outbox, worker, attempt, onAnswer);
+    return;
+  }
+  if (fault !== null) throw new AppError('input.bad', fault);
+  outbox.throwIfFull();
+  submitAttempt(context, worker, payload, messageId, onAnswer);
+}
+
 /** Requests that store something. */
 type Writes = {
-  /** Takes a place, which the function that it returns gives back. @throws AppError log.unavailable, log.lost, service.busy */
-  enter(request: Admitted): () => void;
+  /** Takes a place, which `leave` gives back. @throws AppError log.unavailable, log.lost, service.busy */
+  enter(request: Admitted): void;
+  leave(request: Admitted): void;
   /** The connection is back, and the log the one that is folded. @throws AppError */
   reconnected(): Promise<void>;
   run<Result>(request: Admitted, work: () => Promise<Result>): Promise<Result>;
@@ -235,18 +251,19 @@ function createWrites(context: HostContext): Writes {
     // While the log stores nothing, nothing is sent; `log-health.ts` tries it every 2 s.
     const fault = logHealth.fault();
     if (fault !== null) throw fault;
-    return admission.writes.enter(request);
+    admission.writes.enter(request);
   };
   return {
     enter,
+    leave: admission.writes.leave,
     reconnected,
     async run(request, work) {
-      const leave = enter(request);
+      enter(request);
       try {
         if (!bus.isConnected()) await reconnected();
         return await work();
       } finally {
-        leave();
+        admission.writes.leave(request);
       }
     },
   };

@@ -71,11 +71,13 @@ export function createLife(clock: () => number): Life {
   const lost = new AbortController();
   const pauses = createPauseWatch(clock);
   const watchers: ((phase: Phase, why: string) => void)[] = [];
-  const phase = (): Phase => actor.getSnapshot().value.fold;
+  /** The chart's, read once for each event: it is asked for several times for each entry. */
+  let phase: Phase = actor.getSnapshot().value.fold;
   const send = (type: LifeEvent['type'], why = '') => {
-    const before = phase();
+    const before = phase;
     actor.send({ type });
-    const now = phase();
+    const now = actor.getSnapshot().value.fold;
+    phase = now;
     if (now === 'head' && before !== 'head') pauses.open(() => fallBehind(pauseMessage));
     if (now === 'closing' || now === 'leaving' || now === 'lost') pauses.close();
     if (now !== before) for (const onChange of watchers) onChange(now, why);
@@ -86,7 +88,7 @@ export function createLife(clock: () => number): Life {
   };
   return {
     get phase() {
-      return phase();
+      return phase;
     },
     get falls() {
       return actor.getSnapshot().context.falls;
@@ -97,11 +99,10 @@ export function createLife(clock: () => number): Life {
     lost: lost.signal,
     loss: () => (lost.signal.aborted ? (lost.signal.reason as AppError) : null),
     isAtHead() {
-      if (phase() === 'head' && pauses.hasPaused()) fallBehind(pauseMessage);
-      const now = phase();
-      return now === 'head' || now === 'closing';
+      if (phase === 'head' && pauses.hasPaused()) fallBehind(pauseMessage);
+      return phase === 'head' || phase === 'closing';
     },
-    isRunning: () => phase() === 'behind' || phase() === 'head',
+    isRunning: () => phase === 'behind' || phase === 'head',
     reachHead() {
       pauses.reset();
       send('reachedHead');

@@ -6,7 +6,7 @@
 import { headers, type Msg, type MsgHdrs, type NatsConnection, type Subscription } from '@nats-io/nats-core';
 import { AppError, errorBody, errorCodes } from '../errors.ts';
 import type { Logger } from '../log.ts';
-import { inTraceOf } from '../telemetry/tracing.ts';
+import { inTraceOf, isTracing } from '../telemetry/tracing.ts';
 import { startedHeader } from './bus.ts';
 import { replySubjectOf } from './connection.ts';
 import { createFairQueue } from './fair-queue.ts';
@@ -163,13 +163,15 @@ function answer(options: RequestServerOptions, received: Received, onAnswered: (
     tail: message.subject.slice(endpoint.subject.length + 1),
     text: message.string(),
     bytes: message.data.length,
-    started: startedTo(options, caller),
+    started: caller.asksForStart ? startedTo(options, caller) : nobodyAsks,
   };
   try {
-    inTraceOf(
-      (name) => message.headers?.get(name) || undefined,
-      () => endpoint.handle(request, respond),
-    );
+    if (isTracing())
+      inTraceOf(
+        (name) => message.headers?.get(name) || undefined,
+        () => endpoint.handle(request, respond),
+      );
+    else endpoint.handle(request, respond);
   } catch (error) {
     respond(error as Error);
   }
@@ -190,8 +192,8 @@ const respondTo =
     else send(options, caller, reply, startedMs);
   };
 
+const nobodyAsks = () => {};
 const startedTo = (options: RequestServerOptions, caller: Caller) => () => {
-  if (!caller.asksForStart) return;
   const h = headers();
   h.set(startedHeader, 'true');
   publishTo(options, caller, '', h);

@@ -10,8 +10,17 @@ export const encodeDecision = (decision: Decision): Uint8Array =>
 /** The same bytes for one that the fold has just made, in half the time: it has these fields, in this order. */
 export const encodeMade = (decision: Decision): Uint8Array => keep(decision, textOf(decision));
 
+/** Decisions live for some milliseconds, so they stand side by side: a buffer for each takes as long as their text. */
+const slabBytes = 65_536;
+const utf8BytesMax = 3;
+let slab = Buffer.allocUnsafeSlow(0);
+let end = 0;
+
 function keep(decision: Decision, text: string): Uint8Array {
-  const bytes = Buffer.from(text);
+  const bytesMax = text.length * utf8BytesMax;
+  if (end + bytesMax > slab.length) [slab, end] = [Buffer.allocUnsafeSlow(Math.max(slabBytes, bytesMax)), 0];
+  const bytes = slab.subarray(end, end + slab.write(text, end));
+  end += bytes.length;
   encoded.set(decision, bytes);
   return bytes;
 }

@@ -20,6 +20,7 @@ import {
   onAttemptStored,
   onEvaluated,
   onEvaluationStored,
+  settleAttempt,
 } from '../intake/attempts.ts';
 import { upgradeRules } from '../keeping/membership.ts';
 import type { PolicyPublisher } from '../keeping/policy-publisher.ts';
@@ -115,7 +116,9 @@ function onStored(
   switch (entry.type) {
     case 'stop.attempted': {
       const refusal = refusalOf(entry, outcomes);
-      if (refusal === null) onAttemptStored(context, message, entry.id, entry.data.attempt ?? `seq-${message.seq}`);
+      const isDecided = outcomes.some((it) => it.kind === 'decided' && it.decision.seq === message.seq);
+      const attempt = entry.data.attempt ?? `seq-${message.seq}`;
+      if (refusal === null) onAttemptStored(context, message, entry.id, attempt, isDecided);
       else onAttemptRefused(context, message, entry.id, refusal);
       return;
     }
@@ -208,9 +211,10 @@ function onDecided(
   // Behind the head most are answered and stored already, and need no text.
   if (context.life.isAtHead()) encodeMade(decision);
   const inboxes = replyInboxes.take(key);
-  context.decisionWaiters.settle(key, decision);
-  // Decided by the attempt's own entry: no check came between.
-  outbox.put(decision, record?.owner ?? null, inboxes, decision.seq === message.seq);
+  // By the attempt's own entry: no check came between.
+  const isAtOnce = decision.seq === message.seq;
+  settleAttempt(context, key, decision, isAtOnce ? message : null);
+  outbox.put(decision, record?.owner ?? null, inboxes, isAtOnce);
   const traceId = context.traces.onDecided(decision);
   if (context.life.isAtHead()) reportDecision(context, decision, traceId);
 }

@@ -25,16 +25,16 @@ export type Observers = Required<Observer> & { readonly add: Observe };
 
 export function createObservers(fleet: Fleet, logger: Logger): Observers {
   const observers = new Map<Observer, Guarded>();
-  /** Nothing is made for those who do not want to be told. */
-  const tell = <Name extends keyof Observer>(name: Name, ...news: Parameters<Required<Observer>[Name]>) => {
+  /** Nothing is made for those who do not want to be told; `a` to `d` are no list, which would be made for all. */
+  const tell = (name: keyof Observer, a: unknown, b?: unknown, c?: unknown, d?: unknown) => {
     for (const [observer, guarded] of observers) {
-      const on = observer[name] as ((...told: typeof news) => void) | undefined;
-      if (on !== undefined) guarded(() => on.apply(observer, news));
+      const on = observer[name] as ((...told: unknown[]) => void) | undefined;
+      if (on !== undefined) guarded(() => on.call(observer, a, b, c, d));
     }
   };
   const watcher: FleetWatcher = {
-    worker: (...move) => tell('worker', ...move),
-    task: (...move) => tell('task', ...move),
+    worker: (worker, from, to, event) => tell('worker', worker, from, to, event),
+    task: (task, from, to, event) => tell('task', task, from, to, event),
     queue: (queue) => tell('queue', queue),
   };
   return {

@@ -10,8 +10,10 @@ export type Admitted = { readonly actor: string | null; readonly key: string };
 export type Admission = {
   /** Returns how many are open. */
   readonly open: () => number;
-  /** Takes a place, which the function that it returns gives back. @throws AppError service.busy */
-  enter(request: Admitted): () => void;
+  /** Takes a place, which `leave` gives back. @throws AppError service.busy */
+  enter(request: Admitted): void;
+  /** To be called once for each `enter`. Whichever of the same key leaves last gives the place back. */
+  leave(request: Admitted): void;
   /** @throws AppError service.busy, without a call of `work` */
   run<Result>(request: Admitted, work: () => Promise<Result>): Promise<Result>;
 };
@@ -77,18 +79,16 @@ export function createAdmission({ openMax, clock, giveUpOldest, onBound = () => 
   const enter: Admission['enter'] = (request) => {
     admit(request);
     const { actor, key } = request;
-    const isFirst = increase(byKey, key) === 1;
-    if (isFirst && actor !== null) increase(byActor, actor);
-    return () => {
-      // Whichever of the same key ends last gives the place back.
-      if (decrease(byKey, key) === 0 && actor !== null) decrease(byActor, actor);
-    };
+    if (increase(byKey, key) === 1 && actor !== null) increase(byActor, actor);
+  };
+  const leave: Admission['leave'] = ({ actor, key }) => {
+    if (decrease(byKey, key) === 0 && actor !== null) decrease(byActor, actor);
   };
   return {
     open: () => byKey.size,
-    enter,
+    ...{ enter, leave },
     async run(request, work) {
-      const leave = enter(request);
+      enter(request);
       let giveUp: (error: AppError) => void = () => {};
       const givenUp = new Promise<never>((_, reject) => {
         giveUp = (error) => running.delete(giveUp) && reject(error);
@@ -98,7 +98,7 @@ export function createAdmission({ openMax, clock, giveUpOldest, onBound = () => 
         return await Promise.race([work(), givenUp]);
       } finally {
         running.delete(giveUp);
-        leave();
+        leave(request);
       }
     },
   };

@@ -24,7 +24,7 @@ import type { HostContext } from '../context.ts';
 import type { Outbox } from '../fold/outbox.ts';
 import { subject } from '../own-entries.ts';
 import { catchUp } from './read-barrier.ts';
-import { expectEntry, type OnAnswer } from './waiters.ts';
+import type { OnAnswer } from './waiters.ts';
 
 /** `payload`: the fields as the log is to hold them. */
 export type AttemptRequest = { readonly attempt?: string | undefined; readonly payload: string };
@@ -52,62 +52,89 @@ export function submitAttempt(
   messageId: string,
   onAnswer: OnAnswer<Decision>,
 ): void {
-  const { decisionWaiters, traces } = context;
-  const expect = (onLate: () => void) => expectEntry(context, onLate);
-  decisionWaiters.wait(messageId, expect, (answer) => {
-    if (answer instanceof Error) traces.onFailed(messageId, answer);
-    onAnswer(answer);
-  });
-  submit(context, worker, payload, traces.onSubmitted(worker, messageId), messageId);
+  context.decisionWaiters.wait(messageId, 'to come', onAnswer);
+  submit(
+    context,
+    { worker, payload, trace: context.traces.onSubmitted(worker, messageId), waiter: messageId },
+    messageId,
+  );
 }
 
-/** The entry of an attempt was folded: its callers wait for the decision now. */
-export function onAttemptStored(context: HostContext, message: LogMessage, worker: string, attempt: string): void {
+/**
+ * The entry of an attempt was folded: its callers wait for the decision now, unless that is made already. Then they get it
+ * in this turn (`settleAttempt`).
+ */
+export function onAttemptStored(
+  context: HostContext,
+  message: LogMessage,
+  worker: string,
+  attempt: string,
+  isDecided: boolean,
+): void {
   const { decisionWaiters, replyInboxes, traces, fleet, replica } = context;
   const key = attemptMessageId(worker, attempt);
-  const messageId = message.header('Nats-Msg-Id');
-  // Only an id of this worker: else a worker could make another's caller wait for its own decision.
-  if (messageId !== undefined && isAttemptMessageIdOf(worker, messageId)) decisionWaiters.onStored(messageId, key);
-  decisionWaiters.onStored(key, key);
+  if (!isDecided) {
+    const messageId = ownMessageId(message, worker);
+    if (messageId !== undefined) decisionWaiters.onStored(messageId, key);
+    decisionWaiters.onStored(key, key);
+  }
   traces.onStored(message, worker, attempt, fleet.workers.get(worker)?.owner === replica);
   const inbox = message.header('Stopgate-Reply');
   if (inbox !== undefined) replyInboxes.add(key, inbox);
 }
 
-/** The fold does not take it, since the fleet is full: its caller is told, and may ask again later. */
-export function onAttemptRefused(context: HostContext, message: LogMessage, worker: string, reason: string): void {
+/** Only an id of this worker: else a worker could make another's caller wait for its own decision. */
+function ownMessageId(message: LogMessage, worker: string): string | undefined {
   const messageId = message.header('Nats-Msg-Id');
-  if (messageId !== undefined && isAttemptMessageIdOf(worker, messageId))
-    context.decisionWaiters.settle(messageId, new AppError('service.busy', reason));
+  return messageId !== undefined && isAttemptMessageIdOf(worker, messageId) ? messageId : undefined;
 }
 
-/**
- * Sends it without waiting for the acknowledgement, which only matters if the log does not take the entry.
- * @param waiter the key of its caller, and its message id unless an agent has used that one before
- */
-function submit(
-  context: HostContext,
-  worker: string,
-  payload: string,
-  trace: TraceHeaders,
-  waiter: string,
-  messageId = waiter,
+/** Answers its callers. @param entry that of the attempt, if it was folded just now */
+export function settleAttempt(
+  { decisionWaiters }: HostContext,
+  key: string,
+  decision: Decision,
+  entry: LogMessage | null,
 ): void {
-  const { replica, decisionWaiters, life, progress } = context;
-  const onFolded = ({ seq, duplicate }: Stored) => {
-    if (seq > progress.seq || !decisionWaiters.awaitsEntry(waiter)) return;
-    // Its place is folded, and it was not there: another entry has had its id, or this is another log.
-    if (duplicate) submit(context, worker, payload, trace, waiter, retriedMessageId(waiter, context.newId()));
-    else void catchUp(context).catch(() => {});
-  };
+  const messageId = entry === null ? undefined : ownMessageId(entry, decision.worker);
+  if (messageId !== undefined && messageId !== key) decisionWaiters.settle(messageId, decision);
+  decisionWaiters.settle(key, decision);
+}
+
+/** The fold does not take it, since the fleet is full: its caller is told, and may ask again later. */
+export function onAttemptRefused(context: HostContext, message: LogMessage, worker: string, reason: string): void {
+  const messageId = ownMessageId(message, worker);
+  if (messageId !== undefined) context.decisionWaiters.settle(messageId, new AppError('service.busy', reason));
+}
+
+/** `waiter`: the key of its caller, and its message id unless an agent has used that one before. */
+type Submission = {
+  readonly worker: string;
+  readonly payload: string;
+  readonly trace: TraceHeaders;
+  readonly waiter: string;
+};
+
+/** Sends it without waiting for the acknowledgement, which only matters if the log does not take the entry. */
+function submit(context: HostContext, submission: Submission, messageId: string): void {
+  const { worker, payload, trace } = submission;
   const target = subject(context, `worker.${worker}.stop.attempted`);
-  context.log.submit(target, payload, { messageId, replica, trace }, (answer) => {
+  context.log.submit(target, payload, { messageId, replica: context.replica, trace }, (answer) => {
     if (answer instanceof AppError) {
-      if (answer.code === 'log.lost') life.lose(answer);
-      decisionWaiters.settle(waiter, answer);
-    } else if (answer.duplicate) void progress.until(answer.seq).then(() => onFolded(answer));
-    else onFolded(answer);
+      if (answer.code === 'log.lost') context.life.lose(answer);
+      context.decisionWaiters.settle(submission.waiter, answer);
+    } else if (answer.duplicate)
+      void context.progress.until(answer.seq).then(() => onPlaceFolded(context, submission, answer));
+    else onPlaceFolded(context, submission, answer);
   });
+}
+
+function onPlaceFolded(context: HostContext, submission: Submission, { seq, duplicate }: Stored): void {
+  const { waiter } = submission;
+  if (seq > context.progress.seq || !context.decisionWaiters.awaitsEntry(waiter)) return;
+  // Its place is folded, and it was not there: another entry has had its id, or this is another log.
+  if (duplicate) submit(context, submission, retriedMessageId(waiter, context.newId()));
+  else void catchUp(context).catch(() => {});
 }
 
 /** By a request. `onAnswer` may get log.unavailable: its decision cannot be read now; entry.refused: it is gone. */
@@ -119,7 +146,7 @@ export async function repeatAttempt(
   onAnswer: OnAnswer<Decision>,
 ): Promise<void> {
   if (isOpenAttempt(context.fleet, worker, attempt)) {
-    context.decisionWaiters.wait(attemptMessageId(worker, attempt), null, onAnswer);
+    context.decisionWaiters.wait(attemptMessageId(worker, attempt), 'folded', onAnswer);
     return;
   }
   const decision = await findDecision(context, outbox, worker, attempt);
@@ -227,10 +254,11 @@ const evaluationKey = (task: string, attempt: string) => `${task}:${attempt}`;
 export function submitEvaluation(context: HostContext, task: string, fields: object): Promise<HookResult> {
   const { replica, evaluationWaiters } = context;
   const messageId = evaluationMessageId(task, context.newId());
-  const expect = (onLate: () => void) => expectEntry(context, onLate);
   const target = subject(context, `task.${task}.iteration.validated`);
   return new Promise((resolve, reject) => {
-    evaluationWaiters.wait(messageId, expect, (answer) => (answer instanceof Error ? reject(answer) : resolve(answer)));
+    evaluationWaiters.wait(messageId, 'to come', (answer) =>
+      answer instanceof Error ? reject(answer) : resolve(answer),
+    );
     context.log.submit(target, JSON.stringify(fields), { messageId, replica }, (stored) => {
       if (stored instanceof AppError) evaluationWaiters.settle(messageId, stored);
     });

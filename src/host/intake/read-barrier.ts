@@ -95,10 +95,10 @@ export function throwUnlessStarted(context: HostContext): void {
 async function inTime(context: HostContext, wait: () => Promise<void>): Promise<void> {
   throwUnlessStarted(context);
   await new Promise<void>((resolve, reject) => {
-    const { clear } = expectEntry(context, () =>
-      reject(new AppError('log.unavailable', 'the log did not answer in time')),
-    );
-    wait().then(resolve, reject).finally(clear);
+    const late = expectEntry(context, () => reject(new AppError('log.unavailable', 'the log did not answer in time')));
+    wait()
+      .then(resolve, reject)
+      .finally(() => late.clear());
   });
   // A loss ends the wait, too.
   context.life.lost.throwIfAborted();

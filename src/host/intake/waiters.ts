@@ -13,11 +13,14 @@ type Waiting<Answer> = { readonly waiters: OnAnswer<Answer>[]; readonly wait: Ti
 
 export type Waiters<Answer> = {
   /**
-   * Waits for the answer to `key`. Until `onStored` is called the entry itself is still to come; `expect` ends that, and
-   * the caller gets log.unavailable. Null: the entry is folded already.
+   * Waits for the answer to `key`. `entry`: it is `folded` already; or it is still to `come`, and if it is late, the caller
+   * gets log.unavailable.
    */
-  wait(key: string, expect: ExpectEntry | null, onAnswer: OnAnswer<Answer>): void;
-  /** The entry was folded: from now on it takes as long as its checks and its hold take. `as`: its key from now on. */
+  wait(key: string, entry: 'folded' | 'to come', onAnswer: OnAnswer<Answer>): void;
+  /**
+   * The entry was folded, and the answer comes later: from now on it takes as long as its checks and its hold take. `as`:
+   * its key from now on.
+   */
   onStored(key: string, as: string): void;
   /** Somebody waits, and the entry is still to come. */
   awaitsEntry(key: string): boolean;
@@ -34,7 +37,7 @@ const perKeyMax = 8;
 /** No reply finds its way back after this (`replyAwaited`, permissions.ts). The decision is still made. */
 const answerTimeoutMs = 24 * 3_600_000;
 
-export function createWaiters<Answer>(): Waiters<Answer> {
+export function createWaiters<Answer>(expect: ExpectEntry): Waiters<Answer> {
   const waiting = new Map<string, Waiting<Answer>>();
   const answers = createTimerQueue(answerTimeoutMs);
   const settle = (key: string, answer: Answer | Error) => {
@@ -46,14 +49,15 @@ export function createWaiters<Answer>(): Waiters<Answer> {
   };
   const awaitAnswer = (key: string) => answers.start(() => settle(key, stillOpen()));
   return {
-    wait(key, expect, onAnswer) {
+    wait(key, entry, onAnswer) {
       const found = waiting.get(key);
       if (found !== undefined) {
         add(found, onAnswer);
         return;
       }
-      const wait = expect === null ? awaitAnswer(key) : expect(() => settle(key, notDelivered()));
-      waiting.set(key, { waiters: [onAnswer], wait, isStored: expect === null });
+      const isStored = entry === 'folded';
+      const wait = isStored ? awaitAnswer(key) : expect(() => settle(key, notDelivered()));
+      waiting.set(key, { waiters: [onAnswer], wait, isStored });
     },
     onStored(key, as) {
       const found = waiting.get(key);
@@ -106,35 +110,48 @@ const slowestMs = 10_000;
  * Calls `onLate` if the log delivers nothing in its time. While it does deliver, an entry is only behind others: a burst
  * of thousands is served to its end, and not refused after it was stored.
  */
-export function expectEntry({ bus, progress, entryWaits }: ExpectOptions, onLate: () => void): Timer {
-  const startedMs = performance.now();
-  let timer: Timer;
-  let seq = progress.seq;
-  let ended = false;
-  const check = async (early: Promise<boolean>) => {
+export const expectEntry = (options: ExpectOptions, onLate: () => void): Timer => new EntryWait(options, onLate);
+
+class EntryWait implements Timer {
+  readonly #options: ExpectOptions;
+  readonly #onLate: () => void;
+  readonly #startedMs = performance.now();
+  #seq: number;
+  #timer: Timer;
+  #ended = false;
+
+  constructor(options: ExpectOptions, onLate: () => void) {
+    this.#options = options;
+    this.#onLate = onLate;
+    this.#seq = options.progress.seq;
+    this.#timer = this.#wait();
+  }
+
+  clear(): void {
+    this.#ended = true;
+    this.#timer.clear();
+  }
+
+  #wait(): Timer {
+    return this.#options.entryWaits.start(() => this.#listen());
+  }
+
+  /** The server is pinged at half time already, because a missing answer takes a second to notice. */
+  #listen(): void {
+    const early = this.#options.bus.isHeard();
+    this.#timer = this.#options.entryWaits.start(() => void this.#check(early));
+  }
+
+  async #check(early: Promise<boolean>): Promise<void> {
+    const { bus, progress } = this.#options;
     // What the server had sent before may still stand in line here, behind requests.
-    const isHeard = ((await early) || progress.seq > seq) && (await bus.isHeard());
-    if (ended) return;
-    const moves = isHeard && progress.seq > seq && performance.now() - startedMs < slowestMs;
-    seq = progress.seq;
-    if (moves) wait();
-    else onLate();
-  };
-  // The server is pinged at half time already, because a missing answer takes a second to notice.
-  const listen = () => {
-    const early = bus.isHeard();
-    timer = entryWaits.start(() => void check(early));
-  };
-  const wait = () => {
-    timer = entryWaits.start(listen);
-  };
-  wait();
-  return {
-    clear() {
-      ended = true;
-      timer.clear();
-    },
-  };
+    const isHeard = ((await early) || progress.seq > this.#seq) && (await bus.isHeard());
+    if (this.#ended) return;
+    const moves = isHeard && progress.seq > this.#seq && performance.now() - this.#startedMs < slowestMs;
+    this.#seq = progress.seq;
+    if (moves) this.#timer = this.#wait();
+    else this.#onLate();
+  }
 }
 
 /**

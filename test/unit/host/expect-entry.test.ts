@@ -10,10 +10,10 @@ function start(isHeard = true) {
   const progress = { seq: 1 };
   const state = { isLate: false };
   const context = { progress, entryWaits: createTimerQueue(750), bus: { isHeard: async () => isHeard } };
-  const { clear: stop } = expectEntry(context as never, () => {
+  const timer = expectEntry(context as never, () => {
     state.isLate = true;
   });
-  return { progress, state, stop };
+  return { progress, state, stop: () => timer.clear() };
 }
 
 test('a log that delivers nothing is late after its time', async () => {
