@@ -48,10 +48,12 @@ export function createFoldLoop(context: HostContext, rooms: FoldRooms): FoldLoop
   const { life, logClock, progress } = context;
   const decisionPrefix = subject(context, 'decision.');
   const processMessage = (message: LogMessage) => {
-    fold(context, rooms, message);
+    // Asked once: each time is a look at two clocks.
+    const isAtHead = life.isAtHead();
+    fold(context, rooms, message, isAtHead);
     if (message.subject.startsWith(decisionPrefix))
       onDecisionPublished(context, rooms.outbox, message.subject.slice(decisionPrefix.length), message);
-    if (life.isAtHead()) logClock.observe(message.atMs);
+    if (isAtHead) logClock.observe(message.atMs);
     progress.advance(message);
     rooms.snapshots.onFolded(message.seq, message.data.length);
     rooms.observers.folded(message);
@@ -74,7 +76,7 @@ function end(context: HostContext, { seq, subject: at }: LogMessage, error: unkn
   context.onBroken(false);
 }
 
-function fold(context: HostContext, rooms: FoldRooms, message: LogMessage): void {
+function fold(context: HostContext, rooms: FoldRooms, message: LogMessage, isAtHead: boolean): void {
   const startedMs = performance.now();
   const { read, outcomes, touched } = foldMessage(context.fleet, message, rooms.outbox.findMade);
   if (read !== null) {
@@ -96,10 +98,10 @@ function fold(context: HostContext, rooms: FoldRooms, message: LogMessage): void
         { seq: message.seq, workerId: outcome.decision.worker },
         'the decision in the log is taken, not our own',
       );
-    applyOutcome(context, rooms, outcome, message, startedMs);
+    applyOutcome(context, rooms, outcome, { message, startedMs, isAtHead });
   }
   if (touched.size === 0) return;
-  if (context.life.isAtHead()) rooms.effects.touch(touched);
+  if (isAtHead) rooms.effects.touch(touched);
   rooms.observers.touched(touched);
 }
 
@@ -146,17 +148,13 @@ function refusalOf({ type }: Entry, outcomes: readonly Outcome[]): string | null
   return refused?.kind === 'refused' ? refused.reason : null;
 }
 
-/** @param startedMs when the fold of `message` began, by `performance.now()` */
-function applyOutcome(
-  context: HostContext,
-  { outbox }: FoldRooms,
-  outcome: Outcome,
-  message: LogMessage,
-  startedMs: number,
-): void {
+/** The entry that is folded. `startedMs`: when that began, by `performance.now()`. */
+type Folding = { readonly message: LogMessage; readonly startedMs: number; readonly isAtHead: boolean };
+
+function applyOutcome(context: HostContext, { outbox }: FoldRooms, outcome: Outcome, folding: Folding): void {
   switch (outcome.kind) {
     case 'decided':
-      onDecided(context, outbox, outcome, message, startedMs);
+      onDecided(context, outbox, outcome, folding);
       return;
     case 'repeated':
       void onAttemptRepeated(context, outbox, outcome.worker, outcome.attempt);
@@ -166,7 +164,7 @@ function applyOutcome(
       return;
     default:
       // What happened in history was reported when it was new.
-      if (context.life.isAtHead()) report(context, outcome);
+      if (folding.isAtHead) report(context, outcome);
   }
 }
 
@@ -194,13 +192,11 @@ function report({ fleet, replica, logger, metrics, traces }: HostContext, outcom
   }
 }
 
-/** @param startedMs when the fold of `message` began, by `performance.now()` */
 function onDecided(
   context: HostContext,
   outbox: Outbox,
   { decision: bare, openedMs }: Extract<Outcome, { kind: 'decided' }>,
-  message: LogMessage,
-  startedMs: number,
+  { message, startedMs, isAtHead }: Folding,
 ): void {
   const { fleet, replica, replyInboxes } = context;
   const { worker, attempt } = bare;
@@ -209,14 +205,14 @@ function onDecided(
   const tookMs = Math.round((fleet.nowMs - openedMs + performance.now() - startedMs) * 1_000) / 1_000;
   const decision: Decision = { ...bare, replica, tookMs };
   // Behind the head most are answered and stored already, and need no text.
-  if (context.life.isAtHead()) encodeMade(decision);
+  if (isAtHead) encodeMade(decision);
   const inboxes = replyInboxes.take(key);
   // By the attempt's own entry: no check came between.
   const isAtOnce = decision.seq === message.seq;
   settleAttempt(context, key, decision, isAtOnce ? message : null);
   outbox.put(decision, record?.owner ?? null, inboxes, isAtOnce);
   const traceId = context.traces.onDecided(decision);
-  if (context.life.isAtHead()) reportDecision(context, decision, traceId);
+  if (isAtHead) reportDecision(context, decision, traceId);
 }
 
 /** A decision entry came back from the log. */

@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { Msg, NatsConnection, Subscription } from '@nats-io/nats-core';
 import { newInbox } from '../connection.ts';
+import { WireMessage } from '../wire/message.ts';
 import {
   addPullConsumer,
   createWindows,
@@ -263,9 +264,20 @@ export function readPlace(reply: string): Place | null {
   for (let at = reply.indexOf('.'); at >= 0 && count < dots.length; at = reply.indexOf('.', at + 1)) dots[count++] = at;
   const from = count === 8 ? 4 : 6;
   if (count < from + 4) return null;
-  const token = (index: number, cut = 0) => Number(reply.slice((dots[index] ?? 0) + 1, (dots[index + 1] ?? 0) - cut));
-  const pending = Number(reply.slice((dots[from + 3] ?? 0) + 1, count > from + 4 ? dots[from + 4] : undefined));
+  const token = (index: number, cut = 0) => readCount(reply, (dots[index] ?? 0) + 1, (dots[index + 1] ?? 0) - cut);
+  const pendingEnd = count > from + 4 ? (dots[from + 4] ?? 0) : reply.length;
+  const pending = readCount(reply, (dots[from + 3] ?? 0) + 1, pendingEnd);
   return { seq: token(from), delivered: token(from + 1), atMs: token(from + 2, 6), pending };
+}
+
+/** The server's own numbers are digits. Anything else is NaN. */
+function readCount(text: string, from: number, to: number): number {
+  let count = 0;
+  for (let at = from; at < to; at += 1) {
+    const digit = text.charCodeAt(at) - 48;
+    count = digit >= 0 && digit <= 9 ? count * 10 + digit : Number.NaN;
+  }
+  return count;
 }
 
 /**
@@ -277,7 +289,7 @@ export function createHeaderReader(message: Msg, data: Uint8Array): LogMessage['
   /** Null: not read yet. */
   let text: string | null = null;
   return (name) => {
-    text ??= textBefore(message, data);
+    text ??= message instanceof WireMessage ? message.headerText() : textBefore(message, data);
     return text === '' ? message.headers?.get(name) || undefined : headerIn(text, name);
   };
 }
@@ -296,8 +308,13 @@ function textBefore(message: Msg, { buffer, byteOffset, length }: Uint8Array): s
 
 /** Returns the first header of that name. An empty one counts as none. */
 function headerIn(text: string, name: string): string | undefined {
-  const start = text.indexOf(`\r\n${name}:`);
-  if (start < 0) return undefined;
-  const from = start + name.length + 3;
-  return text.slice(from, text.indexOf('\r\n', from)).trim() || undefined;
+  for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1)) {
+    const valueAt = at + name.length + 1;
+    if (text.charCodeAt(valueAt - 1) !== colon || text.charCodeAt(at - 1) !== lineFeed) continue;
+    const from = text.charCodeAt(valueAt) === space ? valueAt + 1 : valueAt;
+    return text.slice(from, text.indexOf('\r\n', from)).trim() || undefined;
+  }
+  return undefined;
 }
+
+const [colon, lineFeed, space] = [0x3a, 0x0a, 0x20];

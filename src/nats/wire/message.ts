@@ -54,6 +54,13 @@ export class WireMessage {
     return this.#headers;
   }
 
+  /** The headers as they came; '' if there are none, or they are none. */
+  headerText(): string {
+    const { bytes, headerBytes } = this.#frame;
+    const text = headerBytes > 0 ? bytes.toString('utf8', 0, headerBytes) : '';
+    return text.startsWith('NATS/1.0') && text.endsWith('\r\n\r\n') ? text : '';
+  }
+
   respond(data: Uint8Array | string = '', options?: PublishOptions): boolean {
     if (this.#frame.reply === '') return false;
     this.#publisher.publish(this.#frame.reply, data, options);
