@@ -28,7 +28,7 @@ export type Inbox = Pick<PageUnderTest, 'stage' | 'browser'> & {
  * @param expected messages on the console that a test brings about
  */
 export function useInbox(expected?: RegExp): Inbox {
-  const inbox = usePage({ default: { promises: true, ask: '10m' } }, expected);
+  const inbox = usePage({ default: { promises: true, ask: '10m' }, brief: { ask: '10s' } }, expected);
   afterEach(() => settleAll(inbox.stage));
   return Object.assign(inbox, {
     async open(path: string, { as }: { readonly as?: string } = {}) {

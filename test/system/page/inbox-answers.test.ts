@@ -42,8 +42,39 @@ describeInBrowser('an answer in the inbox', () => {
     await press('u');
     await expect.poll(cards).toEqual(['cleo']);
     await inbox.question('Which key?');
+    expect(await inbox.browser.page.getByLabel('Answer to cleo: its next prompt').inputValue()).toBe('The new one.');
     expect(await undo().count()).toBe(0);
     expect(await stored('cleo.escalation.resolved')).toEqual([]);
+  });
+
+  test('to a request for permission is taken back too', async () => {
+    const { page } = inbox.browser;
+    const asked = { kind: 'permission', request: 'p1', tool: 'Bash', message: 'Run it?' };
+    await inbox.stage.client.publish('worker.nan.input.requested', asked);
+    await open('/?view=inbox', { as: 'Ann' });
+    const allow = page.getByRole('button', { name: 'Allow' });
+    await allow.click();
+    await page.getByText('Nobody waits for you').waitFor();
+    await undo().click();
+    await expect.poll(cards).toEqual(['nan']);
+    expect(await stored('nan.input.answered')).toEqual([]);
+    await allow.click();
+    await expect
+      .poll(() => stored('nan.input.answered'), { timeout: 20_000 })
+      .toEqual([{ by: 'Ann', request: 'p1', verdict: 'allow' }]);
+  });
+
+  test('is sent before its agent stops waiting, if that is sooner', async () => {
+    const { page } = inbox.browser;
+    const { client } = inbox.stage;
+    await open('/?view=inbox', { as: 'Ann' });
+    await page.getByText('Nobody waits for you').waitFor();
+    await client.publish('worker.olga.worker.registered', { policy: 'brief' });
+    await client.publish('worker.olga.input.requested', { kind: 'permission', request: 'p1', tool: 'Bash' });
+    await page.getByRole('button', { name: 'Allow' }).click();
+    await expect
+      .poll(() => stored('olga.input.answered'), { timeout: 20_000 })
+      .toEqual([{ by: 'Ann', request: 'p1', verdict: 'allow' }]);
   });
 
   test('is sent at once when the page is left', async () => {

@@ -28,6 +28,7 @@ describeInBrowser('the inbox, for many', () => {
     await page.locator('dialog').waitFor({ state: 'hidden' });
     await press('s');
     await dialog('Stop 2 workers');
+    await dialog('cleo cleo?');
     expect(await inbox.browser.axe()).toEqual([]);
     await press('Control+Enter');
     await expect.poll(cards).toEqual(['bob']);
@@ -35,8 +36,10 @@ describeInBrowser('the inbox, for many', () => {
       expect(await stored(`${worker}.escalation.resolved`)).toEqual([{ by: 'Ann', verdict: 'stop' }]);
     // The stream is quicker than the answers, which close the dialog.
     await page.locator('dialog').waitFor({ state: 'detached' });
+    await inbox.question('bob?');
     await press('s');
-    await page.locator('dialog').getByRole('button', { name: 'Stop' }).click();
+    await page.getByRole('button', { name: 'Let it stop' }).and(page.locator(':focus')).waitFor();
+    await press('Enter');
     await nobodyWaits();
     await inbox.title('stopgate inspector');
   });
@@ -94,7 +97,8 @@ describeInBrowser('the inbox, for many', () => {
     await page.getByText('It asks for an answer: Tab to one, and Enter.').waitFor();
     await press('Enter');
     await nobodyWaits();
-    expect(await stored('eve.input.answered')).toEqual([{ by: 'Ann', request: 'p1', verdict: 'allow' }]);
+    await page.reload();
+    await expect.poll(() => stored('eve.input.answered')).toEqual([{ by: 'Ann', request: 'p1', verdict: 'allow' }]);
   });
 
   test('answers all at once that ask exactly the same, and leaves who asks for another command', async () => {
@@ -113,9 +117,10 @@ describeInBrowser('the inbox, for many', () => {
     await page.getByLabel('Reason, for the agent (optional)').fill('Not now.');
     await press('Enter');
     await expect.poll(cards).toEqual(['ned']);
+    await page.reload();
     const denied = (request: string) => ({ by: 'Ann', request, verdict: 'deny', message: 'Not now.' });
     for (const worker of ['kay', 'lou', 'moe'])
-      expect(await stored(`${worker}.input.answered`)).toEqual([denied(`of-${worker}`)]);
+      await expect.poll(() => stored(`${worker}.input.answered`)).toEqual([denied(`of-${worker}`)]);
     expect(await stored('ned.input.answered')).toEqual([]);
   });
 
@@ -190,9 +195,8 @@ describeInBrowser('the inbox, for many', () => {
     await inbox.question('gus?');
     expect((await inbox.stage.get('get/task/G-1')).body.state).toBe('escalated');
     expect(await cards()).toEqual(['gus']);
-    await press('s');
-    await page.getByLabel('Leave it escalated').check();
-    await press('Control+Enter');
+    await page.getByLabel('What becomes of G-1').selectOption('stays escalated, as an item of its own');
+    await press('s', 'Enter');
     await page.locator('.card[data-id="G-1"]', { hasText: 'Escalated with gus, and still waits' }).waitFor();
     await page.locator('.card[data-id="G-1"] a').click();
     await page.locator('aside', { hasText: 'which is stopped now. This task still waits' }).waitFor();
@@ -201,11 +205,10 @@ describeInBrowser('the inbox, for many', () => {
     await nobodyWaits();
     await page.getByRole('button', { name: /^Undo \(\d+ s\)/ }).click();
     await page.getByLabel('Answer G-1').waitFor();
-    await press('s');
-    await dialog('It is cancelled.');
-    await press('Control+Enter');
+    await press('s', 'Enter');
     await nobodyWaits();
-    expect((await inbox.stage.get('get/task/G-1')).body.outcome).toBe('cancelled');
+    await page.reload();
+    await expect.poll(async () => (await inbox.stage.get('get/task/G-1')).body.outcome).toBe('cancelled');
   });
 
   test('a worker and the task that was escalated with it can be answered at once', async () => {
@@ -214,10 +217,9 @@ describeInBrowser('the inbox, for many', () => {
     await escalate('ian');
     await open('/?view=inbox', { as: 'Ann' });
     await inbox.question('ian?');
-    await press('r');
-    await page.getByLabel('Back to its queue').check();
-    await press('Control+Enter');
+    await press('r', 'Enter');
     await nobodyWaits();
+    await page.reload();
     await expect.poll(async () => (await inbox.stage.get('get/task/I-1')).body.state).toBe('idle');
   });
 
@@ -226,6 +228,7 @@ describeInBrowser('the inbox, for many', () => {
     await escalate('lee');
     await open('/?view=inbox', { as: 'Ann' });
     await inbox.question('lee?');
+    await press('x');
     for (const [key, title] of Object.entries({ s: 'Stop worker lee', r: 'Resume worker lee' })) {
       await press('s');
       await dialog('Stop worker lee');

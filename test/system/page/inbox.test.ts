@@ -53,22 +53,26 @@ describeInBrowser('the inbox', () => {
     // What is pressed before the page knows anything is done once it does.
     await press('j', 'j', 'k', 'k', 'r');
     answer();
-    await page.getByLabel('Operator token').waitFor();
+    // The question stays in sight.
+    await inbox.question('dora?');
+    await page.locator('textarea[name=answer]:focus').waitFor();
+    expect(await page.locator('dialog').count()).toBe(0);
     await page.unroute('**/api');
     expect(await current()).toBe('dora');
-    await page.keyboard.type(operatorToken);
-    await press('Enter');
-    await page.getByLabel('Prompt for the agent (optional)').waitFor();
     await page.keyboard.type('The first one.');
-    const isName = () => page.getByLabel('Your name (stored with the entry)').evaluate((it) => it.matches(':focus'));
+    const isName = () => page.getByLabel('Who answers').evaluate((it) => it.matches(':focus'));
     for (let tabs = 0; tabs < 9 && !(await isName()); tabs += 1) await press('Tab');
     await page.keyboard.type('Ann');
-    await press('Control+Enter');
+    await press('Enter');
+    await page.getByLabel('Operator token').waitFor();
+    await page.keyboard.type(operatorToken);
+    await press('Enter');
     await expect.poll(current).toBe('earl');
-    expect(await stored('dora.escalation.resolved')).toEqual([
-      { by: 'Ann', verdict: 'resume', prompt: 'The first one.' },
-    ]);
     expect(await cards()).toEqual(['earl', 'finn']);
+    await page.reload();
+    await expect
+      .poll(() => stored('dora.escalation.resolved'))
+      .toEqual([{ by: 'Ann', verdict: 'resume', prompt: 'The first one.' }]);
     await inbox.title('(2) stopgate inspector');
   });
 
@@ -176,13 +180,16 @@ describeInBrowser('the inbox', () => {
     await request('p3').waitFor();
     const places = await placesOf('aside .escalation :is(li, button)');
     await request('p1').getByRole('button', { name: 'Allow' }).click();
-    await request('p1').filter({ hasText: 'It waits no more.' }).waitFor();
+    await request('p1').filter({ hasText: 'You have answered.' }).waitFor();
+    // Another one waits for an answer.
+    expect(await cards()).toEqual(['eve']);
     expect(await request('p1').getByRole('button', { name: 'Allow' }).isDisabled()).toBe(true);
     expect(await placesOf('aside .escalation :is(li, button)')).toEqual(places);
     // Answered by somebody else, and a new one, which waits.
     const answer = { id: 'eve', by: 'Bob', verdict: 'deny', request: 'p2' };
     await inbox.stage.post('operator/answer', answer, operatorToken);
     await request('p2').filter({ hasText: 'It waits no more.' }).waitFor();
+    await request('p1').filter({ hasText: 'It waits no more.' }).waitFor();
     await askFor('eve', 'p4');
     await page.locator('aside .withheld span', { hasText: 'new, shown when you leave' }).waitFor();
     expect(await placesOf('aside .escalation :is(li, button)')).toEqual(places);
@@ -190,8 +197,8 @@ describeInBrowser('the inbox', () => {
     await request('p4').waitFor();
     expect(await page.locator('aside .escalation li').count()).toBe(2);
     expect(await stored('eve.input.answered')).toEqual([
-      { by: 'Ann', request: 'p1', verdict: 'allow' },
       { by: 'Bob', request: 'p2', verdict: 'deny' },
+      { by: 'Ann', request: 'p1', verdict: 'allow' },
     ]);
   });
 

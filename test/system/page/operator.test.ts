@@ -61,18 +61,17 @@ describeInBrowser('an operator', () => {
 
   test('resolves an escalation with a prompt, which the page shows', async () => {
     const { page } = browser;
-    await button('Resume…').click();
-    await page.getByLabel('Prompt for the agent (optional)').fill('Take the one that is there.');
-    expect(await page.getByLabel('Your name (stored with the entry)').inputValue()).toBe('Ann');
-    // A session that has ended meanwhile is begun again above the dialog, which keeps the prompt.
+    const answer = page.getByLabel('Answer to ana: its next prompt');
+    await answer.fill('Take the one that is there.');
+    await page.getByLabel('The same answer to all 3 that ask this').uncheck();
+    // A session that has ended meanwhile is begun again, and what was written is kept.
     await browser.context.clearCookies();
-    const resume = page.locator('dialog').getByRole('button', { name: 'Resume' });
-    await resume.click();
+    await button('Send').click();
+    await page.getByText('You have answered.').waitFor();
+    await page.getByLabel('Operator token').waitFor();
+    expect(await answer.inputValue()).toBe('Take the one that is there.');
     await page.getByLabel('Operator token').fill(operatorToken);
     await button('Continue').click();
-    await page.getByLabel('Operator token').waitFor({ state: 'detached' });
-    expect(await page.getByLabel('Prompt for the agent (optional)').inputValue()).toBe('Take the one that is there.');
-    await resume.click();
     await page.locator('.resolution', { hasText: 'Take the one that is there.' }).waitFor();
     expect(await stored('worker.ana.escalation.resolved')).toEqual([
       { by: 'Ann', verdict: 'resume', prompt: 'Take the one that is there.' },
@@ -84,12 +83,13 @@ describeInBrowser('an operator', () => {
   test('stops one worker and retires another, and nothing happens on cancel', async () => {
     const { page } = browser;
     await page.goto(`${stage.http.url}/?worker=bob`);
-    await button('Stop…').click();
+    await button('Retire…').click();
     await button('Cancel').click();
     await page.locator('dialog').waitFor({ state: 'detached' });
-    expect(await stored('worker.bob.escalation.resolved')).toEqual([]);
-    await button('Stop…').click();
-    await page.locator('dialog').getByRole('button', { name: 'Stop' }).click();
+    expect(await stored('worker.bob.worker.retired')).toEqual([]);
+    await page.getByLabel('The same answer to all 2 that ask this').uncheck();
+    await button('Let it stop').click();
+    await page.reload();
     await page.locator('aside .lead [data-state="stopped"]').waitFor();
     await page.goto(`${stage.http.url}/?worker=cleo`);
     await button('Retire…').click();

@@ -102,9 +102,9 @@ describeInBrowser('what agents use', () => {
     await page.reload();
     await page.locator(`.card[data-id="${worker}"]`).click();
     await page.locator('aside').getByText('$2.50 of $2.00').first().waitFor();
-    await page.locator('aside [data-action="resume"]').click();
-    await page.locator('dialog').getByText('whoever resumes grants the same budget once more').waitFor();
-    await page.locator('dialog').getByRole('button', { name: 'Resume' }).click();
+    await page.locator('aside').getByText('your answer grants the same budget once more').waitFor();
+    await page.locator('aside').getByRole('button', { name: 'Send' }).click();
+    await page.reload();
     await expect.poll(async () => (await view()).state).not.toBe('escalated');
     // The same two dollars once more, from here.
     expect((await view()).budgets).toEqual([{ per: 'session', kind: 'usd', used: 0, limit: 2 }]);

@@ -122,7 +122,11 @@ function KnownTask({ id, view }: { id: string; view: TaskView }) {
         <p class="lead">
           <StateMark state={state} note={outcome} />
         </p>
-        <OperatorButtons entity="task" id={id} escalation={escalation} ended />
+        <OperatorButtons
+          {...{ entity: 'task', id, escalation }}
+          ended
+          hasAnswer={partnerOf(escalation) !== 'escalated'}
+        />
       </div>
       {title !== null && (
         <p class="title">

@@ -239,7 +239,7 @@ function KnownWorker({ id, view }: Props) {
             last seen <Ago thenMs={Date.parse(view.lastSeen)} />
           </span>
         </p>
-        <OperatorButtons {...{ entity: 'worker', id, escalation, ended: state === 'stopped' }} />
+        <OperatorButtons {...{ entity: 'worker', id, escalation, ended: state === 'stopped' }} hasAnswer />
       </div>
       {/* What is asked of a person stands below. */}
       {(tab !== 'why' || (escalation === null && inputs.length === 0)) && (

@@ -12,9 +12,9 @@ import type { Shortcut } from '../keys.ts';
 import { actionNews, type OperatorAction, requestAction } from '../operator/operator-actions.ts';
 import { noteOurs } from '../operator/settle.ts';
 import { suggestForMany } from '../operator/suggestions.ts';
-import { route } from '../route.ts';
+import { navigate, route } from '../route.ts';
 import { plural } from '../ui/format.ts';
-import { keepPlace, placeOfKeys, sortList, startList, step } from './place.ts';
+import { keepPlace, type Listed, placeOfKeys, sortList, startList, step, takeField, wantedField } from './place.ts';
 import { startAnswers, undo, unsent } from './unsent.ts';
 import {
   chosenItems,
@@ -69,7 +69,22 @@ export function act(action: OperatorAction): void {
   else if (current === undefined) say('Choose one first, with j.');
   else if (asking > 0 && !isOpen) return;
   else if (asks(current)) goToAnswer();
+  else if (action === 'resume' || action === 'stop') goToField(current, action === 'stop' ? stopButton : ownWords);
   else requestAction({ action, targets: [current] });
+}
+
+const ownWords = 'textarea, [type=submit]';
+const stopButton = '[data-action=stop]';
+
+/** The answer stands beside the question, in a section of the panel that may not be there yet. */
+function goToField({ key }: Listed, field: string): void {
+  const form = document.querySelector<HTMLElement>('aside .answer-box');
+  if (form !== null) takeField(form, field);
+  else {
+    wantedField.value = { key, field };
+    navigate({ tab: 'why' }, 'replace');
+  }
+  if (field === stopButton) say('Enter stops it, and u takes that back.');
 }
 
 const say = (text: string): void => {
@@ -98,11 +113,10 @@ function goToAnswer(choice = 1): void {
 
 /** @param choice which of the suggestions to take, from 1 */
 function focusAnswer(choice?: number): void {
-  const box = document.querySelector<HTMLFormElement>('aside .answer-box');
   const current = placeNow();
-  if (box === null && current !== undefined && asks(current)) goToAnswer(choice);
-  if (choice !== undefined) box?.querySelectorAll<HTMLInputElement>('[name=choice]')[choice - 1]?.click();
-  box?.querySelector<HTMLElement>('textarea, button')?.focus();
+  if (current === undefined) return;
+  if (asks(current)) goToAnswer(choice);
+  else goToField(current, choice === undefined ? ownWords : `.choice:nth-of-type(${choice}) input`);
 }
 
 /** The next one is opened: this one is out of sight. */

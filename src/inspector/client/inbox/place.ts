@@ -145,3 +145,15 @@ export function step(by: 1 | -1): void {
   unseen = null;
   navigate(selection(next.entity, next.id), 'replace');
 }
+
+// The answer of the open item, which keys lead to.
+
+/** The field that is taken as soon as the answer to this item is on screen, as a selector; null: none. */
+export const wantedField = signal<{ readonly key: string; readonly field: string } | null>(null);
+
+/** Focuses the field, or takes it if it is a choice; without such a choice, focuses the field for one's own words. */
+export function takeField(form: HTMLElement, field: string): void {
+  const found = form.querySelector<HTMLElement>(field) ?? form.querySelector('textarea');
+  if (found instanceof HTMLInputElement) found.click();
+  else found?.focus();
+}

@@ -1,15 +1,24 @@
 /**
- * Answers that can still be taken back: one is sent ten seconds after it was given, or when the page is left. Until its
- * effect is shown, what it answers is not in the inbox.
+ * Answers that can still be taken back: one is sent ten seconds after it was given, sooner if the agent waits no longer than
+ * that, or when the page is left. Until its effect is shown, what it answers is not in the inbox.
  */
 import { computed, effect, signal } from '@preact/signals';
-import { head } from '../data/connection.ts';
-import { type ActionRequest, actionTexts, operatorName, performAction } from '../operator/operator-actions.ts';
+import { head, hello, nowMs } from '../data/connection.ts';
+import {
+  type ActionRequest,
+  actionTexts,
+  isUnauthorized,
+  operatorName,
+  performAction,
+  rememberName,
+} from '../operator/operator-actions.ts';
 import { forgetOurs, noteOurs, storedSeq, type TasksVerdict, targetKey } from '../operator/settle.ts';
+import { requestSignIn } from '../operator/sign-in.tsx';
 import { namesOf } from '../operator/suggestions.ts';
 import { navigate, selection } from '../route.ts';
 
-type Answer = { readonly request: ActionRequest; readonly prompt: string; readonly also: TasksVerdict | undefined };
+/** `prompt`: what the agent gets: its next prompt, the choice for its question, or why it may not. */
+type Answer = { readonly request: ActionRequest; readonly prompt: string; readonly also?: TasksVerdict | undefined };
 type Unsent = Answer & {
   /** By the browser's clock. */
   readonly sendsAtMs: number;
@@ -17,22 +26,51 @@ type Unsent = Answer & {
 };
 
 const undoMs = 10_000;
+/** An answer is sent this long before its agent stops waiting, so that it arrives in time. */
+const spareMs = 2_000;
 
 const answers = signal<readonly Unsent[]>([]);
 const replace = (old: Unsent, ...by: Unsent[]): void => {
   answers.value = answers.peek().flatMap((it) => (it === old ? by : [it]));
 };
 
+const answeredTargets = computed(() => answers.value.flatMap(({ request }) => request.targets));
 /** The keys of all that is answered, and whose answer has no effect yet. */
 export const answeredKeys = computed(
-  () => new Set(answers.value.flatMap(({ request }) => request.targets.map(targetKey))),
+  () => new Set(answeredTargets.value.filter(({ asksMore }) => asksMore !== true).map(targetKey)),
 );
+/** The entries of the requests of which the same is true. */
+export const answeredRequests = computed(() => new Set(answeredTargets.value.map(({ seq }) => seq)));
 /** The answers that can be taken back, the latest last. */
 export const unsent = computed(() => answers.value.filter(({ isSent }) => !isSent));
 
-export function answerLater(answer: Answer): void {
-  noteOurs(answer.request.targets);
-  answers.value = [...answers.peek(), { ...answer, sendsAtMs: Date.now() + undoMs, isSent: false }];
+/** The last answer that came back, for the field that it was written in. */
+let draft: Answer | null = null;
+export const draftOf = (key: string): string =>
+  draft?.request.targets.some((target) => targetKey(target) === key && target.request === undefined)
+    ? draft.prompt
+    : '';
+
+/** Gives the answer once the session is an operator's. @param around has the field for the operator's name, if it is unknown */
+export function giveAnswer(around: HTMLElement, answer: Answer): void {
+  const name = around.querySelector<HTMLInputElement>('[name=by]');
+  if (name !== null && !name.reportValidity()) return;
+  const give = () => {
+    if (name !== null) rememberName(name.value);
+    answerLater(answer);
+  };
+  if (hello.value?.operator === true) give();
+  else requestSignIn(give);
+}
+
+function answerLater(answer: Answer): void {
+  const { targets } = answer.request;
+  noteOurs(targets.filter(({ asksMore }) => asksMore !== true));
+  const waitMs = Math.min(
+    undoMs,
+    ...targets.map(({ untilMs = Number.POSITIVE_INFINITY }) => untilMs - spareMs - nowMs.peek()),
+  );
+  answers.value = [...answers.peek(), { ...answer, sendsAtMs: Date.now() + Math.max(0, waitMs), isSent: false }];
 }
 
 /** Takes the latest answer back, and shows what it was for. */
@@ -42,6 +80,7 @@ export function undo(): void {
   const { targets } = last.request;
   for (const target of targets) forgetOurs(targetKey(target));
   replace(last);
+  draft = last;
   const [first] = targets;
   if (first !== undefined && first.entity !== 'queue')
     navigate({ view: 'inbox', ...selection(first.entity, first.id) }, 'replace');
@@ -53,8 +92,13 @@ export const describeUnsent = ({ request: { action, targets } }: Unsent): string
 async function send(it: Unsent): Promise<void> {
   const sent = { ...it, isSent: true };
   replace(it, sent);
-  const { left } = await performAction(it.request, operatorName(), it.prompt, it.also);
-  if (left !== null) return replace(sent);
+  const { left, problem } = await performAction(it.request, operatorName(), it.prompt, it.also);
+  if (left !== null) {
+    replace(sent);
+    draft = it;
+    if (isUnauthorized(problem)) requestSignIn(() => answerLater({ ...it, request: left }));
+    return;
+  }
   const shownAt = Math.max(...it.request.targets.map((target) => storedSeq(targetKey(target))));
   const stop = effect(() => {
     if (head.value.seq < shownAt) return;

@@ -3,17 +3,18 @@
  * same, and what becomes of the task. A task alone has no agent to answer: it goes back to its queue, or is cancelled. It
  * can be taken back for ten seconds (inbox/unsent.ts).
  */
-import { useRef } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { operatorNameLengthMax } from '../../../../machines/values/limits.ts';
-import { hello, liveFleet } from '../data/connection.ts';
+import { liveFleet } from '../data/connection.ts';
 import { tasksShownWith } from '../inbox/find-waiting.ts';
 import { snoozeOne } from '../inbox/inbox-keys.ts';
-import { answerLater } from '../inbox/unsent.ts';
-import { alikeOf, type SnoozeLength, snoozeLengths, type Waiting } from '../inbox/waiting.ts';
+import { takeField, wantedField } from '../inbox/place.ts';
+import { answeredKeys, draftOf, giveAnswer } from '../inbox/unsent.ts';
+import { alikeOf, type SnoozeLength, snoozeLengths, type Waiting, waitingKey } from '../inbox/waiting.ts';
 import { Text } from '../ui/text.tsx';
-import { operatorName, rememberName } from './operator-actions.ts';
+import { operatorName } from './operator-actions.ts';
+import { isOverBudget } from './operator-dialog.tsx';
 import type { TasksVerdict } from './settle.ts';
-import { requestSignIn } from './sign-in.tsx';
 import { namesOf } from './suggestions.ts';
 
 /** A choice for each of the first digits; more would push the field off the screen. */
@@ -22,27 +23,36 @@ const choicesMax = 3;
 /** `choices`: for a worker. */
 type Props = { readonly item: Waiting; readonly choices?: readonly string[] };
 
-export function AnswerBox({ item, choices = [] }: Props) {
+export const AnswerBox = (props: Props) =>
+  answeredKeys.value.has(waitingKey(props.item)) ? (
+    <p class="muted">You have answered. The answer is sent in a few seconds.</p>
+  ) : (
+    <AnswerForm {...props} />
+  );
+
+function AnswerForm({ item, choices = [] }: Props) {
   const form = useRef<HTMLFormElement>(null);
   const field = useRef<HTMLTextAreaElement>(null);
   const alike = alikeOf(item);
   const isTask = item.entity === 'task';
-  const isMany = alike.length > 1;
+  const [isForAll, setForAll] = useState(true);
+  const isMany = alike.length > 1 && isForAll;
   const tasks = isTask ? [] : tasksShownWith(liveFleet, new Set([item.id]));
+  useEffect(() => {
+    const wanted = wantedField.value;
+    if (wanted === null) return;
+    wantedField.value = null;
+    if (wanted.key === waitingKey(item) && form.current !== null) takeField(form.current, wanted.field);
+  }, [wantedField.value]);
   const answer = (action: 'resume' | 'stop') => {
-    if (form.current === null || !form.current.reportValidity()) return;
+    if (form.current === null) return;
     const given = new FormData(form.current);
-    const send = () => {
-      if (given.has('by')) rememberName(String(given.get('by')));
-      const targets = given.has('all') ? alike : [item];
-      const verdict = given.get('tasks');
-      const workers = new Set(targets.map(({ id }) => id));
-      const also: TasksVerdict | undefined =
-        verdict === 'resume' || verdict === 'stop' ? { verdict, tasks: tasksShownWith(liveFleet, workers) } : undefined;
-      answerLater({ request: { action, targets }, prompt: String(given.get('answer') ?? ''), also });
-    };
-    if (hello.value?.operator === true) send();
-    else requestSignIn(send);
+    const targets = isForAll ? alike : [item];
+    const verdict = given.get('tasks');
+    const workers = new Set(targets.map(({ id }) => id));
+    const also: TasksVerdict | undefined =
+      verdict === 'resume' || verdict === 'stop' ? { verdict, tasks: tasksShownWith(liveFleet, workers) } : undefined;
+    giveAnswer(form.current, { request: { action, targets }, prompt: String(given.get('answer') ?? ''), also });
   };
   const take = (text: string) => {
     if (field.current === null) return;
@@ -65,6 +75,7 @@ export function AnswerBox({ item, choices = [] }: Props) {
           ref={field}
           name="answer"
           rows={2}
+          defaultValue={draftOf(waitingKey(item))}
           maxLength={20_000}
           aria-label={`Answer to ${item.id}: its next prompt`}
           placeholder="Your answer: the agent’s next prompt"
@@ -75,27 +86,20 @@ export function AnswerBox({ item, choices = [] }: Props) {
           }}
         />
       )}
-      {isMany && (
+      {alike.length > 1 && (
         <label>
-          <input type="checkbox" name="all" defaultChecked /> The same answer to all {alike.length} that ask this
+          <input type="checkbox" checked={isForAll} onChange={() => setForAll(!isForAll)} /> The same answer to all{' '}
+          {alike.length} that ask this
         </label>
       )}
       <TasksField tasks={tasks.map(({ id }) => id)} />
-      {operatorName() === '' && (
-        <input
-          name="by"
-          required
-          maxLength={operatorNameLengthMax}
-          autoComplete="name"
-          aria-label="Who answers"
-          placeholder="Your name, which is stored with the answer"
-        />
-      )}
+      {isOverBudget(item) && <p class="muted">Its budget is used up: your answer grants the same budget once more.</p>}
+      <NameField />
       <p class="buttons">
         <button type="submit" class="primary" title="Enter">
           {isTask ? `Back to ${isMany ? 'their queues' : 'its queue'}` : 'Send'}
         </button>
-        <button type="button" onClick={() => answer('stop')}>
+        <button type="button" data-action="stop" aria-keyshortcuts="s" title="Key s" onClick={() => answer('stop')}>
           {isTask ? 'Cancel' : 'Let'} {isMany ? 'them' : 'it'} {!isTask && 'stop'}
         </button>
         <SnoozeField item={item} />
@@ -104,6 +108,19 @@ export function AnswerBox({ item, choices = [] }: Props) {
     </form>
   );
 }
+
+/** Asked once: it is kept in this browser. */
+export const NameField = () =>
+  operatorName() === '' ? (
+    <input
+      name="by"
+      required
+      maxLength={operatorNameLengthMax}
+      autoComplete="name"
+      aria-label="Who answers"
+      placeholder="Your name, which is stored with the answer"
+    />
+  ) : null;
 
 type ChoicesProps = { readonly choices: readonly string[]; readonly take: (text: string) => void };
 

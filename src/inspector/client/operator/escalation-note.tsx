@@ -65,16 +65,18 @@ type ButtonsProps = {
   readonly escalation: WorkerView['escalation'];
   /** It can be retired no more, or never could. */
   readonly ended: boolean;
+  /** Its answer stands below: to resume or stop it is a part of that. */
+  readonly hasAnswer: boolean;
 };
 
 const keys: Readonly<Partial<Record<OperatorAction, string>>> = { acknowledge: 'a', resume: 'r', stop: 's' };
 
-export function OperatorButtons({ entity, id, escalation, ended }: ButtonsProps) {
+export function OperatorButtons({ entity, id, escalation, ended, hasAnswer }: ButtonsProps) {
   if (isPast.value) return null;
   const actions: OperatorAction[] = [];
   if (escalation !== null) {
     if (escalation.acknowledgedBy === null) actions.push('acknowledge');
-    actions.push('resume', 'stop');
+    if (!hasAnswer) actions.push('resume', 'stop');
   }
   if (entity === 'worker' && !ended) actions.push('retire');
   if (actions.length === 0) return null;

@@ -16,14 +16,16 @@ import { requestSignIn } from './sign-in.tsx';
 
 export type { OperatorAction };
 /**
- * A queue can only be acknowledged. `request`: what is answered, by `allow` and `deny`; `seq`: of the entry that asked it,
- * as it is shown.
+ * A queue can only be acknowledged. What an agent asks is answered by `allow` and `deny`: its `request`, as the entry `seq`
+ * asked it, which the agent holds until `untilMs` by the service's clock. `asksMore`: it asks something else too.
  */
 export type Target = {
   readonly entity: 'worker' | 'task' | 'queue';
   readonly id: string;
   readonly request?: string;
   readonly seq?: number;
+  readonly untilMs?: number;
+  readonly asksMore?: boolean;
 };
 export type ActionRequest = {
   readonly action: OperatorAction;
@@ -31,8 +33,6 @@ export type ActionRequest = {
   readonly targets: readonly Target[];
   /** Prompts to choose from, for `resume`; absent: those for the worker that is shown. */
   readonly suggestions?: readonly string[];
-  /** The agent gets this: with `allow` the choice for a question, with `deny` the reason. */
-  readonly choice?: string;
   /** Still escalated, though the workers that they were escalated with are resolved: the action on them failed. */
   readonly tasks?: readonly TaskOfWorker[];
 };
@@ -54,14 +54,11 @@ export const pendingAction = signal<ActionRequest | null>(null);
 /** The last action, or why it failed, for all to see. */
 export const actionNews = signal<{ readonly text: string; readonly isProblem: boolean } | null>(null);
 
-const unconfirmed: ReadonlySet<OperatorAction> = new Set(['acknowledge', 'allow', 'deny']);
-
-/** Asks for a token first, if this session is not an operator's. What was answered in place needs only a name. */
+/** Asks for a token first, if this session is not an operator's. To acknowledge needs only a name. */
 export function requestAction(request: ActionRequest): void {
   if (request.targets.length === 0) return;
   const confirm = () => {
-    if (unconfirmed.has(request.action) && operatorName() !== '')
-      void performAction(request, operatorName(), request.choice ?? '');
+    if (request.action === 'acknowledge' && operatorName() !== '') void performAction(request, operatorName(), '');
     else pendingAction.value = request;
   };
   if (hello.value?.operator === true) confirm();

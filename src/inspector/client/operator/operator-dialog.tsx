@@ -3,11 +3,11 @@ import { useState } from 'preact/hooks';
 import { operatorNameLengthMax } from '../../../../machines/values/limits.ts';
 import { visible } from '../../visible-text.ts';
 import { liveFleet } from '../data/connection.ts';
-import { shownView } from '../data/past.ts';
-
 import { type TaskOfWorker, tasksShownWith } from '../inbox/find-waiting.ts';
+import { questionOf } from '../inbox/waiting.ts';
 import { Dialog } from '../ui/controls.tsx';
 import { plural } from '../ui/format.ts';
+import { Text } from '../ui/text.tsx';
 import {
   type ActionRequest,
   actionTexts,
@@ -20,7 +20,7 @@ import {
 } from './operator-actions.ts';
 import { effectsOf, type TasksVerdict } from './settle.ts';
 import { requestSignIn } from './sign-in.tsx';
-import { namesOf, suggestPrompts } from './suggestions.ts';
+import { namesOf } from './suggestions.ts';
 
 /** Finds the tasks that were escalated with a worker: its resolution alone leaves them as they are. */
 function tasksEscalatedWith(targets: readonly Target[]): TaskOfWorker[] {
@@ -62,7 +62,7 @@ function TasksChoice({ tasks: [first, ...others], isOfMany }: Props) {
 }
 
 /** A person was asked because a budget is used up. */
-const isOverBudget = ({ entity, id }: Target): boolean =>
+export const isOverBudget = ({ entity, id }: Target): boolean =>
   entity === 'worker' && liveFleet.workers.get(id)?.lastCause === 'budget';
 
 export function OperatorDialog() {
@@ -75,7 +75,7 @@ const keyOf = ({ action, targets }: ActionRequest) => [action, ...targets.map(({
 function Confirmation({ request }: { request: ActionRequest }) {
   const { left, send, busy, problem, close } = useSend(request);
   const { action, targets, tasks: leftTasks = [] } = left;
-  const suggestions = action === 'resume' ? (left.suggestions ?? suggestionsFor(targets)) : [];
+  const suggestions = action === 'resume' ? (left.suggestions ?? []) : [];
   const [prompt, setPrompt] = useState('');
   const { title } = actionTexts[action];
   const isForTasks = targets.every(({ entity }) => entity === 'task');
@@ -87,7 +87,7 @@ function Confirmation({ request }: { request: ActionRequest }) {
     rememberName(by);
     const verdict = fields.get('tasks');
     const also: TasksVerdict | undefined = verdict === 'resume' || verdict === 'stop' ? { verdict, tasks } : undefined;
-    void send(by, String(fields.get('prompt') ?? request.choice ?? ''), also);
+    void send(by, String(fields.get('prompt') ?? ''), also);
   };
   return (
     <Dialog title={`${title} ${describe(targets)}`} close={close}>
@@ -107,7 +107,7 @@ function Confirmation({ request }: { request: ActionRequest }) {
         {action === 'resume' && targets.some(isOverBudget) && (
           <p>Its budget is used up: whoever resumes grants the same budget once more, from here on.</p>
         )}
-        <TargetNames targets={targets} />
+        <Questions targets={targets} />
         {action === 'resume' && !isForTasks && (
           <PromptField
             label={targets.length === 1 ? 'Prompt for the agent' : 'Prompt for the agents'}
@@ -143,27 +143,38 @@ function Confirmation({ request }: { request: ActionRequest }) {
   );
 }
 
-/** Returns the suggestions for one worker, once it is loaded. */
-function suggestionsFor([target]: ActionRequest['targets']): readonly string[] {
-  const view = shownView.value;
-  return target !== undefined && view != null && 'worker' in view && 'presence' in view && view.worker === target.id
-    ? suggestPrompts(view)
-    : [];
-}
-
 function describe(targets: ActionRequest['targets']): string {
   const [only] = targets;
   if (targets.length !== 1 || only === undefined) {
     const [entity, other] = new Set(targets.map((it) => it.entity));
     return entity === undefined || other !== undefined ? `${targets.length} at once` : plural(targets.length, entity);
   }
-  const actor = `${only.entity} ${only.id}`;
-  return only.request === undefined ? actor : `what ${actor} asks`;
+  return `${only.entity} ${only.id}`;
 }
 
-/** Names the targets, if there are several. */
-const TargetNames = ({ targets }: Pick<ActionRequest, 'targets'>) =>
-  targets.length < 2 ? null : <p class="muted">{namesOf(targets.map(({ id }) => id))}</p>;
+/** More questions would push the buttons off the screen. */
+const questionsMax = 5;
+
+/** What it is about, as the dialog lies over it: each question, with those that ask it. */
+function Questions({ targets }: Pick<ActionRequest, 'targets'>) {
+  const asking = new Map<string, string[]>();
+  for (const { entity, id } of targets) {
+    const question = entity === 'queue' ? '' : questionOf({ entity, id });
+    asking.set(question, [...(asking.get(question) ?? []), id]);
+  }
+  const left = asking.size - questionsMax;
+  return (
+    <ul class="plain asked">
+      {[...asking].slice(0, questionsMax).map(([question, ids]) => (
+        <li key={question}>
+          {targets.length > 1 && <span class="muted">{namesOf(ids)} </span>}
+          <Text value={question} max={300} />
+        </li>
+      ))}
+      {left > 0 && <li class="muted">and {plural(left, 'more question', 'more questions')}</li>}
+    </ul>
+  );
+}
 
 type PromptFieldProps = {
   readonly label: string;

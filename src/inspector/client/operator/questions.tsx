@@ -12,12 +12,13 @@ import {
 } from '../../../../machines/values/questions.ts';
 import { get } from '../data/api.ts';
 import { isPast, shownMs } from '../data/past.ts';
+import { answeredRequests, giveAnswer } from '../inbox/unsent.ts';
 import { alikeOf } from '../inbox/waiting.ts';
 import { keepOrder, type Placed } from '../ui/keep-order.ts';
 import { Ago, Left, Text } from '../ui/text.tsx';
 import { hasMouse } from '../ui/use-held.ts';
-import { SnoozeField } from './answer-box.tsx';
-import { type OperatorAction, requestAction, type Target } from './operator-actions.ts';
+import { NameField, SnoozeField } from './answer-box.tsx';
+import type { OperatorAction, Target } from './operator-actions.ts';
 
 /** Requests of one agent that keep their places: when one is answered, the buttons of the next stay where they are. */
 type InputRequest = WorkerView['inputs'][number];
@@ -142,17 +143,23 @@ export function InputRequests({ worker, inputs, rules, live, isUsed }: RequestPr
       <h3>Asks a person</h3>
       <ul class="plain">
         {shown.map(({ key, input, isGone }) => (
-          <InputLine key={key} {...{ worker, input, isGone }} askMs={rules.askMs} />
+          <InputLine
+            key={key}
+            {...{ worker, input, isGone }}
+            askMs={rules.askMs}
+            asksMore={live.some(({ seq }) => seq !== input.seq && !answeredRequests.value.has(seq))}
+          />
         ))}
       </ul>
     </section>
   );
 }
 
-/** `askMs`: for how long the agent waits for an answer from here; null: it does not. */
-type LineProps = Pick<PlacedRequest, 'input' | 'isGone'> & { readonly worker: string; readonly askMs: number | null };
+/** `askMs`: for how long the agent waits for an answer from here; null: it does not. `asksMore`: something else too. */
+type LineProps = Pick<PlacedRequest, 'input' | 'isGone'> &
+  Pick<WorkerView, 'worker'> & { readonly askMs: number | null; readonly asksMore: boolean };
 
-function InputLine({ worker, input, isGone, askMs }: LineProps) {
+function InputLine({ worker, input, isGone, askMs, asksMore }: LineProps) {
   const { tool, message, kind, detail, request, since, seq } = input;
   const questions = readQuestions(detail);
   const untilMs = Date.parse(since) + (askMs ?? 0);
@@ -162,20 +169,24 @@ function InputLine({ worker, input, isGone, askMs }: LineProps) {
   const others = useAlike(worker, canAnswer ? input : null);
   const [isForAll, setForAll] = useState(true);
   const [isDenying, setDenying] = useState(false);
-  const answer = (action: OperatorAction, choice: string) => {
-    const own: Target = { entity: 'worker', id: worker, request: request ?? '', seq };
-    requestAction({ action, targets: isForAll ? [own, ...others] : [own], choice });
+  const line = useRef<HTMLLIElement>(null);
+  const isAnswered = answeredRequests.value.has(seq);
+  const isOver = isGone || isAnswered;
+  const answer = (action: OperatorAction, prompt: string) => {
+    const own: Target = { entity: 'worker', id: worker, request: request ?? '', seq, untilMs, asksMore };
+    const targets = isForAll ? [own, ...others] : [own];
+    if (line.current !== null) giveAnswer(line.current, { request: { action, targets }, prompt });
   };
   const otherWays = (
     <>
-      <button type="button" disabled={isGone} aria-expanded={isDenying} onClick={() => setDenying(!isDenying)}>
+      <button type="button" disabled={isOver} aria-expanded={isDenying} onClick={() => setDenying(!isDenying)}>
         Deny…
       </button>
       <SnoozeField item={{ entity: 'worker', id: worker }} />
     </>
   );
   return (
-    <li data-gone={isGone || undefined}>
+    <li ref={line} data-gone={isOver || undefined}>
       {questions === null && (
         <p class="question">
           {tool !== null && (
@@ -190,8 +201,8 @@ function InputLine({ worker, input, isGone, askMs }: LineProps) {
         ? detail !== null && <Detail detail={detail} />
         : !canAnswer && <Asked questions={questions} />}
       <p class="muted">
-        {isGone ? 'It waits no more.' : <Ago thenMs={Date.parse(since)} />}
-        {!isGone && canAnswer && (
+        {isGone ? 'It waits no more.' : isAnswered ? 'You have answered.' : <Ago thenMs={Date.parse(since)} />}
+        {!isOver && canAnswer && (
           <>
             {' · '}
             <Left untilMs={untilMs} />
@@ -199,20 +210,21 @@ function InputLine({ worker, input, isGone, askMs }: LineProps) {
         )}
       </p>
       {!canAnswer && <p class="muted">Answer it in the agent’s own terminal.</p>}
+      {canAnswer && <NameField />}
       {canAnswer && questions !== null && (
-        <QuestionForm {...{ questions, isGone }} send={(choice) => answer('allow', choice)}>
+        <QuestionForm questions={questions} isGone={isOver} send={(choice) => answer('allow', choice)}>
           {otherWays}
         </QuestionForm>
       )}
       {canAnswer && questions === null && (
         <p class="buttons">
-          <button type="button" class="primary" disabled={isGone} onClick={() => answer('allow', '')}>
+          <button type="button" class="primary" disabled={isOver} onClick={() => answer('allow', '')}>
             Allow
           </button>
           {otherWays}
         </p>
       )}
-      {canAnswer && isDenying && !isGone && (
+      {canAnswer && isDenying && !isOver && (
         <DenyForm deny={(reason) => answer('deny', reason)} close={() => setDenying(false)} />
       )}
       {/* Below the buttons: it comes when the others are read, and moves nothing. */}
@@ -284,7 +296,10 @@ function useAlike(worker: string, input: InputRequest | null): readonly Target[]
         ({ inputs, rules }) => {
           const same = rules.askMs === null ? undefined : inputs.find((it) => isSame(it, input));
           if (same === undefined) return;
-          const target: Target = { entity: 'worker', id, request: same.request ?? '', seq: same.seq };
+          const { seq, since, request } = same;
+          const untilMs = Date.parse(since) + (rules.askMs ?? 0);
+          const asksMore = inputs.some((it) => it.seq !== seq);
+          const target: Target = { entity: 'worker', id, request: request ?? '', seq, untilMs, asksMore };
           setFound((known) => [...known, target]);
         },
         () => {},
