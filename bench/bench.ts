@@ -42,11 +42,17 @@ export async function runBench({ parts, quick, onPart, signal }: BenchOptions): 
   }
   const figures: Figure[] = [];
   const { openScene } = await import('./scene.ts');
-  const scene = await openScene();
+  const scene = await openScene().catch(endedEarly);
+  if (scene === null) return null;
   const aborted = new Promise<null>((resolve) => {
     if (signal.aborted) resolve(null);
     signal.addEventListener('abort', () => resolve(null), { once: true });
   });
+  /** A Ctrl-C in a terminal also ends what is measured, which may be noticed first. */
+  function endedEarly(error: unknown): null {
+    if (signal.aborted) return null;
+    throw error;
+  }
   try {
     for (const [name, load] of Object.entries(measures)) {
       if (parts.length > 0 && !parts.includes(name)) continue;
@@ -57,6 +63,8 @@ export async function runBench({ parts, quick, onPart, signal }: BenchOptions): 
       figures.push(...measured);
     }
     return figures;
+  } catch (error) {
+    return endedEarly(error);
   } finally {
     await scene.close();
   }

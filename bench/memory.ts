@@ -1,4 +1,5 @@
 /** The memory of a worker in the fold: one that has only registered, and 100,000 with ten attempts each, then stopped. */
+import { setImmediate as turn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { createFleet, type Fleet, foldEntry, noteDecision, readEntry } from '../machines/index.ts';
@@ -29,7 +30,7 @@ export function measureMemory(): Figure[] {
   return [figure('heap of a worker without activity, of 10,000', each, 'B', { atMost: 5_000 })];
 }
 
-export function measureAttempts(_url: string, scale: number): Figure[] {
+export async function measureAttempts(_url: string, scale: number): Promise<Figure[]> {
   const heapBytes = createHeap();
   const fleet = createFleet('memory');
   setPolicies(fleet);
@@ -38,7 +39,10 @@ export function measureAttempts(_url: string, scale: number): Figure[] {
     fold(fleet, `${id}.worker.registered`, '{"agent":"claude","cwd":"/home/user/project"}');
     fold(fleet, `${id}.plan.updated`, planOf('pending'));
   }
-  for (let number = 1; number < attempts; number += 1) for (const id of ids) attempt(fleet, id, number);
+  for (let number = 1; number < attempts; number += 1) {
+    for (const id of ids) attempt(fleet, id, number);
+    await turn(); // so that Ctrl-C is heard within seconds
+  }
   const atWorkBytes = heapBytes();
   for (const id of ids) {
     fold(fleet, `${id}.plan.updated`, planOf('completed'));

@@ -3,7 +3,7 @@ import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 const reasons: Readonly<Record<string, string>> = {
-  EACCES: 'permission denied; choose a place that you may write to, or change its permissions',
+  EACCES: 'permission denied; change its permissions, or choose another place',
   EPERM: 'the system does not permit it',
   EROFS: 'the file system is read-only; choose another place',
   ENOSPC: 'the disk is full; free some space',

@@ -7,7 +7,7 @@ import { type Arguments, type Flags, isRequired, type Option, optionsOf, positio
 import { suggest } from './suggest.ts';
 
 /** `rest`: any number of words may follow the named ones; `command`: they are a command line, best behind "--". */
-type Declared = { readonly args: Arguments; readonly rest?: boolean | 'command' };
+type Declared = { readonly args: Arguments; readonly rest?: boolean | 'command' | 'optional command' };
 /** `words`: all positional arguments, including those with a name in `flags`. */
 type Given = { readonly flags: Flags; readonly words: readonly string[] };
 
@@ -24,7 +24,7 @@ export function readArguments(argv: readonly string[], name: string, { args, res
   const words = tokens.flatMap((token) => (token.kind === 'positional' ? [token.value] : []));
   const faults = options.map((token) => findOptionFault(token, args));
   const fault = faults.find((each) => each !== null) ?? findWordFault(words, args, rest !== false);
-  const isBare = rest === 'command' && words.length > 0 && tokens.every(({ kind }) => kind !== 'option-terminator');
+  const isBare = typeof rest === 'string' && words.length > 0 && tokens.every(({ kind }) => kind !== 'option-terminator');
   const hint = isBare ? '; write your command behind "--"' : '';
   if (fault !== null) throw new AppError('input.bad', `${fault}${hint} (see "stopgate ${name} --help")`);
   const positionals = positionalsOf(args).map(([arg], index) => [arg, words[index]]);

@@ -17,7 +17,8 @@ export type Option = Described &
     | { readonly type: 'boolean' }
     /** A string. If its hint ends in `…`, it may be repeated, and the value is all of them, joined by commas. */
     | { readonly type: 'string' }
-    | { readonly type: 'enum'; readonly options: readonly string[] }
+    /** `fallback`: what holds without it, as the help says it. */
+    | { readonly type: 'enum'; readonly options: readonly string[]; readonly fallback?: string | undefined }
   );
 export type Argument = Positional | Option;
 /** The arguments by name; positionals in their order. */
@@ -37,8 +38,12 @@ type Flag<Arg extends Argument> = Arg extends { type: 'boolean' }
 
 export const flag = (description: string) => ({ type: 'boolean', description }) as const;
 export const option = (valueHint: string, description: string) => ({ type: 'string', valueHint, description }) as const;
-export const choice = <const Value extends string>(valueHint: string, options: readonly Value[], description: string) =>
-  ({ type: 'enum', valueHint, options, description }) as const;
+export const choice = <const Value extends string>(
+  valueHint: string,
+  options: readonly Value[],
+  description: string,
+  fallback?: string,
+) => ({ type: 'enum', valueHint, options, description, fallback }) as const;
 export const argument = (valueHint: string, description: string) =>
   ({ type: 'positional', valueHint, description }) as const;
 export const optionalArgument = (valueHint: string, description: string) =>
@@ -96,7 +101,7 @@ export type Context<Given = Flags> = {
 export type Command = {
   readonly args: Arguments;
   /** Any number of words may follow the named ones; `command`: they are a command line, best behind "--". */
-  readonly rest?: boolean | 'command';
+  readonly rest?: boolean | 'command' | 'optional command';
   /** Paragraphs under the summary, each wrapped to the terminal. */
   readonly details?: readonly string[];
   readonly examples: readonly string[];

@@ -87,7 +87,7 @@ export function formatCommandHelp(
           ),
         ];
   const usage = words.map(([word, arg]) => (isRequired(arg) ? spell(word, arg) : `[${spell(word, arg)}]`));
-  const rest = command.rest === 'command' ? ['-- COMMAND'] : [];
+  const rest = typeof command.rest !== 'string' ? [] : [command.rest === 'command' ? '-- COMMAND…' : '[-- COMMAND…]'];
   return [
     ...wrap(`${name}: ${summary}`, width),
     ...(details.length === 0 ? [] : ['']),
@@ -115,6 +115,9 @@ function describe([name, arg]: readonly [string, Argument]): [string, string] {
   const { description } = arg;
   if (arg.type === 'positional') return [spell(name, arg), description];
   if (arg.type === 'boolean') return [`--${name}`, description];
-  if (arg.type === 'enum') return [`--${name} ${spell(name, arg)}`, `${description}: ${arg.options.join(', ')}`];
+  if (arg.type === 'enum') {
+    const fallback = arg.fallback === undefined ? '' : ` (default: ${arg.fallback})`;
+    return [`--${name} ${spell(name, arg)}`, `${description}: ${arg.options.join(', ')}${fallback}`];
+  }
   return [`--${name} ${spell(name, arg)}`, description];
 }

@@ -31,7 +31,7 @@ export const agentPlaceArgs = {
 export const readsLog = 'Reading the log needs operator credentials. Those of "stopgate dev" are found automatically.';
 
 export const timeoutArg = {
-  timeout: option('MS', 'how long to wait for an answer: 500, 5s, 10m (default: 5s)'),
+  timeout: option('DURATION', 'how long to wait for an answer: 500ms, 5s, 10m (default: 5s)'),
 } as const satisfies Arguments;
 
 /** `500`, `250ms`, `10m`. @throws AppError input.bad */

@@ -1,8 +1,13 @@
 /** `stopgate bench` as it is shipped, by its cheapest part: it starts and ends all that it needs by itself. */
-import { readdirSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { cleanEnv } from '../support/command.ts';
 import { type Folder, makeFolder } from '../support/deployment.ts';
-import { runShipped, startShipped } from '../support/shipped.ts';
+import { main, runShipped, startShipped } from '../support/shipped.ts';
 
 let folder: Folder;
 beforeAll(async () => {
@@ -38,5 +43,19 @@ test('ended early it ends what it started', async () => {
   await bench.printed('measuring latency');
   expect(await bench.kill('SIGTERM')).toBe(1);
   expect(bench.stderr()).toContain('ended early');
+  expect(leftBehind()).toEqual([]);
+});
+
+// A terminal sends Ctrl-C to all of its processes: the service ended first, and the bench with a stack trace.
+test('a Ctrl-C in the terminal while it starts', async () => {
+  const { cwd, env } = place();
+  const bench = spawn(process.execPath, [main, 'bench', 'latency'], {
+    ...{ cwd, env: { ...cleanEnv(cwd), ...env }, detached: true, stdio: ['ignore', 'ignore', 'pipe'] },
+  });
+  const [said, ended] = [text(bench.stderr), once(bench, 'exit')];
+  await expect.poll(() => leftBehind().some((name) => existsSync(join(cwd, name, 'stopgate.yaml')))).toBe(true);
+  process.kill(-(bench.pid as number), 'SIGINT');
+  expect(await ended).toEqual([1, null]);
+  expect(await said).toBe('stopgate: ended early; nothing was measured\n');
   expect(leftBehind()).toEqual([]);
 });

@@ -76,8 +76,8 @@ const rows: Record<keyof typeof places, readonly Row[]> = {
     ['a hook, which asks the usual address', 0, 'not judged', 'hook claude --http 127.0.0.1:1 --event Stop <<<"{}"'],
   ],
   nobody: [
-    ['dev', 2, 'permission denied; choose a place that you may write to', 'dev --port 0 --http 127.0.0.1:0'],
-    ['init', 2, 'permission denied; choose a place that you may write to', 'init claude --yes'],
+    ['dev', 2, 'permission denied; change its permissions, or choose another place', 'dev --port 0 --http 127.0.0.1:0'],
+    ['init', 2, 'permission denied; change its permissions, or choose another place', 'init claude --yes'],
     [
       'credentials of another user',
       2,

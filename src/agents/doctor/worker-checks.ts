@@ -67,8 +67,8 @@ export function describePlans(policies: Policies): string | null {
   const { passing, blocking } = findPlans(policies);
   if (passing.length + blocking.length === 0) return null;
   return [
-    ...(passing.length === 0 ? [] : [`the plan check of ${passing.join(', ')} passes without a plan`]),
-    ...(blocking.length === 0 ? [] : [`${blocking.join(', ')} requires a plan that it cannot make`]),
+    ...(passing.length === 0 ? [] : [`the plan check of policy ${passing.join(', ')} passes without a plan`]),
+    ...(blocking.length === 0 ? [] : [`policy ${blocking.join(', ')} requires a plan that it cannot make`]),
   ].join(', and ');
 }
 

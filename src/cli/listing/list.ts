@@ -30,11 +30,7 @@ export const filters = {
   state: choice('STATE', workerStates, 'only those in this state'),
   queue: option('Q', 'only those in this queue'),
   agent: option('NAME', 'only workers of this agent, e.g. claude'),
-  sort: choice(
-    'USE',
-    ['usd', 'tokens', 'turns'],
-    'those first that have used most: usd, tokens or turns (default: by id)',
-  ),
+  sort: choice('USE', ['usd', 'tokens', 'turns'], 'those first that have used most of this', 'by id'),
 } as const satisfies Arguments;
 
 /** @throws AppError input.bad: they contradict each other */

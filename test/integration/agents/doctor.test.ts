@@ -207,7 +207,7 @@ describe('with a service', () => {
     expect(findings).toContainEqual({
       ...{ state: 'warn', about: 'claude' },
       text: expect.stringMatching(
-        /^its plan tools are off \(model opus by .*home\/\.claude\/settings\.json\): the plan check of a passes without a plan, and b requires a plan/,
+        /^its plan tools are off \(model opus by .*home\/\.claude\/settings\.json\): the plan check of policy a passes without a plan, and policy b requires a plan/,
       ),
       fix: 'npx stopgate init claude, which sets CLAUDE_CODE_ENABLE_TODO_TOOLS=1',
     });
@@ -226,7 +226,7 @@ describe('with a service', () => {
     expect((await run(['init', 'claude', '--dry-run', '--http', address])).stdout).toContain('TODO_TOOLS');
     await run(['init', 'claude', '--yes', '--http', http()]);
     const { ok, warn } = await doctor(['claude', '--quick', '--http', address]);
-    expect(warn).toEqual(holding('plan check of far passes without'));
+    expect(warn).toEqual(holding('plan check of policy far passes without'));
     expect(ok).toEqual(holding('stopgate.yaml, and the service has policies: far'));
     for (const policy of ['far', 'nope']) {
       const told = (await run(['init', 'qwen', '--yes', '--http', address, '--policy', policy])).stderr;

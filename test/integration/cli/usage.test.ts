@@ -128,6 +128,25 @@ describe('help', () => {
     expect((await runOnce(['workers', '--help'])).stdout).toContain('STOPGATE_FLEET; default: main');
   });
 
+  test('lists the values of an option once, with the default behind them', async () => {
+    const { stdout } = await runOnce(['spend', '--help']);
+    expect(stdout).toContain('--by WHAT     what each line sums: day, model, task, worker (default: day)');
+    expect((await runOnce(['init', '--help'])).stdout.replace(/\s+/g, ' ')).toContain('allow, block (default: allow)');
+  });
+
+  test('says of what asks without an attempt that it counts and holds nothing', async () => {
+    for (const name of ['probe', 'verify']) {
+      const { stdout } = await runOnce([name, '--help']);
+      expect(stdout).toMatch(/--attempt ID +as for "npx stopgate decide"; it changes nothing here/);
+      expect(stdout).toMatch(/--hold DURATION +as for "npx stopgate decide"; nothing is held here/);
+    }
+  });
+
+  test('shows whether a command behind "--" may be left out', async () => {
+    expect((await runOnce(['loop', '--help'])).stdout).toContain('loop [options] -- COMMAND…\n');
+    expect((await runOnce(['doctor', '--help'])).stdout).toContain('doctor [AGENT] [options] [-- COMMAND…]\n');
+  });
+
   test('is coloured on a terminal only, and not with NO_COLOR', async () => {
     const colour = '\u001b[';
     expect((await runOnce(['help'], { isTTY: true })).stdout).toContain(colour);

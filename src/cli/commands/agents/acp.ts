@@ -17,7 +17,7 @@ export const acp = defineCommand({
   },
   rest: 'command',
   details: [
-    'Starts AGENT, a program that speaks the Agent Client Protocol (ACP) on stdin and stdout, and is that agent for your editor. Put it before the command of the agent in the settings of the editor.',
+    'Starts COMMAND, an agent that speaks the Agent Client Protocol (ACP) on stdin and stdout, and is that agent for your editor. In the settings of the editor, put this before the command of the agent.',
     'Everything passes through. When a turn ends, it asks whether the agent may stop; if not, the agent is prompted again in the same turn. Each session is a worker.',
     'It needs no hooks in the settings of the agent. Without a service the agent works as ever, and the editor is told that nothing was judged.',
     'Exit code: that of the agent if it ends first; 0 if the editor leaves. 2: the agent cannot be started.',

@@ -51,7 +51,7 @@ type DoctorContext = Context<Flags<typeof args>>;
 
 export const doctor = defineCommand({
   args,
-  rest: 'command',
+  rest: 'optional command',
   details: [
     'Checks the service and the settings of AGENT, or of every connected agent. Exit code 1: something is wrong.',
     `With AGENT (${withDryTurn.join(', ')}) it also runs a dry turn of the real program: in a temporary folder, with its own home folder and a model on loopback that costs nothing, to see whether the hook runs and a block works. Your account and settings are not touched.`,
@@ -73,7 +73,7 @@ export const doctor = defineCommand({
       throw new AppError('input.bad', `${agent} has no settings that doctor could check: ${instead}`);
     }
     if (agent !== undefined && !names.includes(agent))
-      throw new AppError('input.bad', `the doctor does not know '${agent}'; it knows ${names.join(', ')}`);
+      throw new AppError('input.bad', `the doctor does not know '${agent}'; it knows ${names.join(', ')}, acp`);
     const places: Places = { cwd: io.cwd, home: io.env.HOME || homedir(), env: io.env };
     const loaded = await loadConfig({ flags: { http, fleet, config: configFile }, cwd: io.cwd, env: io.env });
     // A checkout that is examined may name any server.

@@ -15,12 +15,8 @@ export const hook = defineCommand({
     policy: option('P', 'the policy of the agent, if nothing else names one'),
     fleet: option('F', 'its fleet, if the service serves several'),
     'token-env': option('NAME', 'the variable with the token of the service (default: STOPGATE_TOKEN)'),
-    timeout: option('MS', 'how long to wait: 500, 5s, 10m (default: 5s to 595s, by agent and event)'),
-    'on-unreachable': choice(
-      'WORD',
-      ['allow', 'block'],
-      'what happens to a stop that could not be judged (default: allow)',
-    ),
+    timeout: option('DURATION', 'how long to wait: 500ms, 5s, 10m (default: 5s to 595s, by agent and event)'),
+    'on-unreachable': choice('WORD', ['allow', 'block'], 'what happens to a stop that could not be judged', 'allow'),
     wake: flag('claude: judge nothing; wait in the background for a resolution, and wake the session with its prompt'),
     autostart: option(
       'DIR',

@@ -33,12 +33,14 @@ export const initArgs = {
   form: choice(
     'FORM',
     httpForms,
-    'how it asks (default: curl, else command; for claude and qwen http+curl, else http; with --user perl or http+perl first)',
+    'how it asks',
+    'curl, else command; for claude and qwen http+curl, else http; with --user perl or http+perl first',
   ),
   'on-unreachable': choice(
     'WORD',
     ['allow', 'block'],
-    'what happens to a stop that could not be judged (default: allow); block needs --form command',
+    'what happens to a stop that could not be judged; block needs --form command',
+    'allow',
   ),
   autostart: flag('start the service in this folder if none answers; needs --form command'),
   'token-env': option('NAME', 'the variable from which the agent takes the token (STOPGATE_TOKEN, if that is set)'),

@@ -35,7 +35,7 @@ const attemptArgs = {
   files: option('A,B', 'files that were modified'),
   hold: option('DURATION', 'hold the stop open this long to wait for a task, e.g. 50s'),
   ...clientArgs,
-  timeout: option('MS', 'how long to wait for the decision (default: 10m plus the hold)'),
+  timeout: option('DURATION', 'how long to wait for the decision, e.g. 30s (default: 10m plus the hold)'),
 } as const satisfies Arguments;
 
 export const decide = defineCommand({
@@ -48,8 +48,16 @@ export const decide = defineCommand({
   run: (context) => askAttempt('decide', context.flags.worker, context),
 });
 
+/** What asks without an attempt takes the same options, so that a command line need not change with its verb. */
+const askArgs = {
+  ...attemptArgs,
+  attempt: option('ID', 'as for "stopgate decide"; it changes nothing here'),
+  hold: option('DURATION', 'as for "stopgate decide"; nothing is held here'),
+  timeout: option('DURATION', 'how long to wait for the answer, e.g. 30s (default: 10m plus the hold)'),
+} as const satisfies Arguments;
+
 export const probe = defineCommand({
-  args: attemptArgs,
+  args: askArgs,
   details: [
     'Like "decide", but nothing is logged, counted or held: shows what would be decided now.',
     'Exit code 0: it would be allowed to stop. 1: it would not.',
@@ -60,9 +68,9 @@ export const probe = defineCommand({
 
 export const verify = defineCommand({
   args: {
-    ...attemptArgs,
-    worker: { ...attemptArgs.worker, required: false, description: 'the id of the worker; or name a task' },
-    task: option('T', 'is this task complete, instead of the work of a worker?'),
+    ...askArgs,
+    worker: { ...askArgs.worker, required: false, description: 'the id of the worker; or name a task with --task' },
+    task: option('T', 'ask whether this task is complete, instead of the work of a worker'),
   },
   details: [
     'A final check for scripts and CI. It asks about the work alone: whether every check passes, and every hook of the held tasks. It does not matter whether the worker waits, is limited, has used up its retries, or has ended; then the tasks that it held are asked about. Nothing is logged or counted.',

@@ -27,7 +27,7 @@ type Report = { readonly name: string | null; readonly data: UsageReport };
 
 export const spend = defineCommand({
   args: {
-    by: choice('WHAT', dimensions, 'day (default), model, task or worker'),
+    by: choice('WHAT', dimensions, 'what each line sums', 'day'),
     since: option('TIME', `only from this time on: ${timeForms}`),
     ...clientArgs,
   },

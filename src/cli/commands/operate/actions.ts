@@ -146,8 +146,8 @@ export const answer = defineCommand({
   },
   details: [
     'Answers a permission request that a hook holds. The policy of the worker needs "ask", such as "ask: 5m".',
-    'A question is answered by --allow with the choice, or your own words, as --message; several questions by a JSON',
-    'object of their answers. Nothing is answered twice. Without a terminal it needs --yes. Exit code 1: no such request is open, or the worker is not known.',
+    'A question is answered by --allow with the choice, or your own words, as --message; several questions by a JSON object of their answers. Nothing is answered twice. Without a terminal it needs --yes.',
+    'Exit code 1: no such request is open, or the worker is not known.',
   ],
   examples: [
     'stopgate answer w1 --allow',

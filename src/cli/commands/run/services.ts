@@ -176,7 +176,7 @@ export const dev = defineCommand({
 /** Checks with side effects, next to a workspace. */
 export const runner = defineCommand({
   args: {
-    name: option('N', 'the name that policies use, as in runner: N or runners: [N, …]'),
+    name: option('N', 'required: the name that policies use, as in runner: N or runners: [N, …]'),
     nats: clientArgs.nats,
     creds: {
       ...clientArgs.creds,

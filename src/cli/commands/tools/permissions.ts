@@ -9,8 +9,8 @@ import { formatNatsConfig, formatNscScript } from './nsc-script.ts';
 
 export const permissions = defineCommand({
   args: {
-    role: choice('ROLE', roles, `only the part for this role; without it, or with --all, all roles`),
-    all: flag('the accounts of all roles (the default)'),
+    role: choice('ROLE', roles, 'only the part for this role', 'all of them'),
+    all: flag('the accounts of all roles, as without --role'),
     worker: option('W…', 'agent: the only worker that it may act for; repeat it for more'),
     name: option('N', 'runner: the name under which it may serve'),
     check: option(

@@ -15,7 +15,8 @@ export const token = defineCommand({
     role: choice(
       'ROLE',
       accessRoles,
-      'read (default): all that leaves the log as it is; agent: also stops and entries; operator: everything',
+      'what it allows (read: all that leaves the log as it is; agent: also stops and entries; operator: everything)',
+      'read',
     ),
     worker: option('W…', "only for these workers, by id or by a pattern such as 'box-1-*'; repeat it for more"),
     fleet: option('F…', "only in these fleets, by name or by a pattern such as 'team-*'; repeat it for more"),

@@ -99,7 +99,7 @@ describe('plan tools of Claude Code, which newer models have only by a variable'
     expect({ code, stderr }).toEqual({
       code: 0,
       stderr: expect.stringMatching(
-        /this change turns on the plan tools .* off \(the default model\), and without them the plan check of default passes/,
+        /this change turns on the plan tools .* off \(the default model\), and without them the plan check of policy default passes/,
       ),
     });
     expect(stdout).toMatch(new RegExp(`^\\+ .*"${variable}": "1"`, 'm'));
