@@ -24,7 +24,8 @@ export function readArguments(argv: readonly string[], name: string, { args, res
   const words = tokens.flatMap((token) => (token.kind === 'positional' ? [token.value] : []));
   const faults = options.map((token) => findOptionFault(token, args));
   const fault = faults.find((each) => each !== null) ?? findWordFault(words, args, rest !== false);
-  const isBare = typeof rest === 'string' && words.length > 0 && tokens.every(({ kind }) => kind !== 'option-terminator');
+  const isBare =
+    typeof rest === 'string' && words.length > 0 && tokens.every(({ kind }) => kind !== 'option-terminator');
   const hint = isBare ? '; write your command behind "--"' : '';
   if (fault !== null) throw new AppError('input.bad', `${fault}${hint} (see "stopgate ${name} --help")`);
   const positionals = positionalsOf(args).map(([arg], index) => [arg, words[index]]);
