@@ -1,5 +1,5 @@
 /** How the page looks, in a handful of states, by day and by night, beside the pictures that were accepted. */
-import { describe, expect, test } from 'vitest';
+import { describe, test, vi } from 'vitest';
 import { describeInBrowser } from '../../support/browser.ts';
 import { plan, usePage } from '../../support/page.ts';
 import { expectPicture, holdTextStill, noPictures } from '../../support/pictures.ts';
@@ -12,7 +12,8 @@ async function office({ client }: Stage): Promise<void> {
     asked += 1;
     await client.ask(`decide.${worker}`, output === undefined ? {} : { output });
     const stored = () => client.stored('STOPGATE_main', 'stopgate.main.decision.>');
-    await expect.poll(stored).toHaveLength(asked);
+    // Not `expect.poll`: it works in a test alone.
+    await vi.waitUntil(async () => (await stored()).length === asked, { timeout: 60_000 });
   };
   await client.publish('worker.api-1.plan.updated', plan('completed', 'in_progress', 'pending'));
   await client.publish('worker.api-1.task.claimed', { task: 'T-1', title: 'Sign in with a passkey' });

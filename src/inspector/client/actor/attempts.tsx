@@ -55,7 +55,7 @@ const Attempt = ({ attempt, older, isOpen, isAsked }: Props) => (
       <summary class="attempt-row">
         {attempt.decision === null ? (
           <b>open</b>
-        ) : isAsked ? (
+        ) : isAsked || verdictOf(attempt.decision).kind === 'complete' ? (
           <DecisionMark decision={attempt.decision} />
         ) : (
           <Answer decision={attempt.decision} />

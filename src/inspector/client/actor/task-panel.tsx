@@ -115,7 +115,7 @@ export function TaskPanel({ id }: { id: string }) {
 
 function KnownTask({ id, view }: { id: string; view: TaskView }) {
   const held = useHeldView({ entity: 'task', id }, view, (it) => it);
-  const { state, outcome, title, escalation } = held.shown;
+  const { state, outcome, title, escalation, sentence } = held.shown;
   return (
     <>
       <div class="standing">
@@ -131,6 +131,12 @@ function KnownTask({ id, view }: { id: string; view: TaskView }) {
       {title !== null && (
         <p class="title">
           <Text value={title} max={200} />
+        </p>
+      )}
+      {/* What is asked of a person stands below. */}
+      {escalation === null && (
+        <p class="sentence">
+          <Text value={sentence} />
         </p>
       )}
       <Tabs
@@ -208,7 +214,8 @@ const TaskFacts = ({ view }: { view: TaskView }) => (
     <Fact name="Worker">{view.worker === null ? 'none' : <ActorLinks entity="worker" ids={[view.worker]} />}</Fact>
     {view.usage !== undefined && (
       <Fact name="Used">
-        ${view.usage.usd.toFixed(2)}, {view.usage.tokens.toLocaleString('en')} tokens
+        ${view.usage.usd.toFixed(2)}
+        {view.usage.tokens > 0 && `, ${plural(view.usage.tokens, 'token')}`}
       </Fact>
     )}
     <Fact name="Queue">{view.queue === null ? 'none' : <Name value={view.queue} />}</Fact>

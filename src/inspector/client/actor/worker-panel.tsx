@@ -189,7 +189,8 @@ const Activity = ({ view }: { view: WorkerView }) => (
   <>
     {view.usage !== undefined && (
       <Fact name="Used">
-        {amount('usd', view.usage.session.usd)}, {amount('tokens', view.usage.session.tokens)} tokens
+        {amount('usd', view.usage.session.usd)}
+        {view.usage.session.tokens > 0 && `, ${amount('tokens', view.usage.session.tokens)} tokens`}
       </Fact>
     )}
     <Fact name="Tools used">{view.toolCount}</Fact>

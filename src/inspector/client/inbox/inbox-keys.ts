@@ -147,8 +147,8 @@ export const inboxKeys: readonly Shortcut[] = [
   keyOf('k', 'Previous', () => untracked(() => step(-1)), true),
   keyOf('x', 'Mark, to act on many', mark),
   keyOf('a', 'Acknowledge', () => act('acknowledge')),
-  keyOf('r', 'Resume with a prompt', () => act('resume')),
-  keyOf('s', 'Stop', () => act('stop')),
+  keyOf('r', 'Go to the answer', () => act('resume')),
+  keyOf('s', 'Go to “Let it stop”', () => act('stop')),
   keyOf('e', 'Answer in your own words', () => focusAnswer()),
   ...[1, 2, 3].map((choice) =>
     keyOf(String(choice), `Take answer ${choice}; Enter sends it`, () => focusAnswer(choice)),

@@ -142,7 +142,7 @@ export function Inbox() {
 const UnattendedQueues = () => (
   <>
     {unattendedQueues.value.map(({ id, pending, reported, unattendedMs, acknowledgedBy }) => (
-      <div key={id} class="row pad">
+      <div key={id} class="unattended">
         <p role="status" data-entity="queue" data-id={id}>
           <Link to={{ view: 'tasks', queue: id }}>
             <b>

@@ -138,7 +138,8 @@ const Replicas = ({ report: { replicas, nowMs } }: Shown) => (
     title="Replicas"
     note={
       <>
-        None leads: each judges the attempts that fall to it, and takes over those of one that is gone.
+        {replicas.length > 1 &&
+          'None leads: each judges the attempts that fall to it, and takes over those of one that is gone.'}
         {replicas.map(({ name, duties }) => duties.map((duty) => <Duty key={`${name} ${duty}`} {...{ name, duty }} />))}
       </>
     }
