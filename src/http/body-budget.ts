@@ -1,6 +1,7 @@
 /**
  * Bounds the bytes of bodies that all requests together have in flight. One body is within its own limit, and a hundred
- * of them at once would end the service. A request beyond the budget gets 503 before its body is read.
+ * of them at once would end the service. A request beyond the budget gets 503 before its body is read; what still comes of it is
+ * thrown away (replies.ts).
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError } from '../errors.ts';
@@ -31,8 +32,6 @@ export function addBodyBudget(app: FastifyInstance, { bounded, bounds }: Pick<Me
     const kind = bytes <= smallBytesMax ? 'small' : 'large';
     if (open[kind] + bytes > most[kind]) {
       bounded.inc(bound);
-      // Else the rest of it would be read and thrown away, before the next request.
-      reply.header('connection', 'close');
       throw new AppError(
         'service.busy',
         `the bodies of all requests have ${most[kind]} bytes at most, and those of others take ${open[kind]}: send it again later`,

@@ -13,6 +13,9 @@ export const commonHeaders = {
 
 export function sendError(reply: FastifyReply, error: AppError): FastifyReply {
   const { status } = errorCodes[error.code];
+  // Fastify would close the connection of a body that is too large. A client that is still sending it then fails to write,
+  // and never reads the answer; so what comes is thrown away, until the time of a request is over.
+  if (status === 413) reply.removeHeader('connection');
   if (status === 401) reply.header('www-authenticate', 'Bearer');
   if (error.retryAfterMs !== null) reply.header('retry-after', String(Math.ceil(error.retryAfterMs / 1_000)));
   return reply.headers(commonHeaders).code(status).send(errorBody(error));

@@ -1,6 +1,8 @@
 /** Request bodies: content types, JSON objects, limits. */
+import { createConnection } from 'node:net';
 import { expect, test } from 'vitest';
 import { errorCodes } from '../../../src/errors.ts';
+import { bodyBytesMax } from '../../../src/http/replies.ts';
 import { ask } from './request.ts';
 import { errorOf, useServer } from './server-fixture.ts';
 
@@ -38,6 +40,28 @@ test('are limited to 16 MiB', async () => {
   expect((await post(JSON.stringify({ output: 'x'.repeat(16 * 1024 * 1024 - 100) }), json)).status).toBe(200);
   const answer = await post('', { ...json, 'content-length': 16 * 1024 * 1024 + 1 });
   expect([answer.status, errorOf(answer).code]).toEqual([413, errorCodes['payload.large'].wire]);
+});
+
+// The connection was closed with the answer, so that `fetch` and others failed to write and never saw it.
+test('that are too large are answered before they are sent, and the connection goes on behind them', async () => {
+  const socket = createConnection(Number(new URL(http.server.url).port), '127.0.0.1');
+  const send = (method: string, path: string, more = '') =>
+    void socket.write(`${method} ${path} HTTP/1.1\r\nHost: ${new URL(http.server.url).host}\r\n${more}\r\n`);
+  const bytes = bodyBytesMax + 1;
+  send('POST', '/api/main/decide/w1', `Content-Type: application/json\r\nContent-Length: ${bytes}\r\n`);
+  const lines: string[] = [];
+  for await (const text of socket) {
+    lines.push(
+      ...String(text)
+        .split('\r\n')
+        .filter((line) => line.startsWith('HTTP/1.1')),
+    );
+    if (lines.length > 1) break;
+    if (socket.bytesWritten > bytes) continue;
+    socket.write(' '.repeat(bytes));
+    send('GET', '/healthz');
+  }
+  expect(lines).toEqual(['HTTP/1.1 413 Payload Too Large', 'HTTP/1.1 200 OK']);
 });
 
 test('lose keys that would poison a prototype, and nothing else', async () => {
