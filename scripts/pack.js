@@ -9,7 +9,7 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { bundleClient, bundleProgram } from './pack/bundle.js';
+import { bundleClient } from './pack/bundle.js';
 import { licencesOf } from './pack/licences.js';
 import { readProgram, stageProgram, stageRelease } from './pack/nats-server.js';
 import { sbomOf } from './pack/sbom.js';
@@ -96,11 +96,8 @@ async function stageClient(folder) {
  * it is used.
  */
 async function stageProgramPackage(folder) {
-  const bundled = await bundleProgram(dist, join(folder, 'dist'));
-  // `init` fills the address into OpenCode's plugin by its text, which a bundler would write in another way.
-  const texts = ['src/hook-command/post.pl', 'src/agents/opencode/plugin.js'];
-  for (const part of ['inspector', 'inspect', 'incident', 'schema', 'machines.json', ...texts])
-    cpSync(join(dist, part), join(folder, 'dist', part), { recursive: true, filter: (file) => !file.endsWith('.map') });
+  const isNoMap = (file) => !file.endsWith('.map');
+  cpSync(join(dist, 'program/dist'), join(folder, 'dist'), { recursive: true, dereference: true, filter: isNoMap });
   const types = (name) => join(folder, 'dist', name);
   await rollMachineTypes(join(dist, 'machines/index.d.ts'), types('machines/index.d.ts'));
   cpSync(join(making, 'client/index.d.ts'), types('src/client/index.d.ts'));
@@ -111,8 +108,9 @@ async function stageProgramPackage(folder) {
   cpSync(join(root, 'docs'), join(folder, 'docs'), { recursive: true, filter: isPage });
   const { files, scripts, dependencies, devDependencies, overrides, peerDependencies, peerDependenciesMeta, ...rest } =
     about;
-  const ofPages = JSON.parse(readFileSync(join(dist, 'page-packages.json'), 'utf8')).map((path) => join(root, path));
-  describe(folder, new Set([...bundled, ...ofPages]), join(root, 'README.md'), {
+  const packagesOf = (part) => JSON.parse(readFileSync(join(dist, `${part}-packages.json`), 'utf8'));
+  const bundled = [...packagesOf('program'), ...packagesOf('page')].map((path) => join(root, path));
+  describe(folder, new Set(bundled), join(root, 'README.md'), {
     ...rest,
     bin: { stopgate: 'dist/src/main.js' },
   });

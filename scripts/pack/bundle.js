@@ -18,6 +18,15 @@ const entriesOf = (dist) => [
 ];
 
 /**
+ * What it reads beside its code, from dist/. Of the last two the texts count: `init` fills the address into OpenCode's
+ * plugin, which a bundler would write in another way.
+ */
+export const filesOfProgram = [
+  ...['inspector', 'inspect', 'incident', 'schema', 'machines.json'],
+  ...['src/hook-command/post.pl', 'src/agents/opencode/plugin.js'],
+];
+
+/**
  * Files keep their places and chunks are as deep as the rest of src, since code looks for its neighbours by relative
  * paths. @returns the packages that went in
  */

@@ -1,9 +1,11 @@
-/** A `stopgate` command as a process of its own, as it is shipped: from dist, which `npm test` builds first. */
+/** A `stopgate` command as a process of its own, as it is shipped: bundled, in dist, which `npm test` builds first. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type CommandOptions, cleanEnv, keepStreams, runCommand, type StartCommand } from './command.ts';
 
-export const main = new URL('../../dist/src/main.js', import.meta.url).pathname;
+export const main = new URL('../../dist/program/dist/src/main.js', import.meta.url).pathname;
+/** In a checkout, file by file: with the bench, and with its modules under their own names. */
+export const unbundledMain = new URL('../../dist/src/main.js', import.meta.url).pathname;
 
 const endTimeoutMs = 30_000;
 const alive = new Set<ChildProcess>();
@@ -13,6 +15,8 @@ process.once('exit', () => {
 
 /** Its `kill` waits for the end; one that does not end in 30 s gets SIGKILL, which its exit code shows. */
 export const startShipped: StartCommand = (...given) => startProgram(main, ...given);
+
+export const startUnbundled: StartCommand = (...given) => startProgram(unbundledMain, ...given);
 
 /** @param program the `main.js` of another build */
 export const startBuild =

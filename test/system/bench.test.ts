@@ -1,13 +1,13 @@
-/** `stopgate bench` as it is shipped, by its cheapest part: it starts and ends all that it needs by itself. */
+/** `stopgate bench` in a checkout, by its cheapest part: it starts and ends all that it needs by itself. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { cleanEnv } from '../support/command.ts';
+import { cleanEnv, runCommand } from '../support/command.ts';
 import { type Folder, makeFolder } from '../support/deployment.ts';
-import { main, runShipped, startShipped } from '../support/shipped.ts';
+import { startUnbundled, unbundledMain } from '../support/shipped.ts';
 
 let folder: Folder;
 beforeAll(async () => {
@@ -20,26 +20,26 @@ const place = () => ({ cwd: folder.path, env: { TMPDIR: folder.path, STOPGATE_CR
 const leftBehind = () => readdirSync(folder.path).filter((name) => name.startsWith('stopgate-bench-'));
 
 test('prints a table of figures, with what it does on stderr, and leaves nothing behind', async () => {
-  const { code, stdout, stderr } = await runShipped(['bench', 'memory', '--quick'], place());
+  const { code, stdout, stderr } = await runCommand(['bench', 'memory', '--quick'], place(), startUnbundled);
   expect(stdout).toMatch(/^heap of a worker without activity, of 10,000 +[\d,]+ B +<= 5000 +reached\n$/);
   expect({ code, stderr, left: leftBehind() }).toEqual({ code: 0, stderr: 'measuring memory\n', left: [] });
 });
 
 test('--json is for programs', async () => {
-  const { stdout } = await runShipped(['bench', 'memory', '--json'], place());
+  const { stdout } = await runCommand(['bench', 'memory', '--json'], place(), startUnbundled);
   expect(JSON.parse(stdout)).toEqual([
     { name: expect.any(String), value: expect.any(Number), unit: 'B', goal: { atMost: 5_000 }, reached: true },
   ]);
 });
 
 test('a part that there is not', async () => {
-  const { code, stdout, stderr } = await runShipped(['bench', 'speed'], place());
+  const { code, stdout, stderr } = await runCommand(['bench', 'speed'], place(), startUnbundled);
   expect(stderr).toMatch(/^stopgate: the bench has no part 'speed'; its parts: memory, bounds, start, /);
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
 });
 
 test('ended early it ends what it started', async () => {
-  const bench = startShipped(['bench', 'latency'], place());
+  const bench = startUnbundled(['bench', 'latency'], place());
   await bench.printed('measuring latency');
   expect(await bench.kill('SIGTERM')).toBe(1);
   expect(bench.stderr()).toContain('ended early');
@@ -49,7 +49,7 @@ test('ended early it ends what it started', async () => {
 // A terminal sends Ctrl-C to all of its processes: the service ended first, and the bench with a stack trace.
 test('a Ctrl-C in the terminal while it starts', async () => {
   const { cwd, env } = place();
-  const bench = spawn(process.execPath, [main, 'bench', 'latency'], {
+  const bench = spawn(process.execPath, [unbundledMain, 'bench', 'latency'], {
     ...{ cwd, env: { ...cleanEnv(cwd), ...env }, detached: true, stdio: ['ignore', 'ignore', 'pipe'] },
   });
   const [said, ended] = [text(bench.stderr), once(bench, 'exit')];

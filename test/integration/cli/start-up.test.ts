@@ -6,8 +6,9 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { runCommand } from '../../support/command.ts';
 import { makeFolder } from '../../support/deployment.ts';
-import { runShipped } from '../../support/shipped.ts';
+import { startUnbundled } from '../../support/shipped.ts';
 import { allowed, useStandIn } from '../../support/stand-in.ts';
 
 const standIn = useStandIn();
@@ -18,7 +19,11 @@ async function loadedBy(...args: readonly string[]) {
   const [folder, coverage] = [await makeFolder(), await makeFolder()];
   try {
     // Node's own record of each script that ran, ES modules and CommonJS alike.
-    const ended = await runShipped(args, { cwd: folder.path, env: { NODE_V8_COVERAGE: coverage.path } });
+    const ended = await runCommand(
+      args,
+      { cwd: folder.path, env: { NODE_V8_COVERAGE: coverage.path } },
+      startUnbundled,
+    );
     const [report = ''] = await readdir(coverage.path);
     const { result } = JSON.parse(await readFile(join(coverage.path, report), 'utf8')) as { result: { url: string }[] };
     const paths = result.flatMap(({ url }) => (url.startsWith('file:') ? [fileURLToPath(url)] : []));
