@@ -14,7 +14,8 @@ const names: readonly Name[] = ['plain', 'logged', 'watched'];
 
 const rounds = 60;
 const perRound = 50;
-const warmUps = 2_000;
+/** V8 compiles the rows of a page only after some 5,000 of them, and each costs twice as much until then. */
+const warmUps = 10_000;
 const workersCount = 1_000;
 /** What the last decisions leave to do: the page hears of them a moment later. */
 const restMs = 150;

@@ -20,7 +20,16 @@ import {
   createRecentChanges,
   type TickChanges,
 } from './changes.ts';
-import { addEntry, createPage, keepForLater, type LiveClient, type LivePage, newsAbout, takeNews } from './page.ts';
+import {
+  addEntry,
+  createPage,
+  hasTopics,
+  keepForLater,
+  type LiveClient,
+  type LivePage,
+  newsAbout,
+  takeNews,
+} from './page.ts';
 
 export type Live = {
   /** `afterSeq`: what the page has already received. @returns a function that leaves */
@@ -66,6 +75,7 @@ export function createLive(source: LiveSource): Live {
       folded(message) {
         changes.entry();
         broadcast.sawEntry(message.seq);
+        if (!hasTopics(pages)) return;
         const { entity, id } = topicOf(message.subject);
         for (const page of pages) {
           const news = newsAbout(page, entity, id);

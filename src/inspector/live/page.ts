@@ -44,6 +44,12 @@ export const createPage = (
 export const newsAbout = ({ topics }: LivePage, entity: string, id: string): TopicNews | undefined =>
   topics.size === 0 ? undefined : topics.get(keyOf(entity, id));
 
+/** Has any page selected an actor? */
+export function hasTopics(pages: ReadonlySet<LivePage>): boolean {
+  for (const { topics } of pages) if (topics.size > 0) return true;
+  return false;
+}
+
 /** Keeps the names for a page that cannot receive now: they take less room than messages. */
 export function keepForLater(page: LivePage, names: ChangedNames): void {
   if (page.missed === null) page.missed = noNames();
