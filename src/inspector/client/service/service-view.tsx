@@ -140,7 +140,7 @@ const Replicas = ({ report: { replicas, nowMs } }: Shown) => (
       <>
         {replicas.length > 1 &&
           'None leads: each judges the attempts that fall to it, and takes over those of one that is gone.'}
-        {replicas.map(({ name, duties }) => duties.map((duty) => <Duty key={`${name} ${duty}`} {...{ name, duty }} />))}
+        {replicas.map(({ name, duties }) => duties.length > 0 && <Duties key={name} {...{ name, duties }} />)}
       </>
     }
     heads={['Replica', 'State', '#Behind', '#Lag', '#Member for']}
@@ -163,10 +163,11 @@ const Replicas = ({ report: { replicas, nowMs } }: Shown) => (
   />
 );
 
-const Duty = ({ name, duty }: { name: string; duty: string }) => (
+const Duties = ({ name, duties }: { name: string; duties: readonly string[] }) => (
   <>
     {' '}
-    <Name value={name} /> {duty === 'snapshots' ? 'takes the snapshots' : 'cuts the log'}.
+    <Name value={name} />{' '}
+    {duties.map((duty) => (duty === 'snapshots' ? 'takes the snapshots' : 'cuts the log')).join(' and ')}.
   </>
 );
 

@@ -39,9 +39,11 @@ export function bytes(number: number): string {
   return `${power === 0 || value >= 9.95 ? Math.round(value) : value.toFixed(1)} ${units[power]}`;
 }
 
+const cents = { minimumFractionDigits: 2, maximumFractionDigits: 2 };
+
 /** `$1.25`; cents are not enough for less than one: `$0.0004`. */
 export const dollars = (usd: number): string =>
-  usd === 0 || usd >= 0.01 ? `$${usd.toFixed(2)}` : usd < 0.0001 ? '<$0.0001' : `$${usd.toFixed(4)}`;
+  usd === 0 || usd >= 0.01 ? `$${usd.toLocaleString('en', cents)}` : usd < 0.0001 ? '<$0.0001' : `$${usd.toFixed(4)}`;
 
 /** Formats usage if there is room for one of both: dollars, if they are known. */
 export const cost = ({ usd, tokens }: { readonly usd: number; readonly tokens: number }): string =>
