@@ -27,7 +27,7 @@ export async function openClient(url: string, fleet = 'main'): Promise<Client> {
   return {
     nc,
     manager,
-    async ask(subject, body = {}, timeoutMs = 60_000) {
+    async ask(subject, body = {}, timeoutMs = 30_000) {
       const text = typeof body === 'string' ? body : JSON.stringify(body);
       const reply = await nc.request(`stopgate.${fleet}.${subject}`, text, { timeout: timeoutMs });
       return { code: reply.headers?.get('Nats-Service-Error-Code') ?? '', body: reply.json() };

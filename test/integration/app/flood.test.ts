@@ -45,7 +45,7 @@ test('9,000 published attempts of invented workers let a handful of them go befo
     await Promise.all(workers.map((worker) => at.client.publish(`worker.${worker}.stop.attempted`, { attempt: 'a1' })));
   }
   await expect.poll(waiting).toBe(8_998);
-  const deciding = at.client.ask('decide.neighbour', { attempt: 'a1' });
+  const deciding = at.client.ask('decide.neighbour', { attempt: 'a1' }, 60_000);
   await expect.poll(waiting).toBe(8_999);
   await at.folder.write('open', '');
   expect((await deciding).body).toMatchObject({ decision: 'block', cause: 'incomplete' });

@@ -190,7 +190,9 @@ test('a crowd of invented workers that wait keeps no other worker out', async ()
   await start('ra', { policies: held, openRequestsMax: 20 });
   const isWaiting = (worker: string) =>
     expect.poll(async () => (await client.ask(`get.worker.${worker}`)).body.state).toBe('validating');
-  const crowd = Array.from({ length: 20 }, (_, index) => client.ask(`decide.invented-${index}`, { attempt: 'a1' }));
+  const crowd = Array.from({ length: 20 }, (_, index) =>
+    client.ask(`decide.invented-${index}`, { attempt: 'a1' }, 60_000),
+  );
   for (const index of crowd.keys()) await isWaiting(`invented-${index}`);
   expect(await client.ask('decide.neighbour')).toMatchObject({ code: '', body: { decision: 'allow' } });
   // The place was the one of the first, which is told why, and is decided as soon as it can be.
@@ -198,7 +200,7 @@ test('a crowd of invented workers that wait keeps no other worker out', async ()
     code: '503',
     body: { error: { code: 'UNAVAILABLE', message: expect.stringContaining('20 requests are open, the most') } },
   });
-  const again = client.ask('decide.invented-0', { attempt: 'a1' });
+  const again = client.ask('decide.invented-0', { attempt: 'a1' }, 60_000);
   await expect.poll(async () => (await client.ask('decide.invented-1', { attempt: 'a2' })).code).toBe('503');
   await client.publish('task.T-11.task.created', { queue: 'busy' });
   for (const answer of await Promise.all([...crowd.slice(1), again]))

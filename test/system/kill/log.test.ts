@@ -60,11 +60,11 @@ const decide = async (worker: string, attempt: string, fields: object = {}): Pro
     if (!isPassing || performance.now() > untilMs) throw new Error(`${worker}:${attempt}: ${inspect(answer)}`);
   }
 };
-/** `expect.poll` is for tests alone. */
+/** `expect.poll` is for tests alone. A request that a killed replica had is lost, and asked again. */
 const until = (holds: () => Promise<boolean>) =>
   vi.waitFor(async () => expect(await holds()).toBe(true), { timeout: 60_000 });
 const isOpen = (worker: string) =>
-  until(async () => (await at.client.ask(`get.worker.${worker}`)).body.state === 'validating');
+  until(async () => (await at.client.ask(`get.worker.${worker}`, {}, 3_000)).body.state === 'validating');
 
 beforeAll(async () => {
   at = await deploy({ config: config(3), args: ['--replica', 'ra'] });
@@ -79,7 +79,7 @@ beforeAll(async () => {
     upset(),
   ]);
   await at.folder.write('stopgate.yaml', config(1));
-  await until(async () => (await at.client.ask('probe.other')).body.retry.max === 1);
+  await until(async () => (await at.client.ask('probe.other', {}, 3_000)).body.retry.max === 1);
   await Promise.all(Array.from({ length: 6 }, (_, index) => bustle(index + 100)));
   exported = await exportLog();
   live = exported
