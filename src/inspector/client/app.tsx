@@ -20,7 +20,7 @@ import { LockedPage, SignInDialog } from './operator/sign-in.tsx';
 import { HelpDialog } from './page-keys.tsx';
 import { Palette } from './palette.tsx';
 import { navigate, noSelection, route, selected, type View } from './route.ts';
-import { Copy, createLazy, Link } from './ui/controls.tsx';
+import { Button, Copy, createLazy, Link } from './ui/controls.tsx';
 import { dateTime, plural } from './ui/format.ts';
 import { Name } from './ui/text.tsx';
 
@@ -72,9 +72,9 @@ function UndoBar() {
   return (
     <p class="news undo" role="status">
       {describeUnsent(last)}{' '}
-      <button type="button" class="link" aria-keyshortcuts="u" onClick={undo}>
+      <Button class="link" aria-keyshortcuts="u" onClick={undo}>
         Undo ({Math.max(0, Math.ceil((last.sendsAtMs - Date.now()) / 1_000))} s)
-      </button>
+      </Button>
     </p>
   );
 }
@@ -168,14 +168,8 @@ function MissingEntry() {
       <h2>This entry cannot be shown</h2>
       <p>{pastProblem.value}</p>
       <p class="buttons">
-        {newest !== undefined && (
-          <button type="button" onClick={() => navigate({ at: newest })}>
-            Go to the newest entry
-          </button>
-        )}
-        <button type="button" onClick={leavePast}>
-          Show the live state
-        </button>
+        {newest !== undefined && <Button onClick={() => navigate({ at: newest })}>Go to the newest entry</Button>}
+        <Button onClick={leavePast}>Show the live state</Button>
       </p>
     </div>
   );

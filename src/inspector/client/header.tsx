@@ -19,15 +19,14 @@ import { operatorName } from './operator/operator-actions.ts';
 import { requestSignIn } from './operator/sign-in.tsx';
 import { openPalette } from './palette.tsx';
 import { noSelection, type Route, route, type View } from './route.ts';
-import { Icon, Link } from './ui/controls.tsx';
+import { Button, Icon, Link } from './ui/controls.tsx';
 import { count, duration, localTime } from './ui/format.ts';
 
 /** Enters time travel at the newest entry, and leaves it. */
 function TimeTravelButton() {
   const isOn = route.value.at !== null;
   return (
-    <button
-      type="button"
+    <Button
       class="iconic"
       title={isOn ? 'Back to live' : 'Time travel'}
       disabled={fleet.value === ''}
@@ -37,7 +36,7 @@ function TimeTravelButton() {
     >
       <Icon path="M8 1.8a6.2 6.2 0 1 0 0 12.4a6.2 6.2 0 1 0 0-12.4M8 4.5V8l2.5 1.6" />
       <span>{isOn ? 'Back to live' : 'Time travel'}</span>
-    </button>
+    </Button>
   );
 }
 
@@ -126,10 +125,10 @@ function FleetName() {
 
 const Tools = () => (
   <>
-    <button type="button" class="iconic" title="Find (Ctrl K)" onClick={openPalette}>
+    <Button class="iconic" title="Find (Ctrl K)" onClick={openPalette}>
       <Icon path="M7 2.5a4.5 4.5 0 1 0 0 9a4.5 4.5 0 1 0 0-9M10.5 10.5L14 14" />
       <span>Find</span>
-    </button>
+    </Button>
     <TimeTravelButton />
   </>
 );
@@ -179,8 +178,7 @@ function PauseButton() {
   if (isPast.value || (state !== 'live' && state !== 'paused')) return null;
   const isPaused = state === 'paused';
   return (
-    <button
-      type="button"
+    <Button
       class="pause"
       aria-pressed={isPaused}
       aria-label="Pause updates"
@@ -188,7 +186,7 @@ function PauseButton() {
       onClick={isPaused ? reopen : pauseByHand}
     >
       <span aria-hidden="true">{isPaused ? '▶' : '❚❚'}</span>
-    </button>
+    </Button>
   );
 }
 
@@ -213,13 +211,12 @@ function Session() {
         </span>
       )}
       {token && !operator && (
-        <button type="button" class="sign-in" title="As operator" onClick={() => requestSignIn()}>
+        <Button class="sign-in" title="As operator" onClick={() => requestSignIn()}>
           Sign in
-        </button>
+        </Button>
       )}
       {session && (
-        <button
-          type="button"
+        <Button
           class="sign-out"
           title={
             operator ? `You are signed in as operator${name === '' ? '' : `: ${name}`}` : 'You are signed in, to read'
@@ -227,7 +224,7 @@ function Session() {
           onClick={() => void leaveSession()}
         >
           Sign out
-        </button>
+        </Button>
       )}
     </>
   );

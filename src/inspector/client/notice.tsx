@@ -19,7 +19,7 @@ import {
 import { noResponse } from './data/event-stream.ts';
 import { isPast, pastProblem } from './data/past.ts';
 import { navigate, noSelection } from './route.ts';
-import { Link } from './ui/controls.tsx';
+import { Button, Link } from './ui/controls.tsx';
 import { count, date, dateTime, duration, plural, time } from './ui/format.ts';
 import { Name, Text } from './ui/text.tsx';
 
@@ -158,9 +158,7 @@ function Paused() {
       {by === 'hidden'
         ? ', because this page was hidden for a while.'
         : `: ${plural(missed, 'entry', 'entries')} since.`}{' '}
-      <button type="button" onClick={reopen}>
-        Go on
-      </button>
+      <Button onClick={reopen}>Go on</Button>
     </p>
   );
 }
@@ -168,16 +166,13 @@ function Paused() {
 const Gap = ({ fromSeq, toSeq, fromMs }: NonNullable<typeof gap.value>) => (
   <p class="notice" role="status">
     {plural(toSeq - fromSeq, 'entry', 'entries')} came while the page was paused, from {time(fromMs)} on.{' '}
-    <button type="button" onClick={() => navigate({ at: fromSeq, paused: fromSeq })}>
-      Show where it was
-    </button>{' '}
-    <button
-      type="button"
+    <Button onClick={() => navigate({ at: fromSeq, paused: fromSeq })}>Show where it was</Button>{' '}
+    <Button
       onClick={() => {
         gap.value = null;
       }}
     >
       Dismiss
-    </button>
+    </Button>
   </p>
 );

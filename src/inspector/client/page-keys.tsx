@@ -4,7 +4,7 @@ import { connection, pauseByHand, reopen } from './data/connection.ts';
 import { allShortcuts, otherKeys, type Shortcut } from './keys.ts';
 import { openPalette } from './palette.tsx';
 import { navigate, noSelection } from './route.ts';
-import { Dialog } from './ui/controls.tsx';
+import { Button, Dialog } from './ui/controls.tsx';
 
 const isHelpOpen = signal(false);
 
@@ -22,9 +22,9 @@ export function HelpDialog() {
   const places = [...new Set(all.map(({ where }) => where))];
   return (
     <Dialog title="Keys" close={close}>
-      <button type="button" class="close" aria-label="Close" title="Close (Escape)" onClick={close}>
+      <Button class="close" aria-label="Close" title="Close (Escape)" onClick={close}>
         ✕
-      </button>
+      </Button>
       <div class="key-columns">
         {places.map((place) => (
           <section key={place} class="keys" aria-label={place}>

@@ -1,4 +1,5 @@
 /** Shows why a worker may stop or not: its last decision, and its last attempts with what changed between them. */
+
 import { useEffect, useState } from 'preact/hooks';
 import type { Decision, WorkerView } from '../../../../machines/index.ts';
 import { sentenceOfDecision } from '../../../../machines/replay/sentence.ts';
@@ -10,6 +11,7 @@ import { verdictOf } from '../../vocabulary.ts';
 import { get, post } from '../data/api.ts';
 import { isPast } from '../data/past.ts';
 import { route } from '../route.ts';
+import { Button } from '../ui/controls.tsx';
 import { age, cost, plural } from '../ui/format.ts';
 import { DecisionMark, Excerpt, Since, Tail, Text, wordsOf } from '../ui/text.tsx';
 import { DecisionCard } from './decision-card.tsx';
@@ -202,9 +204,9 @@ function WhyNotYet({ view }: { view: WorkerView }) {
       <h3>
         Why not yet{' '}
         {!isPast.value && (
-          <button type="button" disabled={busy} title="Judges it as a stop, logs and counts nothing" onClick={tryNow}>
+          <Button disabled={busy} title="Judges it as a stop, logs and counts nothing" onClick={tryNow}>
             {busy ? 'Trying…' : 'Try now'}
-          </button>
+          </Button>
         )}
       </h3>
       <div aria-live="polite">
@@ -217,17 +219,11 @@ function WhyNotYet({ view }: { view: WorkerView }) {
         {missing.length > 0 && (
           <ul class="missing">
             {missing.map((text, index) => (
-              <li key={index}>
-                <Text value={text} max={200} />
-              </li>
+              <Text key={index} as="li" value={text} max={200} />
             ))}
           </ul>
         )}
-        {note !== null && (
-          <p class="muted">
-            <Text value={note} max={400} />
-          </p>
-        )}
+        {note !== null && <Text as="p" class="muted" value={note} max={400} />}
       </div>
     </section>
   );

@@ -4,7 +4,7 @@ import type { Decision } from '../../../../machines/index.ts';
 import { checksNotRun } from '../../../../machines/replay/standing.ts';
 import { toldBeyond } from '../../attempt-changes.ts';
 import { verdictOf } from '../../vocabulary.ts';
-import { Copy, Link } from '../ui/controls.tsx';
+import { Button, Copy, Link } from '../ui/controls.tsx';
 import { dateTime, duration, millis, plural } from '../ui/format.ts';
 import { DecisionMark, Json, Tail, Text, wordsOf } from '../ui/text.tsx';
 
@@ -84,11 +84,7 @@ export const DecisionCard = ({ decision, label = 'Decision', isAsked = false }: 
       )}
       {decision.dryRun && <span class="tag">dry run</span>}
     </p>
-    {!isAsked && (
-      <p class="reason">
-        <Text value={decision.reason} />
-      </p>
-    )}
+    {!isAsked && <Text as="p" class="reason" value={decision.reason} />}
     {decision.feedback.length + checksNotRun(decision).length > 0 && <CheckResults decision={decision} />}
     {decision.nextPrompt !== null && <NextPrompt decision={decision} prompt={decision.nextPrompt} />}
     <GuardList decision={decision} />
@@ -100,9 +96,7 @@ const CheckResults = ({ decision }: { decision: Decision }) => (
   <section class="feedback" aria-label="Check results">
     {decision.feedback.map((it, index) => (
       <div key={index}>
-        <b>
-          <Text value={it.check} max={80} />
-        </b>{' '}
+        <Text as="b" value={it.check} max={80} />{' '}
         <span class="tag" data-outcome={it.outcome}>
           {it.outcome}
         </span>
@@ -113,9 +107,7 @@ const CheckResults = ({ decision }: { decision: Decision }) => (
     ))}
     {checksNotRun(decision).map((check) => (
       <div key={check}>
-        <b>
-          <Text value={check} max={80} />
-        </b>{' '}
+        <Text as="b" value={check} max={80} />{' '}
         <span class="tag" data-outcome="not-run">
           not run
         </span>
@@ -137,16 +129,12 @@ function NextPrompt({ decision, prompt }: { decision: Decision; prompt: string }
             ? 'The agent was told just that'
             : 'The agent was told that, and'}{' '}
         {!isSame && (
-          <button type="button" class="more" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
+          <Button class="more" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
             {isWhole ? 'only what is new' : 'the whole prompt'}
-          </button>
+          </Button>
         )}
       </h4>
-      {(isWhole || beyond !== '') && (
-        <blockquote>
-          <Text block value={isWhole ? prompt : beyond} max={1_500} />
-        </blockquote>
-      )}
+      {(isWhole || beyond !== '') && <Text as="blockquote" block value={isWhole ? prompt : beyond} max={1_500} />}
     </section>
   );
 }

@@ -8,7 +8,7 @@ import { focus, head } from '../data/connection.ts';
 import { isPast } from '../data/past.ts';
 import { storedSeq, targetKey } from '../operator/settle.ts';
 import { navigate, route, selection, type Tab, tabs } from '../route.ts';
-import { createLazy, Link } from '../ui/controls.tsx';
+import { Button, createLazy, Link } from '../ui/controls.tsx';
 import { time } from '../ui/format.ts';
 import { Name, Text } from '../ui/text.tsx';
 import { type Held, useHeld } from '../ui/use-held.ts';
@@ -40,10 +40,9 @@ export function Tabs({ sections }: { sections: Sections }) {
     <>
       <div class="tabs" role="tablist" aria-label="Sections" onKeyDown={onKeyDown}>
         {shown.map((it) => (
-          <button
+          <Button
             key={it}
             id={`tab-${it}`}
-            type="button"
             role="tab"
             aria-selected={it === tab}
             aria-controls="section"
@@ -51,7 +50,7 @@ export function Tabs({ sections }: { sections: Sections }) {
             onClick={() => navigate({ tab: it }, 'replace')}
           >
             {sections[it]?.title}
-          </button>
+          </Button>
         ))}
       </div>
       <div id="section" class="section" role="tabpanel" aria-labelledby={`tab-${tab}`}>
@@ -61,16 +60,20 @@ export function Tabs({ sections }: { sections: Sections }) {
   );
 }
 
-/** A list of names and values. */
-export const Facts = ({ children }: { children: ComponentChildren }) => <dl class="facts">{children}</dl>;
-
-export const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (
-  <div>
-    <dt>
-      <bdi>{name.slice(0, 60)}</bdi>
-    </dt>
-    <dd>{children}</dd>
-  </div>
+/** A list of names and values. One whose value is null or false is left out. */
+export const Facts = ({ facts }: { facts: readonly (readonly [name: string, value: ComponentChildren])[] }) => (
+  <dl class="facts">
+    {facts.map(([name, value], index) =>
+      value === null || value === false ? null : (
+        <div key={index}>
+          <dt>
+            <bdi>{name.slice(0, 60)}</bdi>
+          </dt>
+          <dd>{value}</dd>
+        </div>
+      ),
+    )}
+  </dl>
 );
 
 const linksMax = 12;
@@ -125,14 +128,8 @@ export const PlanList = ({ plan }: { plan: Plan }) => (
         <li key={step.step ?? index} data-done={isDone(step)}>
           <span aria-hidden="true">{isDone(step) ? '✓' : step.status === 'in_progress' ? '▸' : '○'}</span>
           <Text value={step.title} max={160} />
-          {step.task !== undefined && isOfSeveral(plan) && (
-            <span class="muted">
-              <Text value={step.task} max={60} />
-            </span>
-          )}
-          <span class="muted">
-            <Text value={step.status} max={24} />
-          </span>
+          {step.task !== undefined && isOfSeveral(plan) && <Text class="muted" value={step.task} max={60} />}
+          <Text class="muted" value={step.status} max={24} />
         </li>
       ))}
     </ul>

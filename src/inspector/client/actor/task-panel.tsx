@@ -9,7 +9,6 @@ import type { Held } from '../ui/use-held.ts';
 import {
   ActorChart,
   ActorLinks,
-  Fact,
   Facts,
   HeldArea,
   PlanList,
@@ -29,9 +28,7 @@ function CheckpointList({ checkpoints }: Pick<TaskView, 'checkpoints'>) {
       <ul class="plain">
         {[...checkpoints].reverse().map((it) => (
           <li key={it.checkpoint}>
-            <b>
-              <Text value={it.checkpoint} max={60} />
-            </b>{' '}
+            <Text as="b" value={it.checkpoint} max={60} />{' '}
             <span class="muted">
               <Ago thenMs={Date.parse(it.at)} />
             </span>
@@ -71,10 +68,7 @@ function HookList({ view: { hooks, hookStats } }: { view: TaskView }) {
         {all.map(({ hook, type, mark }) => (
           <li key={hook}>
             <p>
-              <b>
-                <Text value={hook} max={60} />
-              </b>{' '}
-              <span class="tag">{type}</span>
+              <Text as="b" value={hook} max={60} /> <span class="tag">{type}</span>
               {mark !== null && <span class="tag">{mark}</span>}
             </p>
             <HookResults stats={hookStats.find((it) => it.hook === hook)} />
@@ -128,17 +122,9 @@ function KnownTask({ id, view }: { id: string; view: TaskView }) {
           hasAnswer={partnerOf(escalation) !== 'escalated'}
         />
       </div>
-      {title !== null && (
-        <p class="title">
-          <Text value={title} max={200} />
-        </p>
-      )}
+      {title !== null && <Text as="p" class="title" value={title} max={200} />}
       {/* What is asked of a person stands below. */}
-      {escalation === null && (
-        <p class="sentence">
-          <Text value={sentence} />
-        </p>
-      )}
+      {escalation === null && <Text as="p" class="sentence" value={sentence} />}
       <Tabs
         sections={{
           why: { title: 'Why', content: () => <WhySection held={held} /> },
@@ -209,35 +195,22 @@ const PlanSection = ({ held }: { held: Held<TaskView> }) => (
   </HeldArea>
 );
 
-const TaskFacts = ({ view }: { view: TaskView }) => (
-  <Facts>
-    <Fact name="Worker">{view.worker === null ? 'none' : <ActorLinks entity="worker" ids={[view.worker]} />}</Fact>
-    {view.usage !== undefined && (
-      <Fact name="Used">
-        ${view.usage.usd.toFixed(2)}
-        {view.usage.tokens > 0 && `, ${plural(view.usage.tokens, 'token')}`}
-      </Fact>
-    )}
-    <Fact name="Queue">{view.queue === null ? 'none' : <Name value={view.queue} />}</Fact>
-    {view.policy !== null && (
-      <Fact name="Policy">
-        <Name value={view.policy} />
-      </Fact>
-    )}
-    {view.after.length > 0 && (
-      <Fact name="After">
-        <ActorLinks entity="task" ids={view.after} />
-      </Fact>
-    )}
-    {view.iteration !== null && (
-      <Fact name="Iteration">
-        {view.iteration} {view.maxIterations === null ? '' : `of ${view.maxIterations}`}
-      </Fact>
-    )}
-    {view.phase !== null && (
-      <Fact name="Phase">
-        <Text value={view.phase} max={80} />
-      </Fact>
-    )}
-  </Facts>
+const TaskFacts = ({ view: { usage, ...view } }: { view: TaskView }) => (
+  <Facts
+    facts={[
+      ['Worker', view.worker === null ? 'none' : <ActorLinks entity="worker" ids={[view.worker]} />],
+      ['Used', usage !== undefined && usedText(usage)],
+      ['Queue', view.queue === null ? 'none' : <Name value={view.queue} />],
+      ['Policy', view.policy !== null && <Name value={view.policy} />],
+      ['After', view.after.length > 0 && <ActorLinks entity="task" ids={view.after} />],
+      [
+        'Iteration',
+        view.iteration !== null && `${view.iteration} ${view.maxIterations === null ? '' : `of ${view.maxIterations}`}`,
+      ],
+      ['Phase', view.phase !== null && <Text value={view.phase} max={80} />],
+    ]}
+  />
 );
+
+const usedText = ({ usd, tokens }: NonNullable<TaskView['usage']>): string =>
+  `$${usd.toFixed(2)}${tokens > 0 ? `, ${plural(tokens, 'token')}` : ''}`;

@@ -7,7 +7,7 @@ import { get } from '../data/api.ts';
 import { focus, gap } from '../data/connection.ts';
 import { isPast } from '../data/past.ts';
 import { route } from '../route.ts';
-import { Link } from '../ui/controls.tsx';
+import { Button, Link } from '../ui/controls.tsx';
 import { dateTime, duration, time } from '../ui/format.ts';
 import { DayHeading, Excerpt, Json } from '../ui/text.tsx';
 import { useHeld } from '../ui/use-held.ts';
@@ -106,9 +106,9 @@ export function Timeline({ entity, id }: { entity: 'worker' | 'task'; id: string
         })}
       </ol>
       {hasOlder && (
-        <button type="button" disabled={busy} onClick={loadOlder}>
+        <Button disabled={busy} onClick={loadOlder}>
           {busy ? 'Loading…' : 'Older entries'}
-        </button>
+        </Button>
       )}
     </section>
   );
@@ -179,11 +179,7 @@ function FullEntry({ entry, isDecision }: { entry: TimelineEntry; isDecision: bo
   return (
     <div class="full">
       {isDecision ? <DecisionCard decision={data as Decision} /> : <Json value={data} />}
-      {isTruncated && (
-        <button type="button" onClick={() => void load()}>
-          Load the full entry
-        </button>
-      )}
+      {isTruncated && <Button onClick={() => void load()}>Load the full entry</Button>}
       {problem !== null && <p class="problem">{problem}</p>}
     </div>
   );

@@ -18,7 +18,6 @@ import { Why } from './attempts.tsx';
 import {
   ActorChart,
   ActorLinks,
-  Fact,
   Facts,
   HeldArea,
   PlanList,
@@ -59,9 +58,7 @@ function TimerLine({ name, outcome, fromMs, untilMs }: Timer) {
   const leftMs = untilMs === null ? null : Math.max(0, untilMs - now);
   return (
     <li data-timer={name}>
-      <span class="timer-name">
-        <Text value={name} max={60} />
-      </span>
+      <Text class="timer-name" value={name} max={60} />
       <span class="timer-left age">
         {leftMs === null ? `for ${duration(now - fromMs)}` : leftMs === 0 ? 'now' : `${duration(leftMs + 999)} left`}
       </span>
@@ -143,77 +140,38 @@ const amount = (kind: string, value: number): string =>
   kind === 'usd' ? `$${value.toFixed(2)}` : kind === 'time' ? duration(value) : value.toLocaleString('en');
 
 /** The fields of a worker, as a list of facts. */
-const WorkerFacts = ({ id, view }: { id: string; view: WorkerView }) => (
-  <Facts>
-    <Fact name="Agent">{view.agent === null ? 'unknown' : <Name value={view.agent} />}</Fact>
-    <Fact name="Policy">
-      <Name value={view.policy} />
-    </Fact>
-    <Fact name="Queue">
-      <Name value={view.queue} />
-    </Fact>
-    <Fact name="Retries">
-      {view.retry.count} {view.retry.max === null ? '(no cap)' : `of ${view.retry.max}`}
-    </Fact>
-    {view.tasks.length > 0 && (
-      <Fact name="Tasks">
-        <ActorLinks entity="task" ids={view.tasks} />
-      </Fact>
-    )}
-    {view.parent !== null && (
-      <Fact name="Parent">
-        <ActorLinks entity="worker" ids={[view.parent]} />
-      </Fact>
-    )}
-    <Children id={id} />
-    {view.profile !== null && (
-      <Fact name="Profile">
-        <Name value={view.profile} />
-      </Fact>
-    )}
-    {view.cwd !== null && (
-      <Fact name="Folder">
-        <Text value={view.cwd} max={120} />
-      </Fact>
-    )}
-    <Activity view={view} />
-    {Object.entries(view.labels).map(([name, value]) => (
-      <Fact key={name} name={name}>
-        <Text value={value} max={120} />
-      </Fact>
-    ))}
-  </Facts>
-);
-
-const Activity = ({ view }: { view: WorkerView }) => (
-  <>
-    {view.usage !== undefined && (
-      <Fact name="Used">
-        {amount('usd', view.usage.session.usd)}
-        {view.usage.session.tokens > 0 && `, ${amount('tokens', view.usage.session.tokens)} tokens`}
-      </Fact>
-    )}
-    <Fact name="Tools used">{view.toolCount}</Fact>
-    <Fact name="Files modified">{view.filesModified}</Fact>
-    {view.keepAlives > 0 && <Fact name="Keep-alives">{view.keepAlives}</Fact>}
-    {view.awaitsInput && <Fact name="Input">waiting for a person</Fact>}
-    {view.background.length > 0 && (
-      <Fact name="Background">
-        <Text value={view.background.join(', ')} />
-      </Fact>
-    )}
-  </>
-);
-
-function Children({ id }: { id: string }) {
+function WorkerFacts({ id, view: { retry, usage, ...view } }: { id: string; view: WorkerView }) {
   const { workers, ids } = shownFleet.value;
   void ids.value;
   const children = [...workers.values()].filter((row) => row.parent === id).map((row) => row.id);
-  if (children.length === 0) return null;
+  const labels = Object.entries(view.labels).map(
+    ([name, value]) => [name, <Text key={name} value={value} max={120} />] as const,
+  );
   return (
-    <Fact name="Children">
-      <ActorLinks entity="worker" ids={children} />
-    </Fact>
+    <Facts
+      facts={[
+        ['Agent', view.agent === null ? 'unknown' : <Name value={view.agent} />],
+        ['Policy', <Name key="policy" value={view.policy} />],
+        ['Queue', <Name key="queue" value={view.queue} />],
+        ['Retries', `${retry.count} ${retry.max === null ? '(no cap)' : `of ${retry.max}`}`],
+        ['Tasks', view.tasks.length > 0 && <ActorLinks entity="task" ids={view.tasks} />],
+        ['Parent', view.parent !== null && <ActorLinks entity="worker" ids={[view.parent]} />],
+        ['Children', children.length > 0 && <ActorLinks entity="worker" ids={children} />],
+        ['Profile', view.profile !== null && <Name value={view.profile} />],
+        ['Folder', view.cwd !== null && <Text value={view.cwd} max={120} />],
+        [
+          'Used',
+          usage !== undefined &&
+            `${amount('usd', usage.session.usd)}${usage.session.tokens > 0 ? `, ${amount('tokens', usage.session.tokens)} tokens` : ''}`,
+        ],
+        ['Tools used', view.toolCount],
+        ['Files modified', view.filesModified],
+        ['Keep-alives', view.keepAlives > 0 && view.keepAlives],
+        ['Input', view.awaitsInput && 'waiting for a person'],
+        ['Background', view.background.length > 0 && <Text value={view.background.join(', ')} />],
+        ...labels,
+      ]}
+    />
   );
 }
 
@@ -244,9 +202,7 @@ function KnownWorker({ id, view }: Props) {
       </div>
       {/* What is asked of a person stands below. */}
       {(tab !== 'why' || (escalation === null && inputs.length === 0)) && (
-        <p class="sentence">
-          <Text value={sentence} />
-        </p>
+        <Text as="p" class="sentence" value={sentence} />
       )}
       <Tabs
         sections={{

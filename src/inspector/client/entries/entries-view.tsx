@@ -1,4 +1,5 @@
 /** All entries of the log, newest first: live or as of the moment that is shown, by the filters in the search text. */
+
 import { Fragment } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { EntriesPage, TimelineEntry } from '../../messages.ts';
@@ -7,6 +8,7 @@ import { fleet, get } from '../data/api.ts';
 import { connection, head, nowMs } from '../data/connection.ts';
 import { moment } from '../data/past.ts';
 import { navigate, route } from '../route.ts';
+import { Button, Problem } from '../ui/controls.tsx';
 import { count, dateTime, plural, zone } from '../ui/format.ts';
 import { DayHeading } from '../ui/text.tsx';
 import { type Filter, readFilter, toQuery, withWord } from './entries-filter.ts';
@@ -82,11 +84,7 @@ export function EntriesView() {
         {at === null ? `Newest first, times in ${zone(nowMs.peek())}` : `Up to entry ${count(at)}${momentText(at)}`}
         {withheld > 0 && ` · ${withheld} new, shown when you leave`}
       </p>
-      {problem !== null && (
-        <p class="problem" role="alert">
-          {problem}
-        </p>
-      )}
+      <Problem text={problem} />
       {!busy && entries.length === 0 && problem === null && (
         <p class="muted">{before === null ? 'No entry fits.' : `No entry fits from entry ${count(readTo)} on.`}</p>
       )}
@@ -100,9 +98,7 @@ export function EntriesView() {
       </ol>
       {busy && <p class="muted">Reading the log…</p>}
       {!busy && before !== null && (
-        <button type="button" onClick={loadOlder}>
-          {entries.length === 0 ? 'Search further back' : 'Older entries'}
-        </button>
+        <Button onClick={loadOlder}>{entries.length === 0 ? 'Search further back' : 'Older entries'}</Button>
       )}
       {!busy && before === null && entries.length > 0 && (
         <p class="muted">These are all: {plural(entries.length, 'entry', 'entries')}.</p>

@@ -7,7 +7,7 @@ import { isPast } from '../data/past.ts';
 import { rankOf } from '../data/rows.ts';
 import { requestAction } from '../operator/operator-actions.ts';
 import { selected, selection } from '../route.ts';
-import { Link } from '../ui/controls.tsx';
+import { Button, Link } from '../ui/controls.tsx';
 import { plural } from '../ui/format.ts';
 import { For, Left } from '../ui/text.tsx';
 import { heldByMouse } from '../ui/use-held.ts';
@@ -116,15 +116,15 @@ export function Inbox() {
           {inboxSize.value === 0 ? 'Nobody waits for you' : `${plural(inboxSize.value, 'waits', 'wait')} for a person`}
         </b>
         {inboxSize.value > 1 && (
-          <button type="button" class="link" onClick={chosenItems().length === inboxSize.value ? unmark : markAll}>
+          <Button class="link" onClick={chosenItems().length === inboxSize.value ? unmark : markAll}>
             {chosenItems().length === inboxSize.value ? 'Select none' : 'Select all'}
-          </button>
+          </Button>
         )}
         <SnoozedNote />
         {isOutdated.value && (
-          <button type="button" class="link" onClick={sortList}>
+          <Button class="link" onClick={sortList}>
             Sort again
-          </button>
+          </Button>
         )}
       </p>
       <UnattendedQueues />
@@ -154,12 +154,9 @@ const UnattendedQueues = () => (
           queue.
         </p>
         {acknowledgedBy === null ? (
-          <button
-            type="button"
-            onClick={() => requestAction({ action: 'acknowledge', targets: [{ entity: 'queue', id }] })}
-          >
+          <Button onClick={() => requestAction({ action: 'acknowledge', targets: [{ entity: 'queue', id }] })}>
             Acknowledge
-          </button>
+          </Button>
         ) : (
           <span class="tag">
             acknowledged by <bdi>{visible(acknowledgedBy)}</bdi>
@@ -203,8 +200,7 @@ const SnoozedNote = () =>
   snoozedCount.value === 0 ? null : (
     <span class="muted">
       {plural(snoozedCount.value, 'item is', 'items are')} snoozed.{' '}
-      <button
-        type="button"
+      <Button
         class="link"
         onClick={() => {
           wake();
@@ -212,7 +208,7 @@ const SnoozedNote = () =>
         }}
       >
         Show them
-      </button>
+      </Button>
     </span>
   );
 
@@ -237,21 +233,13 @@ function MarkedActions() {
   return (
     <p class="buttons marked">
       <span>{count} marked:</span>
-      <button type="button" onClick={() => act('acknowledge')}>
-        Acknowledge all
-      </button>
-      <button type="button" onClick={() => act('resume')}>
-        Resume all…
-      </button>
-      <button type="button" onClick={() => act('stop')}>
-        Stop all…
-      </button>
-      <button type="button" onClick={() => act('retire')}>
-        Retire all…
-      </button>
-      <button type="button" class="link" onClick={unmark}>
+      <Button onClick={() => act('acknowledge')}>Acknowledge all</Button>
+      <Button onClick={() => act('resume')}>Resume all…</Button>
+      <Button onClick={() => act('stop')}>Stop all…</Button>
+      <Button onClick={() => act('retire')}>Retire all…</Button>
+      <Button class="link" onClick={unmark}>
         Unmark
-      </button>
+      </Button>
     </p>
   );
 }

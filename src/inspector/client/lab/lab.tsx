@@ -3,7 +3,7 @@ import { useSignal, useSignalEffect } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { fleet } from '../data/api.ts';
 import { hrefOf } from '../route.ts';
-import { FoldProgress } from '../ui/controls.tsx';
+import { Button, FoldProgress, Form, Submit } from '../ui/controls.tsx';
 import { Text } from '../ui/text.tsx';
 import * as comparison from './comparison.ts';
 import { answer, inForce, isBusy, last, loadInForce, type Problem, problem, progress, text } from './comparison.ts';
@@ -21,9 +21,9 @@ export function PolicyProblems({ problem: { message, issues }, goTo }: Props) {
     <ul class="problem plain">
       {issues.map(({ line = 1, column = 1, path, message: text }, index) => (
         <li key={index}>
-          <button type="button" class="link" onClick={() => goTo(line, column)}>
+          <Button class="link" onClick={() => goTo(line, column)}>
             line {line}, column {column}
-          </button>{' '}
+          </Button>{' '}
           {path !== '' && <code>{path}</code>} <Text value={text} />
         </li>
       ))}
@@ -49,8 +49,7 @@ export function LabTools({ showDifference }: { showDifference: (isShown: boolean
   return (
     <>
       <p class="buttons">
-        <button
-          type="button"
+        <Button
           aria-pressed={isShown.value}
           disabled={inForce.value === null}
           title="To the policies in force"
@@ -60,17 +59,11 @@ export function LabTools({ showDifference }: { showDifference: (isShown: boolean
           }}
         >
           Difference
-        </button>
-        <button
-          type="button"
-          disabled={isSame}
-          title="Load the policies in force"
-          onClick={() => void loadInForce('always')}
-        >
+        </Button>
+        <Button disabled={isSame} title="Load the policies in force" onClick={() => void loadInForce('always')}>
           Reset
-        </button>
-        <button
-          type="button"
+        </Button>
+        <Button
           disabled={text.value.length > sharedCharsMax}
           title={text.value.length > sharedCharsMax ? 'The text is too long for an address' : undefined}
           onClick={() =>
@@ -78,9 +71,8 @@ export function LabTools({ showDifference }: { showDifference: (isShown: boolean
           }
         >
           Copy link
-        </button>
-        <button
-          type="button"
+        </Button>
+        <Button
           title="For stopgate.yaml"
           onClick={() =>
             void tell(
@@ -90,7 +82,7 @@ export function LabTools({ showDifference }: { showDifference: (isShown: boolean
           }
         >
           Copy YAML
-        </button>
+        </Button>
       </p>
       <p class="muted lab-news" role="status">
         {news.value !== '' ? news.value : isSame ? 'These are the policies in force.' : ''}
@@ -167,16 +159,8 @@ async function open(): Promise<void> {
 }
 
 const Compare = () => (
-  <form
-    class="buttons"
-    onSubmit={(event) => {
-      event.preventDefault();
-      void comparison.compare();
-    }}
-  >
-    <button type="submit" class="primary" disabled={isBusy.value}>
-      {isBusy.value ? 'Comparing…' : 'Compare'}
-    </button>
+  <Form class="buttons" submit={comparison.compare}>
+    <Submit disabled={isBusy.value}>{isBusy.value ? 'Comparing…' : 'Compare'}</Submit>
     {progress.value !== null && <FoldProgress progress={progress.value} cancel={comparison.cancel} />}
     <label class="inline">
       the last{' '}
@@ -192,5 +176,5 @@ const Compare = () => (
       />{' '}
       stops
     </label>
-  </form>
+  </Form>
 );

@@ -1,6 +1,8 @@
 /** The search field and the selects above a table. What they are set to is in the route. */
+
 import type { ComponentChildren } from 'preact';
 import { navigate, route } from '../route.ts';
+import { Button } from '../ui/controls.tsx';
 import { count, plural } from '../ui/format.ts';
 import { listedIds, newWhileHeld } from './listed-ids.ts';
 
@@ -38,9 +40,9 @@ export function Filters({ total, noun, selects, children }: Props) {
         </span>
       )}
       {isFiltered && listedIds.value.length > 0 && (
-        <button type="button" class="link" onClick={showAll}>
+        <Button class="link" onClick={showAll}>
           Show all
-        </button>
+        </Button>
       )}
       {children}
     </search>

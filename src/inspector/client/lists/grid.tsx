@@ -4,7 +4,7 @@ import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preac
 import type { FleetStore } from '../data/fleet-store.ts';
 import { hasUsage, type Used } from '../data/rows.ts';
 import { hrefOf, navigate, route, selection } from '../route.ts';
-import { Link } from '../ui/controls.tsx';
+import { Button, Link } from '../ui/controls.tsx';
 import { cost, count } from '../ui/format.ts';
 import { Name } from '../ui/text.tsx';
 import { heldByMouse } from '../ui/use-held.ts';
@@ -184,10 +184,7 @@ export function Grid<Row>({ label, columns, ids, rowOf, isOpened, open }: GridPr
       </table>
       {ids.length === 0 && (
         <p class="no-match muted" role="status">
-          None fits the search and the filters.{' '}
-          <button type="button" onClick={showAll}>
-            Show all
-          </button>
+          None fits the search and the filters. <Button onClick={showAll}>Show all</Button>
         </p>
       )}
     </div>

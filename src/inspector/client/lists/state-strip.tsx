@@ -6,7 +6,7 @@ import { signal } from '@preact/signals';
 import { type State, workerStates } from '../../../../machines/values/states.ts';
 import { isPast, shownFleet, stateCounts } from '../data/past.ts';
 import { route, toggleState } from '../route.ts';
-import { createLazy } from '../ui/controls.tsx';
+import { Button, createLazy } from '../ui/controls.tsx';
 import { compact, count, plural } from '../ui/format.ts';
 import { StateMark } from '../ui/text.tsx';
 
@@ -41,9 +41,9 @@ export function OpenedStrip({ machine }: Props) {
 }
 
 const Toggle = ({ name, isOn, onClick }: { name: string; isOn: boolean; onClick: () => void }) => (
-  <button type="button" aria-expanded={isOn} onClick={onClick}>
+  <Button aria-expanded={isOn} onClick={onClick}>
     {name} <span aria-hidden="true">{isOn ? '▾' : '▸'}</span>
-  </button>
+  </Button>
 );
 
 export function StateStrip({ machine }: Props) {
@@ -54,9 +54,8 @@ export function StateStrip({ machine }: Props) {
     <fieldset class="counts">
       <legend class="sr-only">Filter by state</legend>
       {workerStates.map((state, index) => (
-        <button
+        <Button
           key={state}
-          type="button"
           class="count"
           data-state={state}
           data-empty={(counts[index] ?? 0) === 0 || undefined}
@@ -65,7 +64,7 @@ export function StateStrip({ machine }: Props) {
         >
           <StateMark state={state} /> <b>{count(counts[index] ?? 0)}</b>
           <Flow came={flows.came[index] ?? 0} left={flows.left[index] ?? 0} minutes={flows.minutes} />
-        </button>
+        </Button>
       ))}
     </fieldset>
   );

@@ -11,6 +11,7 @@ import { snoozeOne } from '../inbox/inbox-keys.ts';
 import { takeField, wantedField } from '../inbox/place.ts';
 import { answeredKeys, draftOf, giveAnswer } from '../inbox/unsent.ts';
 import { alikeOf, type SnoozeLength, snoozeLengths, type Waiting, waitingKey } from '../inbox/waiting.ts';
+import { Button, Submit } from '../ui/controls.tsx';
 import { Text } from '../ui/text.tsx';
 import { operatorName } from './operator-actions.ts';
 import { isOverBudget } from './operator-dialog.tsx';
@@ -96,12 +97,10 @@ function AnswerForm({ item, choices = [] }: Props) {
       {isOverBudget(item) && <p class="muted">Its budget is used up: your answer grants the same budget once more.</p>}
       <NameField />
       <p class="buttons">
-        <button type="submit" class="primary" title="Enter">
-          {isTask ? `Back to ${isMany ? 'their queues' : 'its queue'}` : 'Send'}
-        </button>
-        <button type="button" data-action="stop" aria-keyshortcuts="s" title="Key s" onClick={() => answer('stop')}>
+        <Submit title="Enter">{isTask ? `Back to ${isMany ? 'their queues' : 'its queue'}` : 'Send'}</Submit>
+        <Button data-action="stop" aria-keyshortcuts="s" title="Key s" onClick={() => answer('stop')}>
           {isTask ? 'Cancel' : 'Let'} {isMany ? 'them' : 'it'} {!isTask && 'stop'}
-        </button>
+        </Button>
         <SnoozeField item={item} />
         <span class="muted">You can undo it for 10 s.</span>
       </p>

@@ -1,8 +1,10 @@
 /** An actor's escalation, and how the last one was resolved. */
+
 import type { ComponentChildren } from 'preact';
 import type { WorkerView } from '../../../../machines/index.ts';
 import { questionIn } from '../../../../machines/values/questions.ts';
 import { isPast } from '../data/past.ts';
+import { Button } from '../ui/controls.tsx';
 import { Ago, Text } from '../ui/text.tsx';
 import { actionTexts, type OperatorAction, requestAction } from './operator-actions.ts';
 
@@ -23,9 +25,7 @@ type EscalationProps = {
 const Escalation = ({ escalation, answer }: EscalationProps) => (
   <section class="escalation" aria-label="Escalation">
     <h3>Needs a person</h3>
-    <p class="question">
-      <Text value={questionIn(escalation.reason) ?? ''} />
-    </p>
+    <Text as="p" class="question" value={questionIn(escalation.reason) ?? ''} />
     <p class="muted">
       {escalation.cause}, <Ago thenMs={Date.parse(escalation.since)} /> ·{' '}
       {escalation.acknowledgedBy === null ? (
@@ -50,11 +50,7 @@ const Resolution = ({ resolution }: { resolution: NonNullable<NoteProps['resolut
         <Ago thenMs={Date.parse(resolution.at)} />
       </span>
     </h3>
-    {resolution.prompt !== null && (
-      <blockquote>
-        <Text block value={resolution.prompt} max={600} />
-      </blockquote>
-    )}
+    {resolution.prompt !== null && <Text as="blockquote" block value={resolution.prompt} max={600} />}
   </section>
 );
 
@@ -83,16 +79,15 @@ export function OperatorButtons({ entity, id, escalation, ended, hasAnswer }: Bu
   return (
     <p class={escalation === null ? 'buttons' : 'buttons actions'}>
       {actions.map((action) => (
-        <button
+        <Button
           key={action}
-          type="button"
           data-action={action}
           aria-keyshortcuts={keys[action]}
           title={keys[action] === undefined ? undefined : `Key ${keys[action]}`}
           onClick={() => requestAction({ action, targets: [{ entity, id }] })}
         >
           {actionTexts[action].button}
-        </button>
+        </Button>
       ))}
     </p>
   );

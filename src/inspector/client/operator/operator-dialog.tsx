@@ -5,7 +5,7 @@ import { visible } from '../../visible-text.ts';
 import { liveFleet } from '../data/connection.ts';
 import { type TaskOfWorker, tasksShownWith } from '../inbox/find-waiting.ts';
 import { questionOf } from '../inbox/waiting.ts';
-import { Dialog } from '../ui/controls.tsx';
+import { Button, Dialog, Form, Problem, Submit } from '../ui/controls.tsx';
 import { plural } from '../ui/format.ts';
 import { Text } from '../ui/text.tsx';
 import {
@@ -80,9 +80,7 @@ function Confirmation({ request }: { request: ActionRequest }) {
   const { title } = actionTexts[action];
   const isForTasks = targets.every(({ entity }) => entity === 'task');
   const tasks = action === 'resume' || action === 'stop' ? [...leftTasks, ...tasksEscalatedWith(targets)] : [];
-  // Read off the form: Enter may come before what was typed is rendered.
-  const submit = (form: HTMLFormElement) => {
-    const fields = new FormData(form);
+  const submit = (fields: FormData) => {
     const by = String(fields.get('by'));
     rememberName(by);
     const verdict = fields.get('tasks');
@@ -91,12 +89,9 @@ function Confirmation({ request }: { request: ActionRequest }) {
   };
   return (
     <Dialog title={`${title} ${describe(targets)}`} close={close}>
-      <form
+      <Form
         method="dialog"
-        onSubmit={(event) => {
-          event.preventDefault();
-          submit(event.currentTarget);
-        }}
+        submit={submit}
         onKeyDown={(event) => {
           if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) event.currentTarget.requestSubmit();
         }}
@@ -125,20 +120,12 @@ function Confirmation({ request }: { request: ActionRequest }) {
             autoComplete="name"
           />
         </label>
-        {problem !== null && (
-          <p class="problem" role="alert">
-            {problem}
-          </p>
-        )}
+        <Problem text={problem} />
         <p class="buttons">
-          <button type="submit" class="primary" disabled={busy}>
-            {title}
-          </button>
-          <button type="button" onClick={close}>
-            Cancel
-          </button>
+          <Submit disabled={busy}>{title}</Submit>
+          <Button onClick={close}>Cancel</Button>
         </p>
-      </form>
+      </Form>
     </Dialog>
   );
 }
@@ -199,9 +186,9 @@ const PromptField = ({ label, prompt, setPrompt, suggestions }: PromptFieldProps
       <fieldset class="suggestions">
         <legend>Suggestions</legend>
         {suggestions.map((it) => (
-          <button key={it} type="button" aria-pressed={prompt === it} onClick={() => setPrompt(it)}>
+          <Button key={it} aria-pressed={prompt === it} onClick={() => setPrompt(it)}>
             {visible(it)}
-          </button>
+          </Button>
         ))}
       </fieldset>
     )}

@@ -1,4 +1,5 @@
 /** Shows what an agent asks a person, with a form for each answer. */
+
 import { useComputed } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -14,6 +15,7 @@ import { get } from '../data/api.ts';
 import { isPast, shownMs } from '../data/past.ts';
 import { answeredRequests, giveAnswer } from '../inbox/unsent.ts';
 import { alikeOf } from '../inbox/waiting.ts';
+import { Button, Form, Submit } from '../ui/controls.tsx';
 import { keepOrder, type Placed } from '../ui/keep-order.ts';
 import { Ago, Left, Text } from '../ui/text.tsx';
 import { hasMouse } from '../ui/use-held.ts';
@@ -61,8 +63,7 @@ type FormProps = {
 };
 
 function QuestionForm({ questions, isGone, send, children }: FormProps) {
-  const submit = (form: HTMLFormElement) => {
-    const fields = new FormData(form);
+  const submit = (fields: FormData, form: HTMLFormElement) => {
     const answers = questions.map((_, index) => {
       const own = String(fields.get(`own-${index}`) ?? '').trim();
       return [...fields.getAll(`choice-${index}`).map(String), ...(own === '' ? [] : [own])];
@@ -71,23 +72,15 @@ function QuestionForm({ questions, isGone, send, children }: FormProps) {
     else form.querySelector<HTMLElement>(`[name=own-${answers.findIndex((it) => it.length === 0)}]`)?.focus();
   };
   return (
-    <form
-      class="questions"
-      onSubmit={(event) => {
-        event.preventDefault();
-        submit(event.currentTarget);
-      }}
-    >
+    <Form class="questions" submit={submit}>
       {questions.map((it, index) => (
         <QuestionField key={it.question} question={it} name={String(index)} isGone={isGone} />
       ))}
       <p class="buttons">
-        <button type="submit" class="primary" disabled={isGone}>
-          Answer
-        </button>
+        <Submit disabled={isGone}>Answer</Submit>
         {children}
       </p>
-    </form>
+    </Form>
   );
 }
 
@@ -179,9 +172,9 @@ function InputLine({ worker, input, isGone, askMs, asksMore }: LineProps) {
   };
   const otherWays = (
     <>
-      <button type="button" disabled={isOver} aria-expanded={isDenying} onClick={() => setDenying(!isDenying)}>
+      <Button disabled={isOver} aria-expanded={isDenying} onClick={() => setDenying(!isDenying)}>
         Deny…
-      </button>
+      </Button>
       <SnoozeField item={{ entity: 'worker', id: worker }} />
     </>
   );
@@ -218,9 +211,9 @@ function InputLine({ worker, input, isGone, askMs, asksMore }: LineProps) {
       )}
       {canAnswer && questions === null && (
         <p class="buttons">
-          <button type="button" class="primary" disabled={isOver} onClick={() => answer('allow', '')}>
+          <Button class="primary" disabled={isOver} onClick={() => answer('allow', '')}>
             Allow
-          </button>
+          </Button>
           {otherWays}
         </p>
       )}

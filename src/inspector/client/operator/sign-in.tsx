@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { signIn } from '../data/api.ts';
 import { hello, renewSession } from '../data/connection.ts';
-import { Dialog } from '../ui/controls.tsx';
+import { Button, Dialog, Form, Problem, Submit } from '../ui/controls.tsx';
 
 /** This is called after the operator has signed in; null: the dialog is closed. */
 const afterSignIn = signal<(() => void) | null>(null);
@@ -65,9 +65,7 @@ const NoOperatorToken = ({ close }: { close: () => void }) => (
       <code>stopgate resolve</code> with operator credentials.
     </p>
     <p class="buttons">
-      <button type="button" onClick={close}>
-        Close
-      </button>
+      <Button onClick={close}>Close</Button>
     </p>
   </div>
 );
@@ -84,10 +82,9 @@ function TokenForm({ label, onSuccess, onCancel, children }: TokenFormProps) {
   const [problem, setProblem] = useState<string | null>(null);
   const field = useRef<HTMLInputElement>(null);
   useEffect(() => field.current?.focus(), []);
-  // Read off the form: Enter may come before what was typed is rendered.
-  const submit = async (form: HTMLFormElement) => {
+  const submit = async (fields: FormData) => {
     try {
-      await signIn(String(new FormData(form).get('token')).trim());
+      await signIn(String(fields.get('token')).trim());
       renewSession();
       onSuccess();
     } catch (error) {
@@ -95,33 +92,17 @@ function TokenForm({ label, onSuccess, onCancel, children }: TokenFormProps) {
     }
   };
   return (
-    <form
-      class="token"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void submit(event.currentTarget);
-      }}
-    >
+    <Form class="token" submit={submit}>
       <label>
         {label}
         <input ref={field} type="password" name="token" required autoComplete="off" />
       </label>
       <p class="muted">{children}</p>
-      {problem !== null && (
-        <p class="problem" role="alert">
-          {problem}
-        </p>
-      )}
+      <Problem text={problem} />
       <p class="buttons">
-        <button type="submit" class="primary">
-          Continue
-        </button>
-        {onCancel !== undefined && (
-          <button type="button" onClick={onCancel}>
-            Cancel
-          </button>
-        )}
+        <Submit>Continue</Submit>
+        {onCancel !== undefined && <Button onClick={onCancel}>Cancel</Button>}
       </p>
-    </form>
+    </Form>
   );
 }

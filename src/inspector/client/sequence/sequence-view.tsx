@@ -12,7 +12,7 @@ import { focus } from '../data/connection.ts';
 import { isPast, shownFleet } from '../data/past.ts';
 import type { WorkerRow } from '../data/rows.ts';
 import { route, selection } from '../route.ts';
-import { Link } from '../ui/controls.tsx';
+import { Button, Link } from '../ui/controls.tsx';
 import { dateTime, plural, time } from '../ui/format.ts';
 import { DayHeading, Name, StateMark } from '../ui/text.tsx';
 import { useHeld } from '../ui/use-held.ts';
@@ -156,9 +156,7 @@ export function SequenceView({ id }: { id: string }) {
         {loaded?.isCut === true && <p class="muted">Only the newest entries are drawn; the timeline has all.</p>}
         {sequence !== null && <Diagram sequence={sequence} worker={id} />}
         <p class="buttons no-print">
-          <button type="button" onClick={() => print()}>
-            Print
-          </button>
+          <Button onClick={() => print()}>Print</Button>
         </p>
       </HeldArea>
     </section>

@@ -111,9 +111,7 @@ function Standing({ report }: Shown) {
           </p>
           <ul>
             {concerns.map((it) => (
-              <li key={it}>
-                <Text value={it} />
-              </li>
+              <Text key={it} as="li" value={it} />
             ))}
           </ul>
         </>

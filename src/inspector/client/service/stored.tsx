@@ -127,11 +127,7 @@ export function Store({ report: { store, storeProblem } }: Shown) {
   if (store === null)
     return (
       <Facts title="Store of NATS" facts={[['Streams', null]]}>
-        {storeProblem !== null && (
-          <p class="muted">
-            <Text value={storeProblem} />
-          </p>
-        )}
+        {storeProblem !== null && <Text as="p" class="muted" value={storeProblem} />}
       </Facts>
     );
   const { streams, account } = store;
@@ -184,9 +180,7 @@ export function DeadEntries({ report: { dead } }: Shown) {
               <time dateTime={at}>{dateTime(Date.parse(at))}</time> <span class="tag">{code}</span>{' '}
               <Name value={subject} /> <Link to={{ view: 'entries', at: seq }}>#{count(seq)}</Link>
             </p>
-            <p>
-              <Text value={message} />
-            </p>
+            <Text as="p" value={message} />
             <Text block value={data} />
           </li>
         ))}

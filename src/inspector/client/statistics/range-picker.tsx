@@ -1,9 +1,11 @@
 /** Which time the history shows: three spans that end now, or any range, typed as for "go to". */
+
 import { useEffect, useState } from 'preact/hooks';
 import type { EntriesPage } from '../../messages.ts';
 import { get } from '../data/api.ts';
 import { nowMs } from '../data/connection.ts';
 import { navigate } from '../route.ts';
+import { Button, Form, Problem } from '../ui/controls.tsx';
 import { localTime } from '../ui/format.ts';
 import { parseRange, type Range, type Span, spans, writeSpan } from './span.ts';
 
@@ -13,8 +15,7 @@ export function RangePicker({ span }: { span: Span | Range }) {
   const given = typeof span === 'string' ? { fromMs: undefined, toMs: undefined } : span;
   const [problem, setProblem] = useState<string | null>(null);
   useEffect(() => setProblem(null), [given.fromMs, given.toMs]);
-  const submit = async (form: HTMLFormElement) => {
-    const typed = new FormData(form);
+  const submit = async (typed: FormData) => {
     const [from, to] = [String(typed.get('from')), String(typed.get('to'))];
     const range = await parseRange({ from, to }, nowMs.peek(), timeOfEntry).catch((error: Error) => error.message);
     if (typeof range === 'string') setProblem(range);
@@ -35,26 +36,16 @@ export function RangePicker({ span }: { span: Span | Range }) {
   return (
     <search class="spans no-print">
       {(Object.keys(spans) as Span[]).map((it) => (
-        <button key={it} type="button" aria-pressed={it === span} onClick={() => show(it, 'replace')}>
+        <Button key={it} aria-pressed={it === span} onClick={() => show(it, 'replace')}>
           {spans[it]}
-        </button>
+        </Button>
       ))}
-      <form
-        aria-label="Another time"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void submit(event.currentTarget);
-        }}
-      >
+      <Form aria-label="Another time" submit={submit}>
         {field('from', given.fromMs, 'yesterday 14:00')}
         {field('to', given.toMs, 'now')}
         <button type="submit">Show</button>
-      </form>
-      {problem !== null && (
-        <p class="problem" role="alert">
-          {problem}
-        </p>
-      )}
+      </Form>
+      <Problem text={problem} />
     </search>
   );
 }

@@ -6,7 +6,7 @@ import { verdictWords } from '../../vocabulary.ts';
 import { askPatiently, fleet, type Progress } from '../data/api.ts';
 import { nowMs } from '../data/connection.ts';
 import { navigate, route } from '../route.ts';
-import { FoldProgress, Link } from '../ui/controls.tsx';
+import { Button, FoldProgress, Link, Problem } from '../ui/controls.tsx';
 import { count, dateTime, dollars, duration, localTime, millis, plural } from '../ui/format.ts';
 import { Name } from '../ui/text.tsx';
 import { Chart, type Counting, type Picking, timeOf, toEntries } from './chart.tsx';
@@ -62,11 +62,7 @@ export function StatisticsView() {
     <section class="statistics" aria-label="History of the fleet">
       <RangePicker span={span} />
       {progress !== null && <FoldProgress progress={progress} cancel={cancel} />}
-      {problem !== null && (
-        <p class="problem" role="alert">
-          {problem}
-        </p>
-      )}
+      <Problem text={problem} />
       {statistics === null ? problem === null && <p class="muted pad">Counting…</p> : <Shown statistics={statistics} />}
     </section>
   );
@@ -151,14 +147,8 @@ const Nothing = ({ statistics }: { statistics: FleetStatistics }) => (
           : 'They are counted here as soon as an agent tries to stop.'}
     </p>
     <p class="buttons">
-      {statistics.span !== 'week' && (
-        <button type="button" onClick={() => show('week', 'replace')}>
-          Look at the last 7 days
-        </button>
-      )}
-      <button type="button" onClick={() => navigate({ view: 'workers', span: '' })}>
-        Show the workers
-      </button>
+      {statistics.span !== 'week' && <Button onClick={() => show('week', 'replace')}>Look at the last 7 days</Button>}
+      <Button onClick={() => navigate({ view: 'workers', span: '' })}>Show the workers</Button>
     </p>
   </div>
 );
@@ -183,15 +173,9 @@ function TimePicker({ statistics, picked, pick }: Picking & { readonly statistic
       <output>{text}</output>
       {picked !== null && (
         <>
-          <button type="button" onClick={() => navigate(toEntries(statistics, picked, ''))}>
-            Its entries
-          </button>
-          <button type="button" onClick={() => show({ fromMs, toMs })}>
-            Only this time
-          </button>
-          <button type="button" onClick={() => pick(null)}>
-            Whole span
-          </button>
+          <Button onClick={() => navigate(toEntries(statistics, picked, ''))}>Its entries</Button>
+          <Button onClick={() => show({ fromMs, toMs })}>Only this time</Button>
+          <Button onClick={() => pick(null)}>Whole span</Button>
         </>
       )}
     </div>

@@ -7,7 +7,7 @@ import { connection } from '../data/connection.ts';
 import { newestSeq, shownRange } from '../data/outline.ts';
 import { cancelPast, leavePast, logRange, moment, pastProblem, pastProgress, settled } from '../data/past.ts';
 import { navigate, route } from '../route.ts';
-import { FoldProgress } from '../ui/controls.tsx';
+import { Button, FoldProgress } from '../ui/controls.tsx';
 import { count, dateTime } from '../ui/format.ts';
 import { Text } from '../ui/text.tsx';
 import { Strip } from './strip.tsx';
@@ -71,9 +71,9 @@ function Bar({ at }: { at: number }) {
         <CurrentEntry at={at} lastSeq={lastSeq} />
         <ZoomButtons at={at} />
         {connection.value !== 'file' && (
-          <button type="button" class="primary" onClick={leavePast}>
+          <Button class="primary" onClick={leavePast}>
             Live
-          </button>
+          </Button>
         )}
       </div>
       <Strip at={at} goTo={scrubTo}>
@@ -107,9 +107,9 @@ function ZoomButtons({ at }: { at: number }) {
 type StepButtonProps = { label: string; sign: string; disabled?: boolean; onClick: () => void };
 
 const StepButton = ({ label, sign, disabled = false, onClick }: StepButtonProps) => (
-  <button type="button" aria-label={label} title={label} disabled={disabled} onClick={onClick}>
+  <Button aria-label={label} title={label} disabled={disabled} onClick={onClick}>
     {sign}
-  </button>
+  </Button>
 );
 
 type SliderProps = { at: number; firstSeq: number; lastSeq: number; goTo: (seq: number) => void };
@@ -172,9 +172,7 @@ function CurrentEntry({ at, lastSeq }: { at: number; lastSeq: number }) {
 const LateEntry = () => (
   <span class="progress late">
     loading…
-    <button type="button" onClick={cancelPast}>
-      Cancel
-    </button>
+    <Button onClick={cancelPast}>Cancel</Button>
   </span>
 );
 
@@ -188,8 +186,7 @@ function Newer({ at }: { at: number }) {
       {' · '}
       {added === 0 ? 'nothing new' : `${count(added)} new`} since {paused === at && 'then'}
       {paused !== at && (
-        <button
-          type="button"
+        <Button
           class="link"
           onClick={() => {
             navigate({ at: paused }, 'replace');
@@ -197,7 +194,7 @@ function Newer({ at }: { at: number }) {
           }}
         >
           entry {count(paused)}
-        </button>
+        </Button>
       )}
     </span>
   );

@@ -23,6 +23,35 @@ export const Link = ({ to, children, ...attributes }: LinkProps) => (
   </a>
 );
 
+/** A button that sends no form. */
+export const Button = (props: ComponentProps<'button'>) => <button type="button" {...props} />;
+
+type FormProps = Omit<ComponentProps<'form'>, 'onSubmit' | 'ref'> & {
+  readonly submit: (fields: FormData, form: HTMLFormElement) => unknown;
+};
+
+/** A form that is read here and not sent. What it holds is read off it: Enter may come before what was typed is rendered. */
+export const Form = ({ submit, ...attributes }: FormProps) => (
+  <form
+    {...attributes}
+    onSubmit={(event) => {
+      event.preventDefault();
+      void submit(new FormData(event.currentTarget), event.currentTarget);
+    }}
+  />
+);
+
+/** The button that sends a form. */
+export const Submit = (props: ComponentProps<'button'>) => <button type="submit" class="primary" {...props} />;
+
+/** What went wrong, as soon as anything has. */
+export const Problem = ({ text }: { text: string | null }) =>
+  text === null ? null : (
+    <p class="problem" role="alert">
+      {text}
+    </p>
+  );
+
 /** A drawing of 16 by 16, in place of a word where there is little room. Screen readers hear the word. */
 export const Icon = ({ path }: { path: string }) => (
   <svg class="icon" viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
@@ -44,9 +73,9 @@ export function Copy({ value }: { value: string }) {
     else void navigator.clipboard.writeText(value).then(() => setCopied(true));
   };
   return (
-    <button type="button" class="copy link" aria-label={`Copy ${value}`} onClick={(event) => copy(event.currentTarget)}>
+    <Button class="copy link" aria-label={`Copy ${value}`} onClick={(event) => copy(event.currentTarget)}>
       {isCopied ? 'copied' : 'copy'}
-    </button>
+    </Button>
   );
 }
 
@@ -59,9 +88,7 @@ export const FoldProgress = ({ progress: { done, total }, cancel }: ProgressProp
     <span>
       {count(done)} of {count(total)} entries
     </span>
-    <button type="button" onClick={cancel}>
-      Cancel
-    </button>
+    <Button onClick={cancel}>Cancel</Button>
   </span>
 );
 
@@ -127,9 +154,7 @@ export function createLazy<Props extends object>(
     return (
       <p class="problem pad" role="alert">
         Could not load {name}. Has the service been updated meanwhile?{' '}
-        <button type="button" onClick={() => location.reload()}>
-          Reload the page
-        </button>
+        <Button onClick={() => location.reload()}>Reload the page</Button>
       </p>
     );
   };

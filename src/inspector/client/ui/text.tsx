@@ -10,12 +10,21 @@ import { age, ago, count, date, dateTime, duration, plural } from './format.ts';
 
 const excerptMax = 140;
 
-export function Text({ value, max = 280, block = false }: { value: string; max?: number; block?: boolean }) {
+type TextProps = {
+  readonly value: string;
+  readonly max?: number;
+  readonly block?: boolean;
+  /** The element that it is. */
+  readonly as?: 'span' | 'b' | 'p' | 'li' | 'blockquote';
+  readonly class?: string;
+};
+
+export function Text({ value, max = 280, block = false, as: Element = 'span', class: name = '' }: TextProps) {
   const [chars, setChars] = useState(max);
   const isCut = value.length > chars;
   const text = visible(isCut ? value.slice(0, chars) : value);
   return (
-    <span class={block ? 'untrusted block' : 'untrusted'}>
+    <Element class={block ? 'untrusted block' : `untrusted ${name}`}>
       <bdi>{text}</bdi>
       {isCut && (
         <>
@@ -25,7 +34,7 @@ export function Text({ value, max = 280, block = false }: { value: string; max?:
           </button>
         </>
       )}
-    </span>
+    </Element>
   );
 }
 
