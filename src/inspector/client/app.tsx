@@ -167,7 +167,7 @@ function MissingEntry() {
     <div class="empty">
       <h2>This entry cannot be shown</h2>
       <p>{pastProblem.value}</p>
-      <p class="buttons">
+      <p class="row buttons">
         {newest !== undefined && <Button onClick={() => navigate({ at: newest })}>Go to the newest entry</Button>}
         <Button onClick={leavePast}>Show the live state</Button>
       </p>

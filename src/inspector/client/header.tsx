@@ -80,7 +80,7 @@ export function Header() {
         </Link>
         <FleetName />
       </div>
-      <nav aria-label="Views">
+      <nav class="row" aria-label="Views">
         {shownViews().map((it) => (
           <Link
             key={it}
@@ -95,7 +95,7 @@ export function Header() {
           </Link>
         ))}
       </nav>
-      <div class="tools">
+      <div class="row tools">
         <ConnectionState />
         <PauseButton />
         {connection.value !== 'file' && <Tools />}
@@ -108,10 +108,10 @@ export function Header() {
 /** The name of the fleet, as a choice if the service serves several. */
 function FleetName() {
   if (fleet.value === '') return null;
-  if (fleets.value.length < 2) return <span class="fleet">{fleet.value}</span>;
+  if (fleets.value.length < 2) return <span class="fleet muted">{fleet.value}</span>;
   return (
     <select
-      class="fleet"
+      class="fleet muted"
       aria-label="Fleet"
       value={fleet.value}
       onChange={(event) => location.assign(`/?fleet=${encodeURIComponent(event.currentTarget.value)}`)}

@@ -201,7 +201,7 @@ function WhyNotYet({ view }: { view: WorkerView }) {
       : { missing: missingIn(tried), note: missingIn(tried).length > 0 ? null : describeOutcome(tried) };
   return (
     <section class="not-yet" aria-label="Why not yet">
-      <h3>
+      <h3 class="row">
         Why not yet{' '}
         {!isPast.value && (
           <Button disabled={busy} title="Judges it as a stop, logs and counts nothing" onClick={tryNow}>
@@ -260,7 +260,7 @@ export function Why({ id, view }: { id: string; view: WorkerView }) {
   const pattern = attempts === null || view.state === 'stopped' ? null : patternOf(attempts);
   return (
     <>
-      {pattern !== null && <p class="pattern">{describePattern(pattern)}</p>}
+      {pattern !== null && <p class="pattern strong">{describePattern(pattern)}</p>}
       {isForPerson && attempts !== null && <AttemptList attempts={attempts} isAsked />}
       <section aria-label="Last decision">
         <DecisionCard decision={lastDecision} label="Last decision" isAsked={isForPerson} />

@@ -77,7 +77,7 @@ export const DecisionCard = ({ decision, label = 'Decision', isAsked = false }: 
     data-cause={decision.cause}
     aria-label={label}
   >
-    <p class="row answer-line">
+    <p class="row sentence">
       <DecisionMark decision={decision} />
       {decision.cause === 'unjudged' && decision.task !== null && (
         <span class="tag unjudged">{decision.tasks.length > 1 ? 'its tasks stay held' : 'its task stays held'}</span>
@@ -122,7 +122,7 @@ function NextPrompt({ decision, prompt }: { decision: Decision; prompt: string }
   const isSame = beyond === prompt.trim();
   return (
     <section class="next-prompt" aria-label="Prompt for the agent">
-      <h4>
+      <h4 class="row">
         {isSame || isWhole
           ? 'The agent was told'
           : beyond === ''
@@ -140,7 +140,7 @@ function NextPrompt({ decision, prompt }: { decision: Decision; prompt: string }
 }
 
 const Footer = ({ decision }: { decision: Decision }) => (
-  <p class="foot">
+  <p class="row foot">
     <span>{wordsOf(decision)}</span>
     <span>{dateTime(Date.parse(decision.at))}</span>
     {decision.tookMs > 0 && <span>took {millis(decision.tookMs)}</span>}

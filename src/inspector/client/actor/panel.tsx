@@ -80,7 +80,7 @@ const linksMax = 12;
 
 /** Links to workers or tasks. */
 export const ActorLinks = ({ entity, ids }: { entity: 'worker' | 'task'; ids: readonly string[] }) => (
-  <span class="links">
+  <span class="row links">
     {ids.slice(0, linksMax).map((id) => (
       <Link key={id} to={selection(entity, id)}>
         <Name value={id} />

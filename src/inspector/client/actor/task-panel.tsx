@@ -112,8 +112,8 @@ function KnownTask({ id, view }: { id: string; view: TaskView }) {
   const { state, outcome, title, escalation, sentence } = held.shown;
   return (
     <>
-      <div class="standing">
-        <p class="lead">
+      <div class="row standing">
+        <p class="row lead">
           <StateMark state={state} note={outcome} />
         </p>
         <OperatorButtons

@@ -97,8 +97,8 @@ export function Timeline({ entity, id }: { entity: 'worker' | 'task'; id: string
           const gapMs = later === undefined ? 0 : later.atMs - entry.atMs;
           return (
             <Fragment key={entry.seq}>
-              {gapMs >= gapMinMs && <li class="gap">{duration(gapMs)} without entries</li>}
-              {isPauseBetween(entry, later) && <li class="gap">the page was paused here</li>}
+              {gapMs >= gapMinMs && <li class="gap muted">{duration(gapMs)} without entries</li>}
+              {isPauseBetween(entry, later) && <li class="gap muted">the page was paused here</li>}
               <DayHeading atMs={entry.atMs} previousMs={later?.atMs} />
               <Line entry={entry} />
             </Fragment>
@@ -137,7 +137,7 @@ export function Line({ entry, withActor = false }: LineProps) {
     <li class="line" data-by={by} data-type={type} data-seq={seq}>
       <details open={isOpen} onToggle={(event) => setOpen(event.currentTarget.open)}>
         <summary>
-          <time dateTime={new Date(atMs).toISOString()} title={dateTime(atMs)}>
+          <time class="muted" dateTime={new Date(atMs).toISOString()} title={dateTime(atMs)}>
             {time(atMs)}
           </time>
           {withActor && (
@@ -145,14 +145,14 @@ export function Line({ entry, withActor = false }: LineProps) {
               <span class="muted">{entry.entity}</span> <Excerpt value={entry.id} />
             </span>
           )}
-          <span class="type">{type}</span>
+          <span class="type strong">{type}</span>
           {by !== 'agent' && <span class="tag">{by}</span>}
           <span class="text">{decision === null ? <Excerpt value={text} /> : <Answer decision={decision} />}</span>
         </summary>
         {isOpen && <FullEntry entry={entry} isDecision={decision !== null} />}
       </details>
       <Link
-        class="seq"
+        class="seq muted"
         to={{ at: seq }}
         aria-current={route.value.at === seq ? 'true' : undefined}
         title="Show the fleet at this entry"

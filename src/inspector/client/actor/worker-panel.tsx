@@ -59,7 +59,7 @@ function TimerLine({ name, outcome, fromMs, untilMs }: Timer) {
   return (
     <li data-timer={name}>
       <Text class="timer-name" value={name} max={60} />
-      <span class="timer-left age">
+      <span class="timer-left age strong">
         {leftMs === null ? `for ${duration(now - fromMs)}` : leftMs === 0 ? 'now' : `${duration(leftMs + 999)} left`}
       </span>
       {untilMs !== null && <Bar part={(now - fromMs) / Math.max(1, untilMs - fromMs)} />}
@@ -124,7 +124,7 @@ function Budgets({ budgets = [] }: { budgets: WorkerView['budgets'] | undefined 
             <span class="timer-name">
               {kind} per {per}
             </span>
-            <span class="timer-left age">
+            <span class="timer-left age strong">
               {amount(kind, used)} of {amount(kind, limit)}
             </span>
             <Bar part={limit === 0 ? 1 : used / limit} />
@@ -191,8 +191,8 @@ function KnownWorker({ id, view }: Props) {
   const note = presence === 'active' ? waitNote(held.shown) : presence;
   return (
     <>
-      <div class="standing">
-        <p class="lead" data-waiting={waitNote(held.shown) !== null || undefined}>
+      <div class="row standing">
+        <p class="row lead" data-waiting={waitNote(held.shown) !== null || undefined}>
           <StateMark state={state} note={state === 'stopped' ? null : note} />
           <span class="muted">
             last seen <Ago thenMs={Date.parse(view.lastSeen)} />
@@ -268,7 +268,7 @@ const History = ({ id, held }: HeldProps) => (
   <HeldArea held={held} isQuiet>
     <Timeline entity="worker" id={id} />
     {connection.value !== 'file' && (
-      <p class="foot">
+      <p class="row foot">
         <Link to={{ view: 'entries', q: `worker:${id}` }}>Among all entries</Link>{' '}
         <a href={apiPath(`history/${id}.jsonl`)} download>
           Download history

@@ -193,7 +193,7 @@ export function ChartToolbar({
   };
   const name = `stopgate-${machine}`;
   return (
-    <div class="chart-tools" role="toolbar" aria-label={`Chart of a ${machine}`}>
+    <div class="row chart-tools" role="toolbar" aria-label={`Chart of a ${machine}`}>
       <button type="button" aria-label="Zoom out" onClick={() => view.zoom(1 / zoomStep)}>
         −
       </button>
@@ -228,7 +228,7 @@ export function ChartToolbar({
       <button type="button" onClick={save('Mermaid', () => saveMermaid(drawing, { active, taken }, name))}>
         Mermaid
       </button>
-      <span class="chart-status" role="status">
+      <span class="chart-status muted" role="status">
         {status}
       </span>
     </div>

@@ -132,7 +132,7 @@ type Taken = { readonly edge: ChartEdge; readonly transition: TakenTransition };
 function TakenLast({ boxes, latest }: { boxes: readonly ChartBox[]; latest: readonly Taken[] }) {
   const nameOf = (state: string) => boxes.find(({ id }) => id === state)?.name;
   return (
-    <p class="chart-caption">
+    <p class="chart-caption muted">
       {latest.map(({ edge, transition }, index) => (
         <span key={edge.id}>
           {index === 0 ? 'Taken last: ' : '; '}

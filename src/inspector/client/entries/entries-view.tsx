@@ -118,7 +118,7 @@ const types: readonly TimelineEntry['type'][] = [
 ];
 
 const EntriesSearch = ({ filter }: { filter: Filter }) => (
-  <search class="filters">
+  <search class="row filters">
     <input
       type="search"
       aria-label="Search entries"

@@ -63,7 +63,7 @@ function Card({ item, isCurrent, alike }: CardProps) {
         onChange={() => toggleMark(key)}
       />
       <Link to={selection(item.entity, item.id)} aria-current={isCurrent ? 'true' : undefined}>
-        <span class="card-head">
+        <span class="row card-head">
           <b>
             <bdi>{visible(title)}</bdi>
           </b>
@@ -231,7 +231,7 @@ function MarkedActions() {
   const count = chosenItems().length;
   if (count === 0) return null;
   return (
-    <p class="buttons marked">
+    <p class="row buttons marked">
       <span>{count} marked:</span>
       <Button onClick={() => act('acknowledge')}>Acknowledge all</Button>
       <Button onClick={() => act('resume')}>Resume all…</Button>

@@ -45,7 +45,7 @@ type Marks = {
 };
 
 const StateList = ({ states, ...marks }: Marks & { readonly states: StateNode }) => (
-  <ul class="states">
+  <ul class="row states">
     {states.transitions.length > 0 && <Transitions node={states} last={marks.last} name="anywhere" />}
     {states.states.map((node) => (
       <State key={node.path} node={node} {...marks} />
@@ -57,7 +57,7 @@ function State({ node, ...marks }: Marks & { readonly node: StateNode }) {
   const { active, last, isFolded } = marks;
   const isActive = active.has(node.path);
   const inside = node.states.length > 0 && (
-    <ul class="states">
+    <ul class="row states">
       {node.states.map((child) => (
         <State key={child.path} node={child} {...marks} />
       ))}
@@ -65,7 +65,7 @@ function State({ node, ...marks }: Marks & { readonly node: StateNode }) {
   );
   return (
     <li class="state" data-state={node.path} data-active={isActive || undefined} aria-current={isActive || undefined}>
-      <span class="state-name">
+      <span class="strong">
         {isActive ? '● ' : ''}
         <bdi>{node.name}</bdi>{' '}
         <small>{[node.initial ? 'initial' : '', node.kind ?? ''].filter(Boolean).join(', ')}</small>

@@ -76,7 +76,7 @@ function summaryOf({ compared, unknown, differ }: WhatIfAnswer): string {
 }
 
 const GroupBy = () => (
-  <fieldset class="segmented">
+  <fieldset class="row segmented">
     <legend class="sr-only">Group by</legend>
     {groupings.map((it) => (
       <label key={it}>
@@ -110,7 +110,7 @@ function Opened({ title, note, isOpen = false, children }: OpenedProps) {
   const [wasOpened, setOpened] = useState(isOpen);
   return (
     <details class="group" open={isOpen} onToggle={(event) => event.currentTarget.open && setOpened(true)}>
-      <summary>
+      <summary class="strong">
         <Name value={title} /> {note !== undefined && <span class="tag">{note}</span>}
       </summary>
       {wasOpened && children}

@@ -48,7 +48,7 @@ export function LabTools({ showDifference }: { showDifference: (isShown: boolean
   const isSame = inForce.value === null || inForce.value === text.value;
   return (
     <>
-      <p class="buttons">
+      <p class="row buttons">
         <Button
           aria-pressed={isShown.value}
           disabled={inForce.value === null}
@@ -159,7 +159,7 @@ async function open(): Promise<void> {
 }
 
 const Compare = () => (
-  <Form class="buttons" submit={comparison.compare}>
+  <Form class="row buttons" submit={comparison.compare}>
     <Submit disabled={isBusy.value}>{isBusy.value ? 'Comparing…' : 'Compare'}</Submit>
     {progress.value !== null && <FoldProgress progress={progress.value} cancel={comparison.cancel} />}
     <label class="inline">

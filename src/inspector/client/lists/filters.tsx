@@ -26,7 +26,7 @@ export function Filters({ total, noun, selects, children }: Props) {
   const { q, state, presence, agent, queue } = route.value;
   const isFiltered = [q, state, presence, agent, queue].some((it) => it !== '');
   return (
-    <search class="filters">
+    <search class="row filters">
       <SearchField noun={noun} />
       {selects.map((select) => (
         <SelectField key={select.name} select={select} />

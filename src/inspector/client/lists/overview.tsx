@@ -210,7 +210,7 @@ export function Overview() {
   if (ids.length > namesMax) return <WorkerCanvas ids={ids} />;
   void version.value;
   return (
-    <ul class="chips" aria-label="Workers at a glance">
+    <ul class="row chips" aria-label="Workers at a glance">
       {ids.map((id) => {
         const row = workers.get(id);
         return row === undefined ? null : <Chip key={id} row={row} />;

@@ -24,7 +24,7 @@ type Props = { readonly machine: 'worker' | 'task' };
 
 /** The buttons that open and close the strip. */
 export const StripTools = ({ machine }: Props) => (
-  <div class="strip-tools">
+  <div class="row strip-tools">
     <Toggle name="Chart" isOn={shown.value === 'chart'} onClick={() => toggle('chart')} />
     {machine === 'worker' && <Toggle name="Cells" isOn={shown.value === 'cells'} onClick={() => toggle('cells')} />}
   </div>
@@ -56,7 +56,7 @@ export function StateStrip({ machine }: Props) {
       {workerStates.map((state, index) => (
         <Button
           key={state}
-          class="count"
+          class="row count"
           data-state={state}
           data-empty={(counts[index] ?? 0) === 0 || undefined}
           aria-pressed={picked.includes(state)}
@@ -72,7 +72,7 @@ export function StateStrip({ machine }: Props) {
 
 const Flow = ({ came, left, minutes }: { came: number; left: number; minutes: number }) =>
   isPast.value ? null : (
-    <span class="flow" title={`came and left in the last ${plural(minutes, 'minute')}`}>
+    <span class="flow muted" title={`came and left in the last ${plural(minutes, 'minute')}`}>
       {(came > 0 || left > 0) && (
         <>
           <span aria-hidden="true">+{compact(came)}</span>

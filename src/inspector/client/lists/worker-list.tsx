@@ -86,7 +86,7 @@ function Why({ row }: Cell) {
   const untilMs = row.waitsFor === null ? null : row.waitUntilMs;
   return (
     <span
-      class={['why', waitsForPerson(row) && 'urgent', isPlain && 'plain'].filter(Boolean).join(' ')}
+      class={['why', waitsForPerson(row) && 'strong', isPlain && 'muted'].filter(Boolean).join(' ')}
       title={visible(row.sentence)}
     >
       {row.isAcknowledged && <span class="tag">acknowledged</span>}

@@ -96,7 +96,7 @@ function AnswerForm({ item, choices = [] }: Props) {
       <TasksField tasks={tasks.map(({ id }) => id)} />
       {isOverBudget(item) && <p class="muted">Its budget is used up: your answer grants the same budget once more.</p>}
       <NameField />
-      <p class="buttons">
+      <p class="row buttons">
         <Submit title="Enter">{isTask ? `Back to ${isMany ? 'their queues' : 'its queue'}` : 'Send'}</Submit>
         <Button data-action="stop" aria-keyshortcuts="s" title="Key s" onClick={() => answer('stop')}>
           {isTask ? 'Cancel' : 'Let'} {isMany ? 'them' : 'it'} {!isTask && 'stop'}

@@ -77,7 +77,7 @@ export function OperatorButtons({ entity, id, escalation, ended, hasAnswer }: Bu
   if (entity === 'worker' && !ended) actions.push('retire');
   if (actions.length === 0) return null;
   return (
-    <p class={escalation === null ? 'buttons' : 'buttons actions'}>
+    <p class={escalation === null ? 'row buttons' : 'row buttons actions'}>
       {actions.map((action) => (
         <Button
           key={action}

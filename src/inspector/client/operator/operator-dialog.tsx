@@ -121,7 +121,7 @@ function Confirmation({ request }: { request: ActionRequest }) {
           />
         </label>
         <Problem text={problem} />
-        <p class="buttons">
+        <p class="row buttons">
           <Submit disabled={busy}>{title}</Submit>
           <Button onClick={close}>Cancel</Button>
         </p>

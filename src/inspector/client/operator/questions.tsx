@@ -76,7 +76,7 @@ function QuestionForm({ questions, isGone, send, children }: FormProps) {
       {questions.map((it, index) => (
         <QuestionField key={it.question} question={it} name={String(index)} isGone={isGone} />
       ))}
-      <p class="buttons">
+      <p class="row buttons">
         <Submit disabled={isGone}>Answer</Submit>
         {children}
       </p>
@@ -88,7 +88,7 @@ type FieldProps = { readonly question: Question; readonly name: string; readonly
 
 const QuestionField = ({ question: { question, isMultiple, choices }, name, isGone }: FieldProps) => (
   <fieldset disabled={isGone}>
-    <legend>
+    <legend class="strong">
       <Text value={question} max={600} />
     </legend>
     {choices.map((it) => (
@@ -210,7 +210,7 @@ function InputLine({ worker, input, isGone, askMs, asksMore }: LineProps) {
         </QuestionForm>
       )}
       {canAnswer && questions === null && (
-        <p class="buttons">
+        <p class="row buttons">
           <Button class="primary" disabled={isOver} onClick={() => answer('allow', '')}>
             Allow
           </Button>
@@ -240,7 +240,7 @@ function DenyForm({ deny, close }: DenyProps) {
   return (
     <form
       ref={form}
-      class="deny buttons"
+      class="row deny buttons"
       aria-label="Deny"
       onSubmit={(event) => {
         event.preventDefault();

@@ -64,7 +64,7 @@ const NoOperatorToken = ({ close }: { close: () => void }) => (
       This service has no operator token, so nobody can do this here. Start it with <code>--token</code>, or use{' '}
       <code>stopgate resolve</code> with operator credentials.
     </p>
-    <p class="buttons">
+    <p class="row buttons">
       <Button onClick={close}>Close</Button>
     </p>
   </div>
@@ -99,7 +99,7 @@ function TokenForm({ label, onSuccess, onCancel, children }: TokenFormProps) {
       </label>
       <p class="muted">{children}</p>
       <Problem text={problem} />
-      <p class="buttons">
+      <p class="row buttons">
         <Submit>Continue</Submit>
         {onCancel !== undefined && <Button onClick={onCancel}>Cancel</Button>}
       </p>

@@ -155,7 +155,7 @@ export function SequenceView({ id }: { id: string }) {
         {sequence === null && problem === null && <p class="muted">Loading…</p>}
         {loaded?.isCut === true && <p class="muted">Only the newest entries are drawn; the timeline has all.</p>}
         {sequence !== null && <Diagram sequence={sequence} worker={id} />}
-        <p class="buttons no-print">
+        <p class="row buttons no-print">
           <Button onClick={() => print()}>Print</Button>
         </p>
       </HeldArea>
@@ -208,13 +208,13 @@ function Row({ message, at, width }: RowProps) {
         {time(atMs)}, {from} to {to}: {type} {visible(text)}
         {times}
       </span>
-      <Link class="seq" to={{ at: seq }} title={`${dateTime(atMs)}: show the fleet at this entry`}>
+      <Link class="seq muted" to={{ at: seq }} title={`${dateTime(atMs)}: show the fleet at this entry`}>
         {time(atMs)}
       </Link>
       <svg width={width} height={rowPx} viewBox={`0 0 ${width} ${rowPx}`} aria-hidden="true">
         <title>{`${dateTime(atMs)} ${type}${times}: ${visible(text)}`}</title>
         {[...at.values()].map((x) => (
-          <line key={x} class="lifeline" x1={x} x2={x} y1="0" y2={rowPx} />
+          <line key={x} stroke="var(--line)" x1={x} x2={x} y1="0" y2={rowPx} />
         ))}
         <Arrow from={at.get(from) ?? 0} to={at.get(to) ?? 0} label={`${wordOf(message)}${times}`} />
       </svg>

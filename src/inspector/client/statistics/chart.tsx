@@ -67,7 +67,7 @@ export function Chart({ statistics, series, unit, entries, label, picked, pick }
     else navigate(toEntries(statistics, to, entries));
   };
   return (
-    <div class="plot">
+    <div class="plot muted">
       <div class="scale" aria-hidden="true">
         {axis.ticks.map(({ value, text }) => (
           <span key={value} style={{ top: `${(100 * y(value)) / size.height}%` }}>
@@ -91,10 +91,10 @@ export function Chart({ statistics, series, unit, entries, label, picked, pick }
         }}
         onPointerUp={release}
       >
-        {unknownWidth > 0 && <rect class="unknown" x="0" y="0" width={unknownWidth} height={size.height} />}
-        {picked !== null && <rect class="cursor" x={picked * step} y="0" width={step} height={size.height} />}
+        {unknownWidth > 0 && <rect fill="var(--soft)" x="0" y="0" width={unknownWidth} height={size.height} />}
+        {picked !== null && <rect fill="var(--line)" x={picked * step} y="0" width={step} height={size.height} />}
         {axis.ticks.map(({ value }) => (
-          <line key={value} class="axis" x1="0" x2={size.width} y1={y(value)} y2={y(value)} />
+          <line key={value} x1="0" x2={size.width} y1={y(value)} y2={y(value)} />
         ))}
         {series.map(({ kind, values }, at) => (
           <path key={kind} class="bar" data-verdict-kind={kind} d={barsPath(values, below(series, at), y, step)} />

@@ -22,7 +22,7 @@ export function RangePicker({ span }: { span: Span | Range }) {
     else show(range);
   };
   const field = (name: 'from' | 'to', ms: number | undefined, placeholder: string) => (
-    <label key={ms}>
+    <label key={ms} class="row muted">
       {name}
       <input
         type="text"
@@ -34,13 +34,13 @@ export function RangePicker({ span }: { span: Span | Range }) {
     </label>
   );
   return (
-    <search class="spans no-print">
+    <search class="row spans no-print">
       {(Object.keys(spans) as Span[]).map((it) => (
         <Button key={it} aria-pressed={it === span} onClick={() => show(it, 'replace')}>
           {spans[it]}
         </Button>
       ))}
-      <Form aria-label="Another time" submit={submit}>
+      <Form class="row" aria-label="Another time" submit={submit}>
         {field('from', given.fromMs, 'yesterday 14:00')}
         {field('to', given.toMs, 'now')}
         <button type="submit">Show</button>

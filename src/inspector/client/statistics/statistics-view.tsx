@@ -86,7 +86,7 @@ function Shown({ statistics }: { statistics: FleetStatistics }) {
             <figcaption>
               <b>{title}</b>{' '}
               <Link
-                class="value"
+                class="value strong"
                 to={toEntries(statistics, index, counting.entries)}
                 title="The entries that are counted"
               >
@@ -94,7 +94,7 @@ function Shown({ statistics }: { statistics: FleetStatistics }) {
               </Link>
             </figcaption>
             <Chart {...{ ...counting, statistics, picked: index, pick: setPicked }} label={`${title}: ${value}`} />
-            {note !== null && <p class="note">{note}</p>}
+            {note !== null && <p class="note muted">{note}</p>}
           </figure>
         ))}
       </div>
@@ -146,7 +146,7 @@ const Nothing = ({ statistics }: { statistics: FleetStatistics }) => (
           ? 'No agent tried to stop then.'
           : 'They are counted here as soon as an agent tries to stop.'}
     </p>
-    <p class="buttons">
+    <p class="row buttons">
       {statistics.span !== 'week' && <Button onClick={() => show('week', 'replace')}>Look at the last 7 days</Button>}
       <Button onClick={() => navigate({ view: 'workers', span: '' })}>Show the workers</Button>
     </p>
@@ -159,7 +159,7 @@ function TimePicker({ statistics, picked, pick }: Picking & { readonly statistic
   const { fromMs, toMs } = timeOf(statistics, picked ?? 0, picked ?? buckets.length - 1);
   const text = `${dateTime(fromMs)}, ${duration(toMs - fromMs)}`;
   return (
-    <div class="time-picker">
+    <div class="row time-picker">
       <input
         type="range"
         class="no-print"
@@ -217,7 +217,7 @@ function multiplesOf(statistics: FleetStatistics, picked: number | null): Multip
       value: count(kinds.reduce((all, { total }) => all + total, 0)),
       entries: `type:decision outcome:${Object.keys(verdictWords).join(',')}`,
       note: (
-        <span class="legend">
+        <span class="row legend">
           {kinds
             .filter(({ values }) => values.some((it) => it > 0))
             .map(({ name, kind, total }) => (

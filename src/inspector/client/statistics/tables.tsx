@@ -42,7 +42,7 @@ export function CheckTable({ statistics }: { statistics: FleetStatistics }) {
           </tbody>
         </table>
       </section>
-      <dl class="words">
+      <dl class="words muted">
         <dt>Flaky</dt>
         <dd>
           Two runs that looked at the same thing, with different results: on the same tree where the checker names it,

@@ -35,7 +35,7 @@ export function EntryBars({ axis, buckets }: Marks) {
   const perPixel = buckets.map((it) => it.count / barOf(axis, it).width);
   const most = Math.max(1, ...perPixel);
   return (
-    <g class="bars">
+    <g class="bars" fill="var(--state-idle)" fill-opacity={0.55}>
       {buckets.map((it, at) => {
         const height = heightOf(perPixel[at] ?? 0, most, entriesHeight);
         return <rect key={it.fromSeq} {...barOf(axis, it)} y={rows.entries - height} height={height} />;
@@ -94,7 +94,7 @@ export function EscalationMarks({ axis, buckets }: Marks) {
 const labelMin = 90;
 
 export const Gaps = ({ axis, gaps, height }: { axis: Axis; gaps: readonly Gap[]; height: number }) => (
-  <g class="gaps">
+  <g class="gaps" fill="url(#silent)" text-anchor="middle">
     {gaps.map(({ fromMs, toMs, seq }) => {
       const [x, end] = [Math.max(0, axis.x(fromMs)), Math.min(axis.width, axis.x(toMs))];
       if (end - x < 3) return null;

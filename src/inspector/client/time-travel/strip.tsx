@@ -27,7 +27,7 @@ export function Strip({ at, goTo, children }: Props) {
   const end = topic === null ? rows.entries + 4 : rows.end;
   return (
     <div class="time-axis-row">
-      <ul class="time-axis-labels" aria-hidden="true" style={{ height: `${end}px` }}>
+      <ul class="time-axis-labels muted" aria-hidden="true" style={{ height: `${end}px` }}>
         <Label y={rows.escalated - 5}>escalated</Label>
         <Label y={rows.stops - 7}>allowed</Label>
         <Label y={rows.stops + 8}>blocked</Label>
@@ -114,7 +114,8 @@ function Drawing({ axis, at, end, brush, hoverX }: DrawingProps) {
       {hoverX !== null && <line class="hover" x1={hoverX} x2={hoverX} y1={0} y2={end} />}
       {brush !== null && (
         <rect
-          class="brush"
+          fill="var(--accent)"
+          opacity={0.25}
           x={Math.min(brush.from, brush.to)}
           width={Math.abs(brush.to - brush.from)}
           y={0}
@@ -129,10 +130,10 @@ function Drawing({ axis, at, end, brush, hoverX }: DrawingProps) {
 const Patterns = () => (
   <defs>
     <pattern id="silent" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
-      <path d="M0 0v6" />
+      <path d="M0 0v6" stroke="var(--muted)" opacity={0.35} />
     </pattern>
     <pattern id="unread" width="4" height="4" patternUnits="userSpaceOnUse">
-      <circle cx="1" cy="1" r="0.8" />
+      <circle cx="1" cy="1" r="0.8" fill="var(--muted)" opacity={0.6} />
     </pattern>
   </defs>
 );
@@ -148,7 +149,7 @@ function Unread({ axis, shownFrom, height }: { axis: Axis; shownFrom: number; he
     seq = Math.max(seq, buckets[index]?.toSeq ?? seq);
   }
   return (
-    <g class="unread">
+    <g class="unread" fill="url(#unread)">
       {holes.map(({ from, to }) => {
         const [x, end] = [Math.max(0, axis.xOf(from)), Math.min(axis.width, axis.xOf(to))];
         if (end - x < 2) return null;
@@ -170,7 +171,7 @@ function Line({ x, end, kind, text, axis }: LineProps) {
   const isLeft = place > axis.width - 80;
   return (
     <g class={`line-${kind}`}>
-      <line x1={place} x2={place} y1={0} y2={end} />
+      <line x1={place} x2={place} y1={0} y2={end} stroke-width={kind === 'at' ? 2 : 1} />
       {kind === 'at' && <path d={`M${place - 6} 0h12l-6 8z`} />}
       {text !== '' && (
         <text x={place + (isLeft ? -4 : 4)} y={rows.escalated - 1} text-anchor={isLeft ? 'end' : 'start'}>
@@ -182,7 +183,7 @@ function Line({ x, end, kind, text, axis }: LineProps) {
 }
 
 const Ticks = ({ axis, y }: { axis: Axis; y: number }) => (
-  <g class="ticks">
+  <g class="ticks" text-anchor="middle">
     <line x1={0} x2={axis.width} y1={y} y2={y} />
     {ticksOf(axis).map(({ ms, text }) => {
       const x = axis.x(ms);

@@ -102,7 +102,7 @@ export const Left = ({ untilMs }: { untilMs: number }) =>
 type Props = { readonly atMs: number; readonly previousMs: number | undefined };
 
 export const DayHeading = ({ atMs, previousMs = nowMs.peek() }: Props) =>
-  date(atMs) === date(previousMs) ? null : <li class="day">{date(atMs)}</li>;
+  date(atMs) === date(previousMs) ? null : <li class="day muted strong">{date(atMs)}</li>;
 
 /** States, presences and decisions as marks: a colour, and always text with it. */
 export const StateMark = ({ state, note }: { state: State; note?: string | null }) => (
