@@ -99,14 +99,26 @@ export function startTimedSignal(ms: number): TimedSignal {
   return { signal: abort.signal, clear };
 }
 
-/** Waits for `work`, but no longer than `ms`. @returns whether it was done in that time. @throws what `work` rejects with */
-export async function within(ms: number, work: Promise<unknown>): Promise<boolean> {
+/** Waits for `work`, but no longer than `ms`; then for `late`, which may throw. @throws what `work` rejects with */
+export async function inTime<Result, Late>(
+  ms: number,
+  work: Promise<Result>,
+  late: () => Late,
+): Promise<Result | Late> {
   let timer: Timer | null = null;
-  const late = new Promise<boolean>((resolve) => {
-    timer = startTimer(ms, () => resolve(false));
+  const over = new Promise<void>((resolve) => {
+    timer = startTimer(ms, resolve);
   });
-  return Promise.race([work.then(() => true), late]).finally(() => timer?.clear());
+  return Promise.race([work, over.then(late)]).finally(() => timer?.clear());
 }
+
+/** Waits for `work`, but no longer than `ms`. @returns whether it was done in that time. @throws what `work` rejects with */
+export const within = (ms: number, work: Promise<unknown>): Promise<boolean> =>
+  inTime(
+    ms,
+    work.then(() => true),
+    () => false,
+  );
 
 /** Resolves after `ms`, or as soon as `signal` is aborted. Null: only then. */
 export function sleep(ms: number | null, signal: AbortSignal): Promise<void> {

@@ -14,7 +14,7 @@ import { type Answer, bad, type Finding, findingsAbout, ok, skip } from '../agen
 import { lastBytes, plainText } from '../agents/shared/text.ts';
 import type { Client } from '../client/index.ts';
 import { AppError } from '../errors.ts';
-import { startTimedSignal } from '../timer.ts';
+import { inTime } from '../timer.ts';
 import { initialized } from './messages.ts';
 import { type AcpOptions, serveAcp } from './serve-acp.ts';
 import type { Judgement, WorkerLink } from './worker-link.ts';
@@ -69,7 +69,7 @@ async function tryAgent({ command, cwd, env, signal, quick }: AcpCheck): Promise
   const agent = openEditor(stdin, stdout);
   const findings: Answer[] = [];
   const step = async (what: string, run: () => Promise<Answer>): Promise<boolean> => {
-    const finding = await inTime(run).catch(async (error: Error) => {
+    const finding = await inTime(stepMsMax, run(), lateAnswer).catch(async (error: Error) => {
       const why = await Promise.race([
         serving.then(
           () => null,
@@ -164,11 +164,6 @@ function createGate(): Gate {
   };
 }
 
-async function inTime(run: () => Promise<Answer>): Promise<Answer> {
-  const late = startTimedSignal(stepMsMax);
-  const timeout = new Promise<never>((_, reject) => {
-    const fail = () => reject(new Error(`no answer within ${stepMsMax / 1_000} s`));
-    late.signal.addEventListener('abort', fail, { once: true });
-  });
-  return Promise.race([run(), timeout]).finally(late.clear);
+function lateAnswer(): never {
+  throw new Error(`no answer within ${stepMsMax / 1_000} s`);
 }

@@ -196,9 +196,7 @@ async function decide(
   stopReason: string,
   signal: AbortSignal,
 ): Promise<Judgement | AppError | 'cancelled'> {
-  const cancelled = new Promise<'cancelled'>((resolve) => {
-    signal.addEventListener('abort', () => resolve('cancelled'), { once: true });
-  });
+  const cancelled = sleep(null, signal).then(() => 'cancelled' as const);
   return Promise.race([cancelled, session.decide(stopReason).catch((error: AppError) => error)]);
 }
 

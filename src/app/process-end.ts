@@ -2,6 +2,7 @@
 import { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { Io } from '../terminal/process-io.ts';
+import { sleep } from '../timer.ts';
 
 /** Ends a service that was started on demand once it has been idle for a while. */
 const idleEnd = 'idle';
@@ -50,10 +51,8 @@ type End = {
 /** Call it at the start: from then on Ctrl-C counts. */
 export function createEnd(io: Io, logger: Logger): End {
   const signal = io.interrupt();
-  const interrupted = new Promise<never>((_resolve, reject) => {
-    const stop = () => reject(new AppError('service.busy', 'the service is closing'));
-    if (signal.aborted) stop();
-    signal.addEventListener('abort', stop, { once: true });
+  const interrupted = sleep(null, signal).then((): never => {
+    throw new AppError('service.busy', 'the service is closing');
   });
   const interruptedEnd = interrupted.catch(() => interruption);
   return {

@@ -9,6 +9,7 @@ import { AppError } from '../errors.ts';
 import { createOutput } from '../terminal/output.ts';
 import { processIo } from '../terminal/process-io.ts';
 import { cleanLines } from '../terminal/text.ts';
+import { sleep } from '../timer.ts';
 import { createNarrator } from './narrator.ts';
 import { playAll } from './scenes.ts';
 import { openStage } from './stage.ts';
@@ -53,11 +54,5 @@ function readFast(argv: readonly string[]): boolean | null {
 }
 
 /** Work in progress is abandoned when the signal fires; it fails soon, when its connection is closed. */
-function unlessAborted(signal: AbortSignal, work: Promise<void>): Promise<void> {
-  const aborted = new Promise<never>((_, reject) => {
-    const leave = () => reject(signal.reason);
-    if (signal.aborted) leave();
-    signal.addEventListener('abort', leave, { once: true });
-  });
-  return Promise.race([work, aborted]);
-}
+const unlessAborted = (signal: AbortSignal, work: Promise<void>): Promise<void> =>
+  Promise.race([work, sleep(null, signal).then(() => signal.throwIfAborted())]);

@@ -10,7 +10,7 @@ import {
 import { AppError } from '../errors.ts';
 import { traceHeaders } from '../telemetry/tracing.ts';
 import { startTimer, timerMsMax } from '../timer.ts';
-import { inTime, isReplySubject, newInbox } from './connection.ts';
+import { answered, isReplySubject, newInbox } from './connection.ts';
 import { type ConnectionState, type Reachability, reachabilityOf } from './reachability.ts';
 
 export type Bus = Reachability & {
@@ -70,7 +70,7 @@ export function createBus(nc: NatsConnection, logNc: NatsConnection, replyPrefix
   const hear = async () => {
     const before = logNc.stats().inMsgs;
     try {
-      await inTime(logNc.flush(), heardTimeoutMs);
+      await answered(logNc.flush(), heardTimeoutMs);
       return true;
     } catch {
       // A server that cannot write to its disk reads no further from a connection that published to the stream: what is

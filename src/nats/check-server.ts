@@ -1,7 +1,7 @@
 /** Answers `stopgate.<fleet>.check.<name>` in the queue group that all servers of a check share (protocol.md §2 and §8). */
 import { headers, type Msg, type NatsConnection } from '@nats-io/nats-core';
 import { AppError, errorBody } from '../errors.ts';
-import { flushInTime, inTime, replySubjectOf } from './connection.ts';
+import { answered, flushInTime, replySubjectOf } from './connection.ts';
 
 export type CheckServer = {
   /** Takes no more requests, and resolves when those that it has taken are answered. */
@@ -51,7 +51,7 @@ export async function openCheckServer(
   return {
     async close() {
       // A server that is gone acknowledges nothing, and sends no requests either.
-      await inTime(subscription.drain(), drainMs).catch(() => {});
+      await answered(subscription.drain(), drainMs).catch(() => {});
       await Promise.all(open);
       await flushInTime(nc).catch(() => {});
     },

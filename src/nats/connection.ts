@@ -1,6 +1,7 @@
 /** Opens connections to NATS. Only this folder imports @nats-io. */
 import type { ConnectionOptions as ConnectionSettings, Msg, NatsConnection } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
+import { inTime } from '../timer.ts';
 import {
   AuthorizationError,
   createInbox,
@@ -93,25 +94,16 @@ export async function openConnection({
 const flushMs = 5_000;
 
 /** Resolves when the server has handled all that was sent. @throws AppError service.unreachable */
-export const flushInTime = (nc: NatsConnection): Promise<void> => inTime(nc.flush(), flushMs);
+export const flushInTime = (nc: NatsConnection): Promise<void> => answered(nc.flush(), flushMs);
 
 /**
  * Waits for `done` with a time limit: a connection that is reconnecting answers nothing until it is back.
  * @throws AppError service.unreachable, and what `done` fails with
  */
-export async function inTime<Result>(done: Promise<Result>, timeoutMs: number): Promise<Result> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => {
-      reject(new AppError('service.unreachable', `the NATS server did not answer within ${timeoutMs} ms`));
-    }, timeoutMs);
+export const answered = <Result>(done: Promise<Result>, timeoutMs: number): Promise<Result> =>
+  inTime(timeoutMs, done, () => {
+    throw new AppError('service.unreachable', `the NATS server did not answer within ${timeoutMs} ms`);
   });
-  try {
-    return await Promise.race([done, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
 
 const connectTimeoutMs = 5_000;
 

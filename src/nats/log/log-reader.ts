@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto';
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { Msg, NatsConnection, Subscription } from '@nats-io/nats-core';
+import { sleep } from '../../timer.ts';
 import { newInbox } from '../connection.ts';
 import { WireMessage } from '../wire/message.ts';
 import {
@@ -238,11 +239,7 @@ export async function readLog(
   const manager = await jetstreamManager(nc);
   const { state } = await manager.streams.info(stream);
   const reader = openLogReader(nc, { stream, fromSeq: Math.max(1, state.last_seq - last + 1), onMessage });
-  await new Promise<void>((done) => {
-    if (signal.aborted) done();
-    signal.addEventListener('abort', () => done(), { once: true });
-    void nc.closed().then(() => done());
-  });
+  await Promise.race([sleep(null, signal), nc.closed()]);
   reader.close();
 }
 

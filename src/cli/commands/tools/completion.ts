@@ -3,6 +3,7 @@ import { isId } from '../../../../machines/index.ts';
 import { loadConfig } from '../../../config/config.ts';
 import { AppError } from '../../../errors.ts';
 import type { Io } from '../../../terminal/process-io.ts';
+import { inTime } from '../../../timer.ts';
 import { choice, defineCommand } from '../../command.ts';
 import { connect, type Place, resolvePlace } from '../../connection.ts';
 import { clientArgs } from '../../option-values.ts';
@@ -65,12 +66,11 @@ async function findValues(list: CompletionList, place: Place, io: Io): Promise<r
   if (list === 'agents') return [...(await import('../../../agents/index.ts')).agents.keys()];
   if (list === 'policies') return policiesIn(place, io).catch(() => []);
   const late = new AbortController();
-  const none = new Promise<readonly string[]>((resolve) => {
-    late.signal.addEventListener('abort', () => resolve([]), { once: true });
-  });
-  const timer = setTimeout(() => late.abort(), timeoutMs);
   const values = askService(list, place, io, late.signal).catch(() => []);
-  return Promise.race([none, values]).finally(() => clearTimeout(timer));
+  return inTime(timeoutMs, values, () => {
+    late.abort();
+    return [];
+  });
 }
 
 async function policiesIn({ config }: Place, { cwd, env }: Io): Promise<readonly string[]> {
