@@ -29,6 +29,8 @@ export type StandIn = {
   readonly answer: (fleet: string, tail: string, handler: (asked: Asked) => object) => Promise<Asked[]>;
   /** Makes the fleet's stream. */
   readonly makeLog: (fleet: string) => Promise<void>;
+  /** What the log holds: subjects, without `stopgate.<fleet>.`, and bodies. */
+  readonly stored: (fleet: string) => Promise<(readonly [tail: string | undefined, body: unknown])[]>;
   readonly server: () => NatsServer;
 };
 
@@ -71,6 +73,13 @@ export function useStandIn(): StandIn {
     async makeLog(fleet) {
       const subjects = ['worker', 'task', 'queue', 'own', 'decision'].map((entity) => `stopgate.${fleet}.${entity}.>`);
       await (await jetstreamManager(nc)).streams.add({ name: `STOPGATE_${fleet}`, subjects });
+    },
+    async stored(fleet) {
+      const { streams } = await jetstreamManager(nc);
+      const { state } = await streams.info(`STOPGATE_${fleet}`);
+      const seqs = Array.from({ length: state.last_seq }, (_, index) => index + 1);
+      const messages = await Promise.all(seqs.map((seq) => streams.getMessage(`STOPGATE_${fleet}`, { seq })));
+      return messages.map((message) => [message?.subject.slice(`stopgate.${fleet}.`.length), message?.json()]);
     },
   };
 }

@@ -1,6 +1,5 @@
 /** ack, resolve and retire: looked at, asked, published, and read back. */
 import { Readable } from 'node:stream';
-import { jetstreamManager } from '@nats-io/jetstream';
 import { describe, expect, test } from 'vitest';
 import { type Asked, Refusal, useStandIn } from '../../support/stand-in.ts';
 import { runOnce, type TerminalOptions } from '../../support/terminal.ts';
@@ -29,13 +28,7 @@ async function openLog(views: readonly object[] = [escalated, idle], entity = 'w
     asked,
     run: (argv: readonly string[], options: TerminalOptions = {}) =>
       runOnce([...argv, '--nats', standIn.url(), '--fleet', fleet], options),
-    stored: async () => {
-      const manager = await jetstreamManager(standIn.connection());
-      const { state } = await manager.streams.info(`STOPGATE_${fleet}`);
-      const seqs = Array.from({ length: state.last_seq }, (_, index) => index + 1);
-      const messages = await Promise.all(seqs.map((seq) => manager.streams.getMessage(`STOPGATE_${fleet}`, { seq })));
-      return messages.map((message) => [message?.subject.slice(`stopgate.${fleet}.`.length), message?.json()]);
-    },
+    stored: () => standIn.stored(fleet),
   };
 }
 

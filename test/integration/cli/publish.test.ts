@@ -1,7 +1,6 @@
 /** publish: checked first, then stored; what the log would refuse is never sent. */
 
 import { PassThrough } from 'node:stream';
-import { jetstreamManager } from '@nats-io/jetstream';
 import { describe, expect, test } from 'vitest';
 import { useStandIn } from '../../support/stand-in.ts';
 import { jsonLines, openTerminal, runOnce, type TerminalOptions } from '../../support/terminal.ts';
@@ -17,14 +16,7 @@ async function openLog() {
     place,
     publish: (argv: readonly string[], options: TerminalOptions = {}) =>
       runOnce(['publish', ...argv, ...place], options),
-    /** What the log holds, without `stopgate.<fleet>.`. */
-    stored: async () => {
-      const manager = await jetstreamManager(standIn.connection());
-      const { state } = await manager.streams.info(`STOPGATE_${fleet}`);
-      const seqs = Array.from({ length: state.last_seq }, (_, index) => index + 1);
-      const messages = await Promise.all(seqs.map((seq) => manager.streams.getMessage(`STOPGATE_${fleet}`, { seq })));
-      return messages.map((message) => [message?.subject.slice(`stopgate.${fleet}.`.length), message?.json()]);
-    },
+    stored: () => standIn.stored(fleet),
   };
 }
 
