@@ -36,7 +36,7 @@ export function formatHelp(asTyped: (text: string) => string, colors: Colors, wi
       width - 2,
     ).map(indent),
     ...wrap(
-      'Exit codes: 0 done, 1 the answer is no, 2 bad usage or input, 3 the service cannot be reached, 130 Ctrl-C.',
+      'Exit codes: 0 done, 1 the answer is no, 2 bad usage or input, 3 the service cannot be reached, 130 Ctrl-C ended what had not done its work (loop, acp, resumable --run).',
       width - 2,
     ).map(indent),
     '',

@@ -164,7 +164,7 @@ async function examine(
   answers.push(...(await askWorkers(name, scopes, examination)));
   if (isNamed && !quick) {
     const path = places.env.PATH ?? '';
-    if (dryTurn === null) answers.push(skip('dry turn: not run, it is not known how for this agent'));
+    if (dryTurn === null) answers.push(skip('dry turn: there is none for this agent'));
     else if (binary !== null) answers.push(await dryTurn(binary, path, passOf(session, service)));
     else answers.push(bad(`dry turn: not run, ${program.binary} is not on PATH`, withoutProgram));
   }

@@ -121,7 +121,9 @@ async function connect(connecting: Connecting): Promise<number> {
     const next = `New sessions use it; "stopgate doctor ${agent.name}" checks that it works.`;
     note(remove ? `removed from ${path}` : `written to ${path}. ${next}`);
     if (cases !== null && !remove)
-      note(`${casesFile} has two first cases, for your policies before they bite: "stopgate test" runs them.`);
+      note(
+        `${casesFile} has two first cases, to try your policies on before they block an agent: "stopgate test" runs them.`,
+      );
   }
   return reportFindings(findings, flags.json ? () => {} : note);
 }
