@@ -10,11 +10,10 @@ export const checks: Guard = (scope) => {
   const { checks: ofPolicy, failures } = attempt.inForce.policy;
   const input = { checks: ofPolicy.map((check) => check.name) };
   if (ofPolicy.length === 0) return pass('none', input);
-  const facts = {
-    plan: worker.plan,
-    validation: attempt.fields.validation ?? [],
-    ...circumstancesOf(scope, attempt.facts.tasks.at(-1)),
-  };
+  const { plan } = worker;
+  const { validation = [] } = attempt.fields;
+  const { iteration, phase, files, labels, work } = circumstancesOf(scope, attempt.facts.tasks.at(-1));
+  const facts = { plan, validation, iteration, phase, files, labels, work };
   const { outcome, findings, feedback } = evaluateChecks(ofPolicy, facts, attempt.findings, failures);
   const kept = { findings, feedback };
   const withNotRun = () => {

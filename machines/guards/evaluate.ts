@@ -18,30 +18,46 @@ let memo: Memo | null = null;
 type Memo = {
   readonly worker: JudgedAttempt;
   readonly scope: GuardScope;
+  /** The place of the guard at which the attempt stands: those before it have passed. */
+  readonly from: number;
   /** By the guard's place. */
   readonly results: (GuardResult | undefined)[];
 };
 
 /** The result of `guard` for the attempt now, evaluated at most once for each context. */
-export function resultOf(guard: GuardName, worker: JudgedAttempt): GuardResult {
-  if (memo?.worker !== worker) memo = memoOf(worker);
-  const { results, scope } = memo;
-  const index = places[guard];
-  const known = results[index];
+export const resultOf = (guard: GuardName, worker: JudgedAttempt): GuardResult =>
+  resultAt(memoFor(worker), places[guard]);
+
+/** The same by the guard's place. Null: it passed before the attempt had to wait, and is not asked again. */
+export function resultAhead(place: number, worker: JudgedAttempt): GuardResult | null {
+  const current = memoFor(worker);
+  return place < current.from ? null : resultAt(current, place);
+}
+
+function resultAt({ results, scope }: Memo, place: number): GuardResult {
+  const known = results[place];
   if (known !== undefined) return known;
-  const result = guards[guard](scope);
-  results[index] = result;
+  const result = guards[guardNames[place] as GuardName](scope);
+  results[place] = result;
   return result;
+}
+
+function memoFor(worker: JudgedAttempt): Memo {
+  if (memo?.worker !== worker) memo = memoOf(worker);
+  return memo;
 }
 
 const memoOf = (worker: JudgedAttempt): Memo => ({
   worker,
   scope: { worker, attempt: worker.attempt, resultOf: (other) => resultOf(other, worker) },
+  from: places[worker.attempt.guard],
   results: new Array(guardNames.length),
 });
 
-/** The place of each guard in `guardNames`: asked for by every row of the chart. */
 const places = Object.fromEntries(guardNames.map((guard, index) => [guard, index])) as Record<GuardName, number>;
+
+/** The place in `guardNames`: a row of the chart finds it once, since a look by name takes longer than the row itself. */
+export const placeOf = (guard: GuardName): number => places[guard];
 
 export function dropResults(): void {
   memo = null;
@@ -60,14 +76,15 @@ export function withInputs<Result>(run: () => Result): Result {
 }
 
 /** An attempt that had to wait goes on where it stood: what came before is not asked again. */
-export const isBehind = (guard: GuardName, { guard: at }: Attempt): boolean => places[guard] < places[at];
+const isBehind = (guard: GuardName, { guard: at }: Attempt): boolean => places[guard] < places[at];
 
 /**
  * The attempt once every guard before `until` has passed, with their verdicts and what they found. A guard that would
  * not pass but was passed over by the chart counts as passed.
  */
 export function advanceTo(until: GuardName, worker: JudgedAttempt): Attempt {
-  const attempt: Progress = { ...worker.attempt, verdicts: worker.attempt.verdicts.slice() };
+  // Not `slice`, which takes ten times as long for a frozen list.
+  const attempt: Progress = { ...worker.attempt, verdicts: [...worker.attempt.verdicts] };
   const end = places[until];
   for (let index = places[attempt.guard]; index < end; index += 1) {
     const guard = guardNames[index] as GuardName;
@@ -84,7 +101,7 @@ type Progress = { -readonly [Key in keyof Attempt]: Attempt[Key] } & { verdicts:
 
 /** Adds what a guard found that does not pass: a verdict with its input, or what it waits for. */
 export function stopAt(guard: GuardName, result: GuardResult, from: Attempt, verdict: Verdict['verdict']): Attempt {
-  const attempt: Progress = { ...from, verdicts: from.verdicts.slice(), guard };
+  const attempt: Progress = { ...from, verdicts: [...from.verdicts], guard };
   keep(attempt, guard, result);
   if (result.kind === 'pending') return { ...attempt, pending: result.check, pendingCount: result.check.number };
   if (result.kind === 'hold') return { ...attempt, isHeld: true };

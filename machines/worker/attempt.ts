@@ -8,8 +8,9 @@ import type { GuardName, WorkGuard } from '../guards/decision.ts';
 import {
   advanceTo,
   dropResults,
-  isBehind,
   type JudgedAttempt,
+  placeOf,
+  resultAhead,
   resultOf,
   stopAt,
   streakAfter,
@@ -121,17 +122,18 @@ function answered(context: WorkerContext, event: On<'check.finished' | 'timer.fi
 /** The state that a decision leads to. The chart's transition names it, and so makes the decision. */
 export type Verdict = 'stopped' | 'escalated' | 'blocked' | 'idle';
 
-/** Tells whether this guard decides for state `to` now. False if it passed before the attempt had to wait. */
-export function leadsTo(guard: GuardName, to: Verdict, worker: WorkerContext): boolean {
-  if (!isOpen(worker) || isBehind(guard, worker.attempt)) return false;
-  const result = resultOf(guard, worker);
-  return result.kind === 'decides' && stateAfter(result.ruling) === to;
+/**
+ * Tells whether the guard at this place (`placeOf`) decides for state `to` now. False if it passed before the attempt had to
+ * wait.
+ */
+export function leadsTo(place: number, to: Verdict, worker: WorkerContext): boolean {
+  const result = isOpen(worker) ? resultAhead(place, worker) : null;
+  return result?.kind === 'decides' && stateAfter(result.ruling) === to;
 }
 
 /** Tells whether the attempt must stay open at this guard, for an answer or for a task. */
 export function mustWait(guard: GuardName, worker: WorkerContext): boolean {
-  if (!isOpen(worker) || isBehind(guard, worker.attempt)) return false;
-  const { kind } = resultOf(guard, worker);
+  const kind = isOpen(worker) ? resultAhead(placeOf(guard), worker)?.kind : undefined;
   return kind === 'pending' || kind === 'hold';
 }
 

@@ -5,6 +5,7 @@
  */
 import { assign, setup } from 'xstate';
 import type { FailureGuard, GuardName, WorkGuard } from '../guards/decision.ts';
+import { placeOf } from '../guards/evaluate.ts';
 import { updateStep } from '../policy/plan.ts';
 import type { Stepped } from '../step.ts';
 import { acknowledge, noteNotice } from '../values/escalation.ts';
@@ -76,16 +77,17 @@ function changeBy<Params extends object>(act: (params: Params, worker: WorkerCon
 type Row = { readonly guard: GuardName; readonly to: Verdict };
 type At = { readonly context: Machine };
 
-const decides =
-  (guard: GuardName) =>
-  ({ context }: At, { to }: { readonly to: Verdict }) =>
-    leadsTo(guard, to, context.worker);
+function decides(guard: GuardName) {
+  const place = placeOf(guard);
+  return ({ context }: At, { to }: { readonly to: Verdict }) => leadsTo(place, to, context.worker);
+}
 
 /** Holds if this guard decides instead of a block by `by`. */
-const decidesInsteadOf =
-  (guard: FailureGuard) =>
-  ({ context: { worker } }: At, { by, to }: { readonly by: WorkGuard; readonly to: Verdict }) =>
-    leadsTo(by, 'blocked', worker) && leadsTo(guard, to, worker);
+function decidesInsteadOf(guard: FailureGuard) {
+  const place = placeOf(guard);
+  return ({ context: { worker } }: At, { by, to }: { readonly by: WorkGuard; readonly to: Verdict }) =>
+    leadsTo(placeOf(by), 'blocked', worker) && leadsTo(place, to, worker);
+}
 
 /** Holds for an attempt id that comes again, as far as the worker knows; the fleet knows more of them. */
 const isRepeat = ({ attempt, lastDecision }: WorkerContext, { data, seq }: On<'stop.attempted'>): boolean => {
