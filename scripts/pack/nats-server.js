@@ -17,7 +17,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /** The release that is packed, unless a program is given; the version of a package is that of its program. */
-const natsVersion = '2.15.2';
+const natsVersion = '2.15.3';
 
 /** By npm's names for system and processor: NATS's names. */
 const platforms = {

@@ -77,7 +77,7 @@ async function weigh(folder: string): Promise<{ bytes: number; files: string[] }
   return { bytes: files.reduce((sum, { at }) => sum + at.size, 0), files: files.map(({ name }) => name) };
 }
 const megabyte = 1_000_000;
-/** nats-server 2.15.2 for Linux, in whose place there is a script here. */
+/** nats-server 2.15.3 for Linux, in whose place there is a script here. */
 const natsServerMegabytes = 24.5;
 
 const compilerOptions = {

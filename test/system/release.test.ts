@@ -21,7 +21,7 @@ const digest = `sha256:${'0123456789abcdef'.repeat(4)}`;
 const changelog = '# Changelog\n\n## [Unreleased]\n\n### Added\n\n## [1.2.0]\n\n### Added\n\n- A thing.\n';
 
 const tarballs = {
-  nats: 'dist/packages/stopgate-nats-server-linux-x64-2.15.2.tgz',
+  nats: 'dist/packages/stopgate-nats-server-linux-x64-2.15.3.tgz',
   client: 'dist/packages/stopgate-client-1.2.0.tgz',
   stopgate: 'dist/packages/stopgate-1.2.0.tgz',
 };
@@ -110,7 +110,7 @@ test('a release is tested, packed, checked, published with its provenance and ta
 });
 
 test('a nats-server that is published already is not published again', () => {
-  putStub(join(folder, 'bin/npm'), 'npm', { says: '2.15.2' });
+  putStub(join(folder, 'bin/npm'), 'npm', { says: '2.15.3' });
   expect(release()).toMatchObject({ code: 0 });
   expect(acts()).not.toContain(published(tarballs.nats));
   expect(acts()).toContain(published(tarballs.stopgate));
