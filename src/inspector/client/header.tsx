@@ -17,7 +17,7 @@ import { inboxCount } from './inbox/waiting.ts';
 import { isBehind } from './notice.tsx';
 import { operatorName } from './operator/operator-actions.ts';
 import { requestSignIn } from './operator/sign-in.tsx';
-import { openPalette } from './palette.tsx';
+import { openPalette } from './page-keys.tsx';
 import { noSelection, type Route, route, type View } from './route.ts';
 import { Button, Icon, Link } from './ui/controls.tsx';
 import { count, duration, localTime } from './ui/format.ts';

@@ -2,9 +2,8 @@
 import { signal } from '@preact/signals';
 import { connection, pauseByHand, reopen } from './data/connection.ts';
 import { allShortcuts, otherKeys, type Shortcut } from './keys.ts';
-import { openPalette } from './palette.tsx';
 import { navigate, noSelection } from './route.ts';
-import { Button, Dialog } from './ui/controls.tsx';
+import { Button, createLazy, Dialog } from './ui/controls.tsx';
 
 const isHelpOpen = signal(false);
 
@@ -49,6 +48,23 @@ export function HelpDialog() {
     </Dialog>
   );
 }
+
+const isPaletteOpen = signal(false);
+export const openPalette = (): void => {
+  isPaletteOpen.value = true;
+};
+const closePalette = () => {
+  isPaletteOpen.value = false;
+};
+
+const PaletteContent = createLazy('the search', async () => (await import('./palette.tsx')).PaletteContent);
+
+export const Palette = () =>
+  isPaletteOpen.value ? (
+    <Dialog title="Find" close={closePalette}>
+      <PaletteContent close={closePalette} />
+    </Dialog>
+  ) : null;
 
 /** The keys that work in every view. */
 const where = 'Everywhere';

@@ -1,5 +1,4 @@
 /** What Ctrl-K finds: workers, tasks, queues, policies and commands. */
-import { signal } from '@preact/signals';
 import { useState } from 'preact/hooks';
 import { visible } from '../visible-text.ts';
 import { incidentPath } from './data/api.ts';
@@ -8,7 +7,6 @@ import { enterPast, goTo, isPast, leavePast } from './data/past.ts';
 import { allShortcuts, isUseful } from './keys.ts';
 import { navigate, noSelection, route, selection } from './route.ts';
 import { parsePlace } from './time-travel/place.ts';
-import { Dialog } from './ui/controls.tsx';
 
 type Command = {
   readonly kind: 'command' | 'worker' | 'task' | 'queue' | 'policy';
@@ -127,18 +125,11 @@ function* ownCommands(): Generator<Command> {
     if (mod !== true) yield { kind: 'command', title, note: `key ${key}`, run };
 }
 
-const isPaletteOpen = signal(false);
-export const openPalette = (): void => {
-  isPaletteOpen.value = true;
-};
-const close = () => {
-  isPaletteOpen.value = false;
-};
+/** The dialog is there before its content. */
+const focus = (field: HTMLElement | null) => field?.focus();
 
-/** Ctrl-K: one field that finds workers, tasks, queues, policies and commands. */
-export const Palette = () => (isPaletteOpen.value ? <OpenPalette /> : null);
-
-function OpenPalette() {
+/** One field that finds workers, tasks, queues, policies and commands. */
+export function PaletteContent({ close }: { close: () => void }) {
   const [text, setText] = useState('');
   const [at, setAt] = useState(0);
   const found = findCommands(text);
@@ -156,8 +147,9 @@ function OpenPalette() {
     event.preventDefault();
   };
   return (
-    <Dialog title="Find" close={close}>
+    <>
       <input
+        ref={focus}
         type="text"
         role="combobox"
         aria-label="Find a worker, task, policy or command"
@@ -191,6 +183,6 @@ function OpenPalette() {
         ))}
       </ul>
       {found.length === 0 && <p class="muted">Nothing matches. Try part of a name.</p>}
-    </Dialog>
+    </>
   );
 }
