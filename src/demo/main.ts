@@ -54,5 +54,6 @@ function readFast(argv: readonly string[]): boolean | null {
 }
 
 /** Work in progress is abandoned when the signal fires; it fails soon, when its connection is closed. */
-const unlessAborted = (signal: AbortSignal, work: Promise<void>): Promise<void> =>
-  Promise.race([work, sleep(null, signal).then(() => signal.throwIfAborted())]);
+function unlessAborted(signal: AbortSignal, work: Promise<void>): Promise<void> {
+  return Promise.race([work, sleep(null, signal).then(() => signal.throwIfAborted())]);
+}
