@@ -2,7 +2,7 @@
  * A rolling upgrade (protocol.md §15): the previous release, built from git, and this one side by side on one log, under
  * load; then the old one ends, and is started again, as in a way back. Nothing is lost, and both give the same answers.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Decision } from '../../machines/index.ts';
 import { ask } from '../integration/http/request.ts';
 import { type Client, openClient } from '../support/client.ts';
@@ -97,15 +97,26 @@ describe.skipIf(commit === null)(commit === null ? `${title} (${noHistory})` : t
     Promise.all(workers().map(async (it) => ({ ...(await viewOf(service, it)), idle: null, presenceFrom: undefined })));
   /** Who repeats it, and how long that took, is another matter. */
   const essence = ({ replica: _, tookMs: __, ...decision }: Decision & { tookMs?: number }) => decision;
-  const repeatedAt = (service: Service) =>
-    Promise.all(
-      [...given.keys()].map(async (key) => {
+  async function repeatedAt(service: Service): Promise<object[]> {
+    const answers: object[] = [];
+    const keys = [...given.keys()].entries();
+    // The lanes take from one iterator.
+    const lane = async () => {
+      for (const [at, key] of keys) {
         const [worker, attempt] = key.split(':') as [string, string];
-        return essence(
-          (await ask(httpOf(service), `/api/main/decide/${worker}`, { body: { attempt } })).json as Decision,
+        const { json } = await vi.waitUntil(
+          async () => {
+            const answer = await ask(httpOf(service), `/api/main/decide/${worker}`, { body: { attempt } });
+            return answer.status === 503 ? null : answer;
+          },
+          { timeout: 60_000 },
         );
-      }),
-    );
+        answers[at] = essence(json as Decision);
+      }
+    };
+    await Promise.all(Array.from({ length: lanes }, lane));
+    return answers;
+  }
 
   test('side by side they decide alike, and know the same of every worker', async () => {
     await load('both');

@@ -1,5 +1,5 @@
 /** All entries of a log, by filters, a page at a time; and the entry that was the last at a time. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { openStage, type Stage } from '../../support/stage.ts';
 
 let stage: Stage;
@@ -14,7 +14,7 @@ beforeAll(async () => {
     client.nc.publish('stopgate.main.worker.w2.tool.used', JSON.stringify({ tool: `Tool-${count}` }));
   await client.nc.flush();
   await client.ask('decide.w2', {});
-  await expect.poll(() => seqs('type=decision')).toHaveLength(3);
+  await vi.waitUntil(async () => (await seqs('type=decision')).length === 3, { timeout: 60_000 });
 });
 afterAll(async () => stage.close());
 

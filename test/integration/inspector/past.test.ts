@@ -1,5 +1,5 @@
 /** Time travel: the fleet at an entry equals a replay of the log up to it. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { createReplay } from '../../../machines/index.ts';
 import { openStage, type Stage } from '../../support/stage.ts';
 
@@ -22,7 +22,7 @@ afterAll(async () => stage.close());
 async function decide(worker: string, body: object, nth: number) {
   await stage.client.ask(`decide.${worker}`, body);
   const stored = () => stage.client.stored('STOPGATE_main', `stopgate.main.decision.${worker}`);
-  await expect.poll(stored).toHaveLength(nth);
+  await vi.waitUntil(async () => (await stored()).length === nth, { timeout: 60_000 });
 }
 
 /** The log up to `seq`, folded like a file. */
