@@ -66,8 +66,6 @@ const pictures: readonly Picture[] = [
 
 const seen = (page: Page, selector: string) => page.locator(selector).first().waitFor();
 
-await main();
-
 async function main(): Promise<void> {
   const stage = await openStage({ config: officeRules, http: '127.0.0.1:0' });
   const profile = mkdtempSync(join(tmpdir(), 'stopgate-pictures-'));
@@ -178,3 +176,5 @@ async function introduce(client: Requester, worker: string, index: number): Prom
 
 const ask = (client: Requester, worker: string, body: object) =>
   client.request('decide', worker, body, answerTimeoutMs).catch(() => undefined);
+
+await main();
