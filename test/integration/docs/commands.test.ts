@@ -132,7 +132,7 @@ test('what no test runs is this, and no more', () => {
     'docs/agents.md: needs Claude Code',
     'docs/agents/usage.md: needs Claude Code',
     'docs/agents/usage.md: needs Copilot CLI',
-    'docs/benchmarks.md: takes a minute and a half of an otherwise idle machine; test/system/bench.test.ts runs a part',
+    'docs/benchmarks.md: takes two to twelve minutes of an otherwise idle machine; test/system/bench.test.ts runs a part',
     'docs/ci.md: test/system/ci-checks.test.ts',
     'docs/ci.md: needs something to wait for',
     'docs/command-line.md: needs Claude Code',
