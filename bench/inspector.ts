@@ -2,7 +2,7 @@
  * `npm run bench:inspector`: what an open page costs the service, how much it delays a decision, and what it costs the
  * browser, with the 5,000 workers and 5,000 entries a second of the goals.
  */
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -59,7 +59,10 @@ function measureSize(): Figure[] {
   const files = read('index.html')
     .toString()
     .matchAll(/(?:src|href)="\/(assets\/[^"]+)"/g);
-  const names = ['index.html', ...[...files].map(([, name = '']) => name)];
+  const streams = readdirSync(new URL('../inspector/assets', import.meta.url)).filter((it) =>
+    /^shared-stream.*\.js$/.test(it),
+  );
+  const names = ['index.html', ...[...files].map(([, name = '']) => name), ...streams.map((it) => `assets/${it}`)];
   const sizes = names.map((name) => gzipSync(read(name), { level: 9 }).length);
   const value = sizes.reduce((sum, size) => sum + size, 0);
   return [figure('inspector: the page, gzipped', value, 'B', { atMost: 66 * 1_024 })];

@@ -23,12 +23,12 @@ type Bench = {
 export const bench = defineCommand({
   args: {
     part: optionalArgument('PART...', 'only these parts; an unknown one prints their list'),
-    quick: flag('a tenth of the samples, in under 20 s; the figures vary more'),
+    quick: flag('a tenth of the samples; the figures vary more'),
     json: flag('print JSON, for programs'),
   },
   rest: true,
   details: [
-    'Starts a NATS server, a service and an echo responder in a temporary folder, and stops them again. Takes about a minute and a half. The floor is an echo request plus an acknowledged publish on that server: ratios to it also hold on other machines, times do not. Leave the machine idle while it runs.',
+    'Starts a NATS server, a service and an echo responder in a temporary folder, and stops them again. Takes two to twelve minutes. The floor is an echo request plus an acknowledged publish on that server: ratios to it also hold on other machines, times do not. Leave the machine idle while it runs.',
     'It is in the repository, not in the package. A missed goal is not an error: the exit code is 0.',
   ],
   examples: ['stopgate bench --quick', 'stopgate bench latency --json'],
