@@ -10,7 +10,7 @@ import { inboxCount } from './inbox/waiting.ts';
 import { startKeys } from './keys.ts';
 import { startListing } from './lists/listed-ids.ts';
 import { renderByFrames } from './measure.ts';
-import { pageKeys } from './page-keys.tsx';
+import { PaletteContent, pageKeys } from './page-keys.tsx';
 import './styles/index.css';
 
 // Clicks that are not meant: the second of a double-click, where the button under it may be the next item's by then.
@@ -55,3 +55,4 @@ startTitle();
 const root = document.querySelector('#app') as HTMLElement;
 root.replaceChildren();
 render(<App />, root);
+PaletteContent.load().catch(() => undefined); // tried again when it is opened

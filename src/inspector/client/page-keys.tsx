@@ -57,7 +57,8 @@ const closePalette = () => {
   isPaletteOpen.value = false;
 };
 
-const PaletteContent = createLazy('the search', async () => (await import('./palette.tsx')).PaletteContent);
+/** Loaded once the page is there (main.tsx): it works without the service too. */
+export const PaletteContent = createLazy('the search', async () => (await import('./palette.tsx')).PaletteContent);
 
 export const Palette = () =>
   isPaletteOpen.value ? (

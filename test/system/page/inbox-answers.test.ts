@@ -64,6 +64,49 @@ describeInBrowser('an answer in the inbox', () => {
       .toEqual([{ by: 'Ann', request: 'p1', verdict: 'allow' }]);
   });
 
+  test('is no draft of the answer to a later question', async () => {
+    const field = inbox.browser.page.getByLabel('Answer to pia: its next prompt');
+    await ask('Which key?', 'pia');
+    await open('/?view=inbox', { as: 'Ann' });
+    await inbox.question('Which key?');
+    await field.fill('The new one.');
+    await press('Enter', 'u');
+    await field.fill('The old one.');
+    await press('Enter');
+    await expect.poll(() => stored('pia.escalation.resolved')).toMatchObject([{ prompt: 'The old one.' }]);
+    await ask('Which port?', 'pia');
+    await inbox.question('Which port?');
+    expect(await field.inputValue()).toBe('');
+  });
+
+  test('goes to one that is snoozed', async () => {
+    const { page } = inbox.browser;
+    await ask('Which key?', 'quin');
+    await open('/?view=inbox', { as: 'Ann' });
+    await inbox.question('Which key?');
+    await press('z');
+    await page.goto(`${inbox.stage.http.url}/?worker=quin`);
+    await page.getByLabel('Answer to quin: its next prompt').fill('The new one.');
+    await press('Enter');
+    await undo().waitFor();
+    await page.goto('about:blank');
+    await expect.poll(() => stored('quin.escalation.resolved')).toMatchObject([{ prompt: 'The new one.' }]);
+    await open('/', { as: 'Ann' });
+  });
+
+  test('to a request for permission leaves the escalation of the same worker open', async () => {
+    const { page } = inbox.browser;
+    const field = page.getByLabel('Answer to rex: its next prompt');
+    await ask('Which key?', 'rex');
+    await inbox.stage.client.publish('worker.rex.input.requested', { kind: 'permission', request: 'p1', tool: 'Bash' });
+    await open('/?worker=rex', { as: 'Ann' });
+    await field.fill('The new one.');
+    await page.getByRole('button', { name: 'Allow' }).click();
+    await undo().waitFor();
+    expect(await field.inputValue()).toBe('The new one.');
+    await press('u');
+  });
+
   test('is sent before its agent stops waiting, if that is sooner', async () => {
     const { page } = inbox.browser;
     const { client } = inbox.stage;

@@ -100,11 +100,14 @@ export function startConnection(): void {
   setInterval(() => {
     tick.value += 1;
     if (connection.value === 'live' && performance.now() - head.value.receivedMs > silenceMs) connection.value = 'lost';
-    nowMs.value = whereItStands() ?? Date.now() + aheadMs;
+    nowMs.value = whereItStands() ?? serviceMs();
     port?.send({ alive: true });
   }, 1_000);
   void connect();
 }
+
+/** The present by the service's clock, also while the page stands still. */
+export const serviceMs = (): number => Date.now() + aheadMs;
 
 /** Returns the time at which the page stands. Null: the present. */
 const whereItStands = (): number | null => pause.value?.atMs ?? (connection.value === 'live' ? null : heardMs.value);

@@ -3,7 +3,7 @@
  * that, or when the page is left. Until its effect is shown, what it answers is not in the inbox.
  */
 import { computed, effect, signal } from '@preact/signals';
-import { head, hello, nowMs } from '../data/connection.ts';
+import { head, hello, serviceMs } from '../data/connection.ts';
 import {
   type ActionRequest,
   actionTexts,
@@ -17,8 +17,16 @@ import { requestSignIn } from '../operator/sign-in.tsx';
 import { namesOf } from '../operator/suggestions.ts';
 import { navigate, selection } from '../route.ts';
 
-/** `prompt`: what the agent gets: its next prompt, the choice for its question, or why it may not. */
-type Answer = { readonly request: ActionRequest; readonly prompt: string; readonly also?: TasksVerdict | undefined };
+/**
+ * `prompt`: what the agent gets: its next prompt, the choice for its question, or why it may not. `question`: what an
+ * escalation said when it was answered.
+ */
+type Answer = {
+  readonly request: ActionRequest;
+  readonly prompt: string;
+  readonly also?: TasksVerdict | undefined;
+  readonly question?: string;
+};
 type Unsent = Answer & {
   /** By the browser's clock. */
   readonly sendsAtMs: number;
@@ -44,12 +52,10 @@ export const answeredRequests = computed(() => new Set(answeredTargets.value.map
 /** The answers that can be taken back, the latest last. */
 export const unsent = computed(() => answers.value.filter(({ isSent }) => !isSent));
 
-/** The last answer that came back, for the field that it was written in. */
+/** The last answer that came back, for the field that it was written in, as long as the question is the same. */
 let draft: Answer | null = null;
-export const draftOf = (key: string): string =>
-  draft?.request.targets.some((target) => targetKey(target) === key && target.request === undefined)
-    ? draft.prompt
-    : '';
+export const draftOf = (key: string, question: string): string =>
+  draft?.question === question && draft.request.targets.some((target) => targetKey(target) === key) ? draft.prompt : '';
 
 /** Gives the answer once the session is an operator's. @param around has the field for the operator's name, if it is unknown */
 export function giveAnswer(around: HTMLElement, answer: Answer): void {
@@ -65,10 +71,11 @@ export function giveAnswer(around: HTMLElement, answer: Answer): void {
 
 function answerLater(answer: Answer): void {
   const { targets } = answer.request;
-  noteOurs(targets.filter(({ asksMore }) => asksMore !== true));
+  draft = null;
+  noteOurs(targets);
   const waitMs = Math.min(
     undoMs,
-    ...targets.map(({ untilMs = Number.POSITIVE_INFINITY }) => untilMs - spareMs - nowMs.peek()),
+    ...targets.map(({ untilMs = Number.POSITIVE_INFINITY }) => untilMs - spareMs - serviceMs()),
   );
   answers.value = [...answers.peek(), { ...answer, sendsAtMs: Date.now() + Math.max(0, waitMs), isSent: false }];
 }
@@ -95,7 +102,7 @@ async function send(it: Unsent): Promise<void> {
   const { left, problem } = await performAction(it.request, operatorName(), it.prompt, it.also);
   if (left !== null) {
     replace(sent);
-    draft = it;
+    draft = { ...it, request: left };
     if (isUnauthorized(problem)) requestSignIn(() => answerLater({ ...it, request: left }));
     return;
   }

@@ -97,13 +97,13 @@ export function questionOf({ entity, id }: Waiting): string {
   return (entity === 'worker' ? liveFleet.workers.get(id)?.sentence : liveFleet.tasks.get(id)?.sentence) ?? '';
 }
 
-/** Returns those that ask the same as this one, itself included, in the inbox's order. */
+/** Returns this one, though it may be snoozed, and then those that ask the same, in the inbox's order. */
 export function alikeOf(item: Waiting): readonly Waiting[] {
-  const text = questionOf(item);
+  const [key, text] = [waitingKey(item), questionOf(item)];
   const isAsked = (it: Waiting) => liveFleet.workers.get(it.id)?.awaitsInput === true;
-  return waiting.value.filter(
-    (it) => it.entity === item.entity && questionOf(it) === text && isAsked(it) === isAsked(item),
-  );
+  const isAlike = (it: Waiting) =>
+    waitingKey(it) !== key && it.entity === item.entity && questionOf(it) === text && isAsked(it) === isAsked(item);
+  return [item, ...waiting.value.filter(isAlike)];
 }
 
 export const markAll = (): void => {

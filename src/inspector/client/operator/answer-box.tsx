@@ -10,7 +10,7 @@ import { tasksShownWith } from '../inbox/find-waiting.ts';
 import { snoozeOne } from '../inbox/inbox-keys.ts';
 import { takeField, wantedField } from '../inbox/place.ts';
 import { answeredKeys, draftOf, giveAnswer } from '../inbox/unsent.ts';
-import { alikeOf, type SnoozeLength, snoozeLengths, type Waiting, waitingKey } from '../inbox/waiting.ts';
+import { alikeOf, questionOf, type SnoozeLength, snoozeLengths, type Waiting, waitingKey } from '../inbox/waiting.ts';
 import { Button, Submit } from '../ui/controls.tsx';
 import { Text } from '../ui/text.tsx';
 import { operatorName } from './operator-actions.ts';
@@ -35,6 +35,7 @@ function AnswerForm({ item, choices = [] }: Props) {
   const form = useRef<HTMLFormElement>(null);
   const field = useRef<HTMLTextAreaElement>(null);
   const alike = alikeOf(item);
+  const question = questionOf(item);
   const isTask = item.entity === 'task';
   const [isForAll, setForAll] = useState(true);
   const isMany = alike.length > 1 && isForAll;
@@ -53,7 +54,12 @@ function AnswerForm({ item, choices = [] }: Props) {
     const workers = new Set(targets.map(({ id }) => id));
     const also: TasksVerdict | undefined =
       verdict === 'resume' || verdict === 'stop' ? { verdict, tasks: tasksShownWith(liveFleet, workers) } : undefined;
-    giveAnswer(form.current, { request: { action, targets }, prompt: String(given.get('answer') ?? ''), also });
+    giveAnswer(form.current, {
+      request: { action, targets },
+      prompt: String(given.get('answer') ?? ''),
+      also,
+      question,
+    });
   };
   const take = (text: string) => {
     if (field.current === null) return;
@@ -76,7 +82,7 @@ function AnswerForm({ item, choices = [] }: Props) {
           ref={field}
           name="answer"
           rows={2}
-          defaultValue={draftOf(waitingKey(item))}
+          defaultValue={draftOf(waitingKey(item), question)}
           maxLength={20_000}
           aria-label={`Answer to ${item.id}: its next prompt`}
           placeholder="Your answer: the agent’s next prompt"

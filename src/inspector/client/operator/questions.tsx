@@ -122,12 +122,12 @@ const ChoiceField = ({ choice: { label, description }, name, type }: ChoiceProps
 // holds it.
 
 /** `inputs`: those that are shown, or still were when somebody began to point at them; `live`: those that wait. */
-type RequestProps = Pick<WorkerView, 'worker' | 'inputs' | 'rules'> & {
+type RequestProps = Pick<WorkerView, 'worker' | 'inputs' | 'rules' | 'escalation'> & {
   readonly live: WorkerView['inputs'];
   readonly isUsed: boolean;
 };
 
-export function InputRequests({ worker, inputs, rules, live, isUsed }: RequestProps) {
+export function InputRequests({ worker, inputs, rules, escalation, live, isUsed }: RequestProps) {
   const open = inputs.filter(({ seq }) => live.some((it) => it.seq === seq));
   const shown = usePlaces(open, isUsed);
   if (shown.length === 0) return null;
@@ -140,7 +140,9 @@ export function InputRequests({ worker, inputs, rules, live, isUsed }: RequestPr
             key={key}
             {...{ worker, input, isGone }}
             askMs={rules.askMs}
-            asksMore={live.some(({ seq }) => seq !== input.seq && !answeredRequests.value.has(seq))}
+            asksMore={
+              escalation !== null || live.some(({ seq }) => seq !== input.seq && !answeredRequests.value.has(seq))
+            }
           />
         ))}
       </ul>
@@ -286,12 +288,12 @@ function useAlike(worker: string, input: InputRequest | null): readonly Target[]
     const read = (id: string) => get<WorkerView>(`get/worker/${encodeURIComponent(id)}`, given.signal);
     for (const id of ids.split('\n'))
       read(id).then(
-        ({ inputs, rules }) => {
+        ({ inputs, rules, escalation }) => {
           const same = rules.askMs === null ? undefined : inputs.find((it) => isSame(it, input));
           if (same === undefined) return;
           const { seq, since, request } = same;
           const untilMs = Date.parse(since) + (rules.askMs ?? 0);
-          const asksMore = inputs.some((it) => it.seq !== seq);
+          const asksMore = escalation !== null || inputs.some((it) => it.seq !== seq);
           const target: Target = { entity: 'worker', id, request: request ?? '', seq, untilMs, asksMore };
           setFound((known) => [...known, target]);
         },

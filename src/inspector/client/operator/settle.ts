@@ -143,9 +143,10 @@ const keyOf = ({ entity, id }: Topic) => `${entity}/${id}`;
 /** As `ours`, of the last action, also when its effect has been shown. */
 const stored = signal<ReadonlyMap<string, number>>(new Map());
 
-/** Notes the targets of this page's last action, and forgets those before. */
-export function noteOurs(targets: readonly Topic[]): void {
-  ours = new Map(targets.map((it) => [keyOf(it), Number.POSITIVE_INFINITY]));
+/** Notes the targets of this page's last action, and forgets those before. One that asks something else too stays. */
+export function noteOurs(targets: readonly (Topic & { readonly asksMore?: boolean })[]): void {
+  const done = targets.filter(({ asksMore }) => asksMore !== true);
+  ours = new Map(done.map((it) => [keyOf(it), Number.POSITIVE_INFINITY]));
   stored.value = new Map();
 }
 

@@ -125,25 +125,26 @@ export function Dialog({ title, close, children }: DialogProps) {
 /** A part of the page that is loaded when it is opened. */
 type State<Props> = { readonly part: ComponentType<Props> } | 'loading' | 'failed';
 
-/** @param name as in "Could not load …" @param room what stands there until it is loaded */
+/** @param name as in "Could not load …" @param room what stands there until it is loaded @returns `load`: loads it now */
 export function createLazy<Props extends object>(
   name: string,
   load: () => Promise<ComponentType<Props>>,
   room?: ComponentChildren,
-): ComponentType<Props> {
+): ComponentType<Props> & { load(): Promise<ComponentType<Props>> } {
   let loaded: ComponentType<Props> | null = null;
-  return (props) => {
+  const loadNow = async () => {
+    loaded = await load();
+    return loaded;
+  };
+  const Lazy = (props: Props) => {
     const [state, setState] = useState<State<Props>>(loaded === null ? 'loading' : { part: loaded });
     const isLost = connection.value === 'lost';
     // One that failed while the connection was lost is tried again.
     useEffect(() => {
       if (loaded !== null || isLost) return;
       setState('loading');
-      load().then(
-        (part) => {
-          loaded = part;
-          setState({ part });
-        },
+      loadNow().then(
+        (part) => setState({ part }),
         () => setState('failed'),
       );
     }, [isLost]);
@@ -158,4 +159,5 @@ export function createLazy<Props extends object>(
       </p>
     );
   };
+  return Object.assign(Lazy, { load: loadNow });
 }
