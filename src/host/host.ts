@@ -177,7 +177,6 @@ function takeAttempt(
   writes.enter(request);
   const answer: OnAnswer<Decision> = (given) => {
     writes.leave(request);
-    if (given instanceof Error) context.traces.onFailed(messageId, given);
     onAnswer(given);
   };
   const fault = attemptIdFault(attempt);

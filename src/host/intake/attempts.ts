@@ -52,7 +52,10 @@ export function submitAttempt(
   messageId: string,
   onAnswer: OnAnswer<Decision>,
 ): void {
-  context.decisionWaiters.wait(messageId, 'to come', onAnswer);
+  context.decisionWaiters.wait(messageId, 'to come', (given) => {
+    if (given instanceof Error) context.traces.onFailed(messageId, given);
+    onAnswer(given);
+  });
   submit(
     context,
     { worker, payload, trace: context.traces.onSubmitted(worker, messageId), waiter: messageId },

@@ -308,10 +308,11 @@ function headerIn(text: string, name: string): string | undefined {
   for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1)) {
     const valueAt = at + name.length + 1;
     if (text.charCodeAt(valueAt - 1) !== colon || text.charCodeAt(at - 1) !== lineFeed) continue;
+    if (text.charCodeAt(at - 2) !== carriageReturn) continue;
     const from = text.charCodeAt(valueAt) === space ? valueAt + 1 : valueAt;
     return text.slice(from, text.indexOf('\r\n', from)).trim() || undefined;
   }
   return undefined;
 }
 
-const [colon, lineFeed, space] = [0x3a, 0x0a, 0x20];
+const [colon, carriageReturn, lineFeed, space] = [0x3a, 0x0d, 0x0a, 0x20];

@@ -45,6 +45,12 @@ describe('a header', () => {
     );
   });
 
+  test('is none where its name stands in the value of another', () => {
+    const head = Buffer.from('NATS/1.0\r\nX: a\nNats-Msg-Id: theirs\r\nNats-Msg-Id: ours\r\n\r\n');
+    const message = receive('stopgate.main.worker.w1.tool.used', '$JS.ACK.S.C.1.1.1.1.0', head, Buffer.of(1));
+    expect(createHeaderReader(message, message.data)('Nats-Msg-Id')).toBe('ours');
+  });
+
   test('does not need the library to make its map, if the message is as it came', () => {
     const message = receive(
       'stopgate.main.decision.w1',
