@@ -21,8 +21,8 @@ commands:
   odd: { run: [sh, -c, 'case "$STOPGATE_ATTEMPT" in *[02468]) exit 0;; *) echo odd; exit 1;; esac'], cwd: . }
 `;
 const policies = ['default', 'tested', 'default', 'brief'];
-const lanes = 8;
-const perLane = 10;
+const concurrency = 8;
+const perLoop = 10;
 
 const commit = await findPreviousRelease();
 const title = 'the previous release and this one';
@@ -74,8 +74,8 @@ describe.skipIf(commit === null)(commit === null ? `${title} (${noHistory})` : t
   /** @param onHalf is called once half of the workers are through */
   async function load(name: string, onHalf: () => void = () => undefined): Promise<void> {
     let through = 0;
-    const lane = async (_: unknown, index: number) => {
-      for (let count = 0; count < perLane; count += 1) {
+    const loop = async (_: unknown, index: number) => {
+      for (let count = 0; count < perLoop; count += 1) {
         const worker = `${name}-${index}-${count}`;
         const policy = policies[(index + count) % policies.length];
         await client.publish(`worker.${worker}.worker.registered`, { policy, cwd: folder.path });
@@ -83,10 +83,10 @@ describe.skipIf(commit === null)(commit === null ? `${title} (${noHistory})` : t
         if (count % 3 === 0) await client.publish(`worker.${worker}.plan.updated`, 'not JSON');
         for (const attempt of ['a1', 'a2', 'a3']) await decide(worker, attempt);
         through += 1;
-        if (through === (lanes * perLane) / 2) onHalf();
+        if (through === (concurrency * perLoop) / 2) onHalf();
       }
     };
-    await Promise.all(Array.from({ length: lanes }, lane));
+    await Promise.all(Array.from({ length: concurrency }, loop));
   }
 
   const httpOf = ({ ready }: Service) => ready.http ?? '';
@@ -100,8 +100,8 @@ describe.skipIf(commit === null)(commit === null ? `${title} (${noHistory})` : t
   async function repeatedAt(service: Service): Promise<object[]> {
     const answers: object[] = [];
     const keys = [...given.keys()].entries();
-    // The lanes take from one iterator.
-    const lane = async () => {
+    // All loops take from one iterator.
+    const loop = async () => {
       for (const [at, key] of keys) {
         const [worker, attempt] = key.split(':') as [string, string];
         const { json } = await vi.waitUntil(
@@ -114,7 +114,7 @@ describe.skipIf(commit === null)(commit === null ? `${title} (${noHistory})` : t
         answers[at] = essence(json as Decision);
       }
     };
-    await Promise.all(Array.from({ length: lanes }, lane));
+    await Promise.all(Array.from({ length: concurrency }, loop));
     return answers;
   }
 

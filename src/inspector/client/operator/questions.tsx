@@ -276,10 +276,10 @@ const alikeMax = 50;
  */
 function useAlike(worker: string, input: InputRequest | null): readonly Target[] {
   const [found, setFound] = useState<readonly Target[]>([]);
-  const workers = input === null ? [] : alikeOf({ entity: 'worker', id: worker }).map(({ id }) => id);
-  const ids = workers
-    .filter((id) => id !== worker)
+  const [, ...others] = input === null ? [] : alikeOf({ entity: 'worker', id: worker });
+  const ids = others
     .slice(0, alikeMax)
+    .map(({ id }) => id)
     .join('\n');
   useEffect(() => {
     setFound([]);
