@@ -87,16 +87,8 @@ export {
   checkTimeoutMs,
   type EffectfulCheck,
   type GitAspects,
-  type JudgeApi,
-  type JudgeFields,
 } from './policy/checks/check.ts';
 export { type CheckResult, type Feedback, feedbackSchema, type Validation } from './policy/checks/check-result.ts';
-export {
-  judgeApis,
-  judgeEndpointSchema,
-  keyEnvSchema,
-  vendors as judgeVendors,
-} from './policy/checks/judge.ts';
 export { missingFilesMessage, noneHoldsMessage } from './policy/checks/kinds.ts';
 export { globSchema, matchGlobs } from './policy/glob.ts';
 export { idleLimitOf } from './policy/persistence.ts';

@@ -262,7 +262,6 @@ function createSessionPlaces(filePath: string, current: () => ConfigFile): FindP
     const looks = (check: Check) =>
       check.kind === 'files' ||
       check.kind === 'git' ||
-      check.kind === 'judge' ||
       (check.kind === 'command' && (commands[check.command]?.cwd ?? 'worker') === 'worker');
     return {
       ...{ fleet: service.fleet, replica: service.replica, user: userInfo().username, file: filePath },

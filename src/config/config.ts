@@ -9,7 +9,7 @@ import { readPlainFile } from '../plain-file.ts';
 import { describeSystemError } from '../system-error.ts';
 import { readTokens } from './access-tokens.ts';
 import { type Environment, readEnvironment, readVariable } from './environment.ts';
-import { type ConfigFile, emptyConfigFile, judgesIn } from './file.ts';
+import { type ConfigFile, emptyConfigFile } from './file.ts';
 import type { FleetSelection } from './fleet-selection.ts';
 import { type Option, type Options, resolveOptions, type Source, type Written } from './options.ts';
 import { describePosition, type Locate, type Path } from './problems.ts';
@@ -128,7 +128,6 @@ export async function loadConfig(surroundings: Surroundings = {}): Promise<Confi
     warnings: Object.freeze([
       ...opened.problems.map(({ path, message }) => `${path}: ${message}`),
       ...deadNames,
-      ...missingKeys(opened, env),
       ...(opened.isEmpty
         ? [
             `${basename(opened.path)} is empty: the policies in force stay; a start over a log that has none allows every stop`,
@@ -283,26 +282,4 @@ export function missingSecrets(
   if (name === null || readVariable(name, env) !== undefined) return tokens;
   const unsigned = `the variable "${name}" is not set, so webhooks could not be signed`;
   return [`${at(['escalation', 'webhook', 'secretEnv'])}: ${unsigned}`, ...tokens];
-}
-
-/** Finds the keys of judges that are not set, where no runner elsewhere has them: such a judge is in error, and no more. */
-export function missingKeys(
-  { file, locate, path }: Pick<OpenedFile, 'file' | 'locate' | 'path'>,
-  env: Environment,
-): string[] {
-  const { policies } = file.policySet;
-  const ofPolicies = [...policies].map(([name, { checks, runner, runners }]) => {
-    const isHere = runner === null && runners.length === 0;
-    return { at: ['policies', name], keys: isHere ? judgesIn(checks).map(({ keyEnv }) => keyEnv) : [] };
-  });
-  const inPolicies = new Set([...policies.values()].flatMap(({ checks }) => judgesIn(checks)).map((it) => it.keyEnv));
-  const named = file.judges.map(({ keyEnv }) => keyEnv).filter((keyEnv) => !inPolicies.has(keyEnv));
-  return [...ofPolicies, { at: ['judges'], keys: named }].flatMap(({ at, keys }) =>
-    [...new Set(keys)]
-      .filter((keyEnv) => keyEnv !== null && readVariable(keyEnv, env) === undefined)
-      .map((keyEnv) => {
-        const place = describePosition(locate(at), path);
-        return `${place}: the variable "${keyEnv}" is not set here: set it where the checks run, else a judge is in error`;
-      }),
-  );
 }

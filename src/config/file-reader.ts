@@ -12,8 +12,6 @@ import {
   type ConfigFile,
   concurrencyDefault,
   type EscalationConfig,
-  type JudgePlace,
-  judgesIn,
   type PolicyForm,
 } from './file.ts';
 import { type CheckForm, type FileForm, fileForm, type RawForm } from './file-schema.ts';
@@ -98,7 +96,6 @@ function toConfigFile(form: FileForm, raw: RawForm, folder: string): ConfigFile 
     roots: (form.roots ?? ['.']).map((root) => resolve(folder, root)),
     concurrency: form.concurrency ?? concurrencyDefault,
     commands: Object.assign(Object.create(null), Object.fromEntries(commands)),
-    judges: toJudges(form),
     escalation: escalation ? toEscalation(escalation) : null,
     retention: {
       ...{ forMs: form.retain?.for ?? null, bytesMax: form.retain?.bytes ?? null },
@@ -118,7 +115,7 @@ function toTokens(form: NonNullable<FileForm['tokens']>, toPath: (path: string) 
 }
 
 function toCommand(
-  { run, cwd, timeout, feedback, inherit, env, reuse }: NonNullable<FileForm['commands']>[string],
+  { run, cwd, timeout, feedback, inherit, env, reuse, speaks, diff }: NonNullable<FileForm['commands']>[string],
   folder: string,
 ): CommandConfig {
   return {
@@ -129,12 +126,9 @@ function toCommand(
     ...(inherit === undefined ? {} : { inherit }),
     ...(env === undefined ? {} : { env }),
     ...(reuse === undefined ? {} : { reuse }),
+    ...(speaks === undefined ? {} : { speaks }),
+    ...(diff === undefined ? {} : { diff }),
   };
-}
-
-function toJudges({ judges = [], policies = new Map() }: FileForm): JudgePlace[] {
-  const named = judges.map(({ endpoint, keyEnv = null }) => ({ endpoint, keyEnv }));
-  return [...named, ...[...policies.values()].flatMap(({ checks }) => judgesIn(checks))];
 }
 
 function toEscalation({ remind, webhook }: NonNullable<FileForm['escalation']>): EscalationConfig {

@@ -1,8 +1,6 @@
 /** The schema of stopgate.yaml (docs/protocol.md §8). It is strict: an unknown key is a problem. */
 import { z } from 'zod';
 import {
-  judgeEndpointSchema,
-  keyEnvSchema,
   noticeTimes,
   operatorNameLengthMax,
   strictAssignSchema,
@@ -78,7 +76,7 @@ const tokensSchema = z
 /** Each is looked up at every start of the command. */
 const inheritMax = 100;
 
-const commandSchema = z.strictObject({
+const commandForm = z.strictObject({
   run: z
     .array(z.string())
     .min(1)
@@ -100,19 +98,29 @@ const commandSchema = z.strictObject({
     .enum(['tree'])
     .optional()
     .describe('tree: not run again while the git state of its folder is the one in which it passed'),
+  speaks: z
+    .enum(['json'])
+    .optional()
+    .describe(
+      'json: it gets the request of a remote check on stdin and prints one JSON object, the reply of such a check',
+    ),
+  diff: z.boolean().optional().describe('with speaks: json, the request has the changes in the folder of the worker'),
 });
 
-/** Each is compared with the endpoint of every call of a judge. */
-const judgesMax = 100;
-
-const judgesSchema = z
-  .array(
-    z.strictObject({
-      endpoint: judgeEndpointSchema.describe('an API of models; its host and port count'),
-      keyEnv: keyEnvSchema.optional().describe('the variable whose key may be sent there; default: none'),
-    }),
-  )
-  .max(judgesMax);
+/** The reply of a command that speaks JSON has its own feedback, and depends on more than the work tree. */
+const commandSchema = commandForm
+  .refine(({ speaks, feedback }) => speaks === undefined || feedback === undefined, {
+    message: 'feedback does not go with speaks: json: the reply has its own',
+    path: ['feedback'],
+  })
+  .refine(({ speaks, reuse }) => speaks === undefined || reuse === undefined, {
+    message: 'reuse does not go with speaks: json: the reply depends on more than the work tree',
+    path: ['reuse'],
+  })
+  .refine(({ speaks, diff }) => speaks !== undefined || diff !== true, {
+    message: 'diff needs speaks: json',
+    path: ['diff'],
+  });
 
 const bytesPattern = /^(\d{1,15})(KiB|MiB|GiB|TiB)?$/;
 const bytesUnits: Readonly<Record<string, number>> = { KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40 };
@@ -236,13 +244,8 @@ export const fileForm = z.strictObject({
     .min(1)
     .max(concurrencyMax)
     .optional()
-    .describe('how many command, git and judge checks run at the same time; default 8'),
+    .describe('how many command and git checks run at the same time; default 8'),
   commands: z.record(idSchema, commandSchema).optional().describe('the commands of command checks, by name'),
-  judges: judgesSchema
-    .optional()
-    .describe(
-      'where judges of policies that are not in this file may send work and keys, as those of a runner are; default: the usual keys to their makers',
-    ),
   escalation: escalationSchema.nullable().optional(),
   releaseAfter: durationSchema
     .nullable()

@@ -1,6 +1,6 @@
 /** The contents of stopgate.yaml, and the defaults without one. `file-reader.ts` reads it. */
 import { dirname, resolve } from 'node:path';
-import type { Check, PolicySet } from '../../machines/index.ts';
+import type { PolicySet } from '../../machines/index.ts';
 import { forgetMsDefault, unattendedMsDefault, waitingMsDefault } from '../../machines/values/limits.ts';
 import type { TokenConfig } from './access-tokens.ts';
 
@@ -18,17 +18,11 @@ export type CommandConfig = {
   readonly env?: Readonly<Record<string, string>>;
   /** `tree`: it is not run again while the git state of its folder is the one in which it passed. */
   readonly reuse?: 'tree' | undefined;
+  /** `json`: it reads the request of a remote check on stdin, and its stdout is the reply (protocol.md §8). */
+  readonly speaks?: 'json' | undefined;
+  /** With `speaks: json`: the request has the changes in the worker's folder as `diff`. */
+  readonly diff?: boolean | undefined;
 };
-
-/** An API of models, and the variable whose key may be sent there. Null: work alone. */
-export type JudgePlace = { readonly endpoint: string; readonly keyEnv: string | null };
-
-/** The judges of these checks. */
-export const judgesIn = (checks: readonly Check[]): JudgePlace[] =>
-  checks.flatMap((check) => {
-    if (check.kind === 'all' || check.kind === 'any') return judgesIn(check.of);
-    return check.kind === 'judge' ? [{ endpoint: check.endpoint, keyEnv: check.keyEnv }] : [];
-  });
 
 /** The payload of a `policy.set` entry: the configuration's own form, exactly as written. */
 export type PolicyForm = {
@@ -93,8 +87,6 @@ export type ConfigFile = {
   readonly concurrency: number;
   /** The commands by name. The object has no prototype, so that every unknown name is undefined. */
   readonly commands: Readonly<Record<string, CommandConfig>>;
-  /** Judges may send work and keys to these places; those of the file's policies are among them. */
-  readonly judges: readonly JudgePlace[];
   readonly escalation: EscalationConfig | null;
   readonly retention: RetentionRules;
   /** The prefixes in addition to `_INBOX.` and `_R_.`; each ends in a dot. */
@@ -123,7 +115,6 @@ export const emptyConfigFile = (path: string): ConfigFile =>
     roots: [dirname(resolve(path))],
     concurrency: concurrencyDefault,
     commands: Object.create(null) as ConfigFile['commands'],
-    judges: [],
     escalation: null,
     retention: { forMs: null, bytesMax: null, archive: null },
     replyPrefixes: [],

@@ -44,7 +44,7 @@ export function caseFileSchema(): JsonSchema {
   return { title: 'Cases of stopgate test', ...schema, $schema: draft, $defs: { ...$defs, ...schema.$defs } };
 }
 
-const checkKinds = ['plan', 'rules', 'files', 'git', 'command', 'remote', 'judge', 'all', 'any'];
+const checkKinds = ['plan', 'rules', 'files', 'git', 'command', 'remote', 'all', 'any'];
 
 /** zod numbers recursive schemas (`__schema0`): here they get names, and a check gets exactly one kind. */
 function toJsonSchema(schema: z.ZodType): JsonSchema {

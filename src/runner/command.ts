@@ -1,11 +1,13 @@
 /** The `command` check: one program of the configuration, by name. Nothing that it runs comes over the wire. */
 
 import { StringDecoder } from 'node:string_decoder';
-import { formatDuration } from '../../machines/index.ts';
+import { entrySchemas, formatDuration } from '../../machines/index.ts';
 import type { Environment } from '../config/environment.ts';
 import type { CommandConfig } from '../config/file.ts';
+import { readCheckReply } from '../host/effects/check-reply.ts';
 import type { Interruption } from '../timer.ts';
 import { findFixedFolder, findWorkerFolder } from './folder.ts';
+import { readChanges } from './git/diff.ts';
 import type { KeptPasses } from './kept-passes.ts';
 import { basicVariables, type Group, type GroupEnd, pickVariables, startGroup } from './process-group.ts';
 import { cancelled, type Finding, quote, type RunIds, type RunRequest } from './request.ts';
@@ -33,6 +35,7 @@ export async function runCommand(
   if ('reason' in folder) return { outcome: 'error', reason: folder.reason };
   // The folder may have been found just as the interruption came.
   if (stop.cause !== null) return findingOf({ by: stop.cause }, about);
+  if (config.speaks === 'json') return converse(request, config, { ...place, folder: folder.path }, { stop, about });
   const run = async (): Promise<Finding> => {
     // What git was asked before may have taken all its time.
     if (stop.cause !== null) return findingOf({ by: stop.cause }, about);
@@ -46,6 +49,84 @@ export async function runCommand(
   };
   if (config.reuse !== 'tree') return run();
   return place.passes.takeOrRun({ name: request.name, config, folder: folder.path, place, stop }, run);
+}
+
+type About = { readonly name: string; readonly program: string; readonly timeoutMs: number };
+
+/** The reply of a judge has a few sentences. */
+const replyBytesMax = 262_144;
+
+/**
+ * Runs a command that speaks JSON (protocol.md §8): it gets the question on stdin, and its stdout must be one JSON object in a
+ * form in which a remote check may reply. Everything else is an error of the check, never a pass.
+ */
+async function converse(
+  { name, cwd, env, question }: CommandRequest,
+  config: CommandConfig,
+  place: CommandPlace & { readonly folder: string },
+  { stop, about }: { readonly stop: Interruption; readonly about: About },
+): Promise<Finding> {
+  const diff = config.diff === true ? await readDiff(cwd, place, stop) : undefined;
+  if (typeof diff === 'object' && diff !== null) return { outcome: 'error', reason: diff.reason };
+  if (stop.cause !== null) return findingOf({ by: stop.cause }, about);
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  const errors = collectTail();
+  const group = startGroup(
+    {
+      run: config.run,
+      cwd: place.folder,
+      env: environmentOf(place.env, env, config),
+      input: `${JSON.stringify({ ...question, ...(diff !== undefined && { diff }) })}\n`,
+      onOutput(stream, chunk) {
+        if (stream === 'stderr') errors.add(stream, chunk);
+        else {
+          bytes += chunk.length;
+          if (bytes <= replyBytesMax) chunks.push(chunk);
+        }
+      },
+    },
+    stop,
+  );
+  place.onStart(group);
+  const end = await group.ended;
+  const feedback = errors.text();
+  const noReply = (finding: Finding): Finding => ({ ...finding, ...(feedback !== '' && { feedback }) });
+  if (end.by !== 'exit' || end.code !== 0) {
+    const finding = findingOf(end, about);
+    return noReply(finding.outcome === 'fail' ? { ...finding, outcome: 'error' } : finding);
+  }
+  const wrong = (what: string) => noReply({ outcome: 'error', reason: `Command ${name} ${what}` });
+  if (bytes > replyBytesMax) return wrong(`printed more than ${replyBytesMax} bytes`);
+  const value = parseJson(Buffer.concat(chunks).toString('utf8'));
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return wrong('did not print one JSON object');
+  if (!isShallow(value, jsonDepthMax)) return wrong(`printed JSON that nests deeper than ${jsonDepthMax}`);
+  const reply = readCheckReply(value);
+  if (reply === null) return wrong('printed JSON that is no reply of a check');
+  const usage = 'usage' in value ? usageSchema.safeParse(value.usage).data : undefined;
+  return usage === undefined ? reply : { ...reply, usage };
+}
+
+const usageSchema = entrySchemas.worker['usage.reported'];
+
+const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+};
+
+/** Returns null where the changes are not known, because the folder is in no repository. */
+async function readDiff(
+  cwd: string | null,
+  place: CommandPlace,
+  stop: Interruption,
+): Promise<string | null | { readonly reason: string }> {
+  const changes = await Promise.race([readChanges({ cwd, since: null }, place, stop), stop.happened]);
+  if (typeof changes === 'string' || 'interrupted' in changes) return null; // the caller looks at the cause
+  return 'reason' in changes ? changes : changes.text;
 }
 
 const findCommandFolder = (request: CommandRequest, { cwd }: CommandConfig, { roots, baseDir }: CommandPlace) =>
@@ -67,7 +148,7 @@ function environmentOf(ours: Environment, ids: RunIds, { inherit = [], env }: Co
 }
 
 /** Exit 0 is a pass, any other ordinary exit a fail; all else means that nobody could tell (protocol.md §8). */
-function findingOf(end: GroupEnd, about: { name: string; program: string; timeoutMs: number }): Finding {
+function findingOf(end: GroupEnd, about: About): Finding {
   const error = (reason: string): Finding => ({ outcome: 'error', reason });
   const { name, program, timeoutMs } = about;
   switch (end.by) {

@@ -1,27 +1,6 @@
 /** The request to a runner and its result. Plain JSON both ways, since it may go over the wire. */
 import { z } from 'zod';
-import {
-  gitRefSchema,
-  globSchema,
-  idSchema,
-  judgeApis,
-  judgeEndpointSchema,
-  keyEnvSchema,
-  type UsageReport,
-} from '../../machines/index.ts';
-
-/** Everything that is known of the work beside the folder. Lists and texts may have been cut (`truncated`). */
-const workSchema = z.object({
-  tasks: z.array(z.object({ task: idSchema, title: z.string().nullish() })).default([]),
-  plan: z.array(z.object({ title: z.string(), status: z.string() })).default([]),
-  filesModified: z.array(z.string()).default([]),
-  validation: z.array(z.object({ rule: z.string(), passed: z.boolean(), message: z.string().optional() })).default([]),
-  stopReason: z.string().nullish(),
-  lastWords: z.string().nullish(),
-  draft: z.string().nullish(),
-  truncated: z.boolean().optional(),
-});
-export type JudgedWork = z.infer<typeof workSchema>;
+import { gitRefSchema, globSchema, idSchema, type UsageReport } from '../../machines/index.ts';
 
 /** `cwd`: the worker's own folder, absolute. `timeoutMs`: the check's own; null: the command's, or 120 s. */
 const shared = {
@@ -43,9 +22,11 @@ const ids = z.object({
   attempt: idSchema.nullish(),
 });
 export type RunIds = z.infer<typeof ids>;
+/** The request of a remote check (protocol.md §8), for a command that speaks JSON. */
+const questionSchema = z.record(z.string(), z.unknown()).optional();
 /** The request as it comes over the wire: optional fields may be left out, unknown ones are ignored. */
 export const runRequestSchema = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('command'), name: z.string(), env: ids.default({}), ...shared }),
+  z.object({ kind: z.literal('command'), name: z.string(), env: ids.default({}), question: questionSchema, ...shared }),
   z.object({ kind: z.literal('files'), files: z.array(z.string()).readonly(), ...shared }),
   z.object({
     kind: z.literal('git'),
@@ -58,36 +39,28 @@ export const runRequestSchema = z.discriminatedUnion('kind', [
     worker: idSchema.nullish(),
     ...shared,
   }),
-  z.object({
-    kind: z.literal('judge'),
-    prompt: z.string().min(1),
-    model: z.string().min(1),
-    api: z.enum(judgeApis),
-    /** The whole URL of the request. */
-    endpoint: judgeEndpointSchema,
-    /** The variable that holds the key; null: none is sent. */
-    keyEnv: keyEnvSchema.nullish(),
-    since: gitRefSchema.nullish(),
-    worker: idSchema.nullish(),
-    work: workSchema,
-    ...shared,
-  }),
 ]);
 export type RunRequest = z.infer<typeof runRequestSchema>;
 
 /**
- * `fail`: the check says no; `error`: it could not tell. `reason` is missing on a pass only, and a judge's pass has one. `feedback`: text, or the
- * JSON of a command, 32 KiB at most. `usage`: what a judge used. `tookMs`: to 0.1 ms, without the wait for a free place.
+ * What a check found. `fail`: the check says no. `error`: it could not be judged. `pending`: a command that speaks JSON has
+ * no result yet, and is to be run again after `retryAfterMs`. Only a pass may lack a `reason`. `feedback`: text or JSON, 32 KiB
+ * at most. `action` to `metadata`: from the reply of a command that speaks JSON; `metadata.reused`: the time of the run whose
+ * pass is reused. `usage`: what that command says it used.
  */
-export type RunResult = Finding & { readonly tookMs: number };
 export type Finding = {
-  readonly outcome: 'pass' | 'fail' | 'error' | 'timeout';
-  readonly reason?: string;
+  readonly outcome: 'pass' | 'fail' | 'error' | 'timeout' | 'pending';
+  readonly reason?: string | undefined;
+  readonly retryAfterMs?: number | undefined;
   readonly feedback?: unknown;
-  /** `reused`: when the run was that this pass is taken over from; `model`: which one judged. */
-  readonly metadata?: { readonly reused?: string; readonly model?: string };
-  readonly usage?: UsageReport;
+  readonly action?: 'complete' | 'continue' | 'escalate' | undefined;
+  readonly nextPrompt?: string | undefined;
+  readonly checkpointData?: unknown;
+  readonly metadata?: { readonly reused?: string; readonly [key: string]: unknown } | undefined;
+  readonly usage?: UsageReport | undefined;
 };
+/** `tookMs`: to 0.1 ms, without the wait for a place. */
+export type RunResult = Finding & { readonly tookMs: number };
 
 export const cancelled: Finding = { outcome: 'error', reason: 'cancelled' };
 

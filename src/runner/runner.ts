@@ -1,16 +1,15 @@
-/** Runs `command`, `files`, `git` and `judge` checks next to a workspace. Only this room starts processes, and it leaves none behind. */
+/** Runs `command`, `files` and `git` checks next to a workspace. Only this room starts processes, and it leaves none behind. */
 import { dirname, resolve } from 'node:path';
 import { type Admission, createFairSemaphore, type Party } from '../concurrency/semaphore.ts';
 import type { Config } from '../config/config.ts';
 import type { Environment } from '../config/environment.ts';
-import type { CommandConfig, ConfigFile, JudgePlace } from '../config/file.ts';
+import type { CommandConfig, ConfigFile } from '../config/file.ts';
 import type { Logger } from '../log.ts';
 import type { Io } from '../terminal/process-io.ts';
 import { createInterruption } from '../timer.ts';
 import { type CommandRequest, runCommand, unknownCommand } from './command.ts';
 import { checkFiles } from './files.ts';
 import { checkGit, type GitRequest, gitTimeoutMs } from './git/check.ts';
-import { checkJudge, type JudgeRequest } from './judge/judge.ts';
 import { createKeptPasses } from './kept-passes.ts';
 import { type Group, signalGroup } from './process-group.ts';
 import { cancelled, type Finding, type RunRequest, type RunResult, timed } from './request.ts';
@@ -22,8 +21,6 @@ export type RunnerSettings = {
   /** The folder of the configuration, absolute. */
   readonly baseDir: string;
   readonly commands: Readonly<Record<string, CommandConfig>>;
-  /** Judges may send work and keys to these places, beside their makers' own APIs. Default: nowhere. */
-  readonly judges?: readonly JudgePlace[] | undefined;
   /** The environment of this process, of which a command gets a part. */
   readonly env: Environment;
   /** Default 8. More of them wait, and their clocks start later. */
@@ -59,8 +56,9 @@ export type Runner = {
  */
 const waitingMaxDefault = 20_000;
 
-const toPoolSettings = ({ processesMax = 8, judges = [], roots, ...settings }: RunnerSettings): PoolSettings => ({
-  ...{ ...settings, processesMax, judges },
+const toPoolSettings = ({ processesMax = 8, roots, ...settings }: RunnerSettings): PoolSettings => ({
+  ...settings,
+  processesMax,
   roots: roots.map((root) => resolve(settings.baseDir, root)),
 });
 
@@ -113,14 +111,13 @@ export function createRunner({ log, waitingMax = waitingMaxDefault, ...first }: 
   };
 }
 
-// Runs checks that need processes or models side by side, up to a limit, and leaves no process behind.
+// Runs checks that need processes side by side, up to a limit, and leaves no process behind.
 
 /** The settings from the configuration, which may change while checks run. Paths are absolute. */
 type PoolSettings = {
   readonly roots: readonly string[];
   readonly baseDir: string;
   readonly commands: Readonly<Record<string, CommandConfig>>;
-  readonly judges: readonly JudgePlace[];
   readonly env: Environment;
   readonly processesMax: number;
 };
@@ -132,7 +129,7 @@ type CommandPoolOptions = PoolSettings & { readonly log: Logger; readonly waitin
  */
 const waitingPerWorkerMax = 128;
 
-type PoolRequest = CommandRequest | GitRequest | JudgeRequest;
+type PoolRequest = CommandRequest | GitRequest;
 type CommandPool = {
   /** `onStarted`: the check has a place, and its time runs. */
   run(request: PoolRequest, signal: AbortSignal, onStarted: () => void): Promise<RunResult>;
@@ -176,7 +173,6 @@ function createCommandPool({ log, waitingMax, ...first }: CommandPoolOptions): C
     const onStart = (group: Group) => void tracked.push(track(group, program));
     try {
       if (request.kind === 'git') return await checkGit(request, { ...place, onStart }, { stop, timeoutMs });
-      if (request.kind === 'judge') return await checkJudge(request, { ...place, onStart, log }, { stop, timeoutMs });
       return await runCommand(request, config as CommandConfig, { ...place, passes, onStart }, { stop, timeoutMs });
     } finally {
       stop.clear();
@@ -237,8 +233,12 @@ export function createReloadingRunner(
   env: Io['env'],
   logger: Logger,
 ): ReloadingRunner {
-  const settingsOf = ({ roots, commands, judges, concurrency }: ConfigFile): RunnerSettings => ({
-    ...{ roots, commands, judges, baseDir: dirname(config.filePath), env, processesMax: concurrency },
+  const settingsOf = ({ roots, commands, concurrency }: ConfigFile): RunnerSettings => ({
+    roots,
+    commands,
+    baseDir: dirname(config.filePath),
+    env,
+    processesMax: concurrency,
   });
   const runner = createRunner({ ...settingsOf(config.file), log: logger });
   return { ...runner, configure: (file) => runner.configure(settingsOf(file)) };

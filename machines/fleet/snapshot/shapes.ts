@@ -52,10 +52,6 @@ function createPolicyShapes() {
     ...{ plan: { required: flag }, rules: { rules: texts }, files: { files: texts } },
     git: { clean: flag, pushed: flag, unchanged: texts, since: text.nullable() },
     ...{ command: { command: text }, remote: { remote: text }, all: { of: checks }, any: { of: checks } },
-    judge: {
-      ...{ prompt: text, model: text, api: z.enum(['openai', 'anthropic']), endpoint: text },
-      ...{ keyEnv: text.nullable(), since: text.nullable() },
-    },
   };
   const check: z.ZodType = z.union(
     Object.entries(fields).map(([kind, own]) => object({ ...settings, kind: z.literal(kind), ...own })),

@@ -29,16 +29,6 @@ export type CheckForm = {
     | undefined;
   command?: string | undefined;
   remote?: string | undefined;
-  judge?:
-    | {
-        prompt: string;
-        model: string;
-        api?: JudgeApi | undefined;
-        endpoint?: string | undefined;
-        keyEnv?: string | undefined;
-        since?: string | undefined;
-      }
-    | undefined;
   all?: CheckForm[] | undefined;
   any?: CheckForm[] | undefined;
   name?: string | undefined;
@@ -65,20 +55,6 @@ export type GitAspects = {
   readonly unchanged: readonly string[];
   readonly since: string | null;
 };
-/** OpenAI's chat completions, which most servers of models speak, or Anthropic's messages. */
-export type JudgeApi = 'openai' | 'anthropic';
-/**
- * `endpoint`: the whole URL of the request. `keyEnv`: the variable of the runner that holds the key; null: none is sent.
- * `since`: the ref from which on changes are shown; null: the merge base with the upstream.
- */
-export type JudgeFields = {
-  readonly prompt: string;
-  readonly model: string;
-  readonly api: JudgeApi;
-  readonly endpoint: string;
-  readonly keyEnv: string | null;
-  readonly since: string | null;
-};
 type CheckFields =
   | { readonly kind: 'plan'; readonly required: boolean }
   | { readonly kind: 'rules'; readonly rules: readonly string[] }
@@ -86,7 +62,6 @@ type CheckFields =
   | ({ readonly kind: 'git' } & GitAspects)
   | { readonly kind: 'command'; readonly command: string }
   | { readonly kind: 'remote'; readonly remote: string }
-  | ({ readonly kind: 'judge' } & JudgeFields)
   | { readonly kind: 'all'; readonly of: readonly Check[] }
   | { readonly kind: 'any'; readonly of: readonly Check[] };
 export type Kind = CheckFields['kind'];
@@ -95,7 +70,7 @@ export type Kind = CheckFields['kind'];
 export type Check = CheckSettings & CheckFields;
 export type CheckOf<K extends Kind> = Extract<Check, { kind: K }>;
 /** Checks that a replica runs, and an entry answers; the fold evaluates all others. */
-export type EffectfulCheck = CheckOf<'files' | 'git' | 'command' | 'remote' | 'judge'>;
+export type EffectfulCheck = CheckOf<'files' | 'git' | 'command' | 'remote'>;
 
 export type CheckFacts = Circumstances & { readonly plan: Plan; readonly validation: Validation };
 

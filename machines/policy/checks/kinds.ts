@@ -13,7 +13,6 @@ import {
   type Kind,
 } from './check.ts';
 import { type Feedback, passedRules, rulesSchema, type Validation } from './check-result.ts';
-import { judgeCheck } from './judge.ts';
 
 /** `all: [...]`: every member passes. A policy's own list of checks is evaluated in the same way. */
 const allCheck: CheckKind<'all'> = {
@@ -172,7 +171,6 @@ export const checkKinds: { readonly [K in Kind]: CheckKind<K> } = {
   git: gitCheck,
   command: commandCheck,
   remote: remoteCheck,
-  judge: judgeCheck,
   all: allCheck,
   any: anyCheck,
 };

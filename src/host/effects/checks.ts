@@ -22,16 +22,16 @@ import {
 import type { AppError } from '../../errors.ts';
 import type { AttemptTraces } from '../intake/attempt-traces.ts';
 import type { OwnEntries } from '../own-entries.ts';
+import { askUntilResult, type RunResult } from './check-reply.ts';
 import type { Performer } from './effects.ts';
 import type { PendingReplies } from './pending-replies.ts';
-import { askRemote, questionOf, questionOfIteration, type RemoteOptions, toPayload, workOf } from './remote-check.ts';
+import { askRemote, questionOf, questionOfIteration, type RemoteOptions, toPayload } from './remote-check.ts';
 import {
   type CheckTimes,
-  type JudgedWork,
+  marginMs,
   type RemoteBus,
   type RunCheck,
   type RunRequest,
-  type RunResult,
   runWorkspaceCheck,
 } from './workspace-check.ts';
 
@@ -61,7 +61,7 @@ export type ChecksOptions = RemoteOptions & {
 
 export function createChecks(options: ChecksOptions): Checks {
   const { fleet, life, logClock, entries, traces, newId, onRefused } = options;
-  /** `onUsage` gets what a judge used. */
+  /** `onUsage` gets what the check says that it used. */
   const run = async (
     pending: PendingCheck,
     worker: WorkerContext,
@@ -130,30 +130,40 @@ async function runOf(
   how: Progress,
 ): Promise<RunResult> {
   const { timeoutMs, deadlineMs } = pending;
-  const remote = (name: string) =>
-    askRemote(options, name, questionOf(options.fleet, worker, attempt, pending), {
-      timeoutMs,
-      deadlineMs,
-      signal: how.signal,
-      onPending: (reason, askedAgainMs) =>
-        options.pendingReplies.note({ worker: worker.worker, attempt, check: pending.name, reason, askedAgainMs }),
-    });
+  const { life, logClock } = options;
+  const { signal } = how;
+  const onPending = (reason: string | null, askedAgainMs: number) =>
+    options.pendingReplies.note({ worker: worker.worker, attempt, check: pending.name, reason, askedAgainMs });
+  const question = () => questionOf(options.fleet, worker, attempt, pending);
+  const remote = (name: string) => askRemote(options, name, question(), { timeoutMs, deadlineMs, signal, onPending });
   if (pending.by === 'hooks') return remote(pending.remote);
   if (pending.check.kind === 'remote') return remote(pending.check.remote);
-  const times = { ...how, startTimeoutMs: pending.deadlineMs - pending.sinceMs, timeoutMs };
-  return runWorkspaceCheck(options, runRequestOf(options, pending.check, worker, attempt), worker, times);
+  const request = runRequestOf(options, pending.check, worker, attempt, question);
+  const startTimeoutMs = deadlineMs - pending.sinceMs;
+  // The time of a check runs from its first start; another replica may have started it.
+  let endMs = pending.startedMs === null ? null : deadlineMs;
+  const onStarted = () => {
+    endMs ??= logClock.now() + timeoutMs;
+    how.onStarted();
+  };
+  const leftMs = () => (endMs ?? logClock.now() + timeoutMs) - marginMs(timeoutMs) - logClock.now();
+  return askUntilResult({ life, logClock, leftMs, signal, onPending }, timeoutMs, (waitMs, last) => {
+    const asked = last === null ? request : { ...request, timeoutMs: Math.ceil(waitMs) };
+    return runWorkspaceCheck(options, asked, worker, { signal, startTimeoutMs, timeoutMs: waitMs, onStarted });
+  });
 }
 
 type WorkspaceCheck = Exclude<EffectfulCheck, { kind: 'remote' }>;
 
-/** A message of NATS holds 1 MiB by default, and a model reads no more with profit. */
-const workBytesMax = 131_072;
+/** A message of NATS holds 1 MiB by default, and a model gains nothing from more. */
+const questionBytesMax = 131_072;
 
 function runRequestOf(
-  { fleet, bus }: Pick<ChecksOptions, 'fleet' | 'bus'>,
+  { bus }: Pick<ChecksOptions, 'bus'>,
   check: WorkspaceCheck,
   worker: WorkerContext,
   attempt: string,
+  question: () => object,
 ): RunRequest {
   const place = { cwd: worker.cwd, timeoutMs: check.timeoutMs };
   if (check.kind === 'files') return { ...place, kind: 'files', files: check.files };
@@ -167,24 +177,9 @@ function runRequestOf(
       unchanged: check.unchanged,
       since: check.since,
     };
-  if (check.kind === 'judge') {
-    const { prompt, model, api, endpoint, keyEnv, since } = check;
-    const work = toPayload(workOf(fleet, worker), Math.min(workBytesMax, bus.payloadBytesMax() / 2));
-    return {
-      ...place,
-      kind: 'judge',
-      worker: worker.worker,
-      prompt,
-      model,
-      api,
-      endpoint,
-      keyEnv,
-      since,
-      work: JSON.parse(work) as JudgedWork,
-    };
-  }
   const env = { fleet: worker.fleet, worker: worker.worker, task: worker.tasks.at(-1) ?? null, attempt };
-  return { ...place, kind: 'command', name: check.command, env };
+  const text = toPayload(question(), Math.min(questionBytesMax, bus.payloadBytesMax() / 2));
+  return { ...place, kind: 'command', name: check.command, env, question: JSON.parse(text) as Record<string, unknown> };
 }
 
 const asError = (error: Error): RunResult => ({ outcome: 'error', reason: error.message });

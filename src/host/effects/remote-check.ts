@@ -2,8 +2,6 @@
  * Remote checks and hooks (protocol.md §8): the question, which is what the fold knows of the worker, its task and its
  * attempt; the request to `stopgate.<fleet>.check.<name>`; and what its reply means.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
-import { z } from 'zod';
 import {
   type AttemptFields,
   cutMiddle,
@@ -20,20 +18,8 @@ import { sleep as sleepUntil } from '../../timer.ts';
 import type { LogClock } from '../fold/log-clock.ts';
 import type { Life } from '../life.ts';
 import { subject } from '../own-entries.ts';
-import { type JudgedWork, marginMs, type RunResult } from './workspace-check.ts';
-
-/** Any form of reply (protocol.md §8). `retryAfterMs`: when to ask again. */
-const replySchema = z.union([
-  z.object({ pending: z.literal(true), reason: z.string().optional(), retryAfterMs: z.number().optional() }),
-  z.object({ complete: z.boolean(), reason: z.string().optional(), feedback: z.unknown().optional() }),
-  z.object({
-    action: z.enum(['complete', 'continue', 'escalate']),
-    reason: z.string().optional(),
-    nextPrompt: z.string().optional(),
-    checkpointData: z.unknown().optional(),
-    metadata: z.record(z.string(), z.unknown()).optional(),
-  }),
-]);
+import { askUntilResult, type CheckReply, type RunResult, readCheckReply } from './check-reply.ts';
+import { marginMs } from './workspace-check.ts';
 
 export type RemoteOptions = {
   readonly fleet: Fleet;
@@ -53,12 +39,9 @@ export type RemoteCall = {
   readonly onPending?: (reason: string | null, askedAgainMs: number) => void;
 };
 
-/** A check that waits for something else, as a pipeline, should not be asked more often, nor be forgotten. */
-const retryMs = { min: 1_000, default: 10_000, max: 600_000 };
-
 /**
- * Asks until the check has a result, or its time is up. Once it has said that it has no result yet, a moment without a
- * server changes nothing: it may be restarting.
+ * Asks until the check has a result, or its time is up. After a pending reply a missing responder is tolerated: it may be
+ * restarting.
  * @throws AppError service.unreachable: nobody serves it, or no reply in time; check.failed: its server failed
  */
 export async function askRemote(
@@ -68,61 +51,33 @@ export async function askRemote(
   { timeoutMs, deadlineMs, signal, onPending = () => {} }: RemoteCall,
 ): Promise<RunResult> {
   const { bus, life, logClock } = options;
-  const startedMs = performance.now();
-  const tookMs = () => Math.round(performance.now() - startedMs);
   const target = subject(options, `check.${name}`);
   const payload = toPayload(question, bus.payloadBytesMax());
   const leftMs = () => deadlineMs - marginMs(timeoutMs) - logClock.now();
-  const cancelled = (): RunResult => ({ outcome: 'error', reason: 'cancelled', tookMs: tookMs() });
   const aborted = sleepUntil(null, signal);
-  let pending: Pending | null = null;
-  for (let waitMs = timeoutMs; waitMs > 0; waitMs = leftMs()) {
-    const asked = bus.request(target, payload, waitMs);
-    // What is cancelled holds nothing while the reply is still out.
-    const text = await Promise.race([pending === null ? asked : asked.catch(awayFor(pending)), aborted]);
-    if (text === undefined) return cancelled();
-    const reply = readReply(name, text);
-    if (!('pending' in reply)) return { tookMs: tookMs(), ...reply };
-    pending = reply;
-    const pauseMs = Math.min(Math.max(retryMs.min, reply.retryAfterMs ?? retryMs.default), retryMs.max);
-    onPending(reply.reason?.slice(0, reasonLengthMax) ?? null, logClock.now() + pauseMs);
-    await sleep(Math.min(pauseMs, Math.max(0, leftMs())), undefined, { ref: false, signal }).catch(() => {});
-    if (signal.aborted || !life.isRunning()) return cancelled();
-  }
-  const reason = pending?.reason === undefined ? 'still pending' : `still pending: ${pending.reason}`;
-  return { outcome: 'timeout', reason, tookMs: tookMs() };
+  return askUntilResult({ life, logClock, leftMs, signal, onPending }, timeoutMs, async (waitMs, last) => {
+    const asked = bus.request(target, payload, waitMs).then((text) => readReply(name, text));
+    // A cancelled check holds nothing while its reply is still out.
+    const reply = await Promise.race([last === null ? asked : asked.catch(unlessUnreachable(last)), aborted]);
+    return reply ?? null;
+  });
 }
 
-/** For a view; the result has the whole reason. */
-const reasonLengthMax = 500;
-
-/** The reply of a server that is away for a moment: still the last one. */
-const awayFor = (pending: Pending) => (error: unknown) => {
-  if (error instanceof AppError && error.code === 'service.unreachable') return JSON.stringify(pending);
+/** A server that is away for a moment has replied nothing new. */
+const unlessUnreachable = (last: CheckReply) => (error: unknown) => {
+  if (error instanceof AppError && error.code === 'service.unreachable') return last;
   throw error;
 };
 
-type Pending = { readonly pending: true; readonly reason?: string; readonly retryAfterMs?: number };
-
-function readReply(name: string, text: string): Pending | RunResult {
+function readReply(name: string, text: string): CheckReply {
   let reply: unknown;
   try {
     reply = JSON.parse(text);
   } catch {
     return { outcome: 'error', reason: `check ${name} replied with invalid JSON` };
   }
-  const { data } = replySchema.safeParse(reply);
-  if (data === undefined) return { outcome: 'error', reason: `check ${name} replied in an unknown form` };
-  if ('pending' in data) return definedIn(data) as Pending;
-  if ('complete' in data) {
-    const { complete, ...rest } = data;
-    return { outcome: complete ? 'pass' : 'fail', ...definedIn(rest) };
-  }
-  return { outcome: data.action === 'complete' ? 'pass' : 'fail', ...definedIn(data) };
+  return readCheckReply(reply) ?? { outcome: 'error', reason: `check ${name} replied in an unknown form` };
 }
-
-const definedIn = <Fields extends object>(fields: Fields) =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<Fields>;
 
 /** About a worker that wants to stop. A hook is asked about its own task, a check about the one that was claimed last. */
 export function questionOf(fleet: Fleet, worker: WorkerContext, attempt: string, pending: PendingCheck): object {
@@ -168,20 +123,6 @@ function question({ tasks }: Fleet, { worker, task, attempt, fields }: Subject):
     draftType: fields.draft?.type ?? null,
     cwd: worker?.cwd ?? null,
     plan: worker?.plan ?? held?.plan ?? [],
-  };
-}
-
-/** The work of a worker, as a judge is shown it beside the changes in its folder. */
-export function workOf({ tasks }: Fleet, worker: WorkerContext): JudgedWork {
-  const fields = worker.attempt?.fields ?? {};
-  return {
-    tasks: worker.tasks.map((task) => ({ task, title: tasks.get(task)?.snapshot.context.title ?? null })),
-    plan: worker.plan.map(({ title, status }) => ({ title, status })),
-    filesModified: [...new Set([...worker.files, ...(fields.files ?? [])])],
-    validation: fields.validation ?? [],
-    stopReason: fields.stopReason ?? null,
-    lastWords: fields.output ?? null,
-    draft: fields.draft?.content ?? null,
   };
 }
 

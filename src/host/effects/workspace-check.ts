@@ -1,21 +1,13 @@
 /**
- * `command`, `files`, `git` and `judge` checks: run by the runner inside this service, or by the one that the policy names. The
+ * `command`, `files` and `git` checks: run by the runner inside this service, or by the one that the policy names. The
  * room that starts processes implements `RunCheck`.
  */
 import { z } from 'zod';
-import {
-  type CheckResult,
-  entrySchemas,
-  type Fleet,
-  type GitAspects,
-  type JudgeFields,
-  type UsageReport,
-  type Validation,
-  type WorkerContext,
-} from '../../../machines/index.ts';
+import { entrySchemas, type Fleet, type GitAspects, type WorkerContext } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import type { Bus } from '../../nats/bus.ts';
 import { subject } from '../own-entries.ts';
+import { type CheckReply, definedIn, type RunResult } from './check-reply.ts';
 
 type RunIds = {
   readonly fleet: string;
@@ -24,31 +16,23 @@ type RunIds = {
   readonly attempt: string;
 };
 
-/** `cwd`: the worker's own. `timeoutMs`: the check's own; null: the command's, or 120 s. */
+/**
+ * `cwd`: the worker's own. `timeoutMs`: the check's own; null: the command's, or 120 s. `question`: the request of a remote
+ * check, for a command that speaks JSON.
+ */
 export type RunRequest = { readonly cwd: string | null; readonly timeoutMs: number | null } & (
-  | { readonly kind: 'command'; readonly name: string; readonly env: RunIds }
+  | {
+      readonly kind: 'command';
+      readonly name: string;
+      readonly env: RunIds;
+      readonly question: Readonly<Record<string, unknown>>;
+    }
   | { readonly kind: 'files'; readonly files: readonly string[] }
   | ({ readonly kind: 'git'; readonly worker: string } & GitAspects)
-  | ({ readonly kind: 'judge'; readonly worker: string; readonly work: JudgedWork } & JudgeFields)
 );
 
-/** Everything that is known of the work beside the folder. `truncated`: lists and texts were cut. */
-export type JudgedWork = {
-  readonly tasks: { readonly task: string; readonly title: string | null }[];
-  readonly plan: { readonly title: string; readonly status: string }[];
-  readonly filesModified: string[];
-  readonly validation: Validation;
-  readonly stopReason: string | null;
-  readonly lastWords: string | null;
-  readonly draft: string | null;
-  readonly truncated?: boolean;
-};
-
-/** The result of a check. `usage`: what a judge used for it. */
-export type RunResult = Omit<CheckResult, 'attempt' | 'check'> & { readonly usage?: UsageReport };
-
 /** The runner inside the service. `onStarted`: the check has its place, and its time runs. */
-export type RunCheck = (request: RunRequest, signal: AbortSignal, onStarted: () => void) => Promise<RunResult>;
+export type RunCheck = (request: RunRequest, signal: AbortSignal, onStarted: () => void) => Promise<CheckReply>;
 
 /** The way to checks elsewhere. */
 export type RemoteBus = Pick<Bus, 'request' | 'requestRun' | 'payloadBytesMax'>;
@@ -72,7 +56,7 @@ export async function runWorkspaceCheck(
   request: RunRequest,
   worker: WorkerContext,
   times: CheckTimes,
-): Promise<RunResult> {
+): Promise<CheckReply> {
   const named = runnerOf(worker);
   if (named === null) return options.runCheck(request, times.signal, times.onStarted);
   if ('reason' in named) return { outcome: 'error', reason: named.reason };
@@ -98,10 +82,18 @@ export function runnerOf({
 
 const quote = (text: string) => JSON.stringify(text.length > 128 ? `${text.slice(0, 128)}…` : text);
 
+const pendingSchema = z.object({
+  outcome: z.literal('pending'),
+  reason: z.string().optional(),
+  retryAfterMs: z.number().optional(),
+});
 const resultSchema = z.object({
   outcome: z.enum(['pass', 'fail', 'error', 'timeout']),
   reason: z.string().optional(),
   feedback: z.unknown().optional(),
+  action: z.enum(['complete', 'continue', 'escalate']).optional(),
+  nextPrompt: z.string().optional(),
+  checkpointData: z.unknown().optional(),
   metadata: z.record(z.string(), z.unknown()).optional(),
   tookMs: z.number().nonnegative().optional(),
   usage: entrySchemas.worker['usage.reported'].optional(),
@@ -118,7 +110,7 @@ async function askRunner(
   runner: string,
   request: RunRequest,
   { startTimeoutMs, timeoutMs, onStarted }: CheckTimes,
-): Promise<RunResult> {
+): Promise<CheckReply> {
   const waitMs = Math.ceil(timeoutMs - marginMs(timeoutMs));
   const times = { startTimeoutMs: startTimeoutMs - earlierMsMax, timeoutMs: waitMs, onStarted };
   const waiting = options.bus.requestRun(subject(options, `run.${runner}`), JSON.stringify(request), times);
@@ -131,7 +123,7 @@ async function askRunner(
   return readResult(runner, text);
 }
 
-function readResult(runner: string, text: string): RunResult {
+function readResult(runner: string, text: string): CheckReply {
   const wrong = (what: string): RunResult => ({ outcome: 'error', reason: `runner ${runner} ${what}` });
   let reply: unknown;
   try {
@@ -141,15 +133,6 @@ function readResult(runner: string, text: string): RunResult {
   }
   const refusal = refusalSchema.safeParse(reply);
   if (refusal.success) return wrong(`refused the request: ${refusal.data.error.message.slice(0, 1_000)}`);
-  const { data } = resultSchema.safeParse(reply);
-  if (data === undefined) return wrong('replied in an unknown form');
-  const { outcome, reason, feedback, metadata, tookMs, usage } = data;
-  return {
-    outcome,
-    ...(reason !== undefined && { reason }),
-    ...(feedback !== undefined && { feedback }),
-    ...(metadata !== undefined && { metadata }),
-    ...(tookMs !== undefined && { tookMs }),
-    ...(usage !== undefined && { usage }),
-  };
+  const { data } = z.union([pendingSchema, resultSchema]).safeParse(reply);
+  return data === undefined ? wrong('replied in an unknown form') : (definedIn(data) as CheckReply);
 }

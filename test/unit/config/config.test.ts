@@ -165,21 +165,6 @@ describe('stopgate.yaml', () => {
   test('refuses a STOPGATE_WIRE that it does not know', () => {
     expect(() => readUsesLibraryWire({ STOPGATE_WIRE: 'tls' })).toThrow("STOPGATE_WIRE: 'tls' is unknown");
   });
-
-  test('warns of the key of a judge that is not set, and starts all the same', async () => {
-    const judge = '{ judge: { prompt: p, model: gpt-x } }';
-    put(
-      'stopgate.yaml',
-      `policies:\n  a: { checks: [{ any: [${judge}] }] }\n  b: { runner: box, checks: [${judge}] }\n` +
-        'judges: [{ endpoint: "http://h", keyEnv: OTHER }, { endpoint: "http://h" }]',
-    );
-    const fix = 'is not set here: set it where the checks run, else a judge is in error';
-    expect((await load({ serving: true })).warnings).toEqual([
-      `stopgate.yaml:2:6: the variable "OPENAI_API_KEY" ${fix}`,
-      `stopgate.yaml:4:9: the variable "OTHER" ${fix}`,
-    ]);
-    expect((await load({ env: { OPENAI_API_KEY: 'k', OTHER: 'k' } })).warnings).toEqual([]);
-  });
 });
 
 describe('a bad value', () => {

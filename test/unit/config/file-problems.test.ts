@@ -40,7 +40,7 @@ describe('an unknown key', () => {
     ['escalation: { webhook: { uri: x } }', '1:26 unknown key "uri"; did you mean "url"?'],
     [
       'commands: { a: { run: [x], zzz: 3 } }',
-      '1:28 unknown key "zzz"; known keys: run, cwd, timeout, feedback, inherit, env, reuse',
+      '1:28 unknown key "zzz"; known keys: run, cwd, timeout, feedback, inherit, env, reuse, speaks, diff',
     ],
     ['token: abc', '1:1 unknown key "token"; secrets do not belong here: set STOPGATE_TOKEN or pass --token'],
     ['a: &a {}\n<<: *a', '2:1 merge keys ("<<") are not part of YAML 1.2; repeat the map with an alias instead'],
@@ -163,7 +163,7 @@ describe('a wrong value', () => {
     ['no kind', 'name: a', '4:9', 'none'],
   ])('(a check with %s) is reported where the check begins', (_what, check, at, got) => {
     expect(problemsOf(`policies:\n  default:\n    checks:\n      - ${check}\n`)).toEqual([
-      `${at} a check is one of plan, rules, files, git, command, remote, judge, all, any; this has ${got}`,
+      `${at} a check is one of plan, rules, files, git, command, remote, all, any; this has ${got}`,
     ]);
   });
 
@@ -177,7 +177,7 @@ describe('a wrong value', () => {
       '            remote: scan',
     );
     expect(problemsOf(text)).toEqual([
-      '5:13 a check is one of plan, rules, files, git, command, remote, judge, all, any; this has plan and remote',
+      '5:13 a check is one of plan, rules, files, git, command, remote, all, any; this has plan and remote',
     ]);
   });
 

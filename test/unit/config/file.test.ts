@@ -49,7 +49,6 @@ describe('a right file', () => {
           ...{ policies: new Map(), assign: [], budget: null, releaseAfterMs: null, forgetMs: 604_800_000 },
           ...{ waitingMs: 1_800_000, unattendedMs: 600_000 },
         },
-        judges: [],
         policyForm: null,
         roots: ['/srv/app'],
         concurrency: 8,

@@ -39,7 +39,6 @@ describe('the schema of stopgate.yaml', () => {
     'git: { clean: true }',
     'command: a',
     'remote: a',
-    'judge: { prompt: p, model: m }',
     'all: [{ plan: }]',
     'any: [{ plan: }]',
   ])('accepts a check %s, as the service does', (check) => {

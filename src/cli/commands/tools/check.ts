@@ -1,7 +1,7 @@
 /** check: is a stopgate.yaml valid? It needs no service, and is for editors and CI. */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { loadConfig, missingKeys, missingSecrets } from '../../../config/config.ts';
+import { loadConfig, missingSecrets } from '../../../config/config.ts';
 import type { ConfigFile } from '../../../config/file.ts';
 import { readConfigFile } from '../../../config/file-reader.ts';
 import { describePosition } from '../../../config/problems.ts';
@@ -37,12 +37,7 @@ export const check = defineCommand({
       .map((text) => `${text}; the service will not start here`);
     const problems = flags.elsewhere ? found : [...found, ...here];
     const notes = read.ok
-      ? [
-          ...withoutRules(read.file),
-          ...missingRoots(read.file.roots),
-          ...missingKeys({ ...read, path }, io.env),
-          ...(flags.elsewhere ? here : []),
-        ]
+      ? [...withoutRules(read.file), ...missingRoots(read.file.roots), ...(flags.elsewhere ? here : [])]
       : [];
     const policies = read.ok ? [...read.file.policySet.policies.keys()] : [];
     const commands = read.ok ? Object.keys(read.file.commands) : [];
@@ -57,9 +52,9 @@ export const check = defineCommand({
   },
 });
 
-/** A runner's file has commands or judges, and no policies. */
-const withoutRules = ({ policyForm, commands, judges }: ConfigFile): string[] =>
-  policyForm === null && Object.keys(commands).length + judges.length === 0
+/** A runner's file has commands, and no policies. */
+const withoutRules = ({ policyForm, commands }: ConfigFile): string[] =>
+  policyForm === null && Object.keys(commands).length === 0
     ? ['there are no policies in it: every stop is allowed']
     : [];
 

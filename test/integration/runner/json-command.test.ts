@@ -1,0 +1,114 @@
+/** Commands that speak JSON (protocol.md §8): what they are asked, and what their answer means. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import type { CommandConfig } from '../../../src/config/file.ts';
+import { createWorkspace, node, sh } from './workspace.ts';
+
+const json = (source: string, more: Partial<CommandConfig> = {}) => sh(source, { speaks: 'json', ...more });
+const says = (value: unknown, more: Partial<CommandConfig> = {}) =>
+  json(`cat >/dev/null; echo '${JSON.stringify(value)}'`, more);
+
+describe('the answer', () => {
+  test.each([
+    [{ complete: true }, { outcome: 'pass' }],
+    [
+      { complete: true, reason: 'All is there' },
+      { outcome: 'pass', reason: 'All is there' },
+    ],
+    [
+      { complete: false, reason: 'No test', feedback: { missing: ['a'] } },
+      { outcome: 'fail', reason: 'No test', feedback: { missing: ['a'] } },
+    ],
+    [{ action: 'complete' }, { outcome: 'pass', action: 'complete' }],
+    [
+      { action: 'continue', reason: 'Go on' },
+      { outcome: 'fail', action: 'continue', reason: 'Go on' },
+    ],
+    [
+      { action: 'escalate', reason: 'A person' },
+      { outcome: 'fail', action: 'escalate', reason: 'A person' },
+    ],
+    [
+      { pending: true, reason: 'CI runs', retryAfterMs: 2_000 },
+      { outcome: 'pending', reason: 'CI runs', retryAfterMs: 2_000 },
+    ],
+    [
+      { complete: true, usage: { input: 10, output: 2, usd: 0.01, model: 'm' } },
+      { outcome: 'pass', usage: { input: 10, output: 2, usd: 0.01, model: 'm' } },
+    ],
+    [{ complete: true, usage: { input: -1 } }, { outcome: 'pass' }],
+  ])('%j is %j', async (answer, expected) => {
+    const { command } = await createWorkspace({ judge: says(answer) });
+    expect(await command('judge')).toEqual({ ...expected, tookMs: expect.any(Number) });
+  });
+
+  test.each([
+    ['nothing', 'cat >/dev/null', 'did not print one JSON object'],
+    ['text', 'echo yes', 'did not print one JSON object'],
+    ['a list', "echo '[]'", 'did not print one JSON object'],
+    ['null', 'echo null', 'did not print one JSON object'],
+    ['two objects', `echo '{"complete":true}'; echo '{"complete":true}'`, 'did not print one JSON object'],
+    ['an unknown form', `echo '{"complete":"yes"}'`, 'printed JSON that is no reply of a check'],
+    ['a pass that exits with 1', `echo '{"complete":true}'; exit 1`, 'failed (exit 1)'],
+    ['more than 256 KiB', 'head -c 300000 /dev/zero | tr "\\0" " "', 'printed more than 262144 bytes'],
+    [
+      'JSON that nests too deep',
+      `printf '{"a":%s1%s}' $(printf '[%.0s' $(seq 70)) $(printf ']%.0s' $(seq 70))`,
+      'printed JSON that nests deeper than 64',
+    ],
+  ])('%s is an error, never a pass', async (_what, source, reason) => {
+    const { command } = await createWorkspace({ judge: json(source) });
+    expect(await command('judge')).toMatchObject({ outcome: 'error', reason: `Command judge ${reason}` });
+  });
+
+  test('an error shows the end of stderr', async () => {
+    const { command } = await createWorkspace({ judge: json('echo no key is set >&2; exit 2') });
+    expect(await command('judge')).toMatchObject({ outcome: 'error', feedback: 'no key is set' });
+  });
+
+  test('a command that does not end in time has timed out', async () => {
+    const { command } = await createWorkspace({ judge: json(`echo '{"complete":true}'; exec sleep 30`) });
+    expect(await command('judge', { timeoutMs: 300 })).toMatchObject({ outcome: 'timeout' });
+  });
+});
+
+describe('the question', () => {
+  const echo = node(
+    `let all = ''; process.stdin.on('data', (part) => { all += part; }).on('end', () => {
+       console.log(JSON.stringify({ complete: false, reason: 'r', feedback: JSON.parse(all) })); });`,
+    { speaks: 'json' },
+  );
+  const ask = async (workspace: Awaited<ReturnType<typeof createWorkspace>>) => {
+    const question = { worker: 'w1', plan: [{ title: 'Write tests', status: 'done' }], agentOutput: 'Done.' };
+    const { feedback } = await workspace.runner.run(
+      { kind: 'command', name: 'judge', cwd: workspace.cwd, timeoutMs: null, env: {}, question },
+      new AbortController().signal,
+    );
+    expect(feedback).toMatchObject(question);
+    return feedback as { readonly diff?: string | null };
+  };
+
+  test('has no diff unless the command wants one', async () => {
+    expect(await ask(await createWorkspace({ judge: echo }))).not.toHaveProperty('diff');
+  });
+
+  test('has a null diff outside of git', async () => {
+    expect(await ask(await createWorkspace({ judge: { ...echo, diff: true } }))).toMatchObject({ diff: null });
+  });
+
+  test('has the changes since the last commit, new files included', async () => {
+    const workspace = await createWorkspace({ judge: { ...echo, diff: true } });
+    const who = ['-c', 'user.name=a', '-c', 'user.email=a@example.com'];
+    const git = (...args: string[]) => promisify(execFile)('git', [...who, ...args], { cwd: workspace.cwd });
+    await workspace.write('a.txt', 'one\n');
+    await git('init', '-q');
+    await git('add', '.');
+    await git('commit', '-qm', 'first');
+    await workspace.write('a.txt', 'two\n');
+    await workspace.write('b.txt', 'new\n');
+    const { diff } = await ask(workspace);
+    expect(diff).toContain('-one\n+two');
+    expect(diff).toContain('+new');
+  });
+});
