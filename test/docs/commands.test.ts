@@ -139,7 +139,6 @@ test('what no test runs is this, and no more', () => {
     'docs/command-line.md: needs Claude Code',
     'docs/decisions/009-three-copies-take-nats-2-15.md: kills servers for a minute',
     'docs/go.md: test/system/clients/go.test.ts',
-    'docs/judge.md: it needs a model',
     'docs/operations/backup.md: test/docs/backup.test.ts',
     'docs/operations/backup.md: test/docs/backup.test.ts',
     'docs/operations/backup.md: test/docs/backup.test.ts',
