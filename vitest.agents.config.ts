@@ -1,10 +1,12 @@
 /** Real agents' command lines against models on loopback. Apart from `npm test`, since it downloads them. */
 import { defineConfig } from 'vitest/config';
+import { reporters } from './test/support/summary-reporter.ts';
 
 export default defineConfig({
   test: {
     include: ['test/system/agents/**/*.test.ts'],
     pool: 'forks',
+    reporters,
     maxWorkers: 1,
     testTimeout: 180_000,
     hookTimeout: 300_000, // one installs an agent

@@ -1,5 +1,6 @@
 /** Clients in other languages, against the shipped service. Apart from `npm test`, since they take Python, Go and registries. */
 import { defineConfig } from 'vitest/config';
+import { reporters } from './test/support/summary-reporter.ts';
 
 // Debian puts nats-server where only root's PATH leads.
 process.env.PATH = `${process.env.PATH}:/usr/sbin`;
@@ -8,6 +9,7 @@ export default defineConfig({
   test: {
     include: ['test/system/clients/**/*.test.ts'],
     pool: 'forks',
+    reporters,
     maxWorkers: 1,
     testTimeout: 600_000,
     hookTimeout: 180_000,

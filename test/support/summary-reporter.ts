@@ -1,7 +1,9 @@
 /** Ends the output with one plain line, `N passed, N failed`: what CI systems look for. */
-import type { Reporter, TestModule, TestRunEndReason } from 'vitest/node';
 
-export class SummaryReporter implements Reporter {
+import type { Reporter, TestModule, TestRunEndReason } from 'vitest/node';
+import { readVariable } from '../../src/config/environment.ts';
+
+class SummaryReporter implements Reporter {
   /** Errors outside of tests (a file that does not load, a hook, an unhandled rejection) count as one failure each. */
   onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[], reason: TestRunEndReason): void {
     const states = modules.flatMap((module) => [...module.children.allTests()].map((test) => test.result().state));
@@ -15,3 +17,6 @@ export class SummaryReporter implements Reporter {
     );
   }
 }
+
+/** vitest's own summary, and in CI the plain line behind it. */
+export const reporters = readVariable('CI') === 'true' ? ['default', new SummaryReporter()] : ['default'];
