@@ -16,6 +16,7 @@ import {
 } from '../../../machines/index.ts';
 import type { Work } from '../../../machines/policy/glob.ts';
 import type { Stepper } from '../../../machines/step.ts';
+import { takesAll } from '../../support/random.ts';
 import { type Line, line, worlds } from './hostile-entries.ts';
 
 const counted = vi.hoisted(() => ({ works: [] as { work: Work; from: number }[], steps: 0 }));
@@ -99,7 +100,7 @@ test('no entry costs more than it may, whatever stands before it, and every answ
         for (const outcome of outcomes) expectToFit(outcome);
       }
     }),
-    { numRuns: 25 },
+    { numRuns: takesAll ? 50 : 12 },
   );
 }, 240_000);
 
