@@ -64,7 +64,7 @@ export type PastOptions = {
   readonly sizes?: PastSizes;
 };
 
-export type PastSizes = {
+type PastSizes = {
   /** In entries: where a jump ends, a copy is kept of the state so many before it, for the steps back. */
   readonly stepsBack: number;
   /** Workers and tasks in all positions that are kept. */

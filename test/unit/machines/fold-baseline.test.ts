@@ -15,7 +15,6 @@ test.each(releasedRules.map(({ version }) => version))(
     for (const group of sample(groups, 4, 'groups'))
       expect(compareGroup(group, version, foldGroup(group, version), baseline[group] ?? '')).toBeNull();
   },
-  120_000,
 );
 
 test('what differs is named: another state by its seed, and another log as such', () => {
