@@ -2,7 +2,7 @@
  * The versions of the rules by which a log is folded (protocol.md §15). A log says from which entry on a version
  * applies; earlier entries are folded by the rules of their time. So a version is never changed once it was released.
  * The next version differs here, by machines with other guards or actions (`workerMachine.provide`), or in the fold,
- * which asks `fleet.rules.version`. The golden log of a version in test/logs/ must fold to the same states for ever.
+ * which asks `fleet.rules.version`. The logs of a version in test/logs/ must always fold to the same states.
  */
 import { taskMachine } from '../task/task.ts';
 import { workerMachine } from '../worker/worker.ts';

@@ -9,7 +9,6 @@ import { spellTimes, timeOf } from '../support/case-times.ts';
 import { type Case, expectResults } from '../support/cases.ts';
 import { historyNames, inOrderOf, judgementOf, readHistory, storedDecisions } from '../support/histories.ts';
 import { createPlainActors, type PlainActors, type Run, runs } from '../support/plain-actors.ts';
-import { sample } from '../support/random.ts';
 
 /** What no machine knows alone, and why; by topic. Everything else is run. */
 const unknowable: Record<string, Readonly<Record<string, string>>> = {
@@ -52,20 +51,15 @@ const files = readdirSync(folder)
   .filter((name) => name.endsWith('.json'))
   .map((file) => JSON.parse(readFileSync(new URL(file, folder), 'utf8')) as { topic: string; cases: Case[] });
 
-describe.each(Object.entries(runs) as [string, Run][])('%s', (way, run) => {
-  // One way in full; the others are XState's, too, and differ in how they keep the state.
-  const some = <Item>(items: Iterable<Item>) => (run === runs.createActor ? [...items] : sample(items, 6, way));
-
-  for (const { topic, cases } of files
-    .map((it) => ({ ...it, cases: some(it.cases) }))
-    .filter((it) => it.cases.length > 0))
+describe('the cases, by createActor', () => {
+  for (const { topic, cases } of files)
     describe(topic, () => {
       for (const each of cases) {
         const why = unknowable[topic]?.[each.name];
         (why === undefined ? it : it.fails)(
           `${each.name}${why === undefined ? '' : ` (not by a machine: ${why})`}`,
           () => {
-            const actors = createPlainActors(run);
+            const actors = createPlainActors();
             const first = each.entries.find((entry) => 'at' in entry);
             const policy = {
               at: first?.at ?? '12:00',
@@ -81,30 +75,31 @@ describe.each(Object.entries(runs) as [string, Run][])('%s', (way, run) => {
         );
       }
     });
+});
 
-  describe('recorded histories', () => {
-    for (const name of historyNames()) {
-      const why = unknowableHistories[name];
-      (why === undefined ? it : it.fails)(`${name}${why === undefined ? '' : ` (not by a machine: ${why})`}`, () => {
-        const actors = createPlainActors(run);
-        const lines = readHistory(name);
-        for (const line of lines) {
-          const { at, subject, data, seq } = JSON.parse(line) as {
-            at: string;
-            subject: string;
-            data: unknown;
-            seq: number;
-          };
-          actors.send(parseIsoTime(at) ?? 0, subject.slice('stopgate.main.'.length), data, seq);
-        }
-        const decided = actors.results.filter((it): it is Decision => 'verdicts' in it);
-        const stored = inOrderOf(decided, storedDecisions(lines));
-        const known = ({ policy: _, ...judgement }: ReturnType<typeof judgementOf>) => judgement;
-        expect(decided.map(judgementOf).map(known)).toEqual(stored.map(judgementOf).map(known));
-        expect(statesIn(foldLog(lines), actors)).toEqual(statesIn(foldLog(lines)));
-      });
-    }
-  });
+describe.each(Object.entries(runs) as [string, Run][])('the recorded histories, by %s', (_way, run) => {
+  for (const name of historyNames()) {
+    const why = unknowableHistories[name];
+    (why === undefined ? it : it.fails)(`${name}${why === undefined ? '' : ` (not by a machine: ${why})`}`, () => {
+      const actors = createPlainActors(run);
+      const lines = readHistory(name);
+      for (const line of lines) {
+        const { at, subject, data, seq } = JSON.parse(line) as {
+          at: string;
+          subject: string;
+          data: unknown;
+          seq: number;
+        };
+        actors.send(parseIsoTime(at) ?? 0, subject.slice('stopgate.main.'.length), data, seq);
+      }
+      const decided = actors.results.filter((it): it is Decision => 'verdicts' in it);
+      const stored = inOrderOf(decided, storedDecisions(lines));
+      const known = ({ policy: _, ...judgement }: ReturnType<typeof judgementOf>) => judgement;
+      expect(decided.map(judgementOf).map(known)).toEqual(stored.map(judgementOf).map(known));
+      const folded = foldLog(lines);
+      expect(statesIn(folded, actors)).toEqual(statesIn(folded));
+    });
+  }
 });
 
 const foldLog = (lines: readonly string[]): FleetView => {

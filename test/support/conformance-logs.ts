@@ -8,11 +8,17 @@ type Case = { name: string; policy?: object; entries: readonly Entry[] };
 
 const folder = new URL('../conformance/', import.meta.url);
 
-export const conformanceLogs = (): { name: string; log: readonly StoredEntry[] }[] =>
-  readdirSync(folder)
+type ConformanceLog = { readonly name: string; readonly log: readonly StoredEntry[] };
+/** Read once for all files of a worker. */
+let logs: readonly ConformanceLog[] | null = null;
+
+export function conformanceLogs(): readonly ConformanceLog[] {
+  logs ??= readdirSync(folder)
     .filter((file) => file.endsWith('.json'))
     .flatMap((file) => (JSON.parse(readFileSync(new URL(file, folder), 'utf8')) as { cases: Case[] }).cases)
     .map((it) => ({ name: it.name, log: logOf(it) }));
+  return logs;
+}
 
 function logOf({ policy, entries }: Case): StoredEntry[] {
   const policySet = { at: '00:00', subject: 'own.fleet.main.policy.set', data: { policies: policy ?? {} } };

@@ -3,15 +3,7 @@
  * nothing else (protocol.md §4). It looks policies and facts up as somebody would who runs the machines without the service. What
  * several actors know together (claims that are refused, staleness, scopes of limits, forgetting) is left out.
  */
-import {
-  type AnyStateMachine,
-  createActor,
-  type EventFromLogic,
-  type InputFrom,
-  initialTransition,
-  type SnapshotFrom,
-  transition,
-} from 'xstate';
+import { type AnyStateMachine, createActor, type EventFromLogic, type InputFrom, type SnapshotFrom } from 'xstate';
 import {
   type Decision,
   type HookResult,
@@ -35,18 +27,12 @@ export type Run = <Machine extends AnyStateMachine>(machine: Machine, input: Inp
 type Worker = Actor<typeof workerMachine>;
 type Task = Actor<typeof taskMachine>;
 
-/** The ways in which a user of the package may run its machines. */
+/**
+ * Two ways in which a user of the package may run its machines. The third, XState's `transition`, is compared with the
+ * fold at every step in `test/unit/machines/step.test.ts`.
+ */
 export const runs = {
   createActor: (machine, input) => createActor(machine, { input } as never).start(),
-  transition(machine, input) {
-    let [snapshot] = initialTransition(machine, input as never);
-    return {
-      send(event) {
-        [snapshot] = transition(machine, snapshot, event);
-      },
-      getSnapshot: () => snapshot,
-    };
-  },
   /** As one does who keeps actors in a store: each event finds one that was read from there. */
   'createActor from a stored snapshot'(machine, input) {
     const start = (snapshot?: unknown) => createActor(machine, { input, snapshot } as never).start();

@@ -1,6 +1,6 @@
 /**
- * The plan of the house (docs/architecture.md): which room may import which. Rooms import to the right only, type
- * imports included; files never import each other in a circle. Folders stay small, and files are whole and not long.
+ * The module layout (docs/architecture.md, "Rooms"): which room may import which. Rooms import only from rooms to their
+ * right, type imports included, and files have no import cycles.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
@@ -35,31 +35,6 @@ const srcRooms = [
   ['concurrency', 'telemetry', 'text'],
 ];
 
-/** More than this in one folder is a room that wants rooms of its own. */
-const filesInFolderMax = 25;
-
-/** A longer file is more than one thought. */
-const fileLinesMax = 350;
-/** A file of fewer lines is mostly a piece of another one. */
-const wholeFileLines = 25;
-/** Small by design: the index of a folder, one guard a file, what a program for each call loads alone, a start. */
-const smallByDesign =
-  /\/(index|main)\.tsx?$|^machines\/guards\/|^src\/agents\/\w+\/hook-command\.ts$|\/write-[a-z]+\.ts$/;
-/** The other files with fewer lines. A file may leave this list, and none may join it: write it where it belongs. */
-const fragments = `
-src/app/program.ts
-src/config/environment.ts
-src/inspector/built-file.ts
-src/inspector/client/data/shared-stream.ts
-src/inspector/client/incident/no-lab.tsx
-src/inspector/client/measure.ts
-src/log.ts
-src/nats/id.ts
-src/newest.ts
-src/text/json-text.ts
-src/version.ts
-`;
-
 /** Rooms that are imported by one other alone. */
 const importedBy: Readonly<Record<string, string>> = { 'src/cli': 'src/app' };
 
@@ -80,8 +55,6 @@ function importsOf(from: string): Import[] {
     .map(([, path]) => ({ from, to: posix.join(posix.dirname(from), path as string) }))
     .filter(({ to }) => known.has(to));
 }
-
-const linesOf = (file: string): number => readFileSync(new URL(file, root), 'utf8').split('\n').length - 1;
 
 /** The folder and the room in it; a file that is no room of its own is in `*.ts`. */
 function roomOf(file: string): [folder: string, room: string] {
@@ -136,39 +109,6 @@ function circlesAmong(names: readonly string[], targets: ReadonlyMap<string, Rea
     .map((name) => names.filter((it) => reached.get(name)?.has(it) && reached.get(it)?.has(name)).sort());
   return [...new Set(circles.map((circle) => circle.join(', ')))];
 }
-
-test('a folder holds 25 files at most', () => {
-  const counts = new Map<string, number>();
-  for (const file of files) counts.set(posix.dirname(file), (counts.get(posix.dirname(file)) ?? 0) + 1);
-  const over = [...counts].filter(([, count]) => count > filesInFolderMax);
-  expect(over, 'give some of these files a folder of their own').toEqual([]);
-});
-
-test('a file has 350 lines at most', () => {
-  const long = files.map((file) => ({ file, lines: linesOf(file) })).filter(({ lines }) => lines > fileLinesMax);
-  expect(long, 'split these by thought').toEqual([]);
-});
-
-test('a file is a whole: a small one is an index, a guard, a start, or on the list, which only shrinks', () => {
-  const small = files.filter((file) => linesOf(file) < wholeFileLines && !smallByDesign.test(file));
-  const known = fragments.trim().split('\n');
-  expect(small.length).toBeGreaterThan(0);
-  expect(
-    small.filter((file) => !known.includes(file)),
-    'write these where they belong',
-  ).toEqual([]);
-  expect(
-    known.filter((file) => !small.includes(file)),
-    'take these off the list',
-  ).toEqual([]);
-});
-
-test('the context of the host reaches a third of its files at most', () => {
-  const own = files.filter((file) => file.startsWith('src/host/'));
-  const reached = imports.filter(({ from, to }) => to === 'src/host/context.ts' && from.startsWith('src/host/'));
-  expect(reached.length).toBeGreaterThan(0);
-  expect(reached.length, reached.map(show).join('\n')).toBeLessThanOrEqual(own.length / 3);
-});
 
 test('no modules of the Python client import each other in a circle', () => {
   const folder = new URL('clients/python/src/stopgate/', root);

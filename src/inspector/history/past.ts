@@ -60,6 +60,26 @@ export type PastOptions = {
   readonly snapshots: StoredSnapshots;
   /** Called for each entry that any fold passes. */
   readonly onStep?: (step: Step) => void;
+  /** Default: `pastSizes`. Tests fold shorter logs. */
+  readonly sizes?: PastSizes;
+};
+
+type PastSizes = {
+  /** In entries: where a jump ends, a copy is kept of the state so many before it, for the steps back. */
+  readonly stepsBack: number;
+  /** Workers and tasks in all positions that are kept. */
+  readonly actorsMax: number;
+  /** In entries: snapshots that a fold stores are at least this far apart. */
+  readonly spacingMin: number;
+};
+
+const pastSizes: PastSizes = {
+  // Steps back from an entry fold for some 10 ms.
+  stepsBack: 1_000,
+  // A worker takes about 4 KB, so all of them take a third of the process's memory, if they share nothing.
+  actorsMax: 60_000,
+  // Two tenths of a second of folding.
+  spacingMin: 32_768,
 };
 
 /** The log and the stored snapshots, as they were a moment ago. */
@@ -71,12 +91,10 @@ type Start = { readonly seq: number; readonly open: () => Promise<Moment | null>
 const triesMax = 3;
 /** A change in the store is seen this late. */
 const knownForMs = 1_000;
-/** Steps back from an entry begin here, so they fold for some 10 ms. */
-const stepsBack = 1_000;
 
-export function createPast({ onStep: onAny, ...options }: PastOptions): Past {
+export function createPast({ onStep: onAny, sizes = pastSizes, ...options }: PastOptions): Past {
   const { log, snapshots } = options;
-  const positions = createPositions();
+  const positions = createPositions(sizes.actorsMax);
   const { known, before, open } = createStarts(options, positions);
   const fold = async (from: Moment, toSeq: number, job: Job, onStep?: (step: Step) => void): Promise<Moment> => {
     const { fleet, seq: startSeq } = from;
@@ -90,8 +108,8 @@ export function createPast({ onStep: onAny, ...options }: PastOptions): Past {
       const step = { message, outcomes, fleet, silentFromMs };
       onAny?.(step);
       onStep?.(step);
-      if (seq === toSeq - stepsBack) positions.keepCopy(at);
-      if (!isSnapshotWanted(at, now)) return job.step(seq - startSeq, toSeq - startSeq);
+      if (seq === toSeq - sizes.stepsBack) positions.keepCopy(at);
+      if (!isSnapshotWanted(at, now, sizes.spacingMin)) return job.step(seq - startSeq, toSeq - startSeq);
       return snapshots.write(fleet, message).then(() => job.step(seq - startSeq, toSeq - startSeq));
     };
     try {
@@ -176,13 +194,11 @@ function createStarts({ fleet: name, log, snapshots }: PastOptions, positions: P
 
 /** So many positions are kept: the next step of a playback, or of a search, goes on from one. */
 const positionsMax = 16;
-/** A worker takes about 4 KB, so all of them take a third of the process's memory, if they share nothing. */
-const actorsMax = 60_000;
 
 type Positions = ReturnType<typeof createPositions>;
 
 /** The positions that were folded last, as fleets to fold on. */
-function createPositions() {
+function createPositions(actorsMax: number) {
   /** The one that was used last at the end. */
   let kept: Moment[] = [];
   const roomFor = ({ workers, tasks }: Fleet) =>
@@ -208,15 +224,17 @@ function createPositions() {
   };
 }
 
-/** Two tenths of a second of folding. */
-const spacingMin = 32_768;
 /** So that a long log does not fill the store of older snapshots, which thins them out. */
 const snapshotsWanted = 64;
 /** To pack an actor takes about as long as to fold an entry, so a fold takes half as long again at most. */
 const entriesPerActor = 2;
 
 /** Tells whether a snapshot is worth its place here: all others are far away. */
-function isSnapshotWanted({ seq, fleet: { workers, tasks } }: Moment, { lastSeq, snapshots }: Known): boolean {
+function isSnapshotWanted(
+  { seq, fleet: { workers, tasks } }: Moment,
+  { lastSeq, snapshots }: Known,
+  spacingMin: number,
+): boolean {
   if (seq % spacingMin !== 0) return false;
   const least = Math.max(lastSeq / snapshotsWanted, entriesPerActor * (workers.size + tasks.size));
   let spacing = spacingMin;

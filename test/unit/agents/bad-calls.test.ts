@@ -57,7 +57,7 @@ describe('bad input', () => {
     '$agent $name with any field left out, renamed or of another type',
     async ({ agent, name, body, event }) => {
       const fleet = createAgentFleet({ checks: [{ plan: {} }], stopWhenComplete: true, steps: 'gate' });
-      const bodies = sample(damaged(body), 8, `${agent} ${name}`);
+      const bodies = sample(damaged(body), 16, `${agent} ${name}`);
       let passed = 0;
       for (const bad of bodies) passed += (await survives(fleet, agent, bad as object, event)) ? 1 : 0;
       if (!takesAll) return;

@@ -52,9 +52,9 @@ test.each<{ why: string; folderOf: (at: number) => string | null; neighbour: str
   { why: 'from no folder, a neighbour in its own', folderOf: () => null, neighbour: '/mine', before: 1 },
   { why: 'from no folder, a neighbour without one too', folderOf: () => null, neighbour: null, before: 1 },
   { why: 'from a folder each', folderOf: (at) => `/invented/${at}`, neighbour: '/mine', before: 1 },
-])('9,000 invented workers $why: at most $before is admitted before it', async ({ folderOf, neighbour, before }) => {
+])('2,000 invented workers $why: at most $before is admitted before it', async ({ folderOf, neighbour, before }) => {
   const scene = createScene();
-  flood(scene, 9_000, folderOf);
+  flood(scene, 2_000, folderOf);
   void scene.wait('neighbour', neighbour);
   expect((await scene.free(before + 1)).indexOf('neighbour')).toBe(before);
 });

@@ -12,10 +12,6 @@ const scripts = (JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as
 const given = new Map<string, Command>();
 for (const [name, { load }] of Object.entries(commands)) given.set(name, await load());
 
-test('README has 250 lines at most', () => {
-  expect(readPage('README.md').text.trimEnd().split('\n').length).toBeLessThanOrEqual(250);
-});
-
 test('every page of docs can be reached from README', () => {
   const reached = new Set(['README.md']);
   for (const path of reached) {
@@ -26,32 +22,6 @@ test('every page of docs can be reached from README', () => {
   }
   const docs = pages.map(({ path }) => path).filter((path) => path.startsWith('docs/'));
   expect(docs.filter((path) => !reached.has(path))).toEqual([]);
-});
-
-/** With what a reader comes; a page that begins with another task adds its verb. */
-const tasks = new Set(
-  'Answer Ask Choose Connect Find Follow Measure Open Publish Replace Run Send Set Talk Try Write'.split(' '),
-);
-/** References are looked up, and decisions are read. */
-const references = new Set(['docs/README.md', 'docs/protocol.md', 'docs/configuration.md']);
-const isGuide = (path: string) => /^docs\/[\w-]+\.md$/.test(path) && !references.has(path);
-
-test.each(pages.map(({ path }) => path).filter(isGuide))('%s starts with a task', (path) => {
-  const [, heading = ''] = /^## (.*)$/m.exec(readPage(path).text.replaceAll(/^```[\s\S]*?^```$/gm, '')) ?? [];
-  expect([...tasks], `its first section is "${heading}"`).toContain(heading.split(/[ ,]/)[0]);
-});
-
-/** The contract, the reference of keys and the generated table of the seeds are looked up, not read. */
-const lookedUp = new Set(['docs/protocol.md', 'docs/configuration.md', 'docs/seeds.md']);
-/** Ten minutes of reading; tables count with their bars. */
-const wordCountMax = 1_700;
-
-test('a page of docs is read in one sitting', () => {
-  const lengths = pages
-    .filter(({ path }) => path.startsWith('docs/') && !lookedUp.has(path))
-    .map(({ path, text }) => ({ path, words: text.split(/\s+/).length }));
-  expect(lengths.length).toBeGreaterThan(40);
-  expect(lengths.filter(({ words }) => words > wordCountMax)).toEqual([]);
 });
 
 test('docs/architecture.md lists every room', () => {

@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { attemptSchema, createFleet, type Decision, foldEntry, guardNames } from '../../../machines/index.ts';
 import { encodeDecision, encodeMade } from '../../../src/host/fold/decision-bytes.ts';
 import { entryOf } from '../../support/fold-lines.ts';
+import { takesAll } from '../../support/random.ts';
 
 const decoder = new TextDecoder();
 const made = (decision: Decision) => decoder.decode(encodeMade(decision));
@@ -53,6 +54,7 @@ test('of any content', () => {
       // From then on it is the text of that decision.
       expect(encodeDecision(it)).toEqual(encodeDecision(plain));
     }),
+    { numRuns: takesAll ? 200 : 40 },
   );
 });
 

@@ -12,19 +12,15 @@ test.each(releasedRules.map(({ version }) => version))(
   (version) => {
     const baseline = readBaseline(version);
     expect(baseline).toHaveLength(groups.length);
-    for (const group of sample(groups, 10, 'groups'))
-      expect(compareGroup(group, version, baseline[group] ?? '')).toBeNull();
+    for (const group of sample(groups, 4, 'groups'))
+      expect(compareGroup(group, version, foldGroup(group, version), baseline[group] ?? '')).toBeNull();
   },
-  120_000,
 );
 
 test('what differs is named: another state by its seed, and another log as such', () => {
-  const { logs, states } = foldGroup(3, 1);
-  const changed = states.with(7, '000000');
-  expect(compareGroup(3, 1, groupLine({ logs, states: changed }))).toMatch(
-    /^the log of seed 67 folds to another state/,
-  );
-  expect(compareGroup(3, 1, groupLine({ logs: '000000', states }))).toMatch(
-    /^the random logs of seeds 60 to 79 are others/,
-  );
+  const found = { logs: 'a1b2c3', states: Array.from({ length: 20 }, (_, at) => `${100_000 + at}`) };
+  const compare = (expected: Partial<typeof found>) => compareGroup(3, 1, found, groupLine({ ...found, ...expected }));
+  expect(compare({})).toBeNull();
+  expect(compare({ states: found.states.with(7, '000000') })).toMatch(/^the log of seed 67 folds to another state/);
+  expect(compare({ logs: '000000' })).toMatch(/^the random logs of seeds 60 to 79 are others/);
 });

@@ -13,6 +13,7 @@ import {
 } from '../../../machines/index.ts';
 import type { Stepper } from '../../../machines/step.ts';
 import { spellTimes, timeOf } from '../../support/case-times.ts';
+import { expectEqual } from '../../support/expect-equal.ts';
 
 type CaseEntry = { at?: string; subject?: string; data?: object };
 type Case = { name: string; policy?: object; entries: CaseEntry[] };
@@ -30,7 +31,7 @@ test('every step equals the step that XState takes', () => {
       const taken = stepper.next(snapshot, event);
       const [walked] = transition(machine as AnyStateMachine, machine.resolveState(snapshot), event);
       // Neither chart has an end or tags: all that differs between two snapshots is this.
-      expect([taken.value, taken.context, 'active']).toEqual([walked.value, walked.context, walked.status]);
+      expectEqual([taken.value, taken.context, 'active'], [walked.value, walked.context, walked.status]);
       steps += 1;
       return taken;
     },

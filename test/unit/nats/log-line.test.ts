@@ -5,6 +5,7 @@ import { createLogLines } from '../../../machines/entries/log-line.ts';
 import { parseLogLine, payloadOf } from '../../../machines/index.ts';
 import { formatLogLine, toLogLine } from '../../../src/nats/log/log-line.ts';
 import { hostilePayload, hostilePayloads } from '../../support/hostile-payloads.ts';
+import { takesAll } from '../../support/random.ts';
 
 const subjects = [
   'worker.w1.stop.attempted',
@@ -39,7 +40,7 @@ describe.each(subjects)('%s', (subject) => {
 test('any other payload', () => {
   fc.assert(
     fc.property(hostilePayload, fc.constantFrom(...subjects), (data, subject) => expectToBeRead(data, subject)),
-    { numRuns: 500 },
+    { numRuns: takesAll ? 500 : 150 },
   );
 });
 

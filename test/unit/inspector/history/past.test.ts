@@ -7,7 +7,9 @@ import { createPast, type Moment, type Step } from '../../../../src/inspector/hi
 import { nothingAccepted } from '../../../../src/nats/log/log-note.ts';
 import type { LogMessage } from '../../../../src/nats/log/log-reader.ts';
 
-const end = 20_000;
+const end = 2_000;
+/** Smaller than in the program, so that short logs are enough. */
+const sizes = { stepsBack: 100, actorsMax: 2_000, spacingMin: 1_024 };
 const data = new TextEncoder().encode('{"tool":"Bash"}');
 const message = (seq: number, workers = 10): LogMessage => ({
   ...{ seq, atMs: seq * 1_000, subject: `stopgate.main.worker.w${seq % workers}.tool.used`, data },
@@ -83,7 +85,7 @@ function openPast(options: OpenOptions = {}) {
       written.push(seq);
     },
   };
-  const past = createPast({ fleet: 'main', log, snapshots: stored });
+  const past = createPast({ fleet: 'main', log, snapshots: stored, sizes });
   const jobs = createJobs();
   const given = new AbortController();
   const asker: Asker = { signal: given.signal, onProgress() {} };
@@ -103,23 +105,23 @@ function openPast(options: OpenOptions = {}) {
 
 test('a jump forward goes on from the last one, and steps back begin a little before it', async () => {
   const { toolsAt, reads } = openPast();
-  expect(await toolsAt(9_000)).toEqual({ tools: 9_000, at: 9_000, entry: 9_000 });
-  expect(await toolsAt(17_000)).toEqual({ tools: 17_000, at: 17_000, entry: 17_000 });
-  expect(await toolsAt(16_999)).toEqual({ tools: 16_999, at: 16_999, entry: 16_999 });
-  expect(await toolsAt(9_000)).toEqual({ tools: 9_000, at: 9_000, entry: 9_000 });
-  expect(await toolsAt(8_500)).toEqual({ tools: 8_500, at: 8_500, entry: 8_500 });
+  expect(await toolsAt(900)).toEqual({ tools: 900, at: 900, entry: 900 });
+  expect(await toolsAt(1_700)).toEqual({ tools: 1_700, at: 1_700, entry: 1_700 });
+  expect(await toolsAt(1_699)).toEqual({ tools: 1_699, at: 1_699, entry: 1_699 });
+  expect(await toolsAt(900)).toEqual({ tools: 900, at: 900, entry: 900 });
+  expect(await toolsAt(850)).toEqual({ tools: 850, at: 850, entry: 850 });
   expect(reads).toEqual([
-    { from: 1, count: 9_000 },
-    { from: 9_001, count: 8_000 },
-    { from: 16_001, count: 999 },
-    { from: 8_001, count: 500 },
+    { from: 1, count: 900 },
+    { from: 901, count: 800 },
+    { from: 1_601, count: 99 },
+    { from: 801, count: 50 },
   ]);
 });
 
 test('of a large fleet one position is kept', async () => {
-  const { toolsAt, reads } = openPast({ workers: 31_000, lastSeq: 35_000 });
-  for (const seq of [32_000, 32_001, 31_999]) expect((await toolsAt(seq)).tools).toBe(seq);
-  expect(reads.map(({ from }) => from)).toEqual([1, 32_001, 1]);
+  const { toolsAt, reads } = openPast({ workers: 1_000 });
+  for (const seq of [1_100, 1_101, 1_099]) expect((await toolsAt(seq)).tools).toBe(seq);
+  expect(reads.map(({ from }) => from)).toEqual([1, 1_101, 1]);
 });
 
 test('no more positions are kept than there is room for', async () => {
@@ -135,36 +137,36 @@ test('no more positions are kept than there is room for', async () => {
 });
 
 test('where no snapshots were taken, a fold stores some on its way', async () => {
-  const { toolsAt, written } = openPast({ lastSeq: 70_000 });
-  await toolsAt(66_000);
-  expect(written).toEqual([32_768, 65_536]);
+  const { toolsAt, written } = openPast({ lastSeq: 2_200 });
+  await toolsAt(2_060);
+  expect(written).toEqual([1_024, 2_048]);
 });
 
 test('the more actors there are to pack, the further apart they are', async () => {
-  const { toolsAt, written } = openPast({ lastSeq: 70_000, workers: 20_000 });
-  await toolsAt(66_000);
-  expect(written).toEqual([65_536]);
+  const { toolsAt, written } = openPast({ lastSeq: 2_200, workers: 600 });
+  await toolsAt(2_060);
+  expect(written).toEqual([2_048]);
 });
 
 test('none is stored near one that was taken', async () => {
-  const { toolsAt, written } = openPast({ lastSeq: 100_000, snapshots: [50_000] });
-  await toolsAt(40_000);
-  await toolsAt(99_000);
-  expect(written).toEqual([98_304]);
+  const { toolsAt, written } = openPast({ lastSeq: 3_125, snapshots: [1_562] });
+  await toolsAt(1_250);
+  await toolsAt(3_100);
+  expect(written).toEqual([3_072]);
 });
 
 test('the first jump starts from the nearest snapshot of the service', async () => {
-  const { toolsAt, reads, loads } = openPast({ snapshots: [19_000, 15_000, 6_000] });
-  expect(await toolsAt(15_500)).toEqual({ tools: 15_500, at: 15_500, entry: 15_500 });
-  expect(await toolsAt(6_000)).toEqual({ tools: 6_000, at: 6_000, entry: null });
-  expect(reads).toEqual([{ from: 15_001, count: 500 }]);
-  expect(loads).toEqual([15_000, 6_000]);
+  const { toolsAt, reads, loads } = openPast({ snapshots: [1_900, 1_500, 600] });
+  expect(await toolsAt(1_550)).toEqual({ tools: 1_550, at: 1_550, entry: 1_550 });
+  expect(await toolsAt(600)).toEqual({ tools: 600, at: 600, entry: null });
+  expect(reads).toEqual([{ from: 1_501, count: 50 }]);
+  expect(loads).toEqual([1_500, 600]);
 });
 
 test('the next entry is folded on the one before, and the same again reads nothing', async () => {
   const { toolsAt, reads } = openPast();
-  for (const seq of [6_000, 6_001, 6_002, 6_002]) expect((await toolsAt(seq)).tools).toBe(seq);
-  expect(reads.map(({ count }) => count)).toEqual([6_000, 1, 1]);
+  for (const seq of [600, 601, 602, 602]) expect((await toolsAt(seq)).tools).toBe(seq);
+  expect(reads.map(({ count }) => count)).toEqual([600, 1, 1]);
 });
 
 test('all that is asked for at once is answered, and goes on from what was folded for others', async () => {
@@ -172,36 +174,36 @@ test('all that is asked for at once is answered, and goes on from what was folde
   vi.useFakeTimers({ toFake: ['performance'] });
   onTestFinished(() => void vi.useRealTimers());
   const { toolsAt, reads } = openPast();
-  const all = await Promise.all([5_000, 5_001, 15_000, 14_000, 5_000].map((seq) => toolsAt(seq)));
-  expect(all.map(({ tools }) => tools)).toEqual([5_000, 5_001, 15_000, 14_000, 5_000]);
-  expect(reads.reduce((sum, { count }) => sum + count, 0)).toBe(15_000);
+  const all = await Promise.all([500, 501, 1_500, 1_400, 500].map((seq) => toolsAt(seq)));
+  expect(all.map(({ tools }) => tools)).toEqual([500, 501, 1_500, 1_400, 500]);
+  expect(reads.reduce((sum, { count }) => sum + count, 0)).toBe(1_500);
 });
 
 test('what was given up half-way is where the next begins', async () => {
   const past = openPast();
-  const reached = past.gate.close(7_000);
+  const reached = past.gate.close(700);
   const given = new AbortController();
-  const first = past.toolsAt(15_000, { ...past.asker, signal: given.signal });
+  const first = past.toolsAt(1_500, { ...past.asker, signal: given.signal });
   await reached;
   given.abort(new Error('given up'));
   past.gate.open();
   await expect(first).rejects.toThrow('given up');
-  expect((await past.toolsAt(15_000)).tools).toBe(15_000);
+  expect((await past.toolsAt(1_500)).tools).toBe(1_500);
   // Either it was still under way, or the next began where it had ended.
-  expect(past.reads.slice(1).every(({ from }) => from > 7_000)).toBe(true);
+  expect(past.reads.slice(1).every(({ from }) => from > 700)).toBe(true);
 });
 
 test('who gives up leaves the others what they wait for', async () => {
   const past = openPast();
-  const reached = past.gate.close(1_000);
+  const reached = past.gate.close(100);
   const given = new AbortController();
-  const first = past.toolsAt(9_000, { ...past.asker, signal: given.signal });
+  const first = past.toolsAt(900, { ...past.asker, signal: given.signal });
   await reached;
-  const second = past.toolsAt(5_000);
+  const second = past.toolsAt(500);
   given.abort(new Error('given up'));
   past.gate.open();
   await expect(first).rejects.toThrow('given up');
-  expect((await second).tools).toBe(5_000);
+  expect((await second).tools).toBe(500);
 });
 
 test('a missing entry that a person has accepted is shown as what was before it', async () => {
@@ -214,55 +216,55 @@ test('a missing entry that a person has accepted is shown as what was before it'
 });
 
 test('a gap that a person has accepted excuses no cut that came later', async () => {
-  const past = openPast({ missing: 500, accepted: { toSeq: 15_000, beginSeq: 1 } });
-  const reached = past.gate.close(3_000);
-  const cut = past.toolsAt(9_000).catch((error: Error) => error.message);
+  const past = openPast({ missing: 50, accepted: { toSeq: 1_500, beginSeq: 1 } });
+  const reached = past.gate.close(300);
+  const cut = past.toolsAt(900).catch((error: Error) => error.message);
   await reached;
-  past.cut(5_000);
+  past.cut(500);
   past.gate.open();
-  const why = 'the log now starts at entry 5000, and no snapshot covers what is left';
+  const why = 'the log now starts at entry 500, and no snapshot covers what is left';
   expect(await cut).toContain(why);
-  await expect(past.toolsAt(9_001)).rejects.toThrow(why);
+  await expect(past.toolsAt(901)).rejects.toThrow(why);
 });
 
 test('no state is made over a missing entry', async () => {
-  const past = openPast({ missing: 5_000, snapshots: [15_000] });
-  expect((await past.toolsAt(4_999)).tools).toBe(4_999);
-  for (const seq of [5_000, 5_001, 9_000])
-    await expect(past.toolsAt(seq)).rejects.toThrow(`entry ${seq} cannot be shown: entry 5000 is missing in the log`);
-  await expect(past.over(4_990, 5_010)).rejects.toThrow('entry 5000 is no longer in the log');
-  expect((await past.toolsAt(15_001)).at).toBe(15_001);
+  const past = openPast({ missing: 500, snapshots: [1_500] });
+  expect((await past.toolsAt(499)).tools).toBe(499);
+  for (const seq of [500, 501, 900])
+    await expect(past.toolsAt(seq)).rejects.toThrow(`entry ${seq} cannot be shown: entry 500 is missing in the log`);
+  await expect(past.over(499, 501)).rejects.toThrow('entry 500 is no longer in the log');
+  expect((await past.toolsAt(1_501)).at).toBe(1_501);
 });
 
 test('what is cut after a jump is refused by the next ones', async () => {
-  const past = openPast({ snapshots: [15_000] });
-  expect((await past.toolsAt(9_000)).tools).toBe(9_000);
-  past.cut(9_500);
+  const past = openPast({ snapshots: [1_500] });
+  expect((await past.toolsAt(900)).tools).toBe(900);
+  past.cut(950);
   // Neither from where the jump ended, nor from the beginning; and nothing is kept of the first tries.
-  for (const seq of [9_600, 14_000, 9_499, 8_500, 1, 14_001])
+  for (const seq of [960, 1_400, 949, 850, 1, 1_401])
     await expect(past.toolsAt(seq)).rejects.toThrow(
-      `entry ${seq} cannot be shown: the log now starts at entry 9500, and the first that can be shown is 15000`,
+      `entry ${seq} cannot be shown: the log now starts at entry 950, and the first that can be shown is 1500`,
     );
-  expect(await past.toolsAt(15_100)).toEqual({ tools: 15_100, at: 15_100, entry: 15_100 });
+  expect(await past.toolsAt(1_510)).toEqual({ tools: 1_510, at: 1_510, entry: 1_510 });
 });
 
 test('what is cut during a jump is begun again where a new snapshot covers it', async () => {
   const snapshots: number[] = [];
   const past = openPast({ snapshots });
-  const reached = past.gate.close(3_000);
-  const lost = past.toolsAt(9_000).catch((error: Error) => error.message);
-  const covered = past.toolsAt(16_000);
+  const reached = past.gate.close(300);
+  const lost = past.toolsAt(900).catch((error: Error) => error.message);
+  const covered = past.toolsAt(1_600);
   await reached;
-  snapshots.push(15_000);
-  past.cut(14_000);
+  snapshots.push(1_500);
+  past.cut(1_400);
   past.gate.open();
-  expect(await lost).toContain('entry 9000 cannot be shown: the log now starts at entry 14000');
-  expect(await covered).toEqual({ tools: 16_000, at: 16_000, entry: 16_000 });
+  expect(await lost).toContain('entry 900 cannot be shown: the log now starts at entry 1400');
+  expect(await covered).toEqual({ tools: 1_600, at: 1_600, entry: 1_600 });
 });
 
 test('a log that was emptied meanwhile ends no jump early', async () => {
   const past = openPast();
-  await past.toolsAt(9_000);
+  await past.toolsAt(900);
   past.cut(end + 1);
   await expect(past.toolsAt(end)).rejects.toThrow('and no snapshot covers what is left');
 });
@@ -276,17 +278,17 @@ test('each entry of a range is told once, whatever else is folded', async () => 
 });
 
 test('entries that are not in the log are refused in words', async () => {
-  await expect(openPast().toolsAt(20_001)).rejects.toThrow('there is no entry 20001 yet: the log ends at 20000');
+  await expect(openPast().toolsAt(2_001)).rejects.toThrow('there is no entry 2001 yet: the log ends at 2000');
   expect(await openPast().toolsAt(0)).toEqual({ tools: 0, at: 0, entry: null });
 });
 
 test('of a log whose beginning was cut, what a snapshot covers is shown', async () => {
-  const { past, toolsAt, reads } = openPast({ firstSeq: 5_000, snapshots: [15_000, 7_000] });
-  expect(await past.earliest()).toBe(7_000);
-  expect(await toolsAt(7_100)).toEqual({ tools: 7_100, at: 7_100, entry: 7_100 });
-  expect(reads).toEqual([{ from: 7_001, count: 100 }]);
-  await expect(toolsAt(6_999)).rejects.toThrow(
-    'entry 6999 cannot be shown: the log now starts at entry 5000, and the first that can be shown is 7000',
+  const { past, toolsAt, reads } = openPast({ firstSeq: 500, snapshots: [1_500, 700] });
+  expect(await past.earliest()).toBe(700);
+  expect(await toolsAt(710)).toEqual({ tools: 710, at: 710, entry: 710 });
+  expect(reads).toEqual([{ from: 701, count: 10 }]);
+  await expect(toolsAt(699)).rejects.toThrow(
+    'entry 699 cannot be shown: the log now starts at entry 500, and the first that can be shown is 700',
   );
   await expect(openPast({ firstSeq: 7 }).toolsAt(9)).rejects.toThrow('and no snapshot covers what is left');
   // A person has accepted that they are missing, and so does the service.

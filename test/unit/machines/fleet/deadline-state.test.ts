@@ -34,7 +34,7 @@ test('a replica that looks for the next deadline after each entry has the state 
       for (const entry of log) foldEntry(fleet, entry);
       expect(stateOf(foldAsReplica(log))).toBe(stateOf(fleet));
     }),
-    { numRuns: takesAll ? 150 : 50 },
+    { numRuns: takesAll ? 150 : 25 },
   );
 });
 

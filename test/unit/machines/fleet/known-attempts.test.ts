@@ -29,7 +29,7 @@ test('the last 256 are known, each with the place of its decision', () => {
 });
 
 test('ids that differ in a character are distinguished, however many there are', () => {
-  const ids = new Set(numbers(50_000).flatMap((it) => [`a${it}`, `seq-${it}`, `${it}-0190-7000-8000-${it * 7}`]));
+  const ids = new Set(numbers(20_000).flatMap((it) => [`a${it}`, `seq-${it}`, `${it}-0190-7000-8000-${it * 7}`]));
   const hashes = new Set([...ids].map((id) => addAttempt(null, id)[0]));
   expect(hashes.size).toBe(ids.size);
   fc.assert(

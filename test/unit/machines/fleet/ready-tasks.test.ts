@@ -1,5 +1,5 @@
 /** The order of a queue, compared with a list that is sorted as a whole. */
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { type ReadyTask, ReadyTasks } from '../../../../machines/fleet/queues/ready-tasks.ts';
 import { createRandom } from '../../../support/random.ts';
 
@@ -8,10 +8,10 @@ test('tasks come and go in a queue of thousands, and it stays in order', () => {
   const int = (from: number, to: number) => from + Math.floor(random() * (to - from + 1));
   const ready = new ReadyTasks();
   const known = new Map<string, ReadyTask>();
-  for (let count = 1; count <= 20_000; count += 1) {
-    const task = `T-${int(1, 4_000)}`;
+  for (let count = 1; count <= 8_000; count += 1) {
+    const task = `T-${int(1, 3_000)}`;
     if (random() < 0.6) {
-      const added = { task, priority: int(-2, 2), createdSeq: int(1, 4_000) };
+      const added = { task, priority: int(-2, 2), createdSeq: int(1, 3_000) };
       ready.add(added);
       known.set(task, added);
     } else {
@@ -26,6 +26,21 @@ test('tasks come and go in a queue of thousands, and it stays in order', () => {
     expect([...ready]).toEqual(sorted);
     expect([...new ReadyTasks(ready)]).toEqual(sorted);
   }
+});
+
+test('a task comes and goes among a few hundred, however long its queue is', () => {
+  const { splice } = Array.prototype;
+  let longest = 0;
+  const spy = vi.spyOn(Array.prototype, 'splice').mockImplementation(function (this: unknown[], ...args) {
+    longest = Math.max(longest, this.length);
+    return Reflect.apply(splice, this, args);
+  });
+  onTestFinished(() => spy.mockRestore());
+  const ready = new ReadyTasks();
+  for (let at = 0; at < 3_000; at += 1) ready.add({ task: `T-${at}`, priority: 0, createdSeq: at });
+  for (let at = 0; at < 3_000; at += 2) ready.delete(`T-${at}`);
+  expect(ready.size).toBe(1_500);
+  expect(longest).toBeLessThanOrEqual(513);
 });
 
 test('what was never there is no task of it', () => {

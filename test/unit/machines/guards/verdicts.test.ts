@@ -1,6 +1,7 @@
 /** What stands in a decision of the guards that passed: nearly always the same, so decisions share it. */
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { withInputs } from '../../../../machines/guards/evaluate.ts';
+import { guards } from '../../../../machines/guards/index.ts';
 import { createFleet, type Decision, foldEntry, readEntry } from '../../../../machines/index.ts';
 
 function decide(worker: string): Decision {
@@ -43,4 +44,14 @@ test('every guard that ran is listed, in the order of the protocol; retries and 
       'done',
     ],
   ]);
+});
+
+// Several transitions of the chart ask for the same guard, and `checks` may look through thousands of files.
+test('a guard is evaluated once in an attempt', () => {
+  const spies = [vi.spyOn(guards, 'checks'), vi.spyOn(guards, 'idle')];
+  onTestFinished(() => {
+    for (const spy of spies) spy.mockRestore();
+  });
+  decide('w1');
+  expect(spies.map((spy) => spy.mock.calls.length)).toEqual([1, 1]);
 });

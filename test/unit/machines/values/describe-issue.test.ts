@@ -18,6 +18,8 @@ const schema = z.object({
   wait: z.union([z.int().max(9), z.string().regex(/^\d+s$/, 'is not a duration: write 5s')]).optional(),
   after: z.union([z.string().regex(/^a/, 'does not begin with a'), z.string().regex(/^b/)]).optional(),
   of: z.strictObject({ a: z.string() }).optional(),
+  limit: z.union([z.literal('none'), z.int().max(9)]).optional(),
+  source: z.union([z.string(), z.object({ url: z.string() })]).optional(),
 });
 
 const describe = (value: unknown) => {
@@ -45,6 +47,9 @@ test.each([
   [{ wait: 10 }, 'wait: must be at most 9, not 10'],
   [{ wait: 'soon' }, 'wait: is not a duration: write 5s'],
   [{ after: 'c' }, 'after: does not begin with a'],
+  [{ limit: 10 }, 'limit: must be at most 9, not 10'],
+  [{ limit: 'all' }, 'limit: must be "none" or a number, not "all"'],
+  [{ source: { url: 5 } }, 'source.url: must be a string, not 5'],
   [{ of: { a: 'b', c: 1 } }, 'of: has fields that are unknown here: "c"'],
   [[], 'the value must be an object, not an empty list'],
   [{ title: 5, count: 0 }, 'title: must be a string, not 5; count: must be at least 1, not 0'],

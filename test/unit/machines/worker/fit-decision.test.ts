@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Decision, decisionBytesMax } from '../../../../machines/index.ts';
 import { fitDecision } from '../../../../machines/worker/decide.ts';
+import { takesAll } from '../../../support/random.ts';
 
 const text = (max: number) =>
   fc
@@ -47,6 +48,6 @@ test('it takes no more bytes than a message may, and is as it was if it took no 
       // Whatever its size, single texts are cut first.
       expect(fitDecision(fitted)).toEqual(fitted);
     }),
-    { numRuns: 60 },
+    { numRuns: takesAll ? 60 : 25 },
   );
 });
