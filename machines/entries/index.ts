@@ -54,8 +54,11 @@ import {
   toolStarted,
   toolUsed,
   usageReported,
+  workerMoved,
+  workerPaused,
   workerRegistered,
   workerRetired,
+  workerUnpaused,
 } from './worker.ts';
 /**
  * The schemas by area, which is the part of a subject that decides who may publish it; `own…`: replicas and operators
@@ -64,6 +67,7 @@ import {
 export const entrySchemas = {
   worker: {
     'worker.registered': workerRegistered,
+    'worker.moved': workerMoved,
     'heartbeat.sent': heartbeatSent,
     'prompt.submitted': promptSubmitted,
     'tool.started': toolStarted,
@@ -112,6 +116,8 @@ export const entrySchemas = {
     'escalation.notified': escalationNotified,
     'input.answered': inputAnswered,
     'worker.retired': workerRetired,
+    'worker.paused': workerPaused,
+    'worker.unpaused': workerUnpaused,
   },
   ownTask: {
     'check.finished': checkFinished,

@@ -50,11 +50,11 @@ export function quickRead(type: string, fields: unknown): object | null {
 
 const noData = Object.freeze({});
 
-function readTool({ tool, ok, files, call }: Given): object | null {
-  if (typeof tool !== 'string' || tool === '' || !isText(call)) return null;
+function readTool({ tool, ok, files, call, changes, command }: Given): object | null {
+  if (typeof tool !== 'string' || tool === '' || !isText(call) || !isText(changes) || !isText(command)) return null;
   if (ok !== undefined && typeof ok !== 'boolean') return null;
   if (files !== undefined && filesFault(files) !== null) return null;
-  return withoutUndefined({ tool, ok, files, call });
+  return withoutUndefined({ tool, ok, files, call, changes, command });
 }
 
 function readStart({ tool, call }: Given): object | null {

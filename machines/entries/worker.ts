@@ -3,31 +3,56 @@ import { z } from 'zod';
 import { validationSchema } from '../policy/checks/check-result.ts';
 import { planStepsMax } from '../policy/plan.ts';
 import { promiseSchema } from '../policy/promise.ts';
-import { labelsMax, nameLengthMax, requestLengthMax } from '../values/limits.ts';
+import {
+  cwdLengthMax,
+  labelsMax,
+  nameLengthMax,
+  operatorNameLengthMax,
+  pauseMsMax,
+  requestLengthMax,
+  sourceLengthMax,
+} from '../values/limits.ts';
 import { files, idSchema, isoTimeSchema, name, noFields, stepIdSchema, textSchema, title } from '../values/schemas.ts';
 import { durationMsMax } from '../values/time.ts';
 
-/** `worker.registered`: what an agent reports of itself; `worker.retired`: an operator takes it out of service. */
+/**
+ * `worker.registered`: what an agent reports of itself; `worker.moved`: it works in another folder; `worker.retired`: an
+ * operator takes it out of service; `worker.paused`: a person lets it stop unjudged.
+ */
 const labels = z
   .record(z.string(), z.string())
   .refine((it) => Object.keys(it).length <= labelsMax, `has more than ${labelsMax} labels`);
 
+const folder = textSchema(cwdLengthMax).min(1);
+
+/** `interactive: false`: no person is at the session, which ends with its turn. */
 export const workerRegistered = z.object({
   agent: name.optional(),
   profile: name.optional(),
   policy: idSchema.optional(),
   queue: idSchema.optional(),
   parent: idSchema.optional(),
-  cwd: name.optional(),
+  cwd: folder.optional(),
   labels: labels.optional(),
+  interactive: z.boolean().optional(),
 });
+export const workerMoved = z.object({ cwd: folder });
 export const workerRetired = z.object({ by: name });
+
+const operator = textSchema(operatorNameLengthMax).min(1);
+
+/** Without `forMs` the pause holds until the session ends. */
+export const workerPaused = z.object({ by: operator, forMs: z.int().positive().max(pauseMsMax).optional() });
+export const workerUnpaused = z.object({ by: operator });
 
 /** `heartbeat.sent`: shows only that the worker is alive. */
 export const heartbeatSent = noFields;
 
-/** `prompt.submitted`: a turn begins. */
-export const promptSubmitted = z.object({ text: z.string().optional() });
+/** `prompt.submitted`: a turn begins. `by`: who prompted; a person unless it says otherwise. */
+export const promptSubmitted = z.object({
+  text: z.string().optional(),
+  by: z.enum(['person', 'agent', 'system']).optional(),
+});
 
 // `tool.started`, `tool.used`: the agent runs a tool; it has run, maybe on files. `call`: the agent's id of the call.
 
@@ -37,11 +62,17 @@ export const toolStarted = z.object({
   call: textSchema(nameLengthMax).optional(),
 });
 
+/**
+ * `changes`: `none`, `files` (those that `files` names) or `unknown` (it may have changed any file). Any other word counts
+ * as `unknown`. `command`: what a shell ran; the fold keeps its beginning.
+ */
 export const toolUsed = z.object({
   tool: name,
   ok: z.boolean().optional(),
   files: files.optional(),
   call: z.string().optional(),
+  changes: z.string().optional(),
+  command: z.string().optional(),
 });
 
 /** `plan.updated` replaces a worker's plan; `step.updated` adds, changes or removes one step. */
@@ -60,7 +91,12 @@ export const stepUpdated = z.object({
 /** The name that the program which runs the work gives it; it is not an id of ours. */
 const workName = textSchema(nameLengthMax).min(1);
 
-export const backgroundStarted = z.object({ id: workName, kind: z.string().optional() });
+/** `command`: what runs. The fold keeps the beginning of `kind` and `command`. */
+export const backgroundStarted = z.object({
+  id: workName,
+  kind: z.string().optional(),
+  command: z.string().optional(),
+});
 export const backgroundFinished = z.object({ id: workName, kind: z.string().optional() });
 
 // `input.*`: the agent starts or stops waiting for a person.
@@ -99,7 +135,7 @@ export const budgetExhausted = z.object({ kind: z.string().optional() });
 /** An increment: JSON has no number that is not finite, but `1e999` is read as one. */
 const amount = z.number().nonnegative();
 
-/** Tokens, and dollars. */
+/** Tokens, and dollars. `source`: which of the agent's reports it is, e.g. `hook` or `metrics`. */
 export const usageReported = z.object({
   input: amount.optional(),
   output: amount.optional(),
@@ -107,6 +143,7 @@ export const usageReported = z.object({
   cacheWrite: amount.optional(),
   usd: amount.optional(),
   model: textSchema(nameLengthMax).min(1).optional(),
+  source: textSchema(sourceLengthMax).min(1).optional(),
 });
 
 /** `session.ended`: the agent's session is over, whatever was open. */

@@ -31,8 +31,21 @@ export const heldTasksMax = 1_000;
 /** Calls of tools that run at once: agents start a dozen in parallel. */
 export const callsMax = 64;
 
-/** The name of an operator who acknowledges, answers, resolves or retires. */
+/** A worker's folder: Linux opens no path that is longer. */
+export const cwdLengthMax = 4_096;
+
+/** Commands that a worker keeps for `ran` checks, and the code points kept of each: the beginning says what ran. */
+export const commandsMax = 32;
+export const commandLengthMax = 300;
+
+/** The name of the source that reports a worker's usage. */
+export const sourceLengthMax = 128;
+
+/** The name of an operator who acknowledges, answers, resolves, pauses or retires. */
 export const operatorNameLengthMax = 200;
+
+/** A pause with an end lasts seven days at most, so that a forgotten one ends. */
+export const pauseMsMax = 604_800_000;
 
 /** Open input requests of one worker, and their texts: far more than agents ask at once. */
 export const inputsMax = 16;

@@ -101,22 +101,39 @@ const arbitraries: {
     'worker.registered': fc.record(
       {
         agent: text(60_000),
-        cwd: text(60_000),
+        cwd: text(4_096),
+        interactive: fc.boolean(),
         labels: fc.constant(Object.fromEntries(list(64, (it) => [`l${it}`, 'x'.repeat(900)]))),
       },
       { requiredKeys: [] },
     ),
+    'worker.moved': fc.record({ cwd: text(4_096) }),
     'heartbeat.sent': empty,
-    'prompt.submitted': fc.record({ text: text(60_000) }),
+    'prompt.submitted': fc.record(
+      { text: text(60_000), by: id('person', 'agent', 'system') },
+      { requiredKeys: ['text'] },
+    ),
     'tool.started': fc.record({ tool: text(1_024), call: text(1_024) }, { requiredKeys: ['tool'] }),
-    'tool.used': fc.record({ tool: text(100), files }),
+    'tool.used': fc.record(
+      {
+        tool: text(100),
+        files,
+        changes: id('none', 'files', 'unknown', 'more'),
+        command: text(60_000),
+        ok: fc.boolean(),
+      },
+      { requiredKeys: ['tool'] },
+    ),
     'plan.updated': fc.record({ steps }),
     'step.updated': fc.record({ step: id('s1', 's2'), title: text(2_000), status: text(60_000) }),
     'task.claimed': task,
     'task.completed': task,
     'task.failed': fc.record({ task: id('T', 'T1'), reason: text(2_000) }),
     'task.released': task,
-    'background.started': fc.record({ id: text(60_000) }),
+    'background.started': fc.record(
+      { id: text(1_024), kind: text(60_000), command: text(60_000) },
+      { requiredKeys: ['id'] },
+    ),
     'background.finished': fc.record({ id: text(1_024) }),
     'input.requested': fc.record(
       { message: text(60_000), request: id('q1', 'q2'), detail: anything },
@@ -127,7 +144,12 @@ const arbitraries: {
     'limit.cleared': fc.record({ scope: text(60_000) }),
     'budget.exhausted': empty,
     'usage.reported': fc.record(
-      { input: fc.double({ min: 0, noNaN: true }), usd: fc.double({ min: 0, noNaN: true }), model: text(1_024) },
+      {
+        input: fc.double({ min: 0, noNaN: true }),
+        usd: fc.double({ min: 0, noNaN: true }),
+        model: text(1_024),
+        source: text(128),
+      },
       { requiredKeys: [] },
     ),
     'stop.attempted': attempted,
@@ -166,6 +188,8 @@ const arbitraries: {
     'escalation.resolved': fc.record({ by: id('ann'), verdict: id('resume', 'stop'), prompt: text(60_000) }),
     'escalation.notified': fc.record({ count: fc.constant(1), delivery: text(100) }),
     'worker.retired': by,
+    'worker.paused': fc.record({ by: text(200), forMs: fc.constantFrom(1, 60_000) }, { requiredKeys: ['by'] }),
+    'worker.unpaused': by,
     'input.answered': fc.record({ by: id('ann'), request: id('q1', 'q2'), verdict: id('allow', 'deny') }),
   },
   ownTask: {

@@ -14,13 +14,14 @@ const value = fc.oneof(
   fc.constantFrom(0, -0, -1, 7, 1.5, 2 ** 53, true, false, null),
   fc.constantFrom([], {}, ['a.ts'], { content: 'x' }, [{ rule: 'r', passed: true }], ['COMPLETE']),
 );
-const keys = ['tool', 'ok', 'files', 'call', 'step', 'title', 'status', 'attempt', 'stopReason', 'output', 'toolCount'];
+const toolKeys = ['tool', 'ok', 'files', 'call', 'changes', 'command'];
+const keys = [...toolKeys, 'step', 'title', 'status', 'attempt', 'stopReason', 'output', 'toolCount'];
 const fields = fc.dictionary(fc.constantFrom(...keys, 'validation', 'promises', 'draft', 'holdMs', 'more'), value);
 const types = ['tool.started', 'tool.used', 'heartbeat.sent', 'step.updated', 'stop.attempted'] as const;
 
 const plain: Record<(typeof types)[number], object> = {
   'tool.started': { tool: 'Bash', call: 'c1' },
-  'tool.used': { tool: 'Edit', ok: true, files: ['src/a.ts'], call: 'c1' },
+  'tool.used': { tool: 'Edit', ok: true, files: ['src/a.ts'], call: 'c1', changes: 'files', command: 'make' },
   'heartbeat.sent': {},
   'step.updated': { step: '1', title: 'Write tests', status: 'completed' },
   'stop.attempted': { attempt: 'a1', stopReason: 'end', output: 'done', toolCount: 3, files: ['a'], holdMs: 0 },
