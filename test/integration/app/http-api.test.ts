@@ -138,8 +138,9 @@ test('a service whose log is lost is alive but not ready: 503 for all, at once, 
   await at.client.ask('decide.w1');
   await at.client.manager.streams.delete('STOPGATE_main');
   // Nobody has asked anything else.
-  await expect.poll(async () => (await ask(at.http, '/readyz')).status).toBe(503);
-  expect((await ask(at.http, '/readyz')).json).toMatchObject({ error: { code: 'LOG_LOST' } });
+  await expect
+    .poll(() => ask(at.http, '/readyz'))
+    .toMatchObject({ status: 503, json: { error: { code: 'LOG_LOST' } } });
   const lost = {
     status: 503,
     json: { error: { code: 'LOG_LOST', message: expect.stringContaining('--accept-empty-log') } },

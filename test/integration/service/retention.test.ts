@@ -131,28 +131,20 @@ test('a snapshot that is damaged does not count, though the start has not read i
   expect((await stateOf()).first_seq).toBe(third);
 });
 
-test('what is young, or within the size, stays', async () => {
-  await takeSnapshots(3);
-  const logged = await start({ forMs: 3_600_000, bytesMax: 1_048_576, archive });
-  await logged.service.decide('w1', {});
+test('what is young, or within the size, stays, and so does what could not be archived; past the size the oldest go', async () => {
+  const [, second = 0] = await takeSnapshots(3);
+  const started = await start({ forMs: 3_600_000, bytesMax: 1_048_576, archive });
+  await started.service.probe('w1', {});
   expect((await stateOf()).first_seq).toBe(1);
   expect(readdirSync(archive)).toEqual([]);
-});
-
-test('past the size the oldest go, and no more of them than needed', async () => {
-  const [, second = 0] = await takeSnapshots(3);
+  started.setRetention({ forMs: 0, bytesMax: null, archive: '/dev/null/archive' });
+  await started.service.probe('w1', {});
+  expect((await stateOf()).first_seq).toBe(1);
   const { bytes } = await stateOf();
-  const started = await start();
   started.setRetention({ forMs: null, bytesMax: bytes - 500, archive: null });
   await expect.poll(async () => (await stateOf()).first_seq).toBeGreaterThan(1);
+  // No more of them than needed.
   expect((await stateOf()).first_seq).toBeLessThan(second);
-});
-
-test('nothing is removed that could not be archived', async () => {
-  await takeSnapshots(3);
-  const started = await start({ forMs: 0, bytesMax: null, archive: '/dev/null/archive' });
-  await started.service.decide('w1', {});
-  expect((await stateOf()).first_seq).toBe(1);
 });
 
 test('a log with fewer than two snapshots is not cut', async () => {
