@@ -69,6 +69,77 @@ describe('decide', () => {
     expect(decisions.map((decision) => decision.worker)).toEqual(workers);
   });
 
+  // These wait for seconds: they do so at the same time.
+  test.concurrent('of two replicas the one that was asked stops: the other answers the same attempt, which counts once', async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const server = await openNats({});
+    onTestFinished(() => server.stop());
+    const policies = { policies: { default: { checks: [{ remote: 'slow' }] } } };
+    const asked = await startReplica({ nats: server.url, name: 'asked', policies });
+    const client = await connect({ nats: server.url, fleet: 'main', cwd: scene.cwd });
+    onTestFinished(() => client.close());
+    let go = () => {};
+    const mayGo = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    const begun = new Promise<void>((resolve, reject) => {
+      const check = async () => {
+        resolve();
+        await mayGo;
+        return { complete: false, reason: 'not yet' };
+      };
+      client.serveCheck('slow', check).catch(reject);
+    });
+    const other = await openClient(server.url);
+    onTestFinished(() => other.close());
+    const requests: string[] = [];
+    const requested = new Promise<void>((resolve) => {
+      other.nc.subscribe('stopgate.main.decide.w1', {
+        callback: (_error, message) => {
+          requests.push(message.json<{ attempt: string }>().attempt);
+          resolve();
+        },
+      });
+    });
+    await other.nc.flush();
+    const deciding = client.decide('w1');
+    await Promise.all([begun, requested]); // a request follows where the fast path gets no answer
+    const next = await startReplica({ nats: server.url, name: 'next', policies });
+    onTestFinished(() => next.close());
+    const closing = asked.close();
+    await expect.poll(() => requests.length).toBe(2);
+    go();
+    expect(await deciding).toMatchObject({ decision: 'block', reason: 'not yet', retry: { count: 1 } });
+    expect(requests[1]).toBe(requests[0]);
+    await closing;
+  });
+
+  test.concurrent('calls fail while the NATS server is down, and work again when it is back', async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const own = await openScene({ planned: { checks: [{ remote: 'scan', onError: 'block' }] } }, {});
+    onTestFinished(() => own.close());
+    const { client, server } = own;
+    await client.serveCheck('scan', () => ({ complete: false, reason: 'not scanned' }));
+    const received: string[] = [];
+    await client.onDecision(null, ({ attempt }) => received.push(attempt ?? ''));
+    await client.publish('worker', 'w1', 'worker.registered', { policy: 'planned' });
+    await server.kill();
+    await expect(client.decide('w1', { attempt: 'a1' }, { timeoutMs: 400 })).rejects.toMatchObject({
+      code: 'service.unreachable',
+    });
+    await server.restart();
+    await expect
+      .poll(() => client.decide('w1', { attempt: 'a1' }).catch(() => null))
+      .toMatchObject({
+        ...{ decision: 'block', attempt: 'a1', reason: 'not scanned', retry: { count: 1 } },
+      });
+    await expect.poll(() => received).toContain('a1');
+  });
+
   // A service that is away is asked for 5 s.
   test.concurrent('without a service calls fail as unreachable, never as incomplete, and the attempt is decided once one starts', async ({
     expect,
@@ -172,49 +243,6 @@ describe('the final verification', () => {
 });
 
 describe('without a service', () => {
-  test('of two replicas the one that was asked stops: the other answers the same attempt, which counts once', async () => {
-    const server = await openNats({});
-    onTestFinished(() => server.stop());
-    const policies = { policies: { default: { checks: [{ remote: 'slow' }] } } };
-    const asked = await startReplica({ nats: server.url, name: 'asked', policies });
-    const client = await connect({ nats: server.url, fleet: 'main', cwd: scene.cwd });
-    onTestFinished(() => client.close());
-    let go = () => {};
-    const mayGo = new Promise<void>((resolve) => {
-      go = resolve;
-    });
-    const begun = new Promise<void>((resolve, reject) => {
-      const check = async () => {
-        resolve();
-        await mayGo;
-        return { complete: false, reason: 'not yet' };
-      };
-      client.serveCheck('slow', check).catch(reject);
-    });
-    const other = await openClient(server.url);
-    onTestFinished(() => other.close());
-    const requests: string[] = [];
-    const requested = new Promise<void>((resolve) => {
-      other.nc.subscribe('stopgate.main.decide.w1', {
-        callback: (_error, message) => {
-          requests.push(message.json<{ attempt: string }>().attempt);
-          resolve();
-        },
-      });
-    });
-    await other.nc.flush();
-    const deciding = client.decide('w1');
-    await Promise.all([begun, requested]); // a request follows where the fast path gets no answer
-    const next = await startReplica({ nats: server.url, name: 'next', policies });
-    onTestFinished(() => next.close());
-    const closing = asked.close();
-    await expect.poll(() => requests.length).toBe(2);
-    go();
-    expect(await deciding).toMatchObject({ decision: 'block', reason: 'not yet', retry: { count: 1 } });
-    expect(requests[1]).toBe(requests[0]);
-    await closing;
-  });
-
   test('a missing server is reported with its address', async () => {
     await expect(connect({ nats: 'nats://127.0.0.1:1', cwd: scene.cwd })).rejects.toMatchObject({
       code: 'service.unreachable',
@@ -292,27 +320,6 @@ test('a worker handle has the same calls', async () => {
   expect((await worker.decide()).decision).toBe('block');
   await expect(worker.assertComplete()).rejects.toBeInstanceOf(IncompleteError);
   expect(await worker.get()).toMatchObject({ worker: 'h3', state: 'blocked' });
-});
-
-test('calls fail while the NATS server is down, and work again when it is back', async () => {
-  const own = await openScene({ planned: { checks: [{ remote: 'scan', onError: 'block' }] } }, {});
-  onTestFinished(() => own.close());
-  const { client, server } = own;
-  await client.serveCheck('scan', () => ({ complete: false, reason: 'not scanned' }));
-  const received: string[] = [];
-  await client.onDecision(null, ({ attempt }) => received.push(attempt ?? ''));
-  await client.publish('worker', 'w1', 'worker.registered', { policy: 'planned' });
-  await server.kill();
-  await expect(client.decide('w1', { attempt: 'a1' }, { timeoutMs: 400 })).rejects.toMatchObject({
-    code: 'service.unreachable',
-  });
-  await server.restart();
-  await expect
-    .poll(() => client.decide('w1', { attempt: 'a1' }).catch(() => null))
-    .toMatchObject({
-      ...{ decision: 'block', attempt: 'a1', reason: 'not scanned', retry: { count: 1 } },
-    });
-  await expect.poll(() => received).toContain('a1');
 });
 
 test('a closed client reports so, and a client closes at the end of its scope', async () => {
