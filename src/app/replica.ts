@@ -39,6 +39,8 @@ export type ReplicaOptions = {
   readonly rules?: readonly Rules[];
   /** The last version of the rules that it says it knows; default: all it does. */
   readonly rulesMax?: number | undefined;
+  /** It says this often that it lives. Default: 1,000; tests have no time for that. */
+  readonly beatEveryMs?: number | undefined;
   /** More open requests than these get 503. Default 10,000. */
   readonly openRequestsMax?: number;
   /** Rejects when the start is to be given up. */
@@ -148,6 +150,7 @@ function makeHost(link: Link, stored: Stored, options: ReplicaOptions): { host: 
     ...{ fleet, replica: link.name, bus: link.bus, ...stored, runCheck, logger, metrics, newId, entryTimeoutMs },
     ...{ onBroken, clock: createForwardClock(), rules, rulesMax, openReadsMax, snapshotSchedule },
     openRequestsMax: options.openRequestsMax ?? openRequestsMax,
+    beatEveryMs: options.beatEveryMs,
   });
   if (policies !== null) host.setPolicies(policies);
   if (escalation !== undefined) host.setEscalation(escalation);

@@ -60,6 +60,8 @@ export type HostOptions = {
   /** The last version of the rules that this replica says it knows; default: all it does. */
   readonly rulesMax?: number | undefined;
   readonly openReadsMax: number;
+  /** Replicas say this often that they live. Default: 1,000. */
+  readonly beatEveryMs?: number | undefined;
   /** Decisions made that the log has not delivered yet: past it no more are asked for. Default: 32,768. */
   readonly unconfirmedDecisionsMax?: number | undefined;
   /** The fold begins at this snapshot; null: at the log's first entry. */

@@ -1,6 +1,6 @@
 /**
- * The rules of the seed documents, in our words. A rule is its own test: `claim` is the title, `check` the body. The
- * tables of docs/seeds.md are made of the same rows.
+ * The rules of the seed documents, in our words. A rule is its own test, with the title `claim` and the body `check`, or it
+ * names the case of test/conformance that shows it. The tables of docs/seeds.md are made of the same rows.
  */
 import type { Stage } from './stage.ts';
 
@@ -10,8 +10,10 @@ export type Rule = {
   readonly claim: string;
   /** What is different here, and why. */
   readonly differs: string | null;
-  readonly check: Check;
+  readonly proof: Check | Case;
 };
+/** A case of `test/conformance/<topic>.json`. */
+export type Case = { readonly topic: string; readonly name: string };
 /** A heading of a seed document. */
 export type Part = { readonly name: string; readonly rules: readonly Rule[] };
 export type Seed = { readonly number: string; readonly title: string; readonly parts: readonly Part[] };
@@ -19,7 +21,13 @@ export type Seed = { readonly number: string; readonly title: string; readonly p
 export const part = (name: string, ...rules: readonly Rule[]): Part => ({ name, rules });
 
 /** A rule that holds as the seed has it. */
-export const holds = (claim: string, check: Check): Rule => ({ claim, differs: null, check });
+export const holds = (claim: string, proof: Check | Case): Rule => ({ claim, differs: null, proof });
 
-/** A rule that holds in another form: the check proves what `here` says. */
-export const differs = (claim: string, here: string, check: Check): Rule => ({ claim, differs: here, check });
+/** A rule that holds in another form: the proof shows what `here` says. */
+export const differs = (claim: string, here: string, proof: Check | Case): Rule => ({
+  claim,
+  differs: here,
+  proof,
+});
+
+export const inCase = (topic: string, name: string): Case => ({ topic, name });

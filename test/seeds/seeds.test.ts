@@ -1,4 +1,5 @@
-/** Every rule of every seed is a test here, and docs/seeds.md has the tables that the rules make. */
+/** Every rule of every seed is a test here or a case in test/conformance; docs/seeds.md has the tables that they make. */
+import { readFile } from 'node:fs/promises';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { seeds } from './seeds.ts';
 import { stage } from './stage.ts';
@@ -12,13 +13,23 @@ for (const { number, title, parts } of seeds) {
   describe(`seed ${number}, ${title}`, () => {
     for (const { name, rules } of parts) {
       describe(name, () => {
-        for (const { claim, check } of rules) stage(claim, check);
+        for (const { claim, proof } of rules) if (typeof proof === 'function') stage(claim, proof);
       });
     }
   });
 }
 
 test.fails('a rule whose check asserts nothing fails', () => {});
+
+test('each case that a rule names is in test/conformance', async () => {
+  const named = seeds.flatMap(({ parts }) => parts.flatMap(({ rules }) => rules.map(({ proof }) => proof)));
+  for (const proof of named) {
+    if (typeof proof === 'function') continue;
+    const file = new URL(`../conformance/${proof.topic}.json`, import.meta.url);
+    const { cases } = JSON.parse(await readFile(file, 'utf8')) as { cases: readonly { name: string }[] };
+    expect(cases.map(({ name }) => name)).toContain(proof.name);
+  }
+});
 
 test('no claim is made twice', () => {
   const claims = seeds.flatMap(({ number, parts }) =>

@@ -1,6 +1,6 @@
 /** The tables of docs/seeds.md: one a seed, one row a rule. */
 import { readFile } from 'node:fs/promises';
-import type { Seed } from './rule.ts';
+import type { Rule, Seed } from './rule.ts';
 
 const page = new URL('../../docs/seeds.md', import.meta.url);
 const [begin, end] = ['<!-- seeds -->', '<!-- /seeds -->'];
@@ -17,7 +17,7 @@ export function renderPage(text: string, seeds: readonly Seed[]): string {
 
 function renderSeed({ number, title, parts }: Seed): string {
   const rows = parts.flatMap(({ name, rules }) =>
-    rules.map(({ claim, differs }) => ({ cells: [name, claim, differs ?? ''], differs })),
+    rules.map((rule) => ({ cells: [name, rule.claim, describeHere(rule)], differs: rule.differs })),
   );
   const differing = rows.filter(({ differs }) => differs !== null).length;
   return [
@@ -26,6 +26,12 @@ function renderSeed({ number, title, parts }: Seed): string {
     ...rows.map(({ cells }) => `| ${cells.map(escapeCell).join(' | ')} |\n`),
     '\n</details>\n',
   ].join('');
+}
+
+/** What is different here, and the case that shows the rule if no test of its own does. */
+function describeHere({ differs, proof }: Rule): string {
+  const shown = typeof proof === 'function' ? [] : [`case “${proof.name}” of \`${proof.topic}.json\``];
+  return [...(differs === null ? [] : [differs]), ...shown].join('; ');
 }
 
 /** Outside code, what looks like a tag would be one. */

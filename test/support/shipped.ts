@@ -1,6 +1,7 @@
 /** A `stopgate` command as a process of its own, as it is shipped: bundled, in dist, which `npm test` builds first. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { type CommandOptions, cleanEnv, keepStreams, runCommand, type StartCommand } from './command.ts';
 
 export const main = new URL('../../dist/program/dist/src/main.js', import.meta.url).pathname;
@@ -28,6 +29,7 @@ function startProgram(
   program: string,
   ...[args, { cwd, env = {}, stdin = '', onStdout }]: Parameters<StartCommand>
 ): ReturnType<StartCommand> {
+  if (!existsSync(program)) throw new Error(`there is no ${program}; run: npm run build`);
   const child = spawn(process.execPath, [program, ...args], {
     ...{ cwd, env: { ...cleanEnv(cwd), ...env }, stdio: 'pipe' },
   });

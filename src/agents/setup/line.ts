@@ -1,6 +1,6 @@
 /** The command line, or the URL, by which an agent's hook calls the service. */
 import { type HookAgent, notJudged } from '../../hook-command/agent.ts';
-import { builtScript } from '../../version.ts';
+import { builtScript, copiedScript } from '../../version.ts';
 import { shellWord } from '../shared/text.ts';
 import { type HookEvent, marginSeconds } from './hook-events.ts';
 
@@ -43,7 +43,7 @@ export type Line = {
 };
 
 export const hookProgram = (): string[] => [process.execPath, builtScript('hook-command/main.js')];
-const postScript = (): string => builtScript('hook-command/post.pl');
+const postScript = (): string => copiedScript('hook-command/post.pl');
 
 type Call = Pick<HookEvent, 'name' | 'isStop' | 'seconds'>;
 /** `hook`: how the agent shows that nothing was judged. */

@@ -23,10 +23,11 @@ import type { LogClock } from '../fold/log-clock.ts';
 import type { Life } from '../life.ts';
 import { type OwnEntries, subject } from '../own-entries.ts';
 
-const beatEveryMs = 1_000;
-const silentMsMax = 10_000;
-/** The others wait this long for the one whose turn it is. */
-const standbyMs = 2_000;
+const beatEveryMsDefault = 1_000;
+/** A member that misses so many beats has left: ten seconds. */
+const silentBeatsMax = 10;
+/** The others wait so many beats for the one whose turn it is. */
+const standbyBeats = 2;
 /** A member that has not folded what this one had so many beats ago does not keep up. */
 const lagBeatsMax = 3;
 const retryMs = 300;
@@ -61,6 +62,7 @@ type Beat = { readonly instance: string; readonly startedMs: number; readonly se
 
 type State = {
   readonly options: MembershipOptions;
+  readonly beatEveryMs: number;
   readonly instance: string;
   readonly startedMs: number;
   readonly heard: Map<string, Omit<Heard, 'isLagging'>>;
@@ -79,13 +81,16 @@ export type MembershipOptions = RulesOptions & {
   readonly logClock: Pick<LogClock, 'since'>;
   readonly newId: () => string;
   readonly rulesMax?: number | undefined;
+  /** Every member of a fleet has the same. Default: 1,000. */
+  readonly beatEveryMs?: number | undefined;
   readonly onBroken: (isNameTaken: boolean) => void;
 };
 
 export function createMembership(options: MembershipOptions): Membership {
   const startedMs = options.clock();
+  const { beatEveryMs = beatEveryMsDefault } = options;
   const state: State = {
-    ...{ options, instance: options.newId(), startedMs, heard: new Map(), hearingSinceMs: startedMs },
+    ...{ options, beatEveryMs, instance: options.newId(), startedMs, heard: new Map(), hearingSinceMs: startedMs },
     ...{ foldedSeqs: [], isOpen: false },
   };
   let timer: NodeJS.Timeout | null = null;
@@ -178,15 +183,20 @@ function tick(state: State): void {
 }
 
 /** One of the remaining members appends `replica.left`; the message id is the same for all. */
-function takeOutIfSilent({ options, heard, hearingSinceMs }: State, member: string, joinedMs: number): void {
+function takeOutIfSilent(
+  { options, beatEveryMs, heard, hearingSinceMs }: State,
+  member: string,
+  joinedMs: number,
+): void {
   const { clock, fleet, logClock, logger, replica } = options;
+  const silentMsMax = silentBeatsMax * beatEveryMs;
   const silentMs = () =>
     Math.min(
       clock() - Math.max(heard.get(member)?.atMs ?? 0, hearingSinceMs),
       logClock.since(joinedMs), // it may just have come
     );
   const isFirst = ownerFor(fleet, member, null, new Set([member])) === replica;
-  if (silentMs() < silentMsMax + (isFirst ? 0 : standbyMs)) return;
+  if (silentMs() < silentMsMax + (isFirst ? 0 : standbyBeats * beatEveryMs)) return;
   logger.warn({ member, silentMs: silentMs() }, 'a replica is silent: it has left');
   heard.delete(member);
   void options.entries.untilFolded({

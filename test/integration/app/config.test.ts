@@ -75,7 +75,7 @@ test('a changed file holds from the next decision on, without a restart; a broke
   ).toEqual([7, 2, 5]);
 });
 
-test.each([
+const brokenFiles: readonly [what: string, text: string, words: RegExp][] = [
   ['no YAML at all', 'policies: [\n', /^stopgate\.yaml:\d+:\d+: /],
   ['a wrong type', 'policies: { default: { retries: many } }\n', /^stopgate\.yaml:1:33: .*"many"/],
   [
@@ -93,27 +93,26 @@ test.each([
   ['empty', '', /^stopgate\.yaml is empty; .*"policies: \{\}"/],
   ['nothing but comments', '# soon\n', /^stopgate\.yaml is empty/],
   ['UTF-16', '\u0000p\u0000o', /^stopgate\.yaml:1:1: the file is not UTF-8 but UTF-16/],
-])('a file that is %s is told with its place, and the old policy stays', async (_what, text, words) => {
+];
+
+test('a broken file is reported with its place, and the old policy stays', async () => {
   const at = await start({ config: lenient });
-  await at.folder.write('stopgate.yaml', text);
-  await expect.poll(() => messages(at)).toContain('the configuration is broken: the old one stays in force');
-  expect(at.log().find((line) => 'problems' in line)?.problems).toEqual([expect.stringMatching(words)]);
-  expect(await retriesOf(at, 'w1')).toBe(7);
+  const reported = () => at.log().flatMap(({ problems }) => (problems === undefined ? [] : [problems]));
+  for (const [index, [what, text, words]] of brokenFiles.entries()) {
+    await at.folder.write('stopgate.yaml', text);
+    await expect.poll(() => reported().length, { message: what }).toBe(index + 1);
+    expect(reported()[index], what).toEqual([expect.stringMatching(words)]);
+    expect(await retriesOf(at, 'w1'), what).toBe(7);
+  }
 });
 
-test('a file that becomes unreadable is told by name, and the old policy stays', async () => {
+test('a file that becomes unreadable is reported by name, and the old policy stays', async () => {
   const at = await start({ config: lenient });
   await rm(join(at.folder.path, 'stopgate.yaml'));
   await mkdir(join(at.folder.path, 'stopgate.yaml'));
   const told = () => at.log().filter(({ msg }) => msg === 'a file cannot be read: what it said stays in force');
   await expect.poll(told).toMatchObject([{ level: 'error', reason: 'it is a folder' }]);
   expect(await retriesOf(at, 'w1')).toBe(7);
-});
-
-test('only a file that says so withdraws the policies', async () => {
-  const at = await start({ config: strict });
-  await at.folder.write('stopgate.yaml', 'policies: {}\n');
-  await expect.poll(() => retriesOf(at, 'w1')).toBe(3);
 });
 
 test('a service that starts on an empty file has the policies of its log, and warns', async () => {
@@ -124,7 +123,7 @@ test('a service that starts on an empty file has the policies of its log, and wa
   );
 });
 
-test('a file that goes away leaves its policies in force; one that comes to be is read', async () => {
+test('a file that appears is read; one that goes away leaves its policies in force; only one that says so withdraws them', async () => {
   const at = await start({});
   expect(await retriesOf(at, 'w1')).toBe(3);
   expect(await policyEntries(at)).toEqual([]);
@@ -133,6 +132,8 @@ test('a file that goes away leaves its policies in force; one that comes to be i
   await rm(join(at.folder.path, 'stopgate.yaml'));
   await expect.poll(() => messages(at)).toContain('the configuration file is gone: the old one stays in force');
   expect(await retriesOf(at, 'w1')).toBe(7);
+  await at.folder.write('stopgate.yaml', 'policies: {}\n');
+  await expect.poll(() => retriesOf(at, 'w1')).toBe(3);
 });
 
 test('an open attempt keeps the policy that it began with', async () => {

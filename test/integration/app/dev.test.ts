@@ -39,6 +39,10 @@ describe('while it runs', () => {
     expect((await stat(file)).mode & 0o777).toBe(0o600);
   });
 
+  test('keeps its log and credentials out of git', async () => {
+    expect(await readFile(join(folder.path, '.stopgate', '.gitignore'), 'utf8')).toBe('*\n');
+  });
+
   test('an agent without credentials publishes, asks, and hears decisions', async () => {
     const client = await connect(dev);
     const heard = client.nc.subscribe('stopgate.main.decision.>', { max: 1 });
@@ -89,6 +93,15 @@ describe('while it runs', () => {
     await tail.printed('worker.retired');
     expect(await tail.kill('SIGINT')).toBe(0);
     expect(linesOf(tail.stdout()).map((line) => line.subject)).toContain('stopgate.main.decision.c1');
+  });
+
+  test('an entry that makes no sense is stored, and the command says so', async () => {
+    const claim = (worker: string) => cli('publish', 'worker', worker, 'task.claimed', '{"task":"T-1"}');
+    expect(await claim('w1')).toMatchObject({ code: 0, stderr: '' });
+    expect(await claim('w2')).toMatchObject({
+      code: 0,
+      stderr: 'stopgate: it is in the log, but changes nothing: task T-1 is held by w1\n',
+    });
   });
 
   test('a second one on the same store is refused, and says by whom', async () => {
@@ -145,19 +158,13 @@ describe('its end', () => {
     expect((await after.ask('decide.w1', { attempt: 'a1' })).body).toEqual(decided);
   });
 
-  test('once it has ended, commands in its folder do not ask whatever listens elsewhere', async () => {
+  test('once it has ended, commands in its folder ask nobody elsewhere; the MCP tools start, and say what is missing until it is back', async () => {
     const folder = await ownFolder();
-    const service = await start(folder);
-    expect(await service.kill('SIGINT')).toBe(0);
+    expect(await (await start(folder)).kill('SIGINT')).toBe(0);
     expect(await runCommand(['decide', 'w1'], { cwd: folder.path })).toMatchObject({
       code: 3,
       stderr: expect.stringContaining('no service runs in'),
     });
-  });
-
-  test('once it has ended, the MCP tools start in its folder all the same, and say what is missing until it is back', async () => {
-    const folder = await ownFolder();
-    expect(await (await start(folder)).kill('SIGINT')).toBe(0);
     const mcp = await openStdioClient(['--worker', 'w1'], folder.path);
     onTestFinished(() => mcp.close());
     expect(await mcp.call('task_claim', { taskId: 'A-1' })).toMatchObject({
@@ -167,26 +174,6 @@ describe('its end', () => {
     const again = await start(folder);
     expect(await mcp.ok('task_claim', { taskId: 'A-1' })).toMatchObject({ worker: 'w1', refused: [] });
     expect(await again.kill('SIGINT')).toBe(0);
-  });
-
-  test('its log and credentials are kept out of git', async () => {
-    const folder = await ownFolder();
-    const service = await start(folder);
-    expect(await readFile(join(folder.path, '.stopgate', '.gitignore'), 'utf8')).toBe('*\n');
-    expect(await service.kill('SIGINT')).toBe(0);
-  });
-
-  test('an entry that makes no sense is stored, and the command says so', async () => {
-    const folder = await ownFolder();
-    const service = await start(folder);
-    const claim = (worker: string) =>
-      runCommand(['publish', 'worker', worker, 'task.claimed', '{"task":"T-1"}'], { cwd: folder.path });
-    expect(await claim('w1')).toMatchObject({ code: 0, stderr: '' });
-    expect(await claim('w2')).toMatchObject({
-      code: 0,
-      stderr: 'stopgate: it is in the log, but changes nothing: task T-1 is held by w1\n',
-    });
-    expect(await service.kill('SIGINT')).toBe(0);
   });
 
   test('where its nats-server dies, as for lack of memory, it starts it again and goes on', async () => {

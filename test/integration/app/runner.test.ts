@@ -31,7 +31,7 @@ const config = JSON.stringify({
     brief: on(box, { command: 'brief' }),
     gone: on({ runner: 'nobody' }, { command: 'passes' }),
     fake: on({ runner: 'fake' }, { command: 'passes' }),
-    silent: on({ runner: 'silent' }, { command: 'passes', timeout: '1s' }),
+    silent: on({ runner: 'silent' }, { command: 'passes', timeout: '2s' }),
     lenient: { runner: 'nobody', checks: [{ command: 'passes' }] },
     labelled: on({ runners: ['box', 'other'] }, { command: 'fails' }),
   },
@@ -269,7 +269,7 @@ describe('a runner that is lost is an error of the check', () => {
         message.respond('', { headers: begun });
       },
     });
-    const reason = 'runner silent does not answer: no reply from stopgate.main.run.silent within 900 ms';
+    const reason = 'runner silent does not answer: no reply from stopgate.main.run.silent within 1800 ms';
     expect(await stop('silent')).toMatchObject({ decision: 'block', reason });
   });
 

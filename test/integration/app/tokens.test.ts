@@ -32,6 +32,7 @@ test('a token is rotated while the service runs, and a broken file changes nothi
   await expect.poll(() => status(token)).toBe(200);
   await at.folder.write('stopgate.yaml', config());
   await expect.poll(() => status(token)).toBe(401);
+  for (const secret of ['second', token]) expect(at.service.stderr()).not.toContain(secret);
 });
 
 test('a file without its tokens does not open a service that others reach', async () => {

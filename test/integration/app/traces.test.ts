@@ -1,31 +1,21 @@
 /** Traces of attempts, against a collector on loopback that takes OTLP: from any way in to the decision and its guards. */
 import { headers } from '@nats-io/nats-core';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { attemptMessageId } from '../../../machines/index.ts';
 import { type Collector, openCollector, type Span } from '../../support/collector.ts';
 import { type Deployment, deploy } from '../../support/deployment.ts';
 import { endService } from '../../support/service.ts';
 import { ask } from '../http/request.ts';
 
-const config = 'policies: { default: { checks: [{ remote: review }] } }\n';
-const traceId = '0af7651916cd43dd8448eb211c80319c';
-const traceparent = `00-${traceId}-b7ad6b7169203331-01`;
+const config = 'policies: { default: { checks: [{ remote: review }] }, unserved: { checks: [{ remote: nobody }] } }\n';
+const callerSpan = 'b7ad6b7169203331';
+/** Each way in has a trace of its own. */
+const traces = { request: '1'.repeat(32), entry: '2'.repeat(32), hook: '3'.repeat(32) };
+const traceparentOf = (trace: string) => `00-${trace}-${callerSpan}-01`;
 
 let collector: Collector;
-let at: Deployment | null = null;
-beforeEach(async () => {
-  collector = await openCollector();
-});
-afterEach(async () => {
-  await at?.close();
-  at = null;
-  await collector.close();
-});
-
-const start = async (env: Record<string, string> = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }) => {
-  at = await deploy({ config, env, args: ['--replica', 'r1', '--log-level', 'debug'] });
-  return at;
-};
+const start = (env: Record<string, string> = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url }) =>
+  deploy({ config, env, args: ['--replica', 'r1', '--log-level', 'debug'] });
 /** A remote check that keeps the trace it was asked in. */
 function serveReview({ client }: Deployment): string[] {
   const asked: string[] = [];
@@ -37,115 +27,132 @@ function serveReview({ client }: Deployment): string[] {
   });
   return asked;
 }
-const traced = () => {
+const traced = (trace: string) => {
   const h = headers();
-  h.set('traceparent', traceparent);
+  h.set('traceparent', traceparentOf(trace));
   return h;
 };
-/** What was recorded until the service ended. */
-async function recorded({ service }: Deployment): Promise<Span[]> {
-  await endService(service);
-  return collector.spans;
-}
-const named = (spans: readonly Span[], name: string) => spans.filter((span) => span.name === name);
-
-test('a request that names its trace goes on in it: attempt, check, decision, each guard', async () => {
-  const deployment = await start();
-  const asked = serveReview(deployment);
-  const { nc } = deployment.client;
-  const reply = await nc.request('stopgate.main.decide.w1', '{"attempt":"a1"}', { timeout: 30_000, headers: traced() });
-  const { verdicts } = reply.json<{ verdicts: { guard: string; verdict: string }[] }>();
-  const spans = await recorded(deployment);
-
-  const [attempt] = named(spans, 'stopgate.attempt');
-  expect(attempt).toMatchObject({
-    ...{ traceId, parentSpanId: 'b7ad6b7169203331', service: 'stopgate' },
-    attributes: {
-      ...{ 'stopgate.fleet': 'main', 'stopgate.worker': 'w1', 'stopgate.attempt': 'a1', 'stopgate.replica': 'r1' },
-      ...{ 'stopgate.decision': 'allow', 'stopgate.cause': 'complete' },
-    },
+const lastAttemptOf = ({ client }: Deployment, worker: string) =>
+  client.manager.streams.getMessage('STOPGATE_main', {
+    last_by_subj: `stopgate.main.worker.${worker}.stop.attempted`,
   });
-  const [check] = named(spans, 'stopgate.check review');
-  expect(check).toMatchObject({ traceId, parentSpanId: attempt?.spanId, attributes: { 'stopgate.outcome': 'pass' } });
-  expect(asked).toEqual([`00-${traceId}-${check?.spanId}-01`]);
-  const [decision] = named(spans, 'stopgate.decision');
-  expect(decision).toMatchObject({ traceId, parentSpanId: attempt?.spanId });
-  const guards = spans.filter(({ parentSpanId }) => parentSpanId === decision?.spanId);
-  expect(guards.map(({ attributes }) => [attributes['stopgate.guard'], attributes['stopgate.verdict']])).toEqual(
-    verdicts.map(({ guard, verdict }) => [guard, verdict]),
-  );
-  expect(deployment.log()).toContainEqual(expect.objectContaining({ msg: 'stop allowed', attempt: 'a1', traceId }));
-});
 
-test('what an agent reports is a span by the GenAI conventions, and its attempts have them too', async () => {
-  const deployment = await start();
-  const { nc } = deployment.client;
-  const put = (tail: string, data: object) => nc.request(`stopgate.main.worker.${tail}`, JSON.stringify(data));
-  await put('w7.worker.registered', { agent: 'claude' });
-  await put('w7.usage.reported', { input: 10, cacheRead: 5, output: 3, usd: 0.5, model: 'm-1' });
-  await nc.request('stopgate.main.decide.w7', '{"attempt":"a1"}', { timeout: 30_000 });
-  const spans = await recorded(deployment);
-  const agent = { 'gen_ai.agent.id': 'w7', 'gen_ai.agent.name': 'claude', 'gen_ai.conversation.id': 'w7' };
-  expect(named(spans, 'stopgate.attempt')[0]).toMatchObject({ attributes: agent });
-  const used = named(spans, 'stopgate.usage');
-  expect(used).toHaveLength(1);
-  expect(used[0]?.attributes).toMatchObject({ ...agent, 'gen_ai.request.model': 'm-1' });
-  expect(Number(used[0]?.attributes['gen_ai.usage.input_tokens'])).toBe(15);
-  expect(Number(used[0]?.attributes['gen_ai.usage.output_tokens'])).toBe(3);
+beforeAll(async () => {
+  collector = await openCollector();
 });
+afterAll(() => collector.close());
 
-test('an attempt that its agent puts into the log itself names its trace there', async () => {
-  const deployment = await start();
-  serveReview(deployment);
-  const { nc, publish } = deployment.client;
-  await publish('worker.w1.worker.registered');
-  const answer = new Promise<void>((done) => nc.subscribe('_INBOX.mine', { max: 1, callback: () => done() }));
-  const h = traced();
-  h.set('Stopgate-Reply', '_INBOX.mine');
-  h.set('Nats-Msg-Id', attemptMessageId('w1', 'a1'));
-  nc.publish('stopgate.main.worker.w1.stop.attempted', '{"attempt":"a1"}', { headers: h });
-  await answer;
-  const [attempt] = named(await recorded(deployment), 'stopgate.attempt');
-  expect(attempt).toMatchObject({ traceId, attributes: { 'stopgate.attempt': 'a1', 'stopgate.cause': 'complete' } });
-});
+describe('what a service records, until it ends', () => {
+  let at: Deployment;
+  let asked: readonly string[];
+  let verdicts: readonly { readonly guard: string; readonly verdict: string }[];
+  let storedByHook: Awaited<ReturnType<typeof lastAttemptOf>>;
+  const named = (name: string, trace?: string): readonly Span[] =>
+    collector.spans.filter((span) => span.name === name && (trace === undefined || span.traceId === trace));
 
-test('a hook over HTTP goes on in its trace, and the entry that it makes carries it', async () => {
-  const deployment = await start();
-  serveReview(deployment);
-  const body = { hook_event_name: 'Stop', session_id: 's1' };
-  await ask(deployment.http, '/hooks/claude', { body, headers: { traceparent } });
-  const stored = await deployment.client.manager.streams.getMessage('STOPGATE_main', {
-    last_by_subj: 'stopgate.main.worker.s1.stop.attempted',
+  beforeAll(async () => {
+    at = await start();
+    asked = serveReview(at);
+    const { nc, ask: askOf } = at.client;
+    const put = (tail: string, data: object) => nc.request(`stopgate.main.worker.${tail}`, JSON.stringify(data));
+
+    const byRequest = { timeout: 30_000, headers: traced(traces.request) };
+    ({ verdicts } = (await nc.request('stopgate.main.decide.w1', '{"attempt":"a1"}', byRequest)).json<{
+      verdicts: typeof verdicts;
+    }>());
+
+    await put('w7.worker.registered', { agent: 'claude' });
+    await put('w7.usage.reported', { input: 10, cacheRead: 5, output: 3, usd: 0.5, model: 'm-1' });
+    await askOf('decide.w7', { attempt: 'a1' });
+
+    await put('w2.worker.registered', {});
+    const answer = new Promise<void>((done) => nc.subscribe('_INBOX.mine', { max: 1, callback: () => done() }));
+    const h = traced(traces.entry);
+    h.set('Stopgate-Reply', '_INBOX.mine');
+    h.set('Nats-Msg-Id', attemptMessageId('w2', 'a1'));
+    nc.publish('stopgate.main.worker.w2.stop.attempted', '{"attempt":"a1"}', { headers: h });
+    await answer;
+
+    const body = { hook_event_name: 'Stop', session_id: 's1' };
+    await ask(at.http, '/hooks/claude', { body, headers: { traceparent: traceparentOf(traces.hook) } });
+    storedByHook = await lastAttemptOf(at, 's1');
+
+    await put('w3.worker.registered', { policy: 'unserved' });
+    await askOf('decide.w3');
+    await endService(at.service);
   });
-  const [attempt] = named(await recorded(deployment), 'stopgate.attempt');
-  expect(attempt).toMatchObject({ traceId, attributes: { 'stopgate.worker': 's1' } });
-  expect(stored?.header.get('traceparent')).toBe(`00-${traceId}-${attempt?.spanId}-01`);
-});
+  afterAll(() => at.close());
 
-test('a check that cannot be called is an error of its span', async () => {
-  const deployment = await start();
-  await deployment.client.ask('decide.w1');
-  const [check] = named(await recorded(deployment), 'stopgate.check review');
-  expect(check).toMatchObject({ status: 2, attributes: { 'stopgate.outcome': 'error' } });
+  test('a request that names its trace goes on in it: attempt, check, decision, each guard', () => {
+    const [attempt] = named('stopgate.attempt', traces.request);
+    expect(attempt).toMatchObject({
+      ...{ parentSpanId: callerSpan, service: 'stopgate' },
+      attributes: {
+        ...{ 'stopgate.fleet': 'main', 'stopgate.worker': 'w1', 'stopgate.attempt': 'a1', 'stopgate.replica': 'r1' },
+        ...{ 'stopgate.decision': 'allow', 'stopgate.cause': 'complete' },
+      },
+    });
+    const [check] = named('stopgate.check review', traces.request);
+    expect(check).toMatchObject({ parentSpanId: attempt?.spanId, attributes: { 'stopgate.outcome': 'pass' } });
+    expect(asked).toContain(`00-${traces.request}-${check?.spanId}-01`);
+    const [decision] = named('stopgate.decision', traces.request);
+    expect(decision).toMatchObject({ parentSpanId: attempt?.spanId });
+    const guards = collector.spans.filter(({ parentSpanId }) => parentSpanId === decision?.spanId);
+    expect(guards.map(({ attributes }) => [attributes['stopgate.guard'], attributes['stopgate.verdict']])).toEqual(
+      verdicts.map(({ guard, verdict }) => [guard, verdict]),
+    );
+    expect(at.log()).toContainEqual(
+      expect.objectContaining({ msg: 'stop allowed', attempt: 'a1', traceId: traces.request }),
+    );
+  });
+
+  test('what an agent reports is a span by the GenAI conventions, and its attempts have them too', () => {
+    const agent = { 'gen_ai.agent.id': 'w7', 'gen_ai.agent.name': 'claude', 'gen_ai.conversation.id': 'w7' };
+    const attempt = named('stopgate.attempt').find(({ attributes }) => attributes['stopgate.worker'] === 'w7');
+    expect(attempt).toMatchObject({ attributes: agent });
+    const used = named('stopgate.usage');
+    expect(used).toHaveLength(1);
+    expect(used[0]?.attributes).toMatchObject({ ...agent, 'gen_ai.request.model': 'm-1' });
+    expect(Number(used[0]?.attributes['gen_ai.usage.input_tokens'])).toBe(15);
+    expect(Number(used[0]?.attributes['gen_ai.usage.output_tokens'])).toBe(3);
+  });
+
+  test('an attempt that its agent puts into the log itself names its trace there', () => {
+    const [attempt] = named('stopgate.attempt', traces.entry);
+    expect(attempt?.attributes).toMatchObject({ 'stopgate.attempt': 'a1', 'stopgate.cause': 'complete' });
+  });
+
+  test('a hook over HTTP goes on in its trace, and the entry that it makes carries it', () => {
+    const [attempt] = named('stopgate.attempt', traces.hook);
+    expect(attempt?.attributes).toMatchObject({ 'stopgate.worker': 's1' });
+    expect(storedByHook?.header.get('traceparent')).toBe(`00-${traces.hook}-${attempt?.spanId}-01`);
+  });
+
+  test('a check that cannot be called is an error of its span', () => {
+    const [check] = named('stopgate.check nobody');
+    expect(check).toMatchObject({ status: 2, attributes: { 'stopgate.outcome': 'error' } });
+  });
 });
 
 test.each([
   ['no collector is named', {}],
   ['the SDK is switched off', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1', OTEL_SDK_DISABLED: 'true' }],
 ])('nothing is recorded or passed on where %s', async (_why, env) => {
+  const before = collector.spans.length;
   const deployment = await start(env);
+  onTestFinished(() => deployment.close());
   const asked = serveReview(deployment);
-  const { nc, manager } = deployment.client;
-  await nc.request('stopgate.main.decide.w1', '{"attempt":"a1"}', { headers: traced(), timeout: 30_000 });
-  const stored = await manager.streams.getMessage('STOPGATE_main', {
-    last_by_subj: 'stopgate.main.worker.w1.stop.attempted',
-  });
+  const byRequest = { headers: traced(traces.request), timeout: 30_000 };
+  await deployment.client.nc.request('stopgate.main.decide.w1', '{"attempt":"a1"}', byRequest);
+  const stored = await lastAttemptOf(deployment, 'w1');
   expect({ asked, header: stored?.header.get('traceparent') }).toEqual({ asked: [''], header: '' });
-  expect(await recorded(deployment)).toEqual([]);
+  await endService(deployment.service);
+  expect(collector.spans).toHaveLength(before);
 });
 
 test('a collector that is not there costs no decision, and not the end either', async () => {
   const deployment = await start({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' });
+  onTestFinished(() => deployment.close());
   serveReview(deployment);
   expect((await deployment.client.ask('decide.w1')).body).toMatchObject({ decision: 'allow', cause: 'complete' });
   await endService(deployment.service);

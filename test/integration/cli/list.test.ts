@@ -311,7 +311,10 @@ describe('one actor', () => {
   });
 });
 
-describe('--watch', () => {
+// The list is read once a second: they wait at the same time.
+describe.concurrent('--watch', () => {
+  /** A folder of its own would be removed by a hook of vitest, which concurrent tests have none of. */
+  const openAtRoot = (options: TerminalOptions) => openTerminal({ ...options, cwd: '/' });
   /** A queue whose view a test changes. */
   async function watchQueues(argv: string[], options: TerminalOptions) {
     const state = { pending: 1, idleMs: 0, present: true };
@@ -319,11 +322,11 @@ describe('--watch', () => {
       items: state.present ? [{ queue: 'q1', pending: state.pending, reported: 0 }] : [],
       next: null,
     }));
-    const terminal = await openTerminal(options);
+    const terminal = await openAtRoot(options);
     return { state, asked, terminal, ended: terminal.run('queues', '--watch', ...argv, ...place) };
   }
 
-  test('redraws a terminal and leaves it as it was', async () => {
+  test('redraws a terminal and leaves it as it was', async ({ expect }) => {
     const { state, terminal, ended } = await watchQueues([], { isTTY: true, env: { NO_COLOR: '1' } });
     await terminal.printed('q1     1');
     state.pending = 22;
@@ -336,10 +339,10 @@ describe('--watch', () => {
     expect(text.split('\u001b[?1049h')).toHaveLength(2);
   });
 
-  test('never scrolls a small terminal', async () => {
+  test('never scrolls a small terminal', async ({ expect }) => {
     const items = Array.from({ length: 50 }, (_, index) => ({ queue: `q${index}`, pending: 0, reported: 0 }));
     const { place } = await serve('list.queues', page(items));
-    const terminal = await openTerminal({ isTTY: true, rows: 10, env: { NO_COLOR: '1' } });
+    const terminal = await openAtRoot({ isTTY: true, rows: 10, env: { NO_COLOR: '1' } });
     const ended = terminal.run('queues', '--watch', ...place);
     await terminal.printed('more lines');
     terminal.pressCtrlC();
@@ -347,7 +350,7 @@ describe('--watch', () => {
     expect(terminal.stdout().split('\u001b[J')[0]?.split('\r\n').length).toBeLessThanOrEqual(10);
   });
 
-  test('without a terminal a table for each change', async () => {
+  test('without a terminal a table for each change', async ({ expect }) => {
     const { state, asked, terminal, ended } = await watchQueues([], {});
     await terminal.printed('q1     1');
     const before = asked.length;
@@ -361,7 +364,7 @@ describe('--watch', () => {
     expect(terminal.stdout()).toBe(`${table(1)}\n${table(2)}`);
   });
 
-  test('with --json a line for each change, and for what is gone', async () => {
+  test('with --json a line for each change, and for what is gone', async ({ expect }) => {
     const { state, terminal, ended } = await watchQueues(['--json'], { isTTY: true });
     await terminal.printed('"pending":1');
     state.pending = 2;
@@ -377,8 +380,8 @@ describe('--watch', () => {
     ]);
   });
 
-  test('a service that is not there at the start: 3; one that goes away is waited for', async () => {
-    const nobody = await openTerminal({ isTTY: true });
+  test('a service that is not there at the start: 3; one that goes away is waited for', async ({ expect }) => {
+    const nobody = await openAtRoot({ isTTY: true });
     expect(await nobody.run('queues', '--watch', '--nats', standIn.url(), '--fleet', 'nobody')).toBe(3);
     expect(nobody.stdout()).toBe('');
     let away = false;
@@ -386,7 +389,7 @@ describe('--watch', () => {
       if (away) throw new Refusal(503, { error: { code: 'UNAVAILABLE', message: 'gone for a moment', issues: [] } });
       return { items: [{ queue: 'back', pending: 5, reported: 0 }], next: null };
     });
-    const terminal = await openTerminal({ isTTY: true, env: { NO_COLOR: '1' } });
+    const terminal = await openAtRoot({ isTTY: true, env: { NO_COLOR: '1' } });
     const ended = terminal.run('queues', '--watch', ...place);
     await terminal.printed('back   5');
     away = true;

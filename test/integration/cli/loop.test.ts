@@ -211,7 +211,7 @@ test('a command that ends at once waits for its next turn, and Ctrl-C ends the w
 test('a turn that a usage limit ends is taken again when the limit is over', async () => {
   await start();
   const script =
-    'echo "$STOPGATE_TURN: $1" >>turns; [ "$STOPGATE_TURN" = 1 ] && { echo "usage limit reached, try again in 3s" >&2; exit 1; }; touch done';
+    'echo "$STOPGATE_TURN: $1" >>turns; [ "$STOPGATE_TURN" = 1 ] && { echo "usage limit reached, try again in 2s" >&2; exit 1; }; touch done';
   const { code, stderr } = await run(script, ['--prompt', 'Work'], ['{prompt}']);
   expect(stderr).toMatch(/stopgate: w1 goes on when its usage limit is over, at \d{4}-\d\d-\d\dT[\d:.]+Z\n/);
   expect(await file('turns')).toBe('1: Work\n2: Work\n');

@@ -57,7 +57,7 @@ test('all that waits is done, a higher priority first, and the prompt names the 
 });
 
 test('with persistence it waits for a task, and ends at the idle timeout', async () => {
-  await start({ persistence: { idle: '3s' } });
+  await start({ persistence: { idle: '2s' } });
   await create('T-1', { title: 'First' });
   const loop = run('echo "did $STOPGATE_TASK"');
   await expect.poll(() => stateOf('T-1')).toMatchObject({ outcome: 'completed' });
@@ -73,7 +73,7 @@ test('with persistence it waits for a task, and ends at the idle timeout', async
 test('a usage limit pauses it, and it goes on with its task when the limit is over', async () => {
   await start({});
   await create('T-1', {});
-  const until = new Date(Date.now() + 3_000).toISOString();
+  const until = new Date(Date.now() + 2_000).toISOString();
   await client.publish('worker.w1.limit.reached', { until });
   const { code, stdout, stderr } = await run('echo "did $STOPGATE_TASK"');
   expect(stdout).toBe('did T-1\ndid T-1\n');

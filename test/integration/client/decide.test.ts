@@ -21,11 +21,16 @@ afterAll(async () => {
   await scene.close();
 });
 
-/** The `decide` requests that `act` sends; the fast path sends none. */
-async function requestsDuring<Result>(act: () => Promise<Result>): Promise<{ result: Result; requests: string[] }> {
-  const requests: string[] = [];
-  const subscription = plain.nc.subscribe('stopgate.main.decide.>', {
-    callback: (_error, message) => void requests.push(message.subject),
+/** The number of `decide` requests about this worker that `act` sends; the fast path sends none. */
+async function requestsDuring<Result>(
+  worker: string,
+  act: () => Promise<Result>,
+): Promise<{ result: Result; requests: number }> {
+  let requests = 0;
+  const subscription = plain.nc.subscribe(`stopgate.main.decide.${worker}`, {
+    callback: () => {
+      requests += 1;
+    },
   });
   await plain.nc.flush();
   const result = await act();
@@ -42,19 +47,19 @@ const blockedWorker = async (worker: string) => {
 
 describe('decide', () => {
   test('the reply comes over the fast path, without a request', async () => {
-    const { result, requests } = await requestsDuring(() => scene.client.decide('w1', { output: 'done' }));
+    const { result, requests } = await requestsDuring('w1', () => scene.client.decide('w1', { output: 'done' }));
     expect(result).toMatchObject({ v: 1, worker: 'w1', decision: 'allow', cause: 'no-policy', dryRun: false });
     expect(result.attempt).toMatch(/^[0-9a-f]{32}$/);
-    expect(requests).toEqual([]);
+    expect(requests).toBe(0);
   });
 
   test('a repeated attempt gets the same decision, by a request, and counts once', async () => {
     await blockedWorker('w2');
     const first = await scene.client.decide('w2', { attempt: 'a1' });
     expect(first).toMatchObject({ decision: 'block', cause: 'incomplete', retry: { count: 1, max: 3 } });
-    const { result, requests } = await requestsDuring(() => scene.client.decide('w2', { attempt: 'a1' }));
+    const { result, requests } = await requestsDuring('w2', () => scene.client.decide('w2', { attempt: 'a1' }));
     expect(result).toEqual(first);
-    expect(requests).toEqual(['stopgate.main.decide.w2']);
+    expect(requests).toBe(1);
     expect((await scene.client.decide('w2')).retry.count).toBe(2);
   });
 
@@ -64,15 +69,114 @@ describe('decide', () => {
     expect(decisions.map((decision) => decision.worker)).toEqual(workers);
   });
 
-  test('a decision held longer than the fast path waits still comes, once', async () => {
+  // These wait for seconds: they do so at the same time.
+  test.concurrent('of two replicas the one that was asked stops: the other answers the same attempt, which counts once', async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const server = await openNats({});
+    onTestFinished(() => server.stop());
+    const policies = { policies: { default: { checks: [{ remote: 'slow' }] } } };
+    const asked = await startReplica({ nats: server.url, name: 'asked', policies });
+    const client = await connect({ nats: server.url, fleet: 'main', cwd: scene.cwd });
+    onTestFinished(() => client.close());
+    let go = () => {};
+    const mayGo = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    const begun = new Promise<void>((resolve, reject) => {
+      const check = async () => {
+        resolve();
+        await mayGo;
+        return { complete: false, reason: 'not yet' };
+      };
+      client.serveCheck('slow', check).catch(reject);
+    });
+    const other = await openClient(server.url);
+    onTestFinished(() => other.close());
+    const requests: string[] = [];
+    const requested = new Promise<void>((resolve) => {
+      other.nc.subscribe('stopgate.main.decide.w1', {
+        callback: (_error, message) => {
+          requests.push(message.json<{ attempt: string }>().attempt);
+          resolve();
+        },
+      });
+    });
+    await other.nc.flush();
+    const deciding = client.decide('w1');
+    await Promise.all([begun, requested]); // a request follows where the fast path gets no answer
+    const next = await startReplica({ nats: server.url, name: 'next', policies });
+    onTestFinished(() => next.close());
+    const closing = asked.close();
+    await expect.poll(() => requests.length).toBe(2);
+    go();
+    expect(await deciding).toMatchObject({ decision: 'block', reason: 'not yet', retry: { count: 1 } });
+    expect(requests[1]).toBe(requests[0]);
+    await closing;
+  });
+
+  test.concurrent('calls fail while the NATS server is down, and work again when it is back', async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const own = await openScene({ planned: { checks: [{ remote: 'scan', onError: 'block' }] } }, {});
+    onTestFinished(() => own.close());
+    const { client, server } = own;
+    await client.serveCheck('scan', () => ({ complete: false, reason: 'not scanned' }));
+    const received: string[] = [];
+    await client.onDecision(null, ({ attempt }) => received.push(attempt ?? ''));
+    await client.publish('worker', 'w1', 'worker.registered', { policy: 'planned' });
+    await server.kill();
+    await expect(client.decide('w1', { attempt: 'a1' }, { timeoutMs: 400 })).rejects.toMatchObject({
+      code: 'service.unreachable',
+    });
+    await server.restart();
+    await expect
+      .poll(() => client.decide('w1', { attempt: 'a1' }).catch(() => null))
+      .toMatchObject({
+        ...{ decision: 'block', attempt: 'a1', reason: 'not scanned', retry: { count: 1 } },
+      });
+    await expect.poll(() => received).toContain('a1');
+  });
+
+  // A service that is away is asked for 5 s.
+  test.concurrent('without a service calls fail as unreachable, never as incomplete, and the attempt is decided once one starts', async ({
+    expect,
+    onTestFinished,
+  }) => {
+    const server = await openNats({});
+    onTestFinished(() => server.stop());
+    const client = await connect({ nats: server.url, fleet: 'main', cwd: scene.cwd });
+    onTestFinished(() => client.close());
+    for (const ask of [() => client.decide('w1'), () => client.probe('w1'), () => client.assertComplete('w1')]) {
+      const error = await ask().catch((cause: unknown) => cause);
+      expect(error).not.toBeInstanceOf(IncompleteError);
+      expect(error).toMatchObject({
+        ...{ name: 'AppError', code: 'service.unreachable' },
+        message: expect.stringMatching(/^no stopgate service serves fleet 'main' on this NATS server/),
+      });
+    }
+    // Now there is a log, but still no service that folds it.
+    await (await startReplica({ nats: server.url })).close();
+    await expect(client.decide('w1', { attempt: 'a1' }, { timeoutMs: 500 })).rejects.toMatchObject({
+      code: 'service.unreachable',
+    });
+    const replica = await startReplica({ nats: server.url, name: 'r2' });
+    onTestFinished(() => replica.close());
+    expect(await client.decide('w1', { attempt: 'a1' })).toMatchObject({ decision: 'allow', attempt: 'a1' });
+  });
+
+  // The fast path waits for 2 s, and both decisions are held for longer: they do so at the same time.
+  test.concurrent('a decision held longer than the fast path waits still comes, once', async ({ expect }) => {
     await scene.client.publish('worker', 'w3', 'worker.registered', { policy: 'held' });
-    const { result, requests } = await requestsDuring(() => scene.client.decide('w3'));
+    const { result, requests } = await requestsDuring('w3', () => scene.client.decide('w3'));
     expect(result).toMatchObject({ decision: 'block', cause: 'idle' });
-    expect(requests).toEqual(['stopgate.main.decide.w3']);
+    expect(requests).toBe(1);
     expect((await scene.client.getWorker('w3')).keepAlives).toBe(1);
   });
 
-  test('a call with a shorter timeout fails, and a repeat of the attempt gets the decision later', async () => {
+  test.concurrent('a call with a shorter timeout fails, and a repeat gets the decision later', async ({ expect }) => {
     await scene.client.publish('worker', 'w4', 'worker.registered', { policy: 'held' });
     const late = scene.client.decide('w4', { attempt: 'a1' }, { timeoutMs: 300 });
     await expect(late).rejects.toMatchObject({
@@ -139,72 +243,6 @@ describe('the final verification', () => {
 });
 
 describe('without a service', () => {
-  test('calls fail as unreachable, never as incomplete, and the attempt is decided once a service starts', async () => {
-    const server = await openNats({});
-    onTestFinished(() => server.stop());
-    const client = await connect({ nats: server.url, fleet: 'main', cwd: scene.cwd });
-    onTestFinished(() => client.close());
-    for (const ask of [() => client.decide('w1'), () => client.probe('w1'), () => client.assertComplete('w1')]) {
-      const error = await ask().catch((cause: unknown) => cause);
-      expect(error).not.toBeInstanceOf(IncompleteError);
-      expect(error).toMatchObject({
-        ...{ name: 'AppError', code: 'service.unreachable' },
-        message: expect.stringMatching(/^no stopgate service serves fleet 'main' on this NATS server/),
-      });
-    }
-    // Now there is a log, but still no service that folds it.
-    await (await startReplica({ nats: server.url })).close();
-    await expect(client.decide('w1', { attempt: 'a1' }, { timeoutMs: 1_000 })).rejects.toMatchObject({
-      code: 'service.unreachable',
-    });
-    const replica = await startReplica({ nats: server.url, name: 'r2' });
-    onTestFinished(() => replica.close());
-    expect(await client.decide('w1', { attempt: 'a1' })).toMatchObject({ decision: 'allow', attempt: 'a1' });
-  });
-
-  test('of two replicas the one that was asked stops: the other answers the same attempt, which counts once', async () => {
-    const server = await openNats({});
-    onTestFinished(() => server.stop());
-    const policies = { policies: { default: { checks: [{ remote: 'slow' }] } } };
-    const asked = await startReplica({ nats: server.url, name: 'asked', policies });
-    const client = await connect({ nats: server.url, fleet: 'main', cwd: scene.cwd });
-    onTestFinished(() => client.close());
-    let go = () => {};
-    const mayGo = new Promise<void>((resolve) => {
-      go = resolve;
-    });
-    const begun = new Promise<void>((resolve, reject) => {
-      const check = async () => {
-        resolve();
-        await mayGo;
-        return { complete: false, reason: 'not yet' };
-      };
-      client.serveCheck('slow', check).catch(reject);
-    });
-    const other = await openClient(server.url);
-    onTestFinished(() => other.close());
-    const requests: string[] = [];
-    const requested = new Promise<void>((resolve) => {
-      other.nc.subscribe('stopgate.main.decide.w1', {
-        callback: (_error, message) => {
-          requests.push(message.json<{ attempt: string }>().attempt);
-          resolve();
-        },
-      });
-    });
-    await other.nc.flush();
-    const deciding = client.decide('w1');
-    await Promise.all([begun, requested]); // a request follows where the fast path gets no answer
-    const next = await startReplica({ nats: server.url, name: 'next', policies });
-    onTestFinished(() => next.close());
-    const closing = asked.close();
-    await expect.poll(() => requests.length).toBe(2);
-    go();
-    expect(await deciding).toMatchObject({ decision: 'block', reason: 'not yet', retry: { count: 1 } });
-    expect(requests[1]).toBe(requests[0]);
-    await closing;
-  });
-
   test('a missing server is reported with its address', async () => {
     await expect(connect({ nats: 'nats://127.0.0.1:1', cwd: scene.cwd })).rejects.toMatchObject({
       code: 'service.unreachable',
@@ -282,27 +320,6 @@ test('a worker handle has the same calls', async () => {
   expect((await worker.decide()).decision).toBe('block');
   await expect(worker.assertComplete()).rejects.toBeInstanceOf(IncompleteError);
   expect(await worker.get()).toMatchObject({ worker: 'h3', state: 'blocked' });
-});
-
-test('calls fail while the NATS server is down, and work again when it is back', async () => {
-  const own = await openScene({ planned: { checks: [{ remote: 'scan', onError: 'block' }] } }, {});
-  onTestFinished(() => own.close());
-  const { client, server } = own;
-  await client.serveCheck('scan', () => ({ complete: false, reason: 'not scanned' }));
-  const received: string[] = [];
-  await client.onDecision(null, ({ attempt }) => received.push(attempt ?? ''));
-  await client.publish('worker', 'w1', 'worker.registered', { policy: 'planned' });
-  await server.kill();
-  await expect(client.decide('w1', { attempt: 'a1' }, { timeoutMs: 400 })).rejects.toMatchObject({
-    code: 'service.unreachable',
-  });
-  await server.restart();
-  await expect
-    .poll(() => client.decide('w1', { attempt: 'a1' }).catch(() => null))
-    .toMatchObject({
-      ...{ decision: 'block', attempt: 'a1', reason: 'not scanned', retry: { count: 1 } },
-    });
-  await expect.poll(() => received).toContain('a1');
 });
 
 test('a closed client reports so, and a client closes at the end of its scope', async () => {

@@ -52,16 +52,6 @@ test('a log of the first release gets the limits that later ones have', async ()
   await expect(client.publish('worker.w1.tool.used', { tool: 'x'.repeat(100_000) })).rejects.toThrow(/message size/);
 });
 
-test('a stream of that name with other settings stops the start', async () => {
-  await client.manager.streams.add({ name: 'STOPGATE_main', subjects: ['stopgate.main.worker.>'], storage: 'memory' });
-  await expect(startReplica({ nats: server.url })).rejects.toThrow(/other settings.*storage is "memory", not "file"/);
-});
-
-test('a stream that captures requests stops the start', async () => {
-  await client.manager.streams.add({ name: 'NOSY', subjects: ['stopgate.main.decide.*'] });
-  await expect(startReplica({ nats: server.url })).rejects.toThrow(/NOSY captures requests/);
-});
-
 describe.each(['deleted', 'made anew'])('a log that is %s under the service', (how) => {
   test('gives 503 LOG_LOST, is not created again, and only --accept-empty-log goes on', async () => {
     replica = await startReplica({ nats: server.url });

@@ -37,6 +37,7 @@ test('nats-server killed and back: 503 in the gap, then it goes on where it stoo
 
   await server.kill('SIGKILL');
   expect(await decideInside('w1', 'a2')).toBe('log.unavailable');
+  await expect.poll(() => replica.service.status()).toMatchObject({ ready: false });
   await server.restart();
 
   await expect
@@ -47,6 +48,7 @@ test('nats-server killed and back: 503 in the gap, then it goes on where it stoo
       ),
     )
     .toBe('block');
+  await expect.poll(() => replica.service.status()).toMatchObject({ ready: true });
   expect((await client.manager.streams.getMessage('STOPGATE_main', { seq }))?.subject).toBe(
     'stopgate.main.worker.w1.heartbeat.sent',
   );

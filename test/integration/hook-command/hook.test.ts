@@ -20,7 +20,8 @@ const hook = (args: readonly string[], stdin: string | object, env: Record<strin
   runCommand(['hook', ...args], {
     cwd: folder.path,
     env,
-    waits: { serviceMs: 300, sessionMs: 300 },
+    // Retries have tests of their own.
+    waits: { serviceMs: 1, sessionMs: 300 },
     stdin: typeof stdin === 'string' ? stdin : JSON.stringify(stdin),
   });
 

@@ -87,7 +87,7 @@ test('one that is stuck is sent too', async () => {
 });
 
 test('it is sent again and again, until somebody acknowledges it', async () => {
-  await start('r1', 200);
+  await start('r1', 60);
   await giveUp('w1');
   await giveUp('w2');
   await eventually(() => posts('w1').length).toBeGreaterThanOrEqual(3);
@@ -142,8 +142,8 @@ test('a task that failed and one at the cap are sent as tasks; one that was esca
 });
 
 test('of two replicas one sends it', async () => {
-  await start('ra', 200);
-  await start('rb', 200);
+  await start('ra', 60);
+  await start('rb', 60);
   const workers = Array.from({ length: 12 }, (_, index) => `w${index}`);
   for (const worker of workers) await giveUp(worker);
   await eventually(() => receiver.received.length).toBeGreaterThanOrEqual(48);
@@ -182,7 +182,7 @@ test('what its replica could not send before it left, another one sends', async 
 
 test('a receiver that hangs slows no decision', async () => {
   receiver.answer(() => {});
-  await start('r1', 200);
+  await start('r1', 60);
   const workers = Array.from({ length: 20 }, (_, index) => `h${index}`);
   for (const worker of workers) await giveUp(worker);
   // As many as there may be at once, and none of them gets an answer.
@@ -196,7 +196,7 @@ test('a receiver that hangs slows no decision', async () => {
 
 test('a receiver that refuses gets it again at the next reminder only, under the same delivery id', async () => {
   receiver.answer((response, count) => void response.writeHead(count < 3 ? 401 : 200).end());
-  await start('r1', 200);
+  await start('r1', 60);
   await giveUp('w1');
   await eventually(() => notices('worker', 'w1')).not.toEqual([]);
   const [first, second, third] = posts('w1');
@@ -210,7 +210,7 @@ test('other rules hold at once, also for what is escalated already', async () =>
   onTestFinished(() => other.close());
   await giveUp('w1');
   await eventually(() => notices('worker', 'w1')).toHaveLength(1);
-  replica.setEscalation({ remindMs: 200, notify: webhook(other.url) });
+  replica.setEscalation({ remindMs: 60, notify: webhook(other.url) });
   await eventually(() => other.received.length).toBeGreaterThanOrEqual(2);
   expect(other.received[0]?.body).toMatchObject({ kind: 'reminder', reminder: 1, id: 'w1' });
   expect(receiver.received).toHaveLength(1);
@@ -225,7 +225,7 @@ test('without a webhook it is logged, and no entry is made', async () => {
     }) as Logger['warn'],
     ...{ debug: () => {}, info: () => {}, error: () => {}, child: () => logger },
   };
-  await start('r1', null, { escalation: { remindMs: 150, notify: null }, logger });
+  await start('r1', null, { escalation: { remindMs: 60, notify: null }, logger });
   await giveUp('w1');
   await eventually(() => warned.length).toBeGreaterThanOrEqual(3);
   expect(warned.slice(0, 3)).toEqual([

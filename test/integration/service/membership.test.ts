@@ -1,4 +1,7 @@
-/** Replicas come, live, lag and go (protocol.md §3, §9); one that is no replica plays one here, by its subjects alone. */
+/**
+ * Replicas come, live, lag and go (protocol.md §3, §9); one that is no replica plays one here, by its subjects alone. They beat
+ * four times a second instead of once, so that a silent member is out after three seconds instead of ten.
+ */
 import { headers } from '@nats-io/nats-core';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Replica } from '../../../src/app/replica.ts';
@@ -7,6 +10,7 @@ import type { NatsServer } from '../../support/nats-server.ts';
 import { startReplica } from '../../support/replica.ts';
 import { openNats } from '../../support/shared-server.ts';
 
+const beatEveryMs = 250;
 let server: NatsServer;
 let client: Client;
 const open: Replica[] = [];
@@ -26,7 +30,7 @@ afterEach(async () => {
 const policies = { policies: { default: { checks: [{ command: 'tests' }] } } };
 const start = async (name: string) => {
   const runCheck = async () => ({ outcome: 'pass', tookMs: 1 }) as const;
-  const replica = await startReplica({ nats: server.url, name, policies, runCheck });
+  const replica = await startReplica({ nats: server.url, name, policies, runCheck, beatEveryMs });
   open.push(replica);
   return replica;
 };
@@ -42,7 +46,7 @@ async function play(name: string, seq: () => number): Promise<void> {
   client.nc.subscribe(`$SRV.PING.stopgate.${name}`, { callback: (_error, message) => void message.respond('{}') });
   const beat = () =>
     client.nc.publish(`stopgate.main.alive.${name}`, JSON.stringify({ instance: 'played', startedMs: 0, seq: seq() }));
-  timers.push(setInterval(beat, 200));
+  timers.push(setInterval(beat, 50));
   await client.publish('own.fleet.main.replica.joined', { replica: name });
 }
 const attemptOwnedBy = async (replica: string, worker: string) => {

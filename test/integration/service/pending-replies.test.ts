@@ -1,45 +1,59 @@
-/** Remote checks that cannot tell yet: asked again until their timeout, shown, and stored nowhere (protocol.md §8). */
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+/**
+ * Remote checks that cannot tell yet: asked again until their timeout, shown, and stored nowhere (protocol.md §8). A check is
+ * asked again after a second at the earliest, so the tests wait at the same time: each has a check and a worker of its own.
+ */
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Decision, WorkerView } from '../../../machines/index.ts';
+import type { Replica } from '../../../src/app/replica.ts';
 import { type Client, openClient } from '../../support/client.ts';
 import type { NatsServer } from '../../support/nats-server.ts';
 import { startReplica } from '../../support/replica.ts';
 import { openNats } from '../../support/shared-server.ts';
 
+const badReplies = [
+  ['{', 'replied with invalid JSON'],
+  ['{"pending":true,"retryAfterMs":"soon"}', 'replied in an unknown form'],
+  ['{"pending":"yes"}', 'replied in an unknown form'],
+] as const;
+
+const remote = (name: string, more: object = {}) => ({ checks: [{ remote: name, timeout: '20s', ...more }] });
+const policies = {
+  policies: {
+    again: remote('again'),
+    shown: remote('shown'),
+    away: remote('away'),
+    brief: remote('brief', { timeout: '2s' }),
+    silent: remote('silent', { timeout: '1s', onError: 'block' }),
+    handed: remote('handed', { timeout: '6s' }),
+    ...Object.fromEntries(badReplies.map((_, index) => [`bad-${index}`, remote(`bad-${index}`)])),
+  },
+};
+
 let server: NatsServer;
 let client: Client;
-const open: { close(): Promise<void> }[] = [];
-const closeAll = async () => {
-  for (const each of open.splice(0).reverse()) await each.close();
-};
+let replica: Replica;
+const startAlso = (name: string, fleet = 'main') => startReplica({ nats: server.url, name, fleet, policies });
 
 beforeAll(async () => {
   server = await openNats();
   client = await openClient(server.url);
+  replica = await startAlso('r1');
 });
-afterEach(closeAll);
 afterAll(async () => {
+  await replica.close();
   await client.close();
   await server.stop();
 });
 
-const policies = {
-  policies: {
-    default: { checks: [{ remote: 'ci', timeout: '20s' }] },
-    handed: { checks: [{ remote: 'ci', timeout: '8s' }] },
-    brief: { checks: [{ remote: 'ci', timeout: '2s' }] },
-    silent: { checks: [{ remote: 'ci', timeout: '1s', onError: 'block' }] },
-  },
-};
-const start = async (name: string) => {
-  const replica = await startReplica({ nats: server.url, name, policies });
-  open.push(replica);
-  return replica;
-};
 /** Answers the nth request with the nth reply, and all later ones with the last. */
-async function serve(...replies: (object | string)[]): Promise<{ asked: () => number }> {
+async function serve(
+  name: string,
+  replies: readonly (object | string)[],
+  { nc } = client,
+  fleet = 'main',
+): Promise<{ asked: () => number; close(): void }> {
   let asked = 0;
-  const subscription = client.nc.subscribe('stopgate.main.check.ci', {
+  const subscription = nc.subscribe(`stopgate.${fleet}.check.${name}`, {
     queue: 'stopgate-check',
     callback: (_error, message) => {
       const reply = replies[Math.min(asked, replies.length - 1)] ?? '';
@@ -47,99 +61,108 @@ async function serve(...replies: (object | string)[]): Promise<{ asked: () => nu
       message.respond(typeof reply === 'string' ? reply : JSON.stringify(reply));
     },
   });
-  open.push({ close: async () => subscription.unsubscribe() });
-  await client.nc.flush();
-  return { asked: () => asked };
+  await nc.flush();
+  return { asked: () => asked, close: () => subscription.unsubscribe() };
+}
+/** A worker of that name, under the policy of that name, tries to stop. */
+async function stop(name: string): Promise<Decision> {
+  await client.publish(`worker.${name}.worker.registered`, { policy: name });
+  return replica.service.decide(name, { attempt: 'a1' });
 }
 const pending = (reason?: string, retryAfterMs = 1_000) => ({ pending: true, reason, retryAfterMs });
-const view = async (worker: string) => (await client.ask(`get.worker.${worker}`)).body as unknown as WorkerView;
+const view = async (worker: string, { ask } = client) =>
+  (await ask(`get.worker.${worker}`)).body as unknown as WorkerView;
 const ownEntriesOf = (worker: string) => client.stored('STOPGATE_main', `stopgate.main.own.worker.${worker}.>`);
 
-test('a check that cannot tell yet is asked again, and the log has its answer alone', async () => {
-  const { service } = await start('r1');
-  const ci = await serve(pending('build 7 runs'), pending('build 7 runs'), {
-    complete: false,
-    reason: 'build 7 failed',
-  });
-  expect(await service.decide('w1', { attempt: 'a1' })).toMatchObject({ decision: 'block', reason: 'build 7 failed' });
+test.concurrent('a check that cannot tell yet is asked again, and the log has its answer alone', async ({ expect }) => {
+  const failed = { complete: false, reason: 'build 7 failed' };
+  const ci = await serve('again', [pending('build 7 runs'), pending('build 7 runs'), failed]);
+  expect(await stop('again')).toMatchObject({ decision: 'block', reason: 'build 7 failed' });
   expect(ci.asked()).toBe(3);
-  expect(await ownEntriesOf('w1')).toHaveLength(1);
+  expect(await ownEntriesOf('again')).toHaveLength(1);
 });
 
-test('what it waits for is shown by every replica, until it has answered', async () => {
-  const [one, other] = [await start('r1'), await start('r2')];
-  await serve(pending('build 8 runs', 1_000), pending('build 8 runs', 600_000));
-  const deciding = one.service.decide('w2', { attempt: 'a1' });
-  for (const { service } of [one, other])
+test.concurrent('what it waits for is shown by every replica, until it has answered', async ({
+  expect,
+  onTestFinished,
+}) => {
+  const other = await startAlso('r2');
+  onTestFinished(() => other.close());
+  await serve('shown', [pending('build 8 runs', 1_000), pending('build 8 runs', 600_000)]);
+  const deciding = stop('shown');
+  for (const { service } of [replica, other])
     await expect
-      .poll(async () => (await service.get('worker', 'w2', {})) as WorkerView)
+      .poll(async () => (await service.get('worker', 'shown', {})) as WorkerView)
       .toMatchObject({
         state: 'validating',
         attempt: {
-          waitsFor: 'check ci',
-          pending: { check: 'ci', reason: 'build 8 runs', askedAgainAt: expect.stringMatching(/^20.*Z$/) },
+          waitsFor: 'check shown',
+          pending: { check: 'shown', reason: 'build 8 runs', askedAgainAt: expect.stringMatching(/^20.*Z$/) },
         },
         standing: {
           waits: [
-            { kind: 'check', whom: 'check ci', text: expect.stringMatching(/^build 8 runs; it is asked again at 20/) },
+            {
+              kind: 'check',
+              whom: 'check shown',
+              text: expect.stringMatching(/^build 8 runs; it is asked again at 20/),
+            },
           ],
         },
       });
-  await client.publish('worker.w2.session.ended');
+  await client.publish('worker.shown.session.ended');
   expect(await deciding).toMatchObject({ cause: 'retired' });
-  expect(await view('w2')).toMatchObject({ attempt: null });
+  expect(await view('shown')).toMatchObject({ attempt: null });
 });
 
-test.each([
+test.concurrent.each([
   { policy: 'brief', reply: pending('build 9 runs'), message: 'still pending: build 9 runs', cause: 'unjudged' },
   { policy: 'silent', reply: { pending: true }, message: 'still pending', cause: 'incomplete' },
 ])('at the end of its time under $policy it is a timeout: $message', async ({ policy, reply, message, cause }) => {
-  const { service } = await start('r1');
-  await serve(reply);
-  const worker = `w-${policy}`;
-  await client.publish(`worker.${worker}.worker.registered`, { policy });
-  const decision = (await service.decide(worker, { attempt: 'a1' })) as Decision;
-  expect(decision).toMatchObject({ cause, feedback: [{ check: 'ci', outcome: 'timeout', message }] });
-  expect(await ownEntriesOf(worker)).toHaveLength(1);
+  await serve(policy, [reply]);
+  expect(await stop(policy)).toMatchObject({ cause, feedback: [{ check: policy, outcome: 'timeout', message }] });
+  expect(await ownEntriesOf(policy)).toHaveLength(1);
 });
 
-test('a server that is away for a moment does not end it', async () => {
-  const { service } = await start('r1');
-  const first = await serve(pending('build 10 runs'));
-  const deciding = service.decide('w4', { attempt: 'a1' });
+test.concurrent('a server that is away for a moment does not end it', async ({ expect }) => {
+  const first = await serve('away', [pending('build 10 runs')]);
+  const deciding = stop('away');
   await expect.poll(first.asked).toBe(1);
-  await open.pop()?.close();
-  await expect.poll(async () => (await view('w4')).attempt?.pending?.reason).toBe('build 10 runs');
-  const asked = (await view('w4')).attempt?.pending?.askedAgainAt;
-  await expect.poll(async () => (await view('w4')).attempt?.pending?.askedAgainAt).not.toBe(asked);
-  await serve({ complete: true });
+  first.close();
+  await expect.poll(async () => (await view('away')).attempt?.pending?.reason).toBe('build 10 runs');
+  const asked = (await view('away')).attempt?.pending?.askedAgainAt;
+  await expect.poll(async () => (await view('away')).attempt?.pending?.askedAgainAt).not.toBe(asked);
+  await serve('away', [{ complete: true }]);
   expect(await deciding).toMatchObject({ cause: 'complete' });
 });
 
-test.each([
-  ['{', 'check ci replied with invalid JSON'],
-  ['{"pending":true,"retryAfterMs":"soon"}', 'check ci replied in an unknown form'],
-  ['{"pending":"yes"}', 'check ci replied in an unknown form'],
-])('%s is an error', async (reply, message) => {
-  const { service } = await start('r1');
-  await serve(reply);
-  const decision = (await service.decide(`w5-${reply.length}`, { attempt: 'a1' })) as Decision;
-  expect(decision).toMatchObject({ cause: 'unjudged', feedback: [{ outcome: 'error', message }] });
-});
-
-test('a replica that takes the attempt over asks again, and keeps to the time that runs', async () => {
-  const first = await start('r1');
-  const ci = await serve(pending('build 11 runs', 600_000));
-  await client.publish('worker.w6.worker.registered', { policy: 'handed' });
-  await client.publish('worker.w6.stop.attempted', { attempt: 'a1' });
-  await expect.poll(async () => (await view('w6')).attempt?.pending?.reason).toBe('build 11 runs');
-  const until = (await view('w6')).attempt?.until;
-  const second = await start('r2');
+test.concurrent('a replica that takes the attempt over asks again, and keeps to the time that runs', async ({
+  expect,
+  onTestFinished,
+}) => {
+  const own = await openClient(server.url, 'handed');
+  onTestFinished(() => own.close());
+  const first = await startAlso('ra', 'handed');
+  const ci = await serve('handed', [pending('build 11 runs', 600_000)], own, 'handed');
+  await own.publish('worker.w6.worker.registered', { policy: 'handed' });
+  await own.publish('worker.w6.stop.attempted', { attempt: 'a1' });
+  await expect.poll(async () => (await view('w6', own)).attempt?.pending?.reason).toBe('build 11 runs');
+  const until = (await view('w6', own)).attempt?.until;
+  const second = await startAlso('rb', 'handed');
+  onTestFinished(() => second.close());
   await first.close();
   await expect.poll(ci.asked).toBe(2);
   const taken = (await second.service.get('worker', 'w6', {})) as WorkerView;
-  expect(taken.attempt).toMatchObject({ owner: 'r2', until });
+  expect(taken.attempt).toMatchObject({ owner: 'rb', until });
   await expect
-    .poll(async () => ((await view('w6')).lastDecision as Decision | null)?.feedback)
+    .poll(async () => ((await view('w6', own)).lastDecision as Decision | null)?.feedback)
     .toMatchObject([{ outcome: 'timeout', message: 'still pending: build 11 runs' }]);
 });
+
+test.each(badReplies.map(([reply, message], index) => ({ reply, message, name: `bad-${index}` })))(
+  '$reply is an error',
+  async ({ reply, message, name }) => {
+    await serve(name, [reply]);
+    const feedback = [{ outcome: 'error', message: `check ${name} ${message}` }];
+    expect(await stop(name)).toMatchObject({ cause: 'unjudged', feedback });
+  },
+);

@@ -5,7 +5,7 @@ import type { Host } from '../../../src/host/host.ts';
 import { list } from '../../../src/service/list.ts';
 import { runCommand } from '../../support/command.ts';
 import type { Folder } from '../../support/deployment.ts';
-import { differs, holds, part } from '../rule.ts';
+import { differs, holds, inCase, part } from '../rule.ts';
 import type { SeedService } from '../service.ts';
 import { createVirtualLog, minutesAfter, planOf } from '../virtual-log.ts';
 import { fleetAfter } from './timed-replica.ts';
@@ -246,18 +246,9 @@ const cycles = [
   ),
   part(
     'Key Insights: 5. Graceful Degradation',
-    holds('no tasks, and the timeout: the worker stops', () => {
-      const log = registered();
-      expect(log.stop('12:10', 'w1')).toMatchObject({ decision: 'allow', state: 'stopped' });
-    }),
-    holds('tasks present: the worker continues', () => {
-      const log = registered();
-      log.publish('12:10', 'task.T-1.task.created');
-      expect(log.stop('12:10', 'w1')).toMatchObject({ decision: 'block', cause: 'pending-tasks' });
-    }),
-    holds('rate limited: the worker pauses', () => {
-      expect(limited().stop('12:02', 'w1')).toMatchObject({ action: 'continue', cause: 'limited', state: 'idle' });
-    }),
+    holds('no tasks, and the timeout: the worker stops', inCase('pending', 'no task and too long idle: allowed')),
+    holds('tasks present: the worker continues', inCase('pending', 'a waiting task blocks')),
+    holds('rate limited: the worker pauses', inCase('limits', 'a limited session pauses')),
     differs(
       'new tasks arrive: new workers can launch',
       'stopgate launches no agent: whoever does so sees in `queues` what waits, and starts `stopgate loop --queue`, which is a new worker',
@@ -296,11 +287,7 @@ const summary = part(
   differs(
     'a stop hook makes a worker persistent',
     'only if its policy says so: persistence is off by default, since most agents have one task',
-    () => {
-      const log = registered({ default: {} });
-      log.publish('12:01', 'task.T-1.task.created');
-      expect(log.stop('12:01', 'w1')).toMatchObject({ decision: 'allow', cause: 'no-policy', pendingTasks: 1 });
-    },
+    inCase('pending', 'with persistence off waiting tasks are shown and do not block'),
   ),
 );
 

@@ -2,7 +2,7 @@
 import { expect } from 'vitest';
 import type { Decision } from '../../../machines/index.ts';
 import { initClaude } from '../claude-settings.ts';
-import { differs, holds, part } from '../rule.ts';
+import { differs, holds, inCase, part } from '../rule.ts';
 import { createVirtualLog, minutesAfter } from '../virtual-log.ts';
 import { idleTime, logic } from './idle-time.ts';
 import { minuteMs, persistent, registered } from './worker.ts';
@@ -137,9 +137,7 @@ const loop = [
       log.publish('12:30', 'task.T-1.task.created');
       expect(log.stop('12:30', 'w1')).toMatchObject({ decision: 'block', cause: 'pending-tasks' });
     }),
-    holds('no task, and idle time exceeded: approve', () => {
-      expect(registered().stop('12:11', 'w1')).toMatchObject({ decision: 'allow', cause: 'idle-timeout' });
-    }),
+    holds('no task, and idle time exceeded: approve', inCase('pending', 'no task and too long idle: allowed')),
   ),
 ];
 
@@ -156,20 +154,8 @@ const strategies = [
         ...{ critical: 30 * minuteMs, temporary: 5 * minuteMs, default: 10 * minuteMs },
       });
     }),
-    ...(
-      [
-        ['critical: 30 minutes', 'critical', 30],
-        ['temporary: 5 minutes', 'temporary', 5],
-      ] as const
-    ).map(([claim, persistence, minutes]) =>
-      holds(claim, () => {
-        const log = registered({ default: { persistence } });
-        expect(log.stop(minutesAfter('12:00', minutes - 1), 'w1')).toMatchObject({
-          ...{ decision: 'block', idle: { limitMs: minutes * minuteMs, remainingMs: minuteMs } },
-        });
-        expect(log.stop(minutesAfter('12:00', minutes), 'w1')).toMatchObject({ cause: 'idle-timeout' });
-      }),
-    ),
+    holds('critical: 30 minutes', inCase('idle', 'critical: thirty minutes')),
+    holds('temporary: 5 minutes', inCase('idle', 'temporary: five minutes')),
     holds('persistent: no timeout, until somebody ends it', () => {
       const log = registered({ default: { persistence: 'persistent' } });
       expect(log.stop('23:00', 'w1')).toMatchObject({
@@ -182,11 +168,7 @@ const strategies = [
     differs(
       'persistent is not recommended if there are rate limits',
       '`keepAlives` of the policy limits how often it is kept alive',
-      () => {
-        const log = registered({ default: { persistence: 'persistent', keepAlives: 2 } });
-        const causes = [1, 2, 3].map((minute) => log.stop(minutesAfter('12:00', minute), 'w1')?.cause);
-        expect(causes).toEqual(['idle', 'idle', 'capped']);
-      },
+      inCase('pending', 'a cap for keeping a worker alive'),
     ),
   ),
   part(

@@ -24,7 +24,10 @@ const host = { fleet, caughtUp: async () => {}, logNow: () => count, pendingRepl
 const agentOf = (id: string) => fleet.workers.read(id)?.snapshot.context.worker.agent;
 const sorted = [...fleet.workers.keys()].sort();
 
-test('others have their turn while it searches for what is nowhere', async () => {
+test.each([
+  ['searches for what is nowhere', { agent: 'none' }],
+  ['sorts by usage', { sort: 'tokens', limit: 1 }],
+])('others have their turn while it %s', async (_what, filter) => {
   let turns = 0;
   let isDone = false;
   const turn = () => {
@@ -32,9 +35,15 @@ test('others have their turn while it searches for what is nowhere', async () =>
     if (!isDone) setImmediate(turn);
   };
   setImmediate(turn);
-  expect(await list(host, 'workers', { agent: 'none' })).toEqual({ items: [], next: null });
+  await list(host, 'workers', filter);
   isDone = true;
   expect(turns).toBeGreaterThan(20);
+  // A turn for each actor would take longer than the list itself.
+  expect(turns).toBeLessThan(1_000);
+});
+
+test('what no worker matches is an empty page', async () => {
+  expect(await list(host, 'workers', { agent: 'none' })).toEqual({ items: [], next: null });
 });
 
 test.each([{ limit: 1_000 }, { limit: 7, agent: 'rare' }])(

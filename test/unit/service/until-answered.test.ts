@@ -7,14 +7,14 @@ import { untilAnswered } from '../../../src/service/waits.ts';
 type WorkerRecord = Parameters<Fleet['workers']['set']>[1];
 
 /** A host whose worker `w1` asks `open`. `answer` folds one entry: only the last answer of a worker is kept. */
-function createScene(open: readonly string[]) {
+function createScene(open: readonly string[], foldedTo: (seq: number) => Promise<void> = async () => {}) {
   const worker = { inputs: open.map((request) => ({ request })), lastAnswer: null as InputAnswer | null };
   const fleet = createFleet('main');
   fleet.workers.set('w1', { snapshot: { context: { worker } } } as unknown as WorkerRecord);
   const touchedNow = new Set([actorKey('worker', 'w1')]);
   const listeners = new Set<(actors: ReadonlySet<string>) => void>();
   const host = {
-    foldedTo: async () => {},
+    foldedTo,
     fleet,
     observe({ touched }: { touched(actors: ReadonlySet<string>): void }) {
       listeners.add(touched);
@@ -24,6 +24,8 @@ function createScene(open: readonly string[]) {
   return {
     host,
     listeners,
+    /** Folds the question of an agent. */
+    ask: (request: string) => void worker.inputs.push({ request }),
     answer(request: string, approve: boolean) {
       worker.inputs = worker.inputs.filter((input) => input.request !== request);
       worker.lastAnswer = { request, approve } as unknown as InputAnswer;
@@ -50,4 +52,15 @@ test('answers that are folded in one go reach their own callers', async () => {
     { request: 'q3', approve: false },
   ]);
   expect(scene.listeners.size).toBe(0);
+});
+
+test('a question that is stored and not folded yet is not over', async () => {
+  const scene = createScene([], async (seq) => {
+    await new Promise(setImmediate);
+    scene.ask(`q${seq}`);
+  });
+  const waiting = untilAnswered(scene.host, 'w1', { request: 'q7', seq: 7 }, new AbortController().signal);
+  await expect.poll(() => scene.listeners.size).toBe(1);
+  scene.answer('q7', true);
+  expect(await waiting).toEqual({ request: 'q7', approve: true });
 });

@@ -4,7 +4,6 @@ import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { runCommand } from '../../../support/command.ts';
 import { runOnce } from '../../../support/terminal.ts';
 import { isGone, isPosting, place, type Settings } from './place.ts';
 
@@ -90,11 +89,7 @@ describe('each agent in its own form', () => {
     const env = { PATH: join(cwd, 'bin'), HOME: join(cwd, 'home') };
     const formOf = async (agent: string) =>
       JSON.parse((await runOnce(['init', agent, '--yes', '--json', ...more], { cwd, env })).stdout).form;
-    expect([await formOf('gemini'), await formOf('claude'), await formOf('opencode')]).toEqual([
-      command,
-      posts,
-      'http',
-    ]);
+    expect([await formOf('gemini'), await formOf('claude')]).toEqual([command, posts]);
   });
 
   test.each([
@@ -145,7 +140,7 @@ describe('each agent in its own form', () => {
     expect(types.map(([event]) => event)).not.toContain('SessionStart');
   });
 
-  test('--fleet is in each call and each question: by HTTP, by command and in the plugin', async () => {
+  test('--fleet is in each call and each question: by HTTP and by command', async () => {
     const { init, read } = await place();
     const linesOf = async () =>
       (await read('.claude/settings.json')).split('\n').filter((line) => /http:|hook-command/.test(line));
@@ -155,27 +150,7 @@ describe('each agent in its own form', () => {
     const commands = await linesOf();
     expect(commands.some((line) => line.includes('--wake'))).toBe(true);
     for (const line of commands) expect(line).toContain('--fleet web');
-    await init('opencode', '--yes', '--fleet', 'web');
-    const plugin = await read('.opencode/plugin/stopgate.js');
-    expect(plugin).toMatch(/\?event=\$\{event\}&fleet=web/);
-    expect(plugin).toMatch(/\?worker=\$\{encodeURIComponent\(id\)\}&fleet=web/);
     expect(await init('claude', '--yes', '--fleet', 'a b')).toMatchObject({ code: 2 });
-  });
-
-  test('opencode: our plugin with the address in it, and nothing that is not ours', async () => {
-    const { cwd, put, read } = await place();
-    const run = (...args: string[]) => runCommand(['init', 'opencode', '--yes', ...args], { cwd });
-    expect((await run('--http', '127.0.0.1:4777', '--policy', 'strict')).code).toBe(0);
-    const text = await read('.opencode/plugin/stopgate.js');
-    expect(text).toContain('defaultUrl = "http://127.0.0.1:4777"');
-    expect(text).toMatch(/\?event=\$\{event\}&policy=strict/);
-    expect((await run('--http', '127.0.0.1:4777', '--policy', 'strict')).stderr).toContain('already there');
-    await run('--token-env', 'OTHER_TOKEN');
-    expect(await read('.opencode/plugin/stopgate.js')).toContain('tokenVariable = "OTHER_TOKEN"');
-    await run('--remove');
-    await isGone(read('.opencode/plugin/stopgate.js'));
-    await put('.opencode/plugin/stopgate.js', 'mine');
-    expect(await run('--remove')).toMatchObject({ code: 2, stderr: expect.stringContaining('is not ours') });
   });
 
   test('shell: only the line', async () => {

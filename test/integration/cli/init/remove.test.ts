@@ -72,7 +72,6 @@ describe('--remove gives back the very bytes', () => {
     const { cwd, init, put } = await place();
     for (const [agent, folder] of [
       ['claude', '.claude'],
-      ['opencode', '.opencode'],
       ['copilot', '.github'],
     ] as const) {
       for (const other of [null, 'theirs.md']) {

@@ -6,13 +6,13 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { runCommand } from '../../support/command.ts';
-import { makeFolder } from '../../support/deployment.ts';
-import { startUnbundled } from '../../support/shipped.ts';
-import { allowed, useStandIn } from '../../support/stand-in.ts';
+import { runCommand } from '../support/command.ts';
+import { makeFolder } from '../support/deployment.ts';
+import { startUnbundled } from '../support/shipped.ts';
+import { allowed, useStandIn } from '../support/stand-in.ts';
 
 const standIn = useStandIn();
-const root = fileURLToPath(new URL('../../../', import.meta.url));
+const root = fileURLToPath(new URL('../../', import.meta.url));
 
 /** Runs a command to its end. `files`: those that it loaded, from the root of the repository; `bytes`: of all of them. */
 async function loadedBy(...args: readonly string[]) {
