@@ -9,6 +9,7 @@ import type { RunResult } from '../../../src/runner/request.ts';
 import { createRunner } from '../../../src/runner/runner.ts';
 import { type Answer, completion, message, openJudge, replies } from '../../support/judge-model.ts';
 import { createRepository } from './repository.ts';
+import { createWorkspace, type Workspace } from './workspace.ts';
 
 const key = 'sk-a-key-of-ours';
 const done = { pass: true, reason: 'All of it is there.' };
@@ -26,19 +27,26 @@ const paths: Record<JudgeApi, string> = { openai: '/v1/chat/completions', anthro
 
 type How = { api?: JudgeApi; timeoutMs?: number; keyEnv?: string | null; signal?: AbortSignal; since?: string };
 
-async function setUp(
+/** In a folder without a repository, whose changes are read by no run of git. */
+const setUp = async (answers: readonly Answer[]) => {
+  const env = {};
+  return setUpIn({ ...(await createWorkspace()), env }, answers);
+};
+
+const setUpInGit = async (answers: readonly Answer[]) => setUpIn(await createRepository(), answers);
+
+async function setUpIn<Place extends Workspace & { env: Record<string, string> }>(
+  place: Place,
   answers: readonly Answer[],
-  { judges = [] as { endpoint: string; keyEnv: string | null }[] } = {},
 ) {
-  const repository = await createRepository();
   const model = await openJudge(answers);
-  const { root, cwd, env } = repository;
+  const { root, cwd, env } = place;
   const lines: string[] = [];
   const log = pino({ level: 'trace' }, new Writable({ write: (line, _, next) => next(void lines.push(String(line))) }));
   const runner = createRunner({
     ...{ roots: ['.'], baseDir: root, commands: {}, log },
     env: { ...env, JUDGE_KEY: key, OTHER_KEY: 'another-secret', EMPTY: ' ', BROKEN: 'two\nlines' },
-    judges: [{ endpoint: model.origin, keyEnv: 'JUDGE_KEY' }, ...judges],
+    judges: [{ endpoint: model.origin, keyEnv: 'JUDGE_KEY' }],
   });
   onTestFinished(() => runner.close());
   const judge = ({ api = 'openai', keyEnv = 'JUDGE_KEY', signal, ...more }: How = {}): Promise<RunResult> =>
@@ -50,7 +58,7 @@ async function setUp(
       signal ?? new AbortController().signal,
     );
   return {
-    ...repository,
+    ...place,
     ...model,
     runner,
     judge,
@@ -127,7 +135,7 @@ describe.each([
 
 describe('what is shown', () => {
   test('the task, the plan, the last words and the changes, between marks that are new each time', async () => {
-    const { judge, asked, git, put } = await setUp([done]);
+    const { judge, asked, git, put } = await setUpInGit([done]);
     await put('kept.txt', 'edited\n');
     await put('new.txt', 'fresh\n');
     await git('add', 'new.txt');
@@ -145,7 +153,7 @@ describe('what is shown', () => {
   });
 
   test('changes that the index hides, and commits since the ref', async () => {
-    const { judge, asked, git, put } = await setUp([done]);
+    const { judge, asked, git, put } = await setUpInGit([done]);
     await git('tag', 'start');
     await put('second.txt', 'two\n');
     await git('add', '.');
@@ -162,7 +170,7 @@ describe('what is shown', () => {
   });
 
   test('nothing of what a sparse checkout leaves out', async () => {
-    const { judge, asked, git, put, cwd } = await setUp([done]);
+    const { judge, asked, git, put, cwd } = await setUpInGit([done]);
     await mkdir(join(cwd, 'far'));
     await put('far/away.txt', 'far away\n');
     await git('add', '.');
@@ -175,7 +183,7 @@ describe('what is shown', () => {
   });
 
   test('the repository stays as it was, to the last file', async () => {
-    const { judge, asked, git, put, cwd } = await setUp([done]);
+    const { judge, asked, git, put, cwd } = await setUpInGit([done]);
     await git('commit', '-q', '--allow-empty', '-m', 'second');
     await put('kept.txt', 'edited\n');
     await put('empty.txt', '');
@@ -190,7 +198,7 @@ describe('what is shown', () => {
   });
 
   test('no more than fits, and it says that something is missing', async () => {
-    const { judge, asked, put } = await setUp([done]);
+    const { judge, asked, put } = await setUpInGit([done]);
     await put('kept.txt', 'a long line\n'.repeat(100_000));
     await judge();
     expect(asked[0]?.user.length).toBeLessThan(100_000);
@@ -274,9 +282,9 @@ describe('a server that gives no answer', () => {
 
   test('silence ends at its time, and a stop that nobody waits for any more ends at once', async () => {
     const { judge, asked } = await setUp([() => {}]);
-    expect(await judge({ timeoutMs: 3_000 })).toMatchObject({
+    expect(await judge({ timeoutMs: 500 })).toMatchObject({
       outcome: 'timeout',
-      reason: 'Judge "m-1" took longer than 3s',
+      reason: 'Judge "m-1" took longer than 500ms',
     });
     const before = asked.length;
     expect(before).toBe(1);
@@ -294,7 +302,7 @@ describe('the key', () => {
     { what: 'that is empty', keyEnv: 'EMPTY', says: 'the variable EMPTY is not set where the runner was started' },
     { what: 'that is no header', keyEnv: 'BROKEN', says: 'the variable BROKEN holds what cannot be a key' },
   ])('$what is an error, and nobody is asked', async ({ keyEnv, says }) => {
-    const { runner, asked, origin, judge } = await setUp([done], { judges: [] });
+    const { runner, asked, origin, judge } = await setUp([done]);
     runner.configure({
       ...{ roots: ['/'], baseDir: '/', commands: {}, env: { EMPTY: ' ', BROKEN: 'two\nlines' } },
       judges: [{ endpoint: origin, keyEnv }],
