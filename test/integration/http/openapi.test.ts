@@ -21,7 +21,7 @@ type Document = {
   readonly components: { readonly schemas: Record<string, object> };
 };
 
-const http = useServer();
+const http = useServer({ isShared: true });
 const read = async () => (await ask(http.server.url, '/api/openapi.json')).json as Document;
 
 /** Checks a value by the schema that the document gives it, references resolved. */

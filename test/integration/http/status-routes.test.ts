@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { ask } from './request.ts';
 import { errorOf, useServer } from './server-fixture.ts';
 
-const http = useServer();
+const http = useServer({ isShared: true });
 
 test('health and readiness', async () => {
   expect((await ask(http.server.url, '/healthz')).json).toEqual({ ok: true });
@@ -25,9 +25,10 @@ test('health and readiness', async () => {
 });
 
 test('metrics', async () => {
-  await ask(http.server.url, '/api/main/decide/w1', { body: {} });
-  await ask(http.server.url, '/nothing');
-  const answer = await ask(http.server.url, '/metrics');
+  const { url } = await http.open(); // it has counted nothing yet
+  await ask(url, '/api/main/decide/w1', { body: {} });
+  await ask(url, '/nothing');
+  const answer = await ask(url, '/metrics');
   expect(answer.headers['content-type']).toMatch(/^text\/plain; version=0\.0\.4/);
   for (const line of [
     'stopgate_fold_seq{fleet="main"} 42',

@@ -7,7 +7,8 @@ import { createLogger } from '../../../src/log.ts';
 import { readPosition } from '../../../src/nats/log/log-continuity.ts';
 import { openStage, type Stage } from '../../support/stage.ts';
 
-const entries = 30_000;
+/** Folding them takes longer than the time between two reports of progress. */
+const entries = 12_000;
 let stage: Stage;
 beforeAll(async () => {
   stage = await openStage();
@@ -26,7 +27,7 @@ const askLines = (path: string, signal?: AbortSignal) =>
   });
 const open = (limits: object, logger = createLogger('silent')) =>
   createHistory({ url: stage.nats.url, fleet: 'main' }, logger, {
-    ...{ requestsMax: 32, budgetMs: 60_000, heapMiB: 256, lingerMs: 60_000, ...limits },
+    ...{ requestsMax: 32, budgetMs: 60_000, heapMiB: 256, lingerMs: 60_000, processesMax: 8, ...limits },
   });
 const parse = (body: Uint8Array) => JSON.parse(new TextDecoder().decode(body));
 const past = (seq: number) => ({ kind: 'past', seq, topic: null }) as const;
@@ -63,7 +64,7 @@ test('a request that is given up makes room for others', async () => {
 });
 
 test('a request over its budget ends with a message, and goes on when it is sent again', async () => {
-  const history = open({ budgetMs: 400 });
+  const history = open({ budgetMs: 200 });
   const ends: string[] = [];
   // It has a low priority: on a busy machine that takes many turns.
   while (ends.at(-1) !== 'done')
@@ -73,20 +74,24 @@ test('a request over its budget ends with a message, and goes on when it is sent
         (error) => error.message,
       ),
     );
-  expect(ends[0]).toContain('this took more than 0.4 s, the most for one request');
+  expect(ends[0]).toContain('this took more than 0.2 s, the most for one request');
   await history.close();
 });
 
-test('a process that runs out of memory fails its requests, and the next starts another', async () => {
+test('a process that runs out of memory fails its requests, and the service answers on', async () => {
   const history = open({ heapMiB: 12 });
   await expect(history.ask(past(entries))).rejects.toThrow(/the past could not be folded: .*memory/);
-  await expect(history.ask(past(entries))).rejects.toThrow(/memory/);
   expect((await stage.client.ask('decide.w1')).body.decision).toBe('allow');
   await history.close();
 });
 
-test('a process that is killed fails its requests, and the next starts another', async () => {
+test('a process that was started ahead answers; one that is killed fails its requests, and the next starts another', async () => {
   const history = open({});
+  history.prepare();
+  const pid = history.pid();
+  expect(pid).not.toBeNull();
+  expect(parse(await history.ask(past(1)))).toMatchObject({ seq: 1 });
+  expect(history.pid()).toBe(pid);
   const asked = expect(history.ask(past(entries))).rejects.toThrow('it ended with SIGKILL; ask again');
   process.kill(history.pid() ?? Number.NaN, 'SIGKILL');
   await asked;
@@ -118,25 +123,18 @@ test('after a while without requests the process is gone, and the next request w
   await history.close();
 });
 
-test('a process that was started ahead answers the first request, or is gone after a while', async () => {
-  const history = open({});
-  history.prepare();
-  const pid = history.pid();
-  expect(pid).not.toBeNull();
-  expect(parse(await history.ask(past(1)))).toMatchObject({ seq: 1 });
-  expect(history.pid()).toBe(pid);
-  await history.close();
+test('a process that was started ahead, and that nobody asks, is gone after a while', async () => {
   const unused = open({ lingerMs: 1 });
   unused.prepare();
   const child = unused.pid() as number;
   await expect.poll(() => isAlive(child)).toBe(false);
 });
 
-test('at most 8 processes run: the one that is idle longest makes room', async () => {
-  const histories = Array.from({ length: 9 }, () => open({}));
+test('of more processes than may run, the one that is idle longest makes room', async () => {
+  const histories = Array.from({ length: 3 }, () => open({ processesMax: 2 }));
   try {
     for (const history of histories) await history.ask(past(1));
-    expect(histories.filter((history) => history.pid() !== null)).toEqual(histories.slice(-8));
+    expect(histories.filter((history) => history.pid() !== null)).toEqual(histories.slice(-2));
   } finally {
     await Promise.all(histories.map((history) => history.close()));
   }
