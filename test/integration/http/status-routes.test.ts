@@ -1,5 +1,6 @@
 /** Health, readiness, metrics, the inspector page and the list of endpoints. */
 import { expect, test } from 'vitest';
+import { needsBuild } from '../../support/built.ts';
 import { ask } from './request.ts';
 import { errorOf, useServer } from './server-fixture.ts';
 
@@ -45,6 +46,7 @@ test('metrics', async () => {
 });
 
 test('GET / is the inspector, or the endpoints for clients that accept plain text only', async () => {
+  needsBuild();
   const html = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
   const page = await ask(http.server.url, '/', { headers: html });
   expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
@@ -70,6 +72,7 @@ test('GET / is the inspector, or the endpoints for clients that accept plain tex
 });
 
 test('the page needs no token, since it holds no data; everything else does', async () => {
+  needsBuild();
   const { url } = await http.open({ token: 'secret-1' });
   const html = { accept: 'text/html' };
   expect((await ask(url, '/', { headers: html })).status).toBe(200);

@@ -5,12 +5,14 @@ import { snapshotFormat } from '../../../machines/index.ts';
 import { createHistory } from '../../../src/inspector/history/history.ts';
 import { createLogger } from '../../../src/log.ts';
 import { readPosition } from '../../../src/nats/log/log-continuity.ts';
+import { needsBuild } from '../../support/built.ts';
 import { openStage, type Stage } from '../../support/stage.ts';
 
 /** Folding them takes longer than the time between two reports of progress. */
 const entries = 12_000;
 let stage: Stage;
 beforeAll(async () => {
+  needsBuild();
   stage = await openStage();
   for (let index = 0; index < entries; index += 1)
     stage.client.nc.publish(`stopgate.main.worker.w${index % 50}.tool.used`, '{"tool":"Bash"}');
@@ -18,7 +20,7 @@ beforeAll(async () => {
   // Stored after them, so they are all there.
   await stage.client.ask('decide.w1', {});
 });
-afterAll(async () => stage.close());
+afterAll(() => stage?.close());
 
 const askLines = (path: string, signal?: AbortSignal) =>
   fetch(`${stage.http.url}/api/main/${path}`, {
