@@ -43,6 +43,8 @@ export type ReplicaOptions = {
   readonly beatEveryMs?: number | undefined;
   /** More open requests than these get 503. Default 10,000. */
   readonly openRequestsMax?: number;
+  /** How long a report about the service is kept for others who ask. Default: a second. */
+  readonly reportKeptMs?: number;
   /** Rejects when the start is to be given up. */
   readonly interrupted?: Promise<never>;
   /** Called before the log is folded: `status` says how far that is. */
@@ -111,6 +113,7 @@ export async function openReplica(link: Link, options: ReplicaOptions): Promise<
     throw error;
   });
   const inspection = createInspection(host, log, logger, {
+    reportKeptMs: options.reportKeptMs,
     ...{ history: link.source, replica: link.name, findMissing, readStore: createStoreReader(link.logNc, fleet) },
     listSnapshots: snapshots.store.list,
   });

@@ -21,13 +21,15 @@ export type ReportSource = {
   /** Newest first. */
   readonly listSnapshots: () => Promise<readonly Pick<SnapshotInfo, 'position' | 'bytes'>[]>;
   readonly findMissing: RunnerSearch;
+  /** A report answers all who ask within this time, however many pages there are. Default: a second. */
+  readonly reportKeptMs?: number | undefined;
 };
 
-/** However many pages ask, and however often. */
-const keptMs = 1_000;
+const keptMsDefault = 1_000;
 
 /** @returns a function that gathers it. It never rejects because NATS is away: then less is known. */
 export function createServiceReport(source: ReportSource): () => Promise<ServiceReport> {
+  const { reportKeptMs: keptMs = keptMsDefault } = source;
   const readPolicies = createPolicyReader(source);
   const readSnapshots = createSnapshotReader(source);
   let last: { readonly atMs: number; readonly report: Promise<ServiceReport> } | null = null;

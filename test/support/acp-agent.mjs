@@ -1,6 +1,7 @@
 /**
  * A small agent of the Agent Client Protocol, written with the official SDK. What it does is a script: a list of turns,
- * each a list of steps; the last turn is repeated. It also answers requests of its own, which nobody between it and its
+ * each a list of steps; the last turn is repeated. A session may bring turns of its own (`_meta.turns`), so that several tests
+ * can share one agent. It also answers requests of its own, which nobody between it and its
  * editor knows: `_prompts` (what it was prompted with) and `_echo`.
  */
 import { Readable, Writable } from 'node:stream';
@@ -9,7 +10,7 @@ import { agent, methods, ndJsonStream, RequestError } from '@agentclientprotocol
 const { turns = [[]], past = [], name = 'scripted-agent' } = JSON.parse(process.argv[2] ?? '{}');
 /** By id: what a session was prompted with, and what ends its turn early. */
 const sessions = new Map();
-const begin = (id) => sessions.set(id, { prompts: [], cancel: () => {} }).get(id);
+const begin = (id, own = turns) => sessions.set(id, { turns: own, prompts: [], cancel: () => {} }).get(id);
 const sessionOf = (id) => sessions.get(id) ?? begin(id);
 let count = 0;
 
@@ -19,10 +20,10 @@ const app = agent({ name })
     agentInfo: { name, version: '1.0.0' },
     agentCapabilities: { loadSession: true, _meta: { theirs: true } },
   }))
-  .onRequest(methods.agent.session.new, () => {
+  .onRequest(methods.agent.session.new, ({ params }) => {
     count += 1;
     const sessionId = `session-${count}-${process.pid}`;
-    begin(sessionId);
+    begin(sessionId, params._meta?.turns);
     return { sessionId, modes: { currentModeId: 'code', availableModes: [{ id: 'code', name: 'Code' }] } };
   })
   .onRequest(methods.agent.session.load, async ({ params: { sessionId }, client }) => {
@@ -54,7 +55,7 @@ async function takeTurn({ sessionId, prompt }, client, signal) {
     signal.addEventListener('abort', () => resolve(null));
   });
   const update = (it) => client.notify(methods.client.session.update, { sessionId, update: it });
-  const steps = turns[Math.min(session.prompts.length, turns.length) - 1];
+  const steps = session.turns[Math.min(session.prompts.length, session.turns.length) - 1];
   for (const [at, step] of steps.entries()) {
     const toolCallId = `call-${session.prompts.length}-${at}`;
     if (step.say !== undefined) await update(chunk(step.say));

@@ -31,8 +31,8 @@ export type Editor = {
   saidIn(session: string): string[];
   /** Methods that the agent's side has sent and that the SDK does not know here, with their parameters. */
   readonly others: { method: string; params: unknown }[];
-  /** Default: in the folder of the editor. */
-  newSession(folder?: string): Promise<string>;
+  /** Default: in the folder of the editor, with the turns of the agent. */
+  newSession(folder?: string, turns?: Turns): Promise<string>;
   prompt(session: string, text?: string): Promise<PromptResponse>;
   /** What the scripted agent was prompted with. */
   promptsOf(session: string): Promise<string[]>;
@@ -53,6 +53,8 @@ export type EditorOptions = {
   readonly start?: StartCommand;
   /** It has no files of its own: the agent reads and writes them itself. */
   readonly isPlain?: boolean;
+  /** Default: true. Otherwise whoever opened it ends it, by `leave`. */
+  readonly endsWithTest?: boolean;
 };
 
 export const chosen = (optionId: string): RequestPermissionResponse => ({ outcome: { outcome: 'selected', optionId } });
@@ -60,9 +62,8 @@ export const chosen = (optionId: string): RequestPermissionResponse => ({ outcom
 const allowOnce = async ({ options }: RequestPermissionRequest): Promise<RequestPermissionResponse> =>
   chosen(options.find(({ kind }) => kind === 'allow_once')?.optionId ?? '');
 
-/** Until the test ends. */
 export async function openEditor(options: EditorOptions): Promise<Editor> {
-  const { cwd, args, script = {}, start = startCommand } = options;
+  const { cwd, args, script = {}, start = startCommand, endsWithTest = true } = options;
   const { agent = [process.execPath, agentProgram, JSON.stringify(script)] } = options;
   const [stdin, stdout] = [new PassThrough(), new PassThrough()];
   const command = start(['acp', ...args, '--', ...agent], {
@@ -72,10 +73,11 @@ export async function openEditor(options: EditorOptions): Promise<Editor> {
     onStdout: (text) => stdout.write(text),
   });
   void command.ended.then(() => stdout.end());
-  onTestFinished(async () => {
+  const leave = async () => {
     stdin.end();
-    await command.ended;
-  });
+    return command.ended;
+  };
+  if (endsWithTest) onTestFinished(async () => void (await leave()));
   const updates = new Map<string, SessionUpdate[]>();
   const others: Editor['others'] = [];
   const readable = new ReadableStream<Uint8Array>({
@@ -106,14 +108,14 @@ export async function openEditor(options: EditorOptions): Promise<Editor> {
       updatesOf(session).flatMap((it) =>
         it.sessionUpdate === 'agent_message_chunk' && it.content.type === 'text' ? [it.content.text] : [],
       ),
-    newSession: async (folder = cwd) =>
-      (await context.request(methods.agent.session.new, { cwd: folder, mcpServers: [] })).sessionId,
+    async newSession(folder = cwd, turns = undefined) {
+      const own = turns === undefined ? {} : { _meta: { turns } };
+      const { sessionId } = await context.request(methods.agent.session.new, { cwd: folder, mcpServers: [], ...own });
+      return sessionId;
+    },
     prompt: (sessionId, text = 'Do the task.') =>
       context.request(methods.agent.session.prompt, { sessionId, prompt: [{ type: 'text', text }] }),
     promptsOf: async (sessionId) => (await context.request<{ prompts: string[] }>('_prompts', { sessionId })).prompts,
-    async leave() {
-      stdin.end();
-      return command.ended;
-    },
+    leave,
   };
 }

@@ -51,17 +51,18 @@ export type HistoryProcess = {
   /** Ends it, and resolves when it is gone. */
   end(): Promise<void>;
 };
-type Options = { readonly heapMiB: number; readonly lingerMs: number };
+type Options = {
+  readonly heapMiB: number;
+  readonly lingerMs: number;
+  /** The most processes of one service, for all its fleets. The one that is idle longest makes room. */
+  readonly processesMax: number;
+};
 type Events = {
   onMessage(news: FromProcess): void;
   /** Called when it ended by itself. */
   onFailure(error: Error): void;
 };
 
-/**
- * The most processes of one service, for all its fleets. Each takes 80 MB and more; the one idle longest makes room.
- */
-const processesMax = 8;
 const running = new Set<object>();
 const endIdle = new Map<object, () => void>();
 
@@ -72,6 +73,7 @@ const unusedMs = 60_000;
 const lastWordsMax = 65_536;
 
 export function createHistoryProcess(source: HistorySource, options: Options, events: Events): HistoryProcess {
+  const { processesMax } = options;
   let child: ChildProcess | null = null;
   let timer: NodeJS.Timeout | undefined;
   const self = {};
@@ -173,10 +175,15 @@ function describeEnd(code: number | null, signal: NodeJS.Signals | null, lastWor
   return `it ended with ${signal ?? code}${why === undefined ? '' : `: ${why.trim()}`}`;
 }
 
-/** Next to this file in a build; in dist when running from the sources, as tests do: Node runs no TypeScript. */
+/**
+ * Next to this file in a build; in dist when running from the sources, as tests do: Node runs no TypeScript.
+ * @throws Error where the sources were not built
+ */
 function programFile(): string {
   const [built = '', elsewhere = ''] = ['./main.js', '../../../dist/src/inspector/history/main.js'].map((path) =>
     fileURLToPath(new URL(path, import.meta.url)),
   );
-  return existsSync(built) ? built : elsewhere;
+  const file = [built, elsewhere].find((path) => existsSync(path));
+  if (file === undefined) throw new Error(`${elsewhere} does not exist: run npm run build`);
+  return file;
 }

@@ -34,8 +34,16 @@ type Limits = {
   readonly heapMiB: number;
   /** After this long without a request its memory is given back, folded positions included. */
   readonly lingerMs: number;
+  /** The most processes of one service, for all its fleets: each takes 80 MB and more. */
+  readonly processesMax: number;
 };
-const limitsDefault: Limits = { requestsMax: 32, budgetMs: 300_000, heapMiB: 768, lingerMs: 600_000 };
+const limitsDefault: Limits = {
+  requestsMax: 32,
+  budgetMs: 300_000,
+  heapMiB: 768,
+  lingerMs: 600_000,
+  processesMax: 8,
+};
 
 type Waiter = {
   readonly onAnswer: (answer: { readonly body: Uint8Array } | { readonly error: AppError }) => void;

@@ -11,7 +11,7 @@ let scene: AcpScene;
 beforeAll(async () => {
   scene = await openAcpScene();
 });
-afterAll(() => scene.at.close());
+afterAll(() => scene.close());
 
 // A place of its own for temporary files, since other doctors may run on this machine: it is empty after each test.
 beforeEach(async () => {

@@ -1,10 +1,9 @@
 /** How `stopgate acp` ends: with its agent, with its editor, and with nothing left behind. Without a service it still relays. */
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { runCommand, startCommand } from '../../support/command.ts';
+import { runCommand } from '../../support/command.ts';
 import { makeFolder } from '../../support/deployment.ts';
-import { endService, serveShipped } from '../../support/service.ts';
-import { runShipped, startShipped } from '../../support/shipped.ts';
+import { endService, startService } from '../../support/service.ts';
 import { isRunning } from '../runner/workspace.ts';
 import { type AcpScene, done, open, openAcpScene, wordsIn } from './scene.ts';
 
@@ -12,13 +11,13 @@ let scene: AcpScene;
 beforeAll(async () => {
   scene = await openAcpScene();
 });
-afterAll(() => scene.at.close());
+afterAll(() => scene.close());
 
 /** The agent's process, by the name of its session. */
 const pidIn = (session: string): number => Number(session.split('-').at(-1));
 
 test('an agent that ends by itself ends it, with its exit code and its last words', async () => {
-  const editor = await scene.open({ turns: [[{ say: 'I must go.' }, { exit: 7 }]] });
+  const editor = await scene.openAlone({ turns: [[{ say: 'I must go.' }, { exit: 7 }]] });
   const session = await editor.newSession();
   await expect(editor.prompt(session)).rejects.toThrow();
   expect(await editor.command.ended).toBe(7);
@@ -26,8 +25,8 @@ test('an agent that ends by itself ends it, with its exit code and its last word
   expect(editor.command.stderr()).toContain('stopgate acp: the agent ended with exit code 7');
 });
 
-test.each([startCommand, startShipped])('an editor that leaves ends the agent', async (start) => {
-  const editor = await scene.open({ turns: [[{ untilCancelled: true }]] }, { start });
+test('an editor that leaves ends the agent', async () => {
+  const editor = await scene.openAlone({ turns: [[{ untilCancelled: true }]] });
   const session = await editor.newSession();
   void editor.prompt(session).catch(() => {});
   await expect.poll(() => editor.promptsOf(session)).toHaveLength(1);
@@ -41,34 +40,27 @@ test('an agent that does not end with its stdin is killed, with all that it has 
   onTestFinished(() => folder.remove());
   const script = "trap '' TERM; sleep 1000 & echo $! > child; wait";
   const agent = ['--', 'sh', '-c', script];
-  const { code } = await runShipped(['acp', '--nats', scene.at.server.url, ...agent], { cwd: folder.path });
+  const { code } = await runCommand(['acp', '--nats', scene.at.server.url, ...agent], { cwd: folder.path });
   expect(code).toBe(0);
   expect(await isRunning(Number(await readFile(`${folder.path}/child`, 'utf8')))).toBe(false);
 });
 
-test('a signal ends both sides', async () => {
-  const editor = await scene.open({ turns: [[{ untilCancelled: true }]] }, { start: startShipped });
+test('an interrupt ends both sides', async () => {
+  const editor = await scene.openAlone({ turns: [[{ untilCancelled: true }]] });
   const session = await editor.newSession();
-  expect(await editor.command.kill('SIGTERM')).toBe(130);
+  expect(await editor.command.kill('SIGINT')).toBe(130);
   expect(await isRunning(pidIn(session))).toBe(false);
 });
 
-test('one that is killed takes its agent along, which has lost its stdin', async () => {
-  const editor = await scene.open({}, { start: startShipped });
-  const session = await editor.newSession();
-  await editor.command.kill('SIGKILL');
-  await expect.poll(() => isRunning(pidIn(session))).toBe(false);
-});
-
 test('a line without an end is refused, and ends both sides', async () => {
-  const editor = await scene.open({ turns: [[{ endless: true }]] });
+  const editor = await scene.openAlone({ turns: [[{ endless: true }]] });
   const session = await editor.newSession();
   await expect(editor.prompt(session)).rejects.toThrow();
   expect(await editor.command.ended).toBe(2);
   expect(editor.command.stderr()).toContain(
     'the agent sent a line of more than 67108864 bytes, so both sides were ended',
   );
-  expect(await isRunning(pidIn(session))).toBe(false);
+  await expect.poll(() => isRunning(pidIn(session))).toBe(false);
 });
 
 test.each([
@@ -82,31 +74,34 @@ test.each([
 });
 
 test('without a service the agent works as ever, and the editor is told that nothing was judged', async () => {
-  const editor = await scene.open({ turns: [[open, { say: 'Done.' }]] }, { args: ['--nats', 'nats://127.0.0.1:9'] });
+  const editor = await scene.openAlone(
+    { turns: [[open, { say: 'Done.' }]] },
+    { args: ['--nats', 'nats://127.0.0.1:9'] },
+  );
   const session = await editor.newSession();
   expect(await editor.prompt(session)).toEqual({ stopReason: 'end_turn' });
   expect(wordsIn(editor, session)).toEqual(['Done.', expect.stringMatching(/^stopgate: this stop was not judged: /)]);
   expect(await editor.promptsOf(session)).toHaveLength(1);
 });
 
-test('a service that is killed in the middle of a turn leaves the turn as the agent ends it; the next one is judged again', async () => {
-  const own = await openAcpScene({ start: serveShipped });
-  onTestFinished(() => own.at.close());
+test('a service that ends in the middle of a turn leaves the turn as the agent ends it; the next one is judged again', async () => {
+  const own = await openAcpScene();
+  onTestFinished(() => own.close());
   const ask = { ask: 'May I?' };
-  let killed: Promise<unknown> | null = null;
+  let ended: Promise<unknown> | null = null;
   const onPermission = async () => {
-    killed ??= own.at.service.kill('SIGKILL');
-    await killed;
+    ended ??= endService(own.at.service);
+    await ended;
     return { outcome: { outcome: 'selected' as const, optionId: 'yes' } };
   };
-  const editor = await own.open(
+  const editor = await own.openAlone(
     { turns: [[open], [ask, { say: 'Done.' }], [{ say: 'Done.' }], [done]] },
     { onPermission },
   );
   const session = await editor.newSession();
   expect(await editor.prompt(session)).toEqual({ stopReason: 'end_turn' });
   expect(wordsIn(editor, session).at(-1)).toMatch(/^stopgate: this stop was not judged: /);
-  const again = await serveShipped(['serve', '--nats', own.at.server.url, '--http', '127.0.0.1:0'], own.at.folder.path);
+  const again = await startService(['serve', '--nats', own.at.server.url, '--http', '127.0.0.1:0'], own.at.folder.path);
   onTestFinished(() => endService(again));
   await editor.prompt(session, 'Go on.');
   expect(wordsIn(editor, session)).toContainEqual(expect.stringMatching(/^stopgate: this stop was blocked/));

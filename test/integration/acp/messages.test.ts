@@ -8,14 +8,12 @@ let scene: AcpScene;
 beforeAll(async () => {
   scene = await openAcpScene();
 });
-afterAll(() => scene.at.close());
+afterAll(() => scene.close());
 
 test('requests that we do not know pass through in both directions, with all their fields', async () => {
-  const editor = await scene.open({
-    turns: [
-      [{ read: 'a.txt' }, { update: { sessionUpdate: 'notice', severity: 'info', title: 'hi', _meta: { x: 1 } } }],
-    ],
-  });
+  const editor = await scene.open([
+    [{ read: 'a.txt' }, { update: { sessionUpdate: 'notice', severity: 'info', title: 'hi', _meta: { x: 1 } } }],
+  ]);
   const sent = { big: '9007199254740993', _meta: { trace: 'abc' }, nested: { list: [1, null, 'ü'] } };
   expect(await editor.agent.request('_echo', sent)).toEqual(sent);
   const session = await editor.newSession();
@@ -30,7 +28,7 @@ test('requests that we do not know pass through in both directions, with all the
 });
 
 test('a newer version of the protocol is answered with the one that we can judge', async () => {
-  const editor = await scene.open({});
+  const editor = await scene.openAlone({});
   const answer = await editor.agent.request(methods.agent.initialize, { protocolVersion: 2 });
   expect(answer).toMatchObject({ protocolVersion: 1, agentCapabilities: { _meta: { theirs: true } } });
 });
@@ -41,19 +39,17 @@ test('tools with their files, plan, mode and usage are in the log', async () => 
     update: { sessionUpdate: 'usage_update', used: 1, size: 2, cost: { amount, currency: 'USD' } },
   });
   const usage = { inputTokens: 100, outputTokens: 20, cachedReadTokens: 3, totalTokens: 123 };
-  const editor = await scene.open({
-    turns: [
-      [
-        { edit: `${scene.at.folder.path}/src/a.ts` },
-        open,
-        mode,
-        cost(0.5),
-        cost(0.75),
-        done,
-        { stop: 'end_turn', usage },
-      ],
+  const editor = await scene.open([
+    [
+      { edit: `${scene.at.folder.path}/src/a.ts` },
+      open,
+      mode,
+      cost(0.5),
+      cost(0.75),
+      done,
+      { stop: 'end_turn', usage },
     ],
-  });
+  ]);
   const session = await editor.newSession();
   await editor.prompt(session);
   await scene.causesOf(session).toEqual(['complete']);
@@ -72,8 +68,8 @@ test('tools with their files, plan, mode and usage are in the log', async () => 
 });
 
 test('a huge diff passes, and its file is known', async () => {
-  const length = 30_000_000;
-  const editor = await scene.open({ turns: [[{ edit: 'big.json', length }]] });
+  const length = 5_000_000;
+  const editor = await scene.open([[{ edit: 'big.json', length }]]);
   const session = await editor.newSession();
   await editor.prompt(session);
   const update = editor.updatesOf(session).find(({ sessionUpdate }) => sessionUpdate === 'tool_call_update') as {
@@ -86,7 +82,7 @@ test('a huge diff passes, and its file is known', async () => {
 test('a permission is in the inbox until it is answered in the editor', async () => {
   let answer = (_: ReturnType<typeof chosen>) => {};
   const onPermission = () => new Promise<ReturnType<typeof chosen>>((resolve) => (answer = resolve));
-  const editor = await scene.open({ turns: [[{ ask: 'rm -rf build' }]] }, { onPermission });
+  const editor = await scene.open([[{ ask: 'rm -rf build' }]], { onPermission });
   const session = await editor.newSession();
   const turn = editor.prompt(session);
   const inputs = async () => (await scene.viewOf(session)).inputs;
@@ -102,10 +98,7 @@ test('a permission is in the inbox until it is answered in the editor', async ()
 test('where the policy has `ask`, an operator may answer instead, and the answer of the editor comes too late', async () => {
   let answer = (_: ReturnType<typeof chosen>) => {};
   const onPermission = () => new Promise<ReturnType<typeof chosen>>((resolve) => (answer = resolve));
-  const editor = await scene.open(
-    { turns: [[{ ask: 'rm -rf build' }]] },
-    { onPermission, args: ['--policy', 'inbox'] },
-  );
+  const editor = await scene.open([[{ ask: 'rm -rf build' }]], { onPermission, args: ['--policy', 'inbox'] });
   const session = await editor.newSession();
   // The policy is known by then.
   await expect.poll(async () => (await scene.viewOf(session)).policy).toBe('inbox');
@@ -137,7 +130,7 @@ test('a session that is loaded is the same worker: its past is not told again, b
     },
     { sessionUpdate: 'plan', entries: [{ content: 'Fix lint', status: 'pending', priority: 'high' }] },
   ];
-  const editor = await scene.open({ turns: [[{ say: 'Done.' }], [done]], past });
+  const editor = await scene.openAlone({ turns: [[{ say: 'Done.' }], [done]], past });
   const session = 'thread-7';
   await scene.at.client.publish(`worker.${session}.session.ended`);
   await editor.agent.request(methods.agent.session.load, { sessionId: session, cwd: '/elsewhere', mcpServers: [] });
@@ -150,7 +143,7 @@ test('a session that is loaded is the same worker: its past is not told again, b
 });
 
 test('a session that is closed has ended, and so have all when the editor leaves', async () => {
-  const editor = await scene.open({});
+  const editor = await scene.openAlone({});
   const [one, two] = [await editor.newSession(), await editor.newSession()];
   await editor.agent.request(methods.agent.session.close, { sessionId: one });
   await expect.poll(async () => (await scene.viewOf(one)).state).toBe('stopped');

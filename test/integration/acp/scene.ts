@@ -1,12 +1,18 @@
 /** A service with policies for the tests of `stopgate acp`, and what its log holds of a session. */
 import { expect } from 'vitest';
 import type { Decision, WorkerView } from '../../../machines/index.ts';
-import { type Editor, type EditorOptions, openEditor, type Script, type Turns } from '../../support/acp-editor.ts';
+import {
+  chosen,
+  type Editor,
+  type EditorOptions,
+  openEditor,
+  type Script,
+  type Turns,
+} from '../../support/acp-editor.ts';
 import { type Deployment, type DeploymentOptions, deploy } from '../../support/deployment.ts';
 
 const config = `policies:
   default: { checks: [{ plan: {} }] }
-  thrice: { retries: 3, checks: [{ plan: {} }] }
   endless: { retries: null, checks: [{ plan: {} }] }
   frugal: { checks: [{ plan: {} }], budget: { tokens: 50 } }
   asking: { checks: [{ plan: {} }], budget: { tokens: 50 }, onBudget: escalate }
@@ -19,7 +25,14 @@ const config = `policies:
 
 export type AcpScene = {
   readonly at: Deployment;
-  open(script: Script, more?: Partial<EditorOptions>): Promise<Editor>;
+  /**
+   * An editor with sessions of these turns. Those with the same arguments are one command and one agent, since starting an
+   * agent costs more than its turns: do not end it.
+   */
+  open(turns: Turns, more?: Pick<EditorOptions, 'onPermission'> & { args?: readonly string[] }): Promise<Editor>;
+  /** A command and an agent of the test's own. */
+  openAlone(script: Script, more?: Partial<EditorOptions>): Promise<Editor>;
+  close(): Promise<void>;
   viewOf(worker: string): Promise<WorkerView>;
   /** The entries of a type about a worker, in order. */
   stored(worker: string, type: string): Promise<Record<string, unknown>[]>;
@@ -30,10 +43,42 @@ export type AcpScene = {
 export async function openAcpScene(options: DeploymentOptions = {}): Promise<AcpScene> {
   const at = await deploy({ config, ...options });
   const read = (subject: string) => at.client.stored('STOPGATE_main', `stopgate.main.${subject}`);
+  const openAlone: AcpScene['openAlone'] = (script, { args = [], ...more } = {}) =>
+    openEditor({ cwd: at.folder.path, args: ['--nats', at.server.url, ...args], script, ...more });
+  const shared = new Map<string, Promise<Editor>>();
+  /** By session; otherwise the first option is chosen, which allows. */
+  const persons = new Map<string, EditorOptions['onPermission']>();
+  const openShared = (args: readonly string[]) =>
+    openAlone(
+      {},
+      {
+        args,
+        endsWithTest: false,
+        onPermission: async (asked) =>
+          persons.get(asked.sessionId)?.(asked) ?? chosen(asked.options[0]?.optionId ?? ''),
+      },
+    );
   return {
     at,
-    open: (script, { args = [], ...more } = {}) =>
-      openEditor({ cwd: at.folder.path, args: ['--nats', at.server.url, ...args], script, ...more }),
+    async open(turns, { args = [], onPermission } = {}) {
+      const key = args.join(' ');
+      const opening = shared.get(key) ?? openShared(args);
+      shared.set(key, opening);
+      const editor = await opening;
+      return {
+        ...editor,
+        async newSession(folder) {
+          const session = await editor.newSession(folder, turns);
+          persons.set(session, onPermission);
+          return session;
+        },
+      };
+    },
+    openAlone,
+    async close() {
+      for (const editor of shared.values()) await (await editor).leave();
+      await at.close();
+    },
     viewOf: async (worker) => (await at.client.ask(`get.worker.${worker}`)).body as unknown as WorkerView,
     stored: (worker, type) => read(`worker.${worker}.${type}`),
     causesOf: (worker) =>

@@ -7,10 +7,10 @@ let scene: AcpScene;
 beforeAll(async () => {
   scene = await openAcpScene();
 });
-afterAll(() => scene.at.close());
+afterAll(() => scene.close());
 
 test('a blocked agent is prompted again within the turn, and the editor sees who spoke', async () => {
-  const editor = await scene.open({ turns: unfinished });
+  const editor = await scene.open(unfinished);
   const session = await editor.newSession();
   expect(await editor.prompt(session)).toEqual({ stopReason: 'end_turn' });
   const [first, second] = await editor.promptsOf(session);
@@ -23,7 +23,7 @@ test('a blocked agent is prompted again within the turn, and the editor sees who
 });
 
 test('the policy that it asks for is that of its sessions, and at its cap the turn ends', async () => {
-  const editor = await scene.open({ turns: [[open]] }, { args: ['--policy', 'once'] });
+  const editor = await scene.open([[open]], { args: ['--policy', 'once'] });
   const session = await editor.newSession();
   expect(await editor.prompt(session)).toEqual({ stopReason: 'end_turn' });
   expect(await editor.promptsOf(session)).toHaveLength(2);
@@ -32,13 +32,13 @@ test('the policy that it asks for is that of its sessions, and at its cap the tu
 });
 
 test('a policy that does not exist is told on stderr', async () => {
-  const editor = await scene.open({}, { args: ['--policy', 'oncee'] });
+  const editor = await scene.open([], { args: ['--policy', 'oncee'] });
   const session = await editor.newSession();
   await editor.command.printed(`${session} gets the policy default, not oncee`);
 });
 
 test('a prompt of a person sets the retries back, and ours does not', async () => {
-  const editor = await scene.open({ turns: [[open]] }, { args: ['--policy', 'once'] });
+  const editor = await scene.open([[open]], { args: ['--policy', 'once'] });
   const session = await editor.newSession();
   await editor.prompt(session);
   await editor.prompt(session, 'Try again.');
@@ -47,7 +47,7 @@ test('a prompt of a person sets the retries back, and ours does not', async () =
 });
 
 test('a cancellation reaches an agent that we have prompted, and it is not prompted again', async () => {
-  const editor = await scene.open({ turns: [[open], [{ say: 'Working.' }, { untilCancelled: true }]] });
+  const editor = await scene.open([[open], [{ say: 'Working.' }, { untilCancelled: true }]]);
   const session = await editor.newSession();
   const turn = editor.prompt(session);
   await expect.poll(() => editor.saidIn(session)).toContain('Working.');
@@ -60,7 +60,7 @@ test('a cancellation reaches an agent that we have prompted, and it is not promp
 });
 
 test('a cancelled request is cancelled at the agent under the id that the agent has', async () => {
-  const editor = await scene.open({ turns: [[open], [{ say: 'Working.' }, { untilCancelled: true }]] });
+  const editor = await scene.open([[open], [{ say: 'Working.' }, { untilCancelled: true }]]);
   const session = await editor.newSession();
   const cancel = new AbortController();
   const prompt = [{ type: 'text' as const, text: 'Do the task.' }];
@@ -73,7 +73,7 @@ test('a cancelled request is cancelled at the agent under the id that the agent 
 });
 
 test('a cancellation ends a stop that is being decided, at once', async () => {
-  const editor = await scene.open({ turns: [[{ say: 'Done.' }]] }, { args: ['--policy', 'held'] });
+  const editor = await scene.open([[{ say: 'Done.' }]], { args: ['--policy', 'held'] });
   const session = await editor.newSession();
   const turn = editor.prompt(session);
   await expect.poll(async () => (await scene.viewOf(session)).state).toBe('validating');
@@ -83,7 +83,7 @@ test('a cancellation ends a stop that is being decided, at once', async () => {
 });
 
 test('a prompt while a stop is decided is judged in its place', async () => {
-  const editor = await scene.open({ turns: [[{ say: 'Done.' }]] }, { args: ['--policy', 'held'] });
+  const editor = await scene.open([[{ say: 'Done.' }]], { args: ['--policy', 'held'] });
   const session = await editor.newSession();
   const first = editor.prompt(session);
   await expect.poll(async () => (await scene.viewOf(session)).state).toBe('validating');
@@ -101,7 +101,7 @@ test('other reasons to stop are judged like any, under their own names', async (
     [open, { stop: 'refusal' }],
     [done],
   ];
-  const editor = await scene.open({ turns });
+  const editor = await scene.open(turns);
   const session = await editor.newSession();
   expect(await editor.prompt(session)).toEqual({ stopReason: 'end_turn' });
   const stops = await scene.stored(session, 'stop.attempted');
@@ -110,7 +110,7 @@ test('other reasons to stop are judged like any, under their own names', async (
 });
 
 test('a policy may let go of some of them', async () => {
-  const editor = await scene.open({ turns: [[open, { stop: 'max_tokens' }]] }, { args: ['--policy', 'patient'] });
+  const editor = await scene.open([[open, { stop: 'max_tokens' }]], { args: ['--policy', 'patient'] });
   const session = await editor.newSession();
   expect(await editor.prompt(session)).toEqual({ stopReason: 'max_tokens' });
   await scene.causesOf(session).toEqual(['bypassed']);
@@ -118,7 +118,7 @@ test('a policy may let go of some of them', async () => {
 
 test('an escalation ends the turn, and its person is told how to go on', async () => {
   const script = { turns: [[{ say: 'I need a key. ' }, { say: '<promise>BLOCKED</promise>' }]] };
-  const editor = await scene.open(script, { args: ['--policy', 'people'] });
+  const editor = await scene.openAlone(script, { args: ['--policy', 'people'] });
   const session = await editor.newSession();
   expect(await editor.prompt(session)).toEqual({ stopReason: 'end_turn' });
   const ours = wordsIn(editor, session).at(-1);
@@ -131,7 +131,7 @@ test('an escalation ends the turn, and its person is told how to go on', async (
 });
 
 test('two sessions at once are two workers, each with a turn of its own', async () => {
-  const editor = await scene.open({ turns: [[open, { ask: 'rm -rf build' }], [done]] });
+  const editor = await scene.open([[open, { ask: 'rm -rf build' }], [done]]);
   const [one, two] = [await editor.newSession(), await editor.newSession()];
   const ended = await Promise.all([editor.prompt(one, 'First.'), editor.prompt(two, 'Second.')]);
   expect(ended).toEqual([{ stopReason: 'end_turn' }, { stopReason: 'end_turn' }]);
@@ -146,7 +146,7 @@ test('two sessions at once are two workers, each with a turn of its own', async 
 
 test('an error of the agent ends the turn as it is, and a usage limit is one of its worker', async () => {
   const fail = { code: -32603, message: 'Too many requests', data: { statusCode: 429 } };
-  const editor = await scene.open({ turns: [[{ fail }], [{ say: 'Better.' }]] });
+  const editor = await scene.open([[{ fail }], [{ say: 'Better.' }]]);
   const session = await editor.newSession();
   await expect(editor.prompt(session)).rejects.toMatchObject(fail);
   await expect.poll(async () => (await scene.viewOf(session)).presence).toBe('limited');

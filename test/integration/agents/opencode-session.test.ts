@@ -1,9 +1,8 @@
-/** OpenCode's plugin as it is built, in this process, against the shipped service; OpenCode itself is a stand-in. */
+/** OpenCode's plugin in this process, against the service; OpenCode itself is a stand-in. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { WorkerView } from '../../../machines/index.ts';
 import { type Deployment, deploy } from '../../support/deployment.ts';
 
-const file = new URL('../../../dist/src/agents/opencode/plugin.js', import.meta.url).href;
 const root = 'ses_root';
 type Plugin = {
   event(call: { event: object }): Promise<void>;
@@ -35,7 +34,9 @@ test('an idle session is prompted three times while a step remains, and then sta
     },
     app: { log: async () => ({}) },
   };
-  const { StopgatePlugin } = (await import(file)) as { StopgatePlugin(given: object): Promise<Plugin> };
+  const { StopgatePlugin } = (await import('../../../src/agents/opencode/plugin.ts')) as unknown as {
+    StopgatePlugin(given: object): Promise<Plugin>;
+  };
   const plugin = await StopgatePlugin({ client, directory: '/workspace/project' });
   const event = (type: string, properties: object) =>
     plugin.event({ event: { type, properties: { sessionID: root, ...properties } } });

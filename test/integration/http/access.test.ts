@@ -1,11 +1,9 @@
 /** Tokens by role and by worker: what each opens, with which message it is refused, and whose name stands in the log. */
-import { expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { type AccessRole, type AccessToken, hashOfToken } from '../../../src/config/access-tokens.ts';
 import { recorded } from '../../unit/agents/recordings/claude.ts';
 import { ask } from './request.ts';
 import { errorOf, useServer } from './server-fixture.ts';
-
-const http = useServer();
 
 const token = (name: string, role: AccessRole, workers: string[] | null = null): AccessToken => ({
   ...{ name, role, workers, fleets: null, hashes: [hashOfToken(`secret-of-${name}`)] },
@@ -20,16 +18,15 @@ const everyone = [
   token('wild', 'operator', ['ab*ba', '*-ci-*', 'x*y*z']),
 ];
 
-async function open() {
-  const tokens = [...everyone];
-  const { url } = await http.open({ tokens: () => tokens });
-  const send = (name: string | null, path: string, body?: object) =>
-    ask(url, path, {
-      headers: name === null ? {} : { authorization: `Bearer secret-of-${name}` },
-      ...(body === undefined ? {} : { body }),
-    });
-  return { url, tokens, send };
-}
+const tokens: AccessToken[] = [];
+const http = useServer({ isShared: true, tokens: () => tokens });
+beforeEach(() => void tokens.splice(0, tokens.length, ...everyone));
+
+const send = (name: string | null, path: string, body?: object) =>
+  ask(http.server.url, path, {
+    headers: name === null ? {} : { authorization: `Bearer secret-of-${name}` },
+    ...(body === undefined ? {} : { body }),
+  });
 
 const w1 = { by: 'me', id: 'w1' };
 test.each([
@@ -84,14 +81,12 @@ test.each([
   [null, '/readyz', undefined, 401],
   [null, '/healthz', undefined, 200],
 ] as const)('%s at %s', async (name, path, body, status) => {
-  const { send } = await open();
   const answer = await send(name, path, body);
   expect([answer.status, answer.text]).toEqual([status, answer.text]);
   if (status >= 400) expect(http.service.requests).toEqual([]);
 });
 
 test('is refused with a message', async () => {
-  const { send } = await open();
   const why = async (...sent: Parameters<typeof send>) => errorOf(await send(...sent)).message;
   expect(await why('robot', '/api/main/operator/retire', w1)).toBe(
     "the token 'robot' has the role agent, and this needs the role operator",
@@ -116,7 +111,6 @@ test.each([
     },
   ],
 ])('a hook of %s that would write to a parent of others stores nothing', async (agent, body) => {
-  const { send } = await open();
   const view = { worker: 'box-known', presence: 'active', agent, cwd: null, parent: 'box', plan: [] };
   http.service.views.set('box-known', { ...view, lastDecision: null, background: [], inputs: [] });
   const answer = await send('box', `/hooks/${agent}`, body);
@@ -126,7 +120,7 @@ test.each([
 });
 
 test('a tool of MCP can act for no other worker than its token', async () => {
-  const { url } = await open();
+  const { url } = http.server;
   const call = (worker: string) =>
     ask(url, '/mcp', {
       headers: { authorization: 'Bearer secret-of-box', accept: 'application/json, text/event-stream' },
@@ -139,7 +133,7 @@ test('a tool of MCP can act for no other worker than its token', async () => {
 });
 
 test('only an operator has the tools of MCP that pause a worker, and for its own workers only', async () => {
-  const { url } = await open();
+  const { url } = http.server;
   const call = (name: string, method: string, params: object = {}) =>
     ask(url, '/mcp', {
       headers: { authorization: `Bearer secret-of-${name}`, accept: 'application/json, text/event-stream' },
@@ -159,7 +153,7 @@ test('only an operator has the tools of MCP that pause a worker, and for its own
 });
 
 test('a token that comes or goes counts from the next request on, and so does its session', async () => {
-  const { url, tokens, send } = await open();
+  const { url } = http.server;
   const session = await send('alice', '/api/main/session', { token: 'secret-of-alice' });
   expect(session.status).toBe(204);
   const [cookie = ''] = session.headers['set-cookie'] ?? [];
@@ -176,7 +170,7 @@ test('a token that comes or goes counts from the next request on, and so does it
 });
 
 test('the hash in stopgate.yaml opens nothing', async () => {
-  const { url } = await open();
+  const { url } = http.server;
   const hash = hashOfToken('secret-of-alice');
   const { port } = new URL(url);
   for (const given of [hash, hash.slice('sha256:'.length)]) {
@@ -186,7 +180,6 @@ test('the hash in stopgate.yaml opens nothing', async () => {
 });
 
 test("what an operator says stands in the log under the token's name", async () => {
-  const { send } = await open();
   const said = async (by: object) => {
     await send('alice', '/api/main/operator/retire', { id: 'w1', ...by });
     return http.service.requests.at(-1)?.body;
@@ -197,14 +190,14 @@ test("what an operator says stands in the log under the token's name", async () 
 });
 
 test('--token goes on as the operator of a service, beside the tokens of the file', async () => {
-  const { url } = await http.open({ token: 'the-old-one', tokens: () => everyone });
+  const { url } = await http.open({ token: 'the-old-one' });
   const headers = { authorization: 'Bearer the-old-one' };
   expect((await ask(url, '/api/main/operator/retire', { headers, body: w1 })).status).toBe(200);
   expect(http.service.requests.at(-1)?.body).toEqual(w1);
 });
 
 test('under its public name it answers behind a proxy, and its cookies are for https alone', async () => {
-  const { url } = await http.open({ token: 't', publicUrl: 'https://stop.example' });
+  const { url } = await http.open({ token: 't', tokens: () => [], publicUrl: 'https://stop.example' });
   const status = async (headers: Record<string, string>) => (await ask(url, '/healthz', { headers })).status;
   expect(await status({ host: 'stop.example', origin: 'https://stop.example' })).toBe(200);
   // A proxy that does not pass the name on.
@@ -217,5 +210,7 @@ test('under its public name it answers behind a proxy, and its cookies are for h
   };
   expect(await sessionAt('stop.example')).toContain('; Secure');
   expect(await sessionAt(new URL(url).host)).not.toContain('; Secure');
-  await expect(http.open({ publicUrl: 'https://stop.example' })).rejects.toMatchObject({ code: 'config.bad' });
+  await expect(http.open({ tokens: () => [], publicUrl: 'https://stop.example' })).rejects.toMatchObject({
+    code: 'config.bad',
+  });
 });

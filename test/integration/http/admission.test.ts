@@ -6,7 +6,7 @@ import { recorded } from '../../unit/agents/recordings/claude.ts';
 import { ask } from './request.ts';
 import { errorOf, useServer } from './server-fixture.ts';
 
-const http = useServer();
+const http = useServer({ isShared: true });
 
 const here = () => new URL(http.server.url).host;
 

@@ -6,7 +6,7 @@ import { bodyBytesMax } from '../../../src/http/replies.ts';
 import { ask } from './request.ts';
 import { errorOf, useServer } from './server-fixture.ts';
 
-const http = useServer();
+const http = useServer({ isShared: true });
 
 const post = (body: string, headers: Record<string, string | number>) =>
   ask(http.server.url, '/api/main/decide/w1', { method: 'POST', headers, body });

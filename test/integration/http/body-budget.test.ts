@@ -5,6 +5,7 @@ import { type ClientRequest, request } from 'node:http';
 import { connect } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { afterEach, expect, onTestFinished, test } from 'vitest';
+import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { hasOpenssl, makeAuthority } from '../../support/authority.ts';
 import { ask } from './request.ts';
 import { createGate, errorOf, useServer } from './server-fixture.ts';
@@ -33,19 +34,23 @@ async function begin(headers: Record<string, string | number>): Promise<ClientRe
   return sent;
 }
 
-test('a dozen bodies of 16 MiB at once: six are read, and the others get 503 before they are', async () => {
+/** A body in chunks counts as the largest. */
+const askLargest = () =>
+  ask(http.server.url, path, { method: 'POST', headers: { ...json, 'transfer-encoding': 'chunked' }, body: '{}' });
+
+test('of eight bodies of 16 MiB at once six are read, and the others get 503 before they are', async () => {
   const gate = createGate();
   http.service.pause = gate.promise;
   const answers: number[] = [];
-  const posts = Array.from({ length: 12 }, async () => {
+  const posts = Array.from({ length: 8 }, async () => {
     answers.push((await ask(http.server.url, path, { method: 'POST', headers: json, body: largest })).status);
-    if (answers.length === 6) gate.resolve();
+    if (answers.length === 2) gate.resolve(); // those that are refused
   });
   await Promise.all(posts);
-  expect(answers.toSorted()).toEqual([...Array(6).fill(200), ...Array(6).fill(503)]);
+  expect(answers.toSorted()).toEqual([...Array(6).fill(200), ...Array(2).fill(503)]);
   expect(http.service.requests).toHaveLength(6);
   // All is given back.
-  expect((await ask(http.server.url, path, { method: 'POST', headers: json, body: largest })).status).toBe(200);
+  expect((await askLargest()).status).toBe(200);
 });
 
 test('what is refused says when to try again; small bodies have a budget of their own', async () => {
@@ -53,20 +58,35 @@ test('what is refused says when to try again; small bodies have a budget of thei
   const refused = await ask(http.server.url, path, { method: 'POST', headers: { ...json, 'content-length': 70_000 } });
   expect([refused.status, errorOf(refused).code]).toEqual([503, 'UNAVAILABLE']);
   expect(refused.headers).toMatchObject({ 'retry-after': '1' });
-  const chunked = await ask(http.server.url, path, {
-    ...{ method: 'POST', headers: { ...json, 'transfer-encoding': 'chunked' }, body: '{}' },
-  });
-  expect(chunked.status).toBe(503);
+  expect((await askLargest()).status).toBe(503);
   expect((await ask(http.server.url, path, { body: { output: 'x'.repeat(60_000) } })).status).toBe(200);
   expect((await ask(http.server.url, '/metrics')).text).toContain('stopgate_bounded_total{bound="http bodies"} 2');
+});
+
+test('the report of the service shows how much of it is taken', async () => {
+  const metrics = createMetrics();
+  const { url } = await http.open({ metrics });
+  const gate = createGate();
+  http.service.pause = gate.promise;
+  const answers = [
+    ask(url, path, { body: { output: 'x' } }),
+    ask(url, path, { method: 'POST', headers: { ...json, 'transfer-encoding': 'chunked' }, body: '{}' }),
+  ];
+  await expect.poll(() => http.service.requests).toHaveLength(2);
+  const ofBodies = () => metrics.bounds.list().filter(({ bound }) => bound.endsWith('HTTP bodies'));
+  expect(ofBodies()).toEqual([
+    { bound: 'bytes of small HTTP bodies', used: JSON.stringify({ output: 'x' }).length, max: 32 * 1_024 * 1_024 },
+    { bound: 'bytes of large HTTP bodies', used: bodyBytesMax, max: 6 * bodyBytesMax },
+  ]);
+  gate.resolve();
+  for (const { status } of await Promise.all(answers)) expect(status).toBe(200);
+  await expect.poll(() => ofBodies().map(({ used }) => used)).toEqual([0, 0]);
 });
 
 test('a request that is given up gives its bytes back', async () => {
   for (let count = 0; count < 6; count += 1) await begin({ 'content-length': bodyBytesMax });
   for (const sent of held.splice(0)) sent.destroy();
-  await expect
-    .poll(async () => (await ask(http.server.url, path, { method: 'POST', headers: json, body: largest })).status)
-    .toBe(200);
+  await expect.poll(async () => (await askLargest()).status).toBe(200);
 });
 
 test('a body of many values is refused before it is parsed: in memory they take fifty times as much', async () => {
@@ -97,7 +117,7 @@ test('pipelined requests: the connection is closed, and gives back all of its pa
   await once(socket, 'close');
   gate.resolve();
   expect(http.service.requests).toHaveLength(1);
-  expect((await ask(http.server.url, path, { method: 'POST', headers: json, body: largest })).status).toBe(200);
+  expect((await askLargest()).status).toBe(200);
 });
 
 test('requests one after the other share a connection', async () => {

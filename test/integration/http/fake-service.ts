@@ -23,7 +23,33 @@ export type FakeService = Service & {
   pause: Promise<unknown>;
   state: ServiceStatus;
   runnersMissing: readonly string[];
+  /** As it was at the beginning. */
+  reset(): void;
 };
+
+/** What a test may set. */
+const initial = (): Pick<
+  FakeService,
+  'readCount' | 'answer' | 'fault' | 'refusal' | 'pause' | 'runnersMissing' | 'state'
+> => ({
+  readCount: 0,
+  answer: { decision: 'allow', action: 'complete', reason: 'fine', nextPrompt: null },
+  fault: null,
+  refusal: null,
+  pause: Promise.resolve(),
+  runnersMissing: [],
+  state: {
+    ready: true,
+    reason: null,
+    code: null,
+    lag: 0,
+    foldedSeq: 42,
+    workers: 1,
+    openAttempts: 3,
+    neglected: 2,
+    stateShare: 0,
+  },
+});
 
 export function createFakeService(): FakeService {
   const published: NewEntry[] = [];
@@ -40,22 +66,12 @@ export function createFakeService(): FakeService {
     published,
     requests,
     views: new Map(),
-    readCount: 0,
-    answer: { decision: 'allow', action: 'complete', reason: 'fine', nextPrompt: null },
-    fault: null,
-    refusal: null,
-    pause: Promise.resolve(),
-    runnersMissing: [],
-    state: {
-      ready: true,
-      reason: null,
-      code: null,
-      lag: 0,
-      foldedSeq: 42,
-      workers: 1,
-      openAttempts: 3,
-      neglected: 2,
-      stateShare: 0,
+    ...initial(),
+    reset() {
+      published.length = 0;
+      requests.length = 0;
+      fake.views.clear();
+      Object.assign(fake, initial());
     },
     async publish(entry) {
       await fake.pause;

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { ask } from './request.ts';
 import { errorOf, useServer } from './server-fixture.ts';
 
-const http = useServer();
+const http = useServer({ isShared: true });
 
 test.each([
   ['/healthz', 200],

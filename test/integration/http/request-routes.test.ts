@@ -4,7 +4,7 @@ import { AppError } from '../../../src/errors.ts';
 import { ask } from './request.ts';
 import { createGate, errorOf, useServer } from './server-fixture.ts';
 
-const http = useServer();
+const http = useServer({ isShared: true });
 
 test.each(['decide', 'probe', 'verify'])('%s passes the body on and returns the decision', async (verb) => {
   const answer = await ask(http.server.url, `/api/main/${verb}/w1`, { body: { output: 'x' } });

@@ -1,5 +1,5 @@
-/** One HTTP server a test over a service in memory, closed after it. */
-import { afterEach, beforeEach, vi } from 'vitest';
+/** An HTTP server over a service in memory. */
+import { afterAll, afterEach, beforeAll, beforeEach, vi } from 'vitest';
 import { directoryOf, type ServedFleet } from '../../../src/http/fleet-directory.ts';
 import { type HttpOptions, type HttpServer, openHttpServer } from '../../../src/http/server.ts';
 import type { Logger } from '../../../src/log.ts';
@@ -8,36 +8,59 @@ import { createFakeService, type FakeService } from './fake-service.ts';
 
 export type ServerFixture = {
   readonly service: FakeService;
-  /** Without a token. */
+  /** Default: without a token. */
   readonly server: HttpServer;
   readonly log: Record<'debug' | 'info' | 'warn' | 'error', ReturnType<typeof vi.fn>>;
-  /** Opens another server over the same service. */
+  /** Opens another server over the same service, until the test ends. */
   open(options?: Partial<HttpOptions>): Promise<HttpServer>;
 };
 
-export function useServer(): ServerFixture {
+/**
+ * `isShared`: the tests of the file have one server between them. What it counts and remembers, such as metrics and
+ * sessions, then goes on from one test to the next. Otherwise each test has its own.
+ */
+export function useServer({
+  isShared = false,
+  ...options
+}: Partial<HttpOptions> & { readonly isShared?: boolean } = {}): ServerFixture {
   const opened: HttpServer[] = [];
   const log = { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() };
-  const open = async (options: Partial<HttpOptions> = {}) => {
+  const service = createFakeService();
+  const start = async (more: Partial<HttpOptions> = {}) => {
     const logger = { ...log, child: () => logger } as unknown as Logger;
     // The inspector's routes are tested against a real replica.
     const inspection = null as unknown as ServedFleet['inspection'];
-    const defaults = { host: '127.0.0.1', port: 0, token: null, operatorToken: null, version: '0.0.0' };
-    const { service } = fixture;
     const fleets = directoryOf({ service, inspection });
     const metrics = createMetrics();
     metrics.followFleets(fleets.states);
-    const server = await openHttpServer({
-      ...{ fleets, ...defaults, metrics, log: logger },
+    return openHttpServer({
+      fleets,
+      host: '127.0.0.1',
+      port: 0,
+      token: null,
+      operatorToken: null,
+      version: '0.0.0',
+      metrics,
+      log: logger,
       ...options,
+      ...more,
     });
+  };
+  const open: ServerFixture['open'] = async (more) => {
+    const server = await start(more);
     opened.push(server);
     return server;
   };
-  const fixture = { log, open } as { -readonly [Key in keyof ServerFixture]: ServerFixture[Key] };
+  const fixture = { service, log, open } as { -readonly [Key in keyof ServerFixture]: ServerFixture[Key] };
+  if (isShared) {
+    beforeAll(async () => {
+      fixture.server = await start();
+    });
+    afterAll(() => fixture.server.close());
+  }
   beforeEach(async () => {
-    fixture.service = createFakeService();
-    fixture.server = await open();
+    service.reset();
+    if (!isShared) fixture.server = await open();
   });
   afterEach(async () => {
     vi.clearAllMocks();

@@ -1,9 +1,10 @@
 /** Health, readiness, metrics, the inspector page and the list of endpoints. */
 import { expect, test } from 'vitest';
+import { needsBuild } from '../../support/built.ts';
 import { ask } from './request.ts';
 import { errorOf, useServer } from './server-fixture.ts';
 
-const http = useServer();
+const http = useServer({ isShared: true });
 
 test('health and readiness', async () => {
   expect((await ask(http.server.url, '/healthz')).json).toEqual({ ok: true });
@@ -25,9 +26,10 @@ test('health and readiness', async () => {
 });
 
 test('metrics', async () => {
-  await ask(http.server.url, '/api/main/decide/w1', { body: {} });
-  await ask(http.server.url, '/nothing');
-  const answer = await ask(http.server.url, '/metrics');
+  const { url } = await http.open(); // it has counted nothing yet
+  await ask(url, '/api/main/decide/w1', { body: {} });
+  await ask(url, '/nothing');
+  const answer = await ask(url, '/metrics');
   expect(answer.headers['content-type']).toMatch(/^text\/plain; version=0\.0\.4/);
   for (const line of [
     'stopgate_fold_seq{fleet="main"} 42',
@@ -44,6 +46,7 @@ test('metrics', async () => {
 });
 
 test('GET / is the inspector, or the endpoints for clients that accept plain text only', async () => {
+  needsBuild();
   const html = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
   const page = await ask(http.server.url, '/', { headers: html });
   expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
@@ -69,6 +72,7 @@ test('GET / is the inspector, or the endpoints for clients that accept plain tex
 });
 
 test('the page needs no token, since it holds no data; everything else does', async () => {
+  needsBuild();
   const { url } = await http.open({ token: 'secret-1' });
   const html = { accept: 'text/html' };
   expect((await ask(url, '/', { headers: html })).status).toBe(200);

@@ -3,13 +3,15 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { taskMachine, workerMachine } from '../../../machines/index.ts';
 import { drawingOf } from '../../../src/inspector/chart/machine-drawing.ts';
+import { needsBuild } from '../../support/built.ts';
 import { openStage, type Stage } from '../../support/stage.ts';
 
 let stage: Stage;
 beforeAll(async () => {
+  needsBuild();
   stage = await openStage();
 });
-afterAll(async () => stage.close());
+afterAll(() => stage?.close());
 
 test('GET /machines.json has the layouts of both machines', async () => {
   const reply = await fetch(`${stage.http.url}/machines.json`);

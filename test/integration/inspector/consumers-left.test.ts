@@ -1,5 +1,6 @@
 /** Reading the past leaves nothing on the NATS server: as many consumers as before, when the answer is there. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { needsBuild } from '../../support/built.ts';
 import { runCommand } from '../../support/command.ts';
 import { type Deployment, deploy } from '../../support/deployment.ts';
 import { endService, startService } from '../../support/service.ts';
@@ -9,6 +10,7 @@ let at: Deployment;
 let before: Record<string, number>;
 
 beforeAll(async () => {
+  needsBuild();
   at = await deploy();
   for (let count = 0; count < 30; count += 1) {
     await at.client.publish('worker.w1.tool.used', { tool: 'Edit' });
@@ -19,7 +21,7 @@ beforeAll(async () => {
   }
   before = await consumers();
 });
-afterAll(() => at.close());
+afterAll(() => at?.close());
 
 async function consumers(): Promise<Record<string, number>> {
   const found: Record<string, number> = {};

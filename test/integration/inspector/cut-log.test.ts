@@ -1,5 +1,6 @@
 /** The past of a log whose beginning was cut: it starts from the snapshots of the service (protocol.md §15). */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { needsBuild } from '../../support/built.ts';
 import { openStage, type Stage } from '../../support/stage.ts';
 
 const policy = 'policies:\n  default: { retries: 1, checks: [{ plan: {} }] }\n';
@@ -9,6 +10,7 @@ let snapshotSeq: number;
 let lastSeq: number;
 
 beforeAll(async () => {
+  needsBuild();
   stage = await openStage({ policies: { policies: { default: { checks: [{ plan: {} }] } } } });
   const { client } = stage;
   await client.publish('worker.old.plan.updated', { steps: [{ title: 'Write tests', status: 'pending' }] });
@@ -26,7 +28,7 @@ beforeAll(async () => {
   }
   lastSeq = (await stage.get('range')).body.lastSeq;
 });
-afterAll(async () => stage.close());
+afterAll(() => stage?.close());
 
 test('what a snapshot covers is shown, with what came before it', async () => {
   expect(names((await stage.get(`at/${snapshotSeq}`)).body.workers)).toEqual(['old']);

@@ -1,11 +1,13 @@
 /** Time travel: the fleet at an entry equals a replay of the log up to it. */
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { createReplay } from '../../../machines/index.ts';
+import { needsBuild } from '../../support/built.ts';
 import { openStage, type Stage } from '../../support/stage.ts';
 
 let stage: Stage;
 let lastSeq: number;
 beforeAll(async () => {
+  needsBuild();
   stage = await openStage({ policies: { policies: { default: { checks: [{ plan: {} }], retries: 2 } } } });
   const { client } = stage;
   await client.publish('task.T-1.task.created', { title: 'First', plan: [{ title: 'Write', status: 'pending' }] });
@@ -16,7 +18,7 @@ beforeAll(async () => {
   await client.publish('worker.w2.session.ended');
   lastSeq = (await stage.get('range')).body.lastSeq;
 });
-afterAll(async () => stage.close());
+afterAll(() => stage?.close());
 
 /** Until its decision entry is stored, the worker's `nth`: that follows the answer. */
 async function decide(worker: string, body: object, nth: number) {

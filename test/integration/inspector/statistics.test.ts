@@ -1,13 +1,15 @@
 /** `GET /api/<fleet>/statistics`: counted from the log, on from where the last request ended. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { FleetStatistics } from '../../../src/inspector/messages.ts';
+import { needsBuild } from '../../support/built.ts';
 import { openStage, type Stage } from '../../support/stage.ts';
 
 let stage: Stage;
 beforeAll(async () => {
+  needsBuild();
   stage = await openStage({ policies: { policies: { default: { checks: [{ plan: {} }] } } } });
 });
-afterAll(async () => stage.close());
+afterAll(() => stage?.close());
 
 const read = async (span: string) => {
   const { status, body } = await stage.get(`statistics?span=${span}`);

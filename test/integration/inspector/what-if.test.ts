@@ -2,19 +2,21 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createWhatIf, type Difference } from '../../../machines/index.ts';
 import { readConfigFile } from '../../../src/config/file-reader.ts';
+import { needsBuild } from '../../support/built.ts';
 import { openStage, type Stage } from '../../support/stage.ts';
 
 let stage: Stage;
 const policy = 'policies:\n  default: { retries: 1, checks: [{ plan: {} }] }\n';
 
 beforeAll(async () => {
+  needsBuild();
   stage = await openStage({ policies: { policies: { default: { checks: [{ plan: {} }] } } } });
   const { client } = stage;
   await client.publish('worker.w1.plan.updated', { steps: [{ title: 'Write tests', status: 'pending' }] });
   for (let count = 0; count < 4; count += 1) await client.ask('decide.w1');
   await client.ask('decide.w2');
 });
-afterAll(async () => stage.close());
+afterAll(() => stage?.close());
 
 async function compared(): Promise<Difference[]> {
   const read = readConfigFile(policy, 'new.yaml');

@@ -1,5 +1,5 @@
 /** Seed 001's loop through the tools, on stdio and over HTTP. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Deployment, deploy } from '../../support/deployment.ts';
 import { type McpClient, openHttpClient, openStdioClient } from '../../support/mcp-client.ts';
 
@@ -11,54 +11,23 @@ beforeAll(async () => {
 });
 afterAll(() => at.close());
 
-const transports = [
-  ['stdio', () => openStdioClient(['--nats', at.server.url, '--worker', 'w1'], at.folder.path)],
-  ['HTTP', () => openHttpClient(`${at.http}/mcp?worker=w1`)],
-] as const;
+const openStdio = () => openStdioClient(['--nats', at.server.url, '--worker', 'w1'], at.folder.path);
+const openHttp = () => openHttpClient(`${at.http}/mcp?worker=w1`);
 
-describe.each(transports)('over %s', (_name, open) => {
-  let mcp: McpClient;
-  let taskId: string;
-  beforeEach(async () => {
+let mcp: McpClient;
+let taskId: string;
+beforeEach(() => {
+  taskId = `T-${++count}`;
+});
+
+describe.each([
+  ['stdio', openStdio],
+  ['HTTP', openHttp],
+])('over %s', (_name, open) => {
+  beforeAll(async () => {
     mcp = await open();
-    taskId = `T-${++count}`;
   });
-  afterEach(() => mcp.close());
-
-  test('lists all tools, each with schemas and hints, and explains how to use them', async () => {
-    const { tools } = await mcp.client.listTools();
-    expect(tools.map(({ name }) => name).sort()).toEqual([
-      ...['checkpoint_create', 'checkpoint_resume', 'decide', 'hook_clear', 'hook_evaluate', 'hook_list'],
-      ...[
-        'hook_register',
-        'hook_unregister',
-        'iteration_complete',
-        'iteration_next',
-        'iteration_start',
-        'iteration_validate',
-      ],
-      ...[
-        'probe',
-        'task_claim',
-        'task_complete',
-        'task_fail',
-        'task_get',
-        'task_next',
-        'task_release',
-        'verify',
-        'worker_get',
-      ],
-    ]);
-    for (const { title, description, inputSchema, outputSchema, annotations } of tools) {
-      expect(title).toBeTruthy();
-      expect(description).toBeTruthy();
-      expect(inputSchema).toMatchObject({ type: 'object', additionalProperties: false });
-      expect(outputSchema).toMatchObject({ type: 'object' });
-      expect(annotations).toMatchObject({ openWorldHint: false, readOnlyHint: expect.any(Boolean) });
-    }
-    expect(mcp.client.getInstructions()).toContain('iteration_validate');
-    expect(mcp.client.getServerVersion()).toMatchObject({ name: 'stopgate', version: expect.stringMatching(/^\d/) });
-  });
+  afterAll(() => mcp.close());
 
   test('the loop: a failed rule continues, a promise completes, and the hooks are removed', async () => {
     const hook = await mcp.ok('hook_register', { taskId, hookType: 'default', metadata: { description: 'mine' } });
@@ -109,6 +78,104 @@ describe.each(transports)('over %s', (_name, open) => {
     expect(await mcp.ok('hook_clear', { taskId })).toEqual({ taskId, hooksCleared: 0 });
   });
 
+  test('of two concurrent calls of iteration_next, one succeeds', async () => {
+    const { iterationId } = await mcp.ok('iteration_start', { taskId, maxIterations: 9 });
+    const answers = await Promise.all([1, 2, 3].map(() => mcp.call('iteration_next', { iterationId })));
+    expect(answers.filter(({ isError }) => !isError).map(({ data }) => data.iteration)).toEqual([2]);
+    expect(await mcp.ok('task_get', { taskId })).toMatchObject({ iteration: 2 });
+  });
+
+  test('another session resumes a checkpoint, with the iteration and the hooks', async () => {
+    const { hookId } = await mcp.ok('hook_register', { taskId, hookType: 'tdd' });
+    const { iterationId } = await mcp.ok('iteration_start', { taskId, maxIterations: 5 });
+    await mcp.ok('iteration_next', { iterationId });
+    const early = await mcp.ok('checkpoint_create', { taskId, checkpointId: 'early', executionPhase: 'planning' });
+    expect(early).toMatchObject({ checkpointId: 'early', taskId, iteration: 2, executionPhase: 'planning' });
+    const saved = await mcp.ok('checkpoint_create', {
+      ...{ taskId, executionPhase: 'testing', executionStep: 3 },
+      agentContext: { files: ['a.ts'], note: 'half' },
+    });
+    const other = await open();
+    const resumed = await other.ok('checkpoint_resume', { taskId });
+    const named = await other.ok('checkpoint_resume', { taskId, checkpointId: 'early' });
+    await other.close();
+    expect(resumed).toEqual({
+      ...saved,
+      agentContext: { files: ['a.ts'], note: 'half' },
+      ...{ executionPhase: 'testing', executionStep: 3, iteration: 2, iterationId: `IT-2-${taskId}`, maxIterations: 5 },
+      hooks: [{ id: hookId, hookType: 'tdd', enabled: true }],
+    });
+    expect(named).toMatchObject({ checkpointId: 'early', executionPhase: 'planning', agentContext: null });
+  });
+
+  test('a worker claims a task, learns what is missing, and completes it', async () => {
+    const worker = `mcp-${count}`;
+    await at.client.publish(`task.${taskId}.task.created`, {
+      ...{ title: 'Fix it', plan: [{ title: 'Write tests', status: 'pending', step: 's1' }] },
+    });
+    expect(await mcp.ok('task_claim', { taskId, worker })).toMatchObject({ taskId, state: 'working', worker });
+    const blocked = { decision: 'block', cause: 'incomplete', nextPrompt: expect.stringContaining('Write tests') };
+    expect(await mcp.ok('probe', { worker })).toMatchObject({ ...blocked, dryRun: true });
+    expect(await mcp.ok('verify', { worker })).toMatchObject({ complete: false, decision: blocked });
+    expect(await mcp.ok('decide', { worker, attempt: 'a1', agentOutput: 'done' })).toMatchObject({
+      ...blocked,
+      ...{ attempt: 'a1', dryRun: false, retry: { count: 1, max: 3 } },
+    });
+    await at.client.publish(`worker.${worker}.step.updated`, { step: 's1', status: 'done' });
+    expect(await mcp.ok('verify', { worker })).toMatchObject({ complete: true, decision: { decision: 'allow' } });
+    expect(await mcp.ok('verify', { taskId })).toMatchObject({ complete: true, decision: { tasks: [taskId] } });
+    expect(await mcp.ok('task_complete', { taskId, worker, result: { pr: 7 } })).toMatchObject({
+      ...{ taskId, state: 'stopped', outcome: 'completed' },
+    });
+    expect(await mcp.ok('verify', { taskId })).toMatchObject({ complete: false, decision: null, said: true });
+    expect(await mcp.ok('worker_get', { worker })).toMatchObject({
+      ...{ worker, state: 'idle', tasks: [] },
+      standing: { waits: [], missing: [] },
+    });
+  });
+});
+
+describe('over stdio, whose requests go through NATS', () => {
+  beforeAll(async () => {
+    mcp = await openStdio();
+  });
+  afterAll(() => mcp.close());
+
+  test('lists all tools, each with schemas and hints, and explains how to use them', async () => {
+    const { tools } = await mcp.client.listTools();
+    expect(tools.map(({ name }) => name).sort()).toEqual([
+      ...['checkpoint_create', 'checkpoint_resume', 'decide', 'hook_clear', 'hook_evaluate', 'hook_list'],
+      ...[
+        'hook_register',
+        'hook_unregister',
+        'iteration_complete',
+        'iteration_next',
+        'iteration_start',
+        'iteration_validate',
+      ],
+      ...[
+        'probe',
+        'task_claim',
+        'task_complete',
+        'task_fail',
+        'task_get',
+        'task_next',
+        'task_release',
+        'verify',
+        'worker_get',
+      ],
+    ]);
+    for (const { title, description, inputSchema, outputSchema, annotations } of tools) {
+      expect(title).toBeTruthy();
+      expect(description).toBeTruthy();
+      expect(inputSchema).toMatchObject({ type: 'object', additionalProperties: false });
+      expect(outputSchema).toMatchObject({ type: 'object' });
+      expect(annotations).toMatchObject({ openWorldHint: false, readOnlyHint: expect.any(Boolean) });
+    }
+    expect(mcp.client.getInstructions()).toContain('iteration_validate');
+    expect(mcp.client.getServerVersion()).toMatchObject({ name: 'stopgate', version: expect.stringMatching(/^\d/) });
+  });
+
   test('among the rules of an iteration, an unreported one has failed, and other rules do not count', async () => {
     await mcp.ok('hook_register', { taskId });
     const rules = ['tests_pass', 'types'];
@@ -120,13 +187,6 @@ describe.each(transports)('over %s', (_name, open) => {
     expect(await mcp.ok('iteration_validate', { iterationId, validationResults })).toMatchObject({
       ...{ completionSignal: 'CONTINUE', reason: 'Failed rules: tests_pass', failedRules: ['tests_pass'] },
     });
-  });
-
-  test('of two concurrent calls of iteration_next, one succeeds', async () => {
-    const { iterationId } = await mcp.ok('iteration_start', { taskId, maxIterations: 9 });
-    const answers = await Promise.all([1, 2, 3].map(() => mcp.call('iteration_next', { iterationId })));
-    expect(answers.filter(({ isError }) => !isError).map(({ data }) => data.iteration)).toEqual([2]);
-    expect(await mcp.ok('task_get', { taskId })).toMatchObject({ iteration: 2 });
   });
 
   test('of several workers that claim a task at once, one gets it', async () => {
@@ -194,55 +254,6 @@ describe.each(transports)('over %s', (_name, open) => {
     expect(await mcp.ok('hook_clear', { taskId })).toEqual({ taskId, hooksCleared: 1 });
     expect(await mcp.ok('hook_evaluate', { iterationId })).toMatchObject({
       ...{ hookId: 'default', action: 'continue', reason: 'No hooks registered for this task' },
-    });
-  });
-
-  test('another session resumes a checkpoint, with the iteration and the hooks', async () => {
-    const { hookId } = await mcp.ok('hook_register', { taskId, hookType: 'tdd' });
-    const { iterationId } = await mcp.ok('iteration_start', { taskId, maxIterations: 5 });
-    await mcp.ok('iteration_next', { iterationId });
-    const early = await mcp.ok('checkpoint_create', { taskId, checkpointId: 'early', executionPhase: 'planning' });
-    expect(early).toMatchObject({ checkpointId: 'early', taskId, iteration: 2, executionPhase: 'planning' });
-    const saved = await mcp.ok('checkpoint_create', {
-      ...{ taskId, executionPhase: 'testing', executionStep: 3 },
-      agentContext: { files: ['a.ts'], note: 'half' },
-    });
-    const other = await open();
-    const resumed = await other.ok('checkpoint_resume', { taskId });
-    const named = await other.ok('checkpoint_resume', { taskId, checkpointId: 'early' });
-    await other.close();
-    expect(resumed).toEqual({
-      ...saved,
-      agentContext: { files: ['a.ts'], note: 'half' },
-      ...{ executionPhase: 'testing', executionStep: 3, iteration: 2, iterationId: `IT-2-${taskId}`, maxIterations: 5 },
-      hooks: [{ id: hookId, hookType: 'tdd', enabled: true }],
-    });
-    expect(named).toMatchObject({ checkpointId: 'early', executionPhase: 'planning', agentContext: null });
-  });
-
-  test('a worker claims a task, learns what is missing, and completes it', async () => {
-    const worker = `mcp-${count}`;
-    await at.client.publish(`task.${taskId}.task.created`, {
-      ...{ title: 'Fix it', plan: [{ title: 'Write tests', status: 'pending', step: 's1' }] },
-    });
-    expect(await mcp.ok('task_claim', { taskId, worker })).toMatchObject({ taskId, state: 'working', worker });
-    const blocked = { decision: 'block', cause: 'incomplete', nextPrompt: expect.stringContaining('Write tests') };
-    expect(await mcp.ok('probe', { worker })).toMatchObject({ ...blocked, dryRun: true });
-    expect(await mcp.ok('verify', { worker })).toMatchObject({ complete: false, decision: blocked });
-    expect(await mcp.ok('decide', { worker, attempt: 'a1', agentOutput: 'done' })).toMatchObject({
-      ...blocked,
-      ...{ attempt: 'a1', dryRun: false, retry: { count: 1, max: 3 } },
-    });
-    await at.client.publish(`worker.${worker}.step.updated`, { step: 's1', status: 'done' });
-    expect(await mcp.ok('verify', { worker })).toMatchObject({ complete: true, decision: { decision: 'allow' } });
-    expect(await mcp.ok('verify', { taskId })).toMatchObject({ complete: true, decision: { tasks: [taskId] } });
-    expect(await mcp.ok('task_complete', { taskId, worker, result: { pr: 7 } })).toMatchObject({
-      ...{ taskId, state: 'stopped', outcome: 'completed' },
-    });
-    expect(await mcp.ok('verify', { taskId })).toMatchObject({ complete: false, decision: null, said: true });
-    expect(await mcp.ok('worker_get', { worker })).toMatchObject({
-      ...{ worker, state: 'idle', tasks: [] },
-      standing: { waits: [], missing: [] },
     });
   });
 

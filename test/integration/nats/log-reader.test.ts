@@ -2,7 +2,7 @@
 import { jetstreamManager } from '@nats-io/jetstream';
 import { createInbox, headers, type Msg, type NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { openLogReader } from '../../../src/nats/log/log-reader.ts';
 import { addPullConsumer, createWindows, windowBytesMax, windowBytesMin } from '../../../src/nats/log/log-window.ts';
 import type { NatsServer } from '../../support/nats-server.ts';
@@ -45,6 +45,32 @@ test.each([
     expect(gaps[0]).toEqual([3, 5]);
   },
 );
+
+test('an entry shows that the consumer lives; silence of more than 3 s makes a new one', async () => {
+  await fill(nc, 'alive', []);
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const seqs: number[] = [];
+  let interrupted = 0;
+  const reading = openLogReader(nc, {
+    stream: 'alive',
+    fromSeq: 1,
+    onMessage: ({ seq }) => void seqs.push(seq),
+    onInterrupted() {
+      interrupted += 1;
+    },
+  });
+  onTestFinished(() => reading.close());
+  await nc.request('alive.a', '{}');
+  await expect.poll(() => seqs).toEqual([1]);
+  vi.advanceTimersByTime(2_900);
+  await nc.request('alive.a', '{}');
+  await expect.poll(() => seqs).toEqual([1, 2]);
+  vi.advanceTimersByTime(2_900);
+  expect(interrupted).toBe(0);
+  vi.advanceTimersByTime(2_000);
+  expect(interrupted).toBe(1);
+});
 
 /** Of a connection that goes with the test. */
 async function openOwn(config: string) {

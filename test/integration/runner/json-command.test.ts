@@ -1,8 +1,9 @@
 /** Commands that speak JSON (protocol.md §8): what they are asked, and what their answer means. */
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
+import { mkdir, readdir, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { CommandConfig } from '../../../src/config/file.ts';
+import { createRepository } from './repository.ts';
 import { createWorkspace, node, sh } from './workspace.ts';
 
 const json = (source: string, more: Partial<CommandConfig> = {}) => sh(source, { speaks: 'json', ...more });
@@ -73,12 +74,14 @@ describe('the answer', () => {
   });
 });
 
+/** Shows its question as the feedback. */
+const echo = node(
+  `let all = ''; process.stdin.on('data', (part) => { all += part; }).on('end', () => {
+     console.log(JSON.stringify({ complete: false, reason: 'r', feedback: JSON.parse(all) })); });`,
+  { speaks: 'json' },
+);
+
 describe('the question', () => {
-  const echo = node(
-    `let all = ''; process.stdin.on('data', (part) => { all += part; }).on('end', () => {
-       console.log(JSON.stringify({ complete: false, reason: 'r', feedback: JSON.parse(all) })); });`,
-    { speaks: 'json' },
-  );
   const ask = async (workspace: Awaited<ReturnType<typeof createWorkspace>>) => {
     const question = { worker: 'w1', plan: [{ title: 'Write tests', status: 'done' }], agentOutput: 'Done.' };
     const { feedback } = await workspace.runner.run(
@@ -96,19 +99,69 @@ describe('the question', () => {
   test('has a null diff outside of git', async () => {
     expect(await ask(await createWorkspace({ judge: { ...echo, diff: true } }))).toMatchObject({ diff: null });
   });
+});
 
-  test('has the changes since the last commit, new files included', async () => {
-    const workspace = await createWorkspace({ judge: { ...echo, diff: true } });
-    const who = ['-c', 'user.name=a', '-c', 'user.email=a@example.com'];
-    const git = (...args: string[]) => promisify(execFile)('git', [...who, ...args], { cwd: workspace.cwd });
-    await workspace.write('a.txt', 'one\n');
-    await git('init', '-q');
+describe('the diff', () => {
+  const setUp = async () => {
+    const repository = await createRepository({ commands: { judge: { ...echo, diff: true } } });
+    const put = (name: string, text: string) => writeFile(join(repository.cwd, name), text);
+    const diff = async () => {
+      const { outcome, reason, feedback } = await repository.command('judge');
+      expect({ outcome, reason }).toEqual({ outcome: 'fail', reason: 'r' });
+      return (feedback as { readonly diff: string }).diff;
+    };
+    return { ...repository, put, diff };
+  };
+
+  test('has changes and new files', async () => {
+    const { put, git, diff } = await setUp();
+    await put('kept.txt', 'edited\n');
+    await put('new.txt', 'fresh\n');
+    await put('other.txt', 'other\n');
+    await git('add', 'new.txt');
+    const text = await diff();
+    expect(text).toMatch(/-kept\n\+edited\n[\s\S]*diff --git a\/new.txt b\/new.txt\nnew file\n\+fresh\n/);
+    expect(text).toContain('+other');
+  });
+
+  test('has a change that the index hides', async () => {
+    const { put, git, diff } = await setUp();
+    await git('update-index', '--assume-unchanged', 'kept.txt');
+    await put('kept.txt', 'hidden\n');
+    expect(await diff()).toContain('+hidden');
+  });
+
+  test('leaves out what a sparse checkout leaves out', async () => {
+    const { cwd, put, git, diff } = await setUp();
+    await mkdir(join(cwd, 'far'));
+    await put('far/away.txt', 'far away\n');
     await git('add', '.');
-    await git('commit', '-qm', 'first');
-    await workspace.write('a.txt', 'two\n');
-    await workspace.write('b.txt', 'new\n');
-    const { diff } = await ask(workspace);
-    expect(diff).toContain('-one\n+two');
-    expect(diff).toContain('+new');
+    await git('commit', '-qm', 'far');
+    await git('sparse-checkout', 'set', '--no-cone', '/kept.txt');
+    await put('kept.txt', 'edited\n');
+    const text = await diff();
+    expect(text).toContain('+edited');
+    expect(text).not.toContain('far away');
+  });
+
+  test('leaves the repository as it was, to the last file', async () => {
+    const { cwd, put, diff } = await setUp();
+    await put('kept.txt', 'edited\n');
+    await put('empty.txt', '');
+    const state = async () => {
+      const names = await readdir(join(cwd, '.git'), { recursive: true });
+      return Promise.all(names.sort().map(async (name) => [name, (await stat(join(cwd, '.git', name))).mtimeMs]));
+    };
+    const before = await state();
+    expect(await diff()).toContain('+edited');
+    expect(await state()).toEqual(before);
+  });
+
+  test('is cut in the middle', async () => {
+    const { put, diff } = await setUp();
+    await put('kept.txt', 'a long line\n'.repeat(100_000));
+    const text = await diff();
+    expect(text.length).toBeLessThanOrEqual(96_000);
+    expect(text).toContain('…');
   });
 });

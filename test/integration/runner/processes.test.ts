@@ -202,14 +202,14 @@ describe('the queue', () => {
     for (const each of [running, waiting]) expect(await each).toMatchObject({ outcome: 'pass' });
   });
 
-  test('a flood of 9,000 invented workers lets one of them run before a neighbour', async () => {
+  test('a flood of 900 invented workers lets one of them run before a neighbour', async () => {
     const { runner, cwd, read, write } = await createWorkspace({ gate }, { processesMax: 1 });
     const run = (attempt: string, worker: string, folder: string | null, signal: AbortSignal) =>
       runner.run({ kind: 'command', name: 'gate', cwd: folder, timeoutMs: null, env: { worker, attempt } }, signal);
     const never = new AbortController().signal;
     const first = run('first', 'w0', cwd, never);
     await expect.poll(() => read('begun')).toBe('first\n');
-    const aborts = Array.from({ length: 9_000 }, () => new AbortController());
+    const aborts = Array.from({ length: 900 }, () => new AbortController());
     const flood = aborts.map(({ signal }, at) => run('flood', `invented-${at}`, cwd, signal));
     const neighbour = run('neighbour', 'neighbour', cwd, never);
     for (const name of ['go-first', 'go-flood', 'go-neighbour']) await write(name, '');
@@ -218,7 +218,7 @@ describe('the queue', () => {
     expect((await read('begun')).split('\n').indexOf('neighbour')).toBe(2);
     expect(await first).toMatchObject({ outcome: 'pass' });
     const outcomes = (await Promise.all(flood)).map(({ outcome, reason }) => reason ?? outcome);
-    expect(outcomes.filter((it) => it === 'cancelled').length).toBeGreaterThan(8_900);
+    expect(outcomes.filter((it) => it === 'cancelled').length).toBeGreaterThan(890);
   });
 
   test('of one worker 128 checks wait; one more, and the oldest is not judged', async () => {
@@ -237,9 +237,9 @@ describe('the queue', () => {
     await Promise.all(waiting);
   });
 
-  test('a hundred at once all get their answer', async () => {
+  test('forty at once all get their answer', async () => {
     const { command } = await createWorkspace({ check: sh('exit 1') });
-    const results = await Promise.all(Array.from({ length: 100 }, () => command('check')));
+    const results = await Promise.all(Array.from({ length: 40 }, () => command('check')));
     expect(new Set(results.map((it) => it.outcome))).toEqual(new Set(['fail']));
   });
 });

@@ -1,10 +1,13 @@
 /** A real repository in a worker's folder, and a runner that looks at it. */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
+import { cp, mkdir, mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { readEnvironment } from '../../../src/config/environment.ts';
+import type { CommandConfig } from '../../../src/config/file.ts';
 import { createWorkspace } from './workspace.ts';
 
 const exec = promisify(execFile);
@@ -24,23 +27,67 @@ const gitIn =
 
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** With one commit; `pushed` to a bare repository beside it. `env`: the runner's, which a test may change. */
-export async function createRepository({ pushed = false, commit = true } = {}) {
-  const runnerEnv: Record<string, string> = { ...env };
-  const workspace = await createWorkspace({}, { env: runnerEnv });
-  const { cwd, root } = workspace;
+type RepositoryOptions = {
+  /** What the work tree holds. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** Default: one commit with all of the files. */
+  readonly commit?: boolean;
+  /** To a bare repository beside it. */
+  readonly pushed?: boolean;
+  /** Of the runner. */
+  readonly commands?: Readonly<Record<string, CommandConfig>>;
+};
+
+/** Copying a repository costs a tenth of making one by git. By options: a folder with `work`, and `remote.git` if it is pushed. */
+const templates = new Map<string, Promise<string>>();
+
+type Template = Required<Omit<RepositoryOptions, 'commands'>>;
+
+function templateOf(options: Template): Promise<string> {
+  const key = JSON.stringify(options);
+  const template = templates.get(key) ?? makeTemplate(options);
+  templates.set(key, template);
+  return template;
+}
+
+async function makeTemplate({ files, commit, pushed }: Template): Promise<string> {
+  const root = await mkdtemp(join(tmpdir(), 'stopgate-repository-'));
+  process.once('exit', () => rmSync(root, { recursive: true, force: true }));
+  const cwd = join(root, 'work');
   const git = gitIn(cwd);
-  await git('init', '-q');
-  await writeFile(join(cwd, 'kept.txt'), 'kept\n');
+  await mkdir(cwd);
+  // Without the samples of hooks, which would be copied for each test.
+  await git('init', '-q', '--template=');
+  await mkdir(join(cwd, '.git', 'info'));
+  await mkdir(join(cwd, '.git', 'hooks'));
+  for (const [name, text] of Object.entries(files)) {
+    await mkdir(join(cwd, dirname(name)), { recursive: true });
+    await writeFile(join(cwd, name), text);
+  }
   if (commit) {
     await git('add', '.');
     await git('commit', '-qm', 'first');
   }
   if (pushed) {
-    await git('init', '-q', '--bare', join(root, 'remote.git'));
-    await git('remote', 'add', 'origin', join(root, 'remote.git'));
+    await git('init', '-q', '--bare', '--template=', '../remote.git');
+    await git('remote', 'add', 'origin', '../remote.git');
     await git('push', '-q', '-u', 'origin', 'HEAD');
   }
+  return root;
+}
+
+/** `env`: the runner's, which a test may change. */
+export async function createRepository({
+  files = { 'kept.txt': 'kept\n' },
+  commit = true,
+  pushed = false,
+  commands = {},
+}: RepositoryOptions = {}) {
+  const runnerEnv: Record<string, string> = { ...env };
+  const workspace = await createWorkspace(commands, { env: runnerEnv });
+  const { cwd, root } = workspace;
+  const git = gitIn(cwd);
+  await cp(await templateOf({ files, commit, pushed }), root, { recursive: true });
   type Asked = { clean?: boolean; pushed?: boolean; unchanged?: string[]; since?: string };
   const ask = (what: Asked, more: { cwd?: string | null; timeoutMs?: number } = {}) =>
     workspace.runner.run(

@@ -2,7 +2,7 @@
 import { createConnection } from 'node:net';
 import { connect, headers } from '@nats-io/transport-node';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { requireBuilt } from '../../support/built.ts';
+import { needsBuild } from '../../support/built.ts';
 import { type Deployment, deploy } from '../../support/deployment.ts';
 
 let at: Deployment;
@@ -76,7 +76,7 @@ test.each([
   ['YAML', '/api/main/what-if', JSON.stringify({ policy: '['.repeat(8_000) }), 'nested deeper than 32'],
 ])('deep %s is refused before it is parsed', async (_what, path, body, says) => {
   // A what-if runs in a process of its own.
-  if (path.endsWith('/what-if')) requireBuilt('src/inspector/history/main.js');
+  if (path.endsWith('/what-if')) needsBuild('src/inspector/history/main.js');
   for (let count = 0; count < 2; count += 1) {
     const reply = await fetch(`${at.http}${path}`, {
       method: 'POST',

@@ -2,12 +2,12 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { requireBuilt } from '../../../support/built.ts';
+import { needsBuild } from '../../../support/built.ts';
 import { runCommand } from '../../../support/command.ts';
 import { runOnce } from '../../../support/terminal.ts';
 import { isGone, place } from './place.ts';
 
-beforeAll(() => requireBuilt('src/agents/opencode/plugin.js'));
+beforeAll(() => needsBuild('src/agents/opencode/plugin.js'));
 
 test('our plugin with the address in it, and nothing that is not ours', async () => {
   const { cwd, put, read } = await place();

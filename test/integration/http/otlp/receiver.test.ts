@@ -5,12 +5,10 @@ import { expect, test } from 'vitest';
 import { hashOfToken } from '../../../../src/config/access-tokens.ts';
 import { ask } from '../request.ts';
 import { errorOf, useServer } from '../server-fixture.ts';
+import { claudeCode as claude, codex, copilot, gemini, qwen } from './recordings.ts';
 
 const http = useServer();
 const read = (name: string) => readFileSync(new URL(name, import.meta.url));
-const claude = JSON.parse(read('claude-code.json').toString()) as { logs: object; metrics: object };
-const codex = JSON.parse(read('codex.json').toString()) as { logs: object };
-const recorded = (agent: string) => JSON.parse(read(`${agent}.json`).toString()) as Record<string, object>;
 const logsInProtobuf = read('claude-code.logs.bin');
 
 const session = '088f314d-5f44-47af-9aca-cec166154719';
@@ -129,12 +127,18 @@ test.each(['gemini_cli.api_response', 'qwen-code.api_response'])('%s', async (na
 // Each model said 100 of input, of which 60 from a cache, and 20 of thoughts: Gemini's beside 30 of output and 5 for tools,
 // the others within 50 of output.
 test.each([
-  ['gemini', 'logs', 'fce05901-4ac8-403f-a584-c49e333657a3', { input: 45, output: 50, cacheRead: 60 }],
-  ['qwen', 'logs', '4bd8e312-265f-462f-877a-ba16b7666585', { input: 40, output: 50, cacheRead: 60 }],
-  ['copilot', 'traces', '832a8b7f-f5e1-40f7-88f7-b489df691a15', { input: 40, output: 50, cacheRead: 60 }],
-])('%s: each of its two requests counts once, without a token too many', async (agent, signal, worker, data) => {
+  ['gemini', '/v1/logs', gemini.logs, 'fce05901-4ac8-403f-a584-c49e333657a3', { input: 45, output: 50, cacheRead: 60 }],
+  ['qwen', '/v1/logs', qwen.logs, '4bd8e312-265f-462f-877a-ba16b7666585', { input: 40, output: 50, cacheRead: 60 }],
+  [
+    'copilot',
+    '/v1/traces',
+    copilot.traces,
+    '832a8b7f-f5e1-40f7-88f7-b489df691a15',
+    { input: 40, output: 50, cacheRead: 60 },
+  ],
+])('%s: each of its two requests counts once, without a token too many', async (_agent, path, body, worker, data) => {
   know(worker);
-  expect((await ask(http.server.url, `/v1/${signal}`, { body: recorded(agent)[signal] as object })).json).toEqual({});
+  expect((await ask(http.server.url, path, { body })).json).toEqual({});
   const report = { id: worker, type: 'usage.reported', data: { ...data, model: 'scripted' } };
   expect(reports()).toEqual([report, report]);
 });
