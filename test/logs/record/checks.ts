@@ -131,39 +131,24 @@ export const checks: Scenarios = {
     },
   },
 
-  'git-and-judge': {
-    shows: 'git looks into the folder, a pass of a command is taken over while nothing changes, and a model judges.',
-    config: (url: string) => ({
-      policies: {
-        default: {
-          checks: [
-            { git: { clean: true } },
-            { command: 'lint' },
-            {
-              judge: {
-                prompt: 'Is there a test for an empty password?',
-                model: 'm1',
-                endpoint: new URL('/v1', url).href,
-              },
-            },
-          ],
+  'git-and-json-command': {
+    shows:
+      'git looks into the folder, a pass of a command is reused while nothing changes, and a command that speaks JSON answers.',
+    config: {
+      policies: { default: { checks: [{ git: { clean: true } }, { command: 'lint' }, { command: 'review' }] } },
+      commands: {
+        lint: { ...shell('true'), reuse: 'tree' },
+        review: {
+          ...shell(`cat > /dev/null
+            used='"usage": {"input": 100, "cacheRead": 20, "output": 30, "model": "m1"}'
+            if [ "$STOPGATE_ATTEMPT" = a2 ]; then printf '{"complete": false, "reason": "There is no test", %s}' "$used"
+            else printf '{"complete": true, "reason": "login.test.ts has one", %s}' "$used"; fi`),
+          speaks: 'json',
+          diff: true,
         },
       },
-      commands: { lint: { ...shell('true'), reuse: 'tree' } },
-    }),
+    },
     async play(stage) {
-      const answer = (pass: boolean, reason: string) => ({
-        ...{ id: 'c1', object: 'chat.completion', model: 'm1' },
-        choices: [
-          {
-            index: 0,
-            finish_reason: 'stop',
-            message: { role: 'assistant', content: JSON.stringify({ pass, reason }) },
-          },
-        ],
-        usage: { prompt_tokens: 120, completion_tokens: 30, prompt_tokens_details: { cached_tokens: 20 } },
-      });
-      stage.answer(answer(false, 'There is none'), answer(true, 'login.test.ts has one'));
       await stage.git('init', '--quiet', '--initial-branch', 'main');
       await register(stage, 'w1');
       await stage.decide('w1', { attempt: 'a1' });

@@ -33,8 +33,6 @@ export type Stage = {
   pass(ms: number): Promise<void>;
   /** Runs git in that folder. */
   git(...args: readonly string[]): Promise<void>;
-  /** The webhook answers this, one after the other, and the last one again and again. Default: nothing, with status 200. */
-  answer(...bodies: readonly object[]): void;
   /** Starts one more replica. */
   start(replica: string): Promise<void>;
   /** Ends a replica by SIGKILL. */
@@ -127,14 +125,6 @@ export async function openStage(configOf: (webhook: string) => object): Promise<
     pass: sleep,
     git: async (...args) =>
       void (await run('git', [...author, ...args], { cwd: folder.path, env: cleanEnv(folder.path) })),
-    answer: (...bodies) => {
-      let asked = 0;
-      receiver.answer((response) => {
-        const body = bodies[Math.min(asked, bodies.length - 1)];
-        asked += 1;
-        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
-      });
-    },
     start,
     async kill(replica) {
       await services.get(replica)?.kill('SIGKILL');
