@@ -125,7 +125,7 @@ export const sessionUpdate = z.object({
   update: z.looseObject({ sessionUpdate: z.string() }),
 });
 export const messageChunk = z.object({ content: z.object({ type: z.literal('text'), text: z.string() }) });
-export const planUpdate = z.object({ entries: z.array(z.object({ content: z.string(), status: z.string() })) });
+export const planUpdate = z.object({ entries: z.array(z.unknown()) });
 export const modeUpdate = z.object({ currentModeId: z.string() });
 export const usageUpdate = z.object({ cost: z.object({ amount: z.number().nonnegative(), currency: z.string() }) });
 

@@ -6,6 +6,7 @@
 import type { Readable, Writable } from 'node:stream';
 import { type Answer, answerTimeoutMs, eventTimeoutMs, notJudged, unjudgedText } from './agent.ts';
 import { type HookOptions, type HookWaits, readOptions } from './options.ts';
+import { bodyText } from '../text/body-text.ts';
 import { newKey, nowMs, type Posted, post, postAgain } from './post.ts';
 
 export type HookIo = {
@@ -176,7 +177,7 @@ async function readCall(stdin: HookIo['stdin'], options: HookOptions, timeoutMs:
   const { agent, event, worker } = options;
   const raw = await readStdin(stdin, timeoutMs);
   if (typeof raw === 'string') return raw;
-  const text = raw.toString('utf8').trim();
+  const text = bodyText(raw).trim();
   if (text === '' && !agent.isScript) return 'nothing came on stdin, where an agent puts its call as JSON';
   let body: Record<string, unknown>;
   try {
