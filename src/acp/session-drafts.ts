@@ -1,5 +1,6 @@
 /** Drafts entries for a worker from what its session does. It reads messages, keeps a little state, does no I/O. */
 import type { AttemptFields } from '../../machines/index.ts';
+import { claudeTools } from '../agents/claude/tools.ts';
 import {
   type BaseCall,
   draftPrompt,
@@ -14,7 +15,6 @@ import {
 import { readPlan } from '../agents/shared/plan-entry.ts';
 import { unknownWorker } from '../agents/shared/prior-worker.ts';
 import { firstChars, lastBytes } from '../agents/shared/text.ts';
-import { claudeTools } from '../agents/claude/tools.ts';
 import { readCommand, readToolChanges, type ToolChanges } from '../agents/shared/tool-changes.ts';
 import {
   chunkUsage,
@@ -134,7 +134,15 @@ function followCalls(base: () => BaseCall) {
   let count = 0;
   const find = (given: ToolCall): Call => {
     const known = calls.get(given.toolCallId);
-    const call = known ?? { tool: toolName(given), kind: given.kind, isStarted: false, input: {}, files: new Set(), isCut: false, plan: null };
+    const call = known ?? {
+      tool: toolName(given),
+      kind: given.kind,
+      isStarted: false,
+      input: {},
+      files: new Set(),
+      isCut: false,
+      plan: null,
+    };
     calls.set(given.toolCallId, call);
     if (calls.size > callsMax) calls.delete(calls.keys().next().value as string);
     call.kind = given.kind ?? call.kind;

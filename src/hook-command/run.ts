@@ -4,9 +4,9 @@
  * not break the agent. It uses only Node's own modules, and few of them: agents run it for every tool call.
  */
 import type { Readable, Writable } from 'node:stream';
+import { bodyText } from '../text/body-text.ts';
 import { type Answer, answerTimeoutMs, eventTimeoutMs, notJudged, unjudgedText } from './agent.ts';
 import { type HookOptions, type HookWaits, readOptions } from './options.ts';
-import { bodyText } from '../text/body-text.ts';
 import { newKey, nowMs, type Posted, post, postAgain } from './post.ts';
 
 export type HookIo = {

@@ -22,6 +22,7 @@ import {
   heartbeat,
   toAttempt,
 } from '../shared/entry-drafts.ts';
+import { draftLimit, tellsOfLimit } from '../shared/limit-end.ts';
 import {
   answersTo,
   denialText,
@@ -241,10 +242,13 @@ const limitSchema = z.object({
 });
 
 function draftError({ properties }: OpencodeCall): EntryDraft[] {
-  const limit = limitSchema.safeParse(properties?.error?.data).data;
-  if (limit === undefined) return [heartbeat];
-  const until = limitEnd(limit.responseHeaders?.date, limit.responseHeaders?.['retry-after']);
-  return [{ type: 'limit.reached', data: until === null ? {} : { until } }];
+  const data = properties?.error?.data;
+  const limit = limitSchema.safeParse(data).data;
+  const words = typeof data?.message === 'string' ? data.message : '';
+  // An error without a status that we know may still say it in its words.
+  if (limit === undefined && (typeof data?.statusCode === 'number' || !tellsOfLimit(words))) return [heartbeat];
+  const until = limitEnd(limit?.responseHeaders?.date, limit?.responseHeaders?.['retry-after']);
+  return until === null ? [draftLimit(words)] : [{ type: 'limit.reached', data: { until } }];
 }
 
 /** Longer limits than a month's are not known of any provider: such a header is no time. */

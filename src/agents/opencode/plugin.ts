@@ -103,7 +103,12 @@ const patchCharsMax = 200_000;
 
 function neededOf({ filePath, command, patchText }: Arguments = {}): Arguments {
   const isPatch = typeof patchText === 'string';
-  const headers = isPatch ? patchText.split('\n').filter((line) => /^(?:\*\*\*|---|\+\+\+) /.test(line)).join('\n') : '';
+  const headers = isPatch
+    ? patchText
+        .split('\n')
+        .filter((line) => /^(?:\*\*\*|---|\+\+\+) /.test(line))
+        .join('\n')
+    : '';
   return {
     filePath,
     command: typeof command === 'string' ? command.slice(0, commandCharsMax) : undefined,

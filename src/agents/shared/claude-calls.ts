@@ -21,7 +21,7 @@ import {
   nameCharsMax,
   toAttempt,
 } from './entry-drafts.ts';
-import { draftLimit } from './limit-end.ts';
+import { draftLimit, tellsOfLimit } from './limit-end.ts';
 import type { PriorWorker } from './prior-worker.ts';
 import { authorOf, type PromptAuthor } from './prompt-author.ts';
 import { commandIn, shownCommand } from './shell-command.ts';
@@ -120,7 +120,11 @@ export const draftToolOf =
  * `loop_wakeup`, `schedule_wakeup`, `poll_event` and any other word are not. Older versions do not say, so the text shows it.
  */
 export function promptedBy(
-  { prompt, source, parent }: Pick<BaseCall, 'parent'> & { readonly prompt?: string | undefined; source?: string | undefined },
+  {
+    prompt,
+    source,
+    parent,
+  }: Pick<BaseCall, 'parent'> & { readonly prompt?: string | undefined; source?: string | undefined },
   prior: PriorWorker,
 ): PromptAuthor {
   if (parent !== null) return 'agent';
@@ -137,14 +141,29 @@ type FailedCall = {
   readonly last_assistant_message?: string | undefined;
 };
 
-/**
- * For `StopFailure`. Other failures of the model's API pass by themselves or need a person. Only a limit means "come back
- * later".
- */
-export const draftFailure: DraftEntries<FailedCall> = ({ error, error_type, error_details = '', ...call }) =>
-  error === 'rate_limit' || error_type === 'rate_limit'
-    ? [draftLimit(`${error_details}\n${call.last_assistant_message ?? ''}`)]
-    : [];
+/** Kinds of failures that are no limit, whatever their words say: they pass by themselves, or need a person. */
+const otherFailures: ReadonlySet<string | undefined> = new Set([
+  'authentication_failed',
+  'oauth_org_not_allowed',
+  'account_on_hold',
+  'verification_required',
+  'billing_error',
+  'overloaded',
+  'invalid_request',
+  'model_not_found',
+  'server_error',
+  'max_output_tokens',
+  'cloud_credential_error',
+]);
+
+/** For `StopFailure`. Only a limit means "come back later". A kind that is on no list is told by its words. */
+export const draftFailure: DraftEntries<FailedCall> = ({ error, error_type, error_details = '', ...call }) => {
+  const words = `${error_details}\n${call.last_assistant_message ?? ''}`;
+  const kinds = [error, error_type];
+  const isNamed = kinds.includes('rate_limit');
+  const isTold = !kinds.some((kind) => otherFailures.has(kind)) && tellsOfLimit(`${error ?? ''} ${words}`);
+  return isNamed || isTold ? [draftLimit(words)] : [];
+};
 
 // Background work, which these agents list when they ask to stop.
 

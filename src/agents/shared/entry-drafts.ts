@@ -61,7 +61,10 @@ export function draftRegistration(
   agent: string,
 ): EntryDraft {
   const subagent = kind === undefined || parent === null ? {} : { subagent: firstChars(kind, nameCharsMax) };
-  const labels = { ...subagent, ...(mode === undefined || mode === '' ? {} : { mode: firstChars(mode, nameCharsMax) }) };
+  const labels = {
+    ...subagent,
+    ...(mode === undefined || mode === '' ? {} : { mode: firstChars(mode, nameCharsMax) }),
+  };
   const data = {
     agent,
     ...(isFolder(cwd) ? { cwd } : {}),

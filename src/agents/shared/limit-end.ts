@@ -10,6 +10,14 @@ export function draftLimit(words: string | undefined, nowMs = Date.now()): Entry
   return { type: 'limit.reached', data: until === null ? {} : { until } };
 }
 
+/**
+ * Do these words tell of a usage limit? A limit that nobody recognises would count as a failure like others; one without an
+ * end holds until the agent works again.
+ */
+export const tellsOfLimit = (words: string): boolean => limitWords.test(words.slice(0, wordsLengthMax));
+const limitWords =
+  /\b(?:usage|rate|session|weekly|daily|monthly|5-hour|request|token)[ _-]?limit(?:s|ed)?\b|\blimit (?:reached|exceeded)\b|\b(?:quota|too many requests|resource[ _]exhausted)\b|(?:^|[^\d.:])429(?![\d.:])/i;
+
 /** Longer limits than a month's are not known of any provider: such a time is a misreading. */
 const limitMsMax = 31 * 24 * 60 * 60 * 1_000;
 /** Longer than any error of an agent; what comes behind is not read. */
@@ -36,12 +44,14 @@ function epochIn(text: string): number | null {
 }
 
 /** Seconds from now: `"resets_in_seconds": 3600`, `Retry-After: 120`. */
-const secondsField = /["']?\b(resets?[_-]?in[_-]?seconds|retry[_-]?after(?:[_-]?seconds)?)["']?\s*[:=]\s*["']?(\d{1,7}(?:\.\d{1,9})?)["']?(?![\w:/-])/i;
+const secondsField =
+  /["']?\b(resets?[_-]?in[_-]?seconds|retry[_-]?after(?:[_-]?seconds)?)["']?\s*[:=]\s*["']?(\d{1,7}(?:\.\d{1,9})?)["']?(?![\w:/-])/i;
 const millisecondsField = /["']?\b(?:retry[_-]?after[_-]?ms|resets?[_-]?in[_-]?ms)["']?\s*[:=]\s*["']?(\d{1,10})\b/i;
 /** Seconds since the epoch: `"resets_at": 1767225600`. */
 const instantField = /["']?\b(?:resets?[_-]?at|reset[_-]?time)["']?\s*[:=]\s*["']?(\d{10})(\d{3})?\b/i;
 /** `Retry-After: Wed, 21 Oct 2026 07:28:00 GMT`. */
-const dateField = /\bretry-after["']?\s*[:=]\s*["']?((?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT)/i;
+const dateField =
+  /\bretry-after["']?\s*[:=]\s*["']?((?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT)/i;
 
 function fieldIn(text: string, nowMs: number): number | null {
   const milliseconds = millisecondsField.exec(text)?.[1];
@@ -100,17 +110,15 @@ function unitMs(unit: string): number {
 const day = String.raw`(?:(today|tomorrow)|(?:on )?(?:next )?(mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?|(?:on )?(?:([a-z]{3,9})\.? (\d{1,2})|(\d{1,2})\.? ([a-z]{3,9}))(?:st|nd|rd|th)?(?:,? (\d{4}))?)`;
 const time = String.raw`(\d{1,2})(?::(\d{2})(?::\d{2})?)? ?(?:([ap])\.?m\.?)?`;
 const zone = String.raw`(?:\(([A-Za-z0-9_+/-]{1,64})\)|\b(UTC|GMT|Z)\b)`;
-const clockTime = new RegExp(
-  String.raw`${ends}:? (?:at )?(?:${day}(?:,| at)* ?(?:at )?)?${time} ?${zone}`,
-  'i',
-);
+const clockTime = new RegExp(String.raw`${ends}:? (?:at )?(?:${day}(?:,| at)* ?(?:at )?)?${time} ?${zone}`, 'i');
 const months = 'jan feb mar apr may jun jul aug sep oct nov dec'.split(' ');
 const weekdays = 'sun mon tue wed thu fri sat'.split(' ');
 
 function clockTimeIn(text: string, nowMs: number): number | null {
   const found = clockTime.exec(text);
   if (found === null) return null;
-  const [, relative, weekday, monthBefore, dayBehind, dayBefore, monthBehind, year, hour, minute, half, named, utc] = found;
+  const [, relative, weekday, monthBefore, dayBehind, dayBefore, monthBehind, year, hour, minute, half, named, utc] =
+    found;
   const hours = hoursOf(Number(hour), minute, half?.toLowerCase());
   const timeZone = named ?? (utc === undefined ? '' : 'UTC');
   const offsetMs = offsetOf(timeZone, nowMs);
@@ -131,7 +139,8 @@ function clockTimeIn(text: string, nowMs: number): number | null {
     return at(thisYear, month, date) > nowMs ? at(thisYear, month, date) : at(thisYear + 1, month, date);
   }
   if (relative !== undefined) return at(thisYear, thisMonth, today + (relative.toLowerCase() === 'tomorrow' ? 1 : 0));
-  const days = weekday === undefined ? 0 : (weekdays.indexOf(weekday.slice(0, 3).toLowerCase()) - local.getUTCDay() + 7) % 7;
+  const days =
+    weekday === undefined ? 0 : (weekdays.indexOf(weekday.slice(0, 3).toLowerCase()) - local.getUTCDay() + 7) % 7;
   const next = at(thisYear, thisMonth, today + days);
   return next > nowMs ? next : at(thisYear, thisMonth, today + days + (weekday === undefined ? 1 : 7));
 }

@@ -3,16 +3,18 @@
  * `/stopgate` or `/stopgate status`. Anything more than these words is a prompt for the agent.
  */
 import type { WorkerView } from '../../../machines/index.ts';
+import { usedUp } from '../../../machines/index.ts';
+import { describeLine } from '../../../machines/policy/budget.ts';
 import { pauseMsMax } from '../../../machines/values/limits.ts';
 import { formatDuration, parseDuration } from '../../../machines/values/time.ts';
-import { describeLine } from '../../../machines/policy/budget.ts';
-import { usedUp } from '../../../machines/index.ts';
 import { hideSecrets } from './secrets.ts';
 import { cutMiddle, plainText } from './text.ts';
 
 export type PersonCommand =
   /** `forMs` null: until the session ends. */
-  { readonly kind: 'pause'; readonly forMs: number | null } | { readonly kind: 'unpause' } | { readonly kind: 'status' };
+  | { readonly kind: 'pause'; readonly forMs: number | null }
+  | { readonly kind: 'unpause' }
+  | { readonly kind: 'status' };
 
 /** Returns null if it is a prompt for the agent. */
 export function readPersonCommand(prompt: string | undefined): PersonCommand | null {

@@ -34,7 +34,9 @@ export function wholePlan(given: readonly Step[]): PlanChange {
  * list. Null: it is no list.
  */
 export function readPlan(list: unknown, title: string): PlanChange | null {
-  return Array.isArray(list) ? wholePlan(list.slice(0, itemsMax).map((item, index) => readStep(item, title, index))) : null;
+  return Array.isArray(list)
+    ? wholePlan(list.slice(0, itemsMax).map((item, index) => readStep(item, title, index)))
+    : null;
 }
 
 /** More items are not looked at: that many steps are never done. */
@@ -43,7 +45,9 @@ const itemsMax = 10_000;
 const titleKeys = ['title', 'content', 'description', 'subject', 'step', 'text', 'name', 'activeForm'];
 
 export function readStep(item: unknown, title: string, index: number): Step {
-  const fields = (typeof item === 'object' && item !== null ? item : { [title]: item }) as Readonly<Record<string, unknown>>;
+  const fields = (typeof item === 'object' && item !== null ? item : { [title]: item }) as Readonly<
+    Record<string, unknown>
+  >;
   const id = textOf(fields.id) ?? textOf(fields.taskId);
   const named = [title, ...titleKeys].map((key) => textOf(fields[key])).find((it) => it !== undefined);
   const status = textOf(fields.status) ?? 'pending';

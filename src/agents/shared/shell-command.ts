@@ -23,8 +23,7 @@ export function commandIn(given: unknown): string | undefined {
   return words.map(quoted).join(' ');
 }
 
-const quoted = (word: string): string =>
-  /^[\w./:@=,+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+const quoted = (word: string): string => (/^[\w./:@=,+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
 
 /** `hasGlob`: a shell replaces a word by the names of files, and a name may be an option. */
 type SimpleCommand = { readonly words: readonly string[]; readonly hasGlob: boolean };

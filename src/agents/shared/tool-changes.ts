@@ -29,7 +29,12 @@ export type ToolChanges = {
 const unknown: ToolChanges = { changes: 'unknown', files: [] };
 const none: ToolChanges = { changes: 'none', files: [] };
 
-export function readToolChanges(tools: KnownTools, tool: string | undefined, input: Input = {}, ok = true): ToolChanges {
+export function readToolChanges(
+  tools: KnownTools,
+  tool: string | undefined,
+  input: Input = {},
+  ok = true,
+): ToolChanges {
   if (tool === undefined || tool === '') return unknown;
   if (tools.harmless.includes(tool)) return none;
   const writes = own(tools.writers, tool);

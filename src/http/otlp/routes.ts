@@ -44,7 +44,9 @@ export async function addOtlpRoutes(app: FastifyInstance, note: NoteUnread): Pro
           const { service } = fleetNamed(fleetsOf(request), request.query.fleet);
           const body = Buffer.isBuffer(request.body) ? decodeOtlp(signal, request.body) : (request.body ?? {});
           const take = () => store(service, request, readerOf(service)(signal, body), signal);
-          const rejected = await (signal === 'metrics' ? mutex.runExclusive(request.query.fleet as string, take) : take());
+          const rejected = await (signal === 'metrics'
+            ? mutex.runExclusive(request.query.fleet as string, take)
+            : take());
           return answer(request, reply, signal, rejected);
         },
       );
