@@ -12,7 +12,7 @@ import {
   requestLengthMax,
   sourceLengthMax,
 } from '../values/limits.ts';
-import { files, idSchema, isoTimeSchema, name, noFields, stepIdSchema, textSchema, title } from '../values/schemas.ts';
+import { files, idSchema, isoTimeSchema, name, stepIdSchema, textSchema, title } from '../values/schemas.ts';
 import { durationMsMax } from '../values/time.ts';
 
 /**

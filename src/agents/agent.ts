@@ -59,6 +59,8 @@ export type HookCall = {
   readonly worker: string;
   /** The agent's own name of the event. */
   readonly event: string;
+  /** The lists of steps that the worker shares with others: see shared-plans.ts. */
+  readonly planLists: readonly string[];
   /** Fields of the call that have another type than we know. They count as missing. */
   readonly unread: readonly string[];
   /** `realPath` resolves the links in names of folders and files. Default: names are taken as they are. */
@@ -134,6 +136,8 @@ type Adapter<Body, Call extends BaseCall> = {
   readonly passesCommands?: true;
   /** The prompts that the agent has scheduled for itself. Null: this call does not list them. */
   readonly scheduled?: (call: Call) => readonly string[] | null;
+  /** The lists of steps that the worker of this call shares with others. */
+  readonly planLists?: (call: Call) => readonly string[];
   /** The call is no worker's activity: no entry, no answer. */
   readonly isIgnored?: (call: Call) => boolean;
   /** The event of the session's end, which must not register it. */
@@ -165,6 +169,7 @@ export function defineAgent<Body>({
       worker: call.worker,
       event,
       unread: unreadIn(normal, body),
+      planLists: adapter.planLists?.(call) ?? [],
       translate: (prior, realPath = asNamed) => translate(name, adapter, { ...call, realPath }, prior),
       answer: (decision, check = null) => adapter.answer(call, decision, check),
       answerInput: (answer) => adapter.answerInput?.(answer, call) ?? null,

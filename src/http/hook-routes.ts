@@ -5,11 +5,14 @@ import { agents, createHookCallHandler, type HookCall, type OnHeld, type ReadHoo
 import { AppError } from '../errors.ts';
 import type { Service } from '../service/index.ts';
 import { isUndecided } from '../service/waits.ts';
-import { type Caller, callerOf, checkWorker, fleetsOf } from './access.ts';
+import { type Caller, callerOf, checkWorker, fleetsOf, isFor } from './access.ts';
 import { createPerService, fleetNamed } from './fleet-directory.ts';
 
 /** A request for a resolution is kept open this long. Then the client has to send it again. */
 const wakeHoldMs = 50_000;
+
+/** Of the name of a list of steps: more is not looked at. */
+const listCharsMax = 256;
 
 /** The question that `stopgate init` and `doctor` ask with the token of the hooks, before a session does. */
 export type PlaceQuestion = { readonly agent: string; readonly policy: string | null; readonly cwd: string | null };
@@ -42,7 +45,10 @@ type PlaceRoute = {
   Querystring: { cwd?: unknown; policy?: unknown; fleet?: unknown };
 };
 type WakeRoute = { Params: { agent: string }; Querystring: { worker?: unknown; fleet?: unknown } };
-type Route = { Params: { agent: string }; Querystring: { event?: unknown; policy?: unknown; fleet?: unknown } };
+type Route = {
+  Params: { agent: string };
+  Querystring: { event?: unknown; policy?: unknown; fleet?: unknown; tasks?: unknown };
+};
 
 export type HookRouteOptions = {
   /** Gets each request for permission that is held for an operator. */
@@ -70,6 +76,8 @@ export function addHookRoutes(
     const { service } = fleetNamed(fleetsOf(request), query.fleet);
     const answer = await handlerOf(service)(underPolicy(call, query.policy), {
       key: keyOf(request.headers['idempotency-key']),
+      taskList: typeof query.tasks === 'string' && query.tasks !== '' ? query.tasks.slice(0, listCharsMax) : undefined,
+      mayWrite: (worker) => isFor(callerOf(request), worker),
       gone: AbortSignal.any([closing.signal, closed(reply)]),
     });
     return answer === null ? reply.code(204).send() : answer;

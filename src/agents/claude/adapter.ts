@@ -53,6 +53,8 @@ const bodySchema = z.object({
   tool_response: fields,
   background_tasks: backgroundTasks('type'),
   session_crons: sessionCrons,
+  /** Of calls within a team, whose members share a list of steps. */
+  team_name: text,
   /** CwdChanged: where it works now. */
   new_cwd: text,
   /** StopFailure: 2.1.329 sends `error`, other descriptions name `error_type`. */
@@ -111,6 +113,10 @@ export const claude = defineAgent({
     call.event === 'UserPromptSubmit' && promptedBy(call, prior) === 'person' ? (call.prompt ?? null) : null,
   answerCommand: (reason) => ({ decision: 'block', reason }),
   scheduled: ({ session_crons: crons, parent }) => (parent === null ? scheduledPrompts(crons) : null),
+  planLists: ({ parent, worker, team_name: team }) => [
+    `session ${parent ?? worker}`,
+    ...(team === undefined || team === '' ? [] : [`team ${team}`]),
+  ],
   // Compaction runs as a sub-agent without a type and reports its own stop. It is no worker.
   isIgnored: ({ parent, kind }) => parent !== null && kind === '',
   end: 'SessionEnd',

@@ -10,6 +10,7 @@ import { resolveLinks } from './links.ts';
 import { awaitAnswer, type HeldRequest, request } from './permission-requests.ts';
 import { describeCommand, describeStanding, type PersonCommand, personAtSession } from './person-command.ts';
 import { type PriorWorker, toPriorWorker, unknownWorker } from './prior-worker.ts';
+import { createSharedPlans, type SharedPlans, statusesIn } from './shared-plans.ts';
 import { isForComplete, isNews, isWanted, type UnsolicitedCheck } from './unsolicited-checks.ts';
 
 /** Some agents do not mark the end of a batch of tools. Not every call of such a batch is checked. */
@@ -22,6 +23,10 @@ export type CallOptions = {
   readonly key?: string | undefined;
   /** The agent does not wait for the answer any more. */
   readonly gone?: AbortSignal;
+  /** The list of steps that the session shares with other sessions, as its environment names it. */
+  readonly taskList?: string | undefined;
+  /** May the caller write to this worker? Default: to all. */
+  readonly mayWrite?: (worker: string) => boolean;
 };
 /** Resolves to null for an empty answer. */
 export type HookCallHandler = (call: HookCall, options?: CallOptions) => Promise<object | null>;
@@ -45,6 +50,7 @@ export function createHookCallHandler(
    * After a restart the next list fills it again.
    */
   const scheduled = new Map<string, readonly string[]>();
+  const plans = createSharedPlans();
   const isDue = createPacer(stopwatch);
   const answer = async (
     call: HookCall,
@@ -74,7 +80,9 @@ export function createHookCallHandler(
    * @throws AppError what the service throws; agents take any error for "go on"
    */
   return async (call, options = {}) => {
-    const next = await mutex.runExclusive(call.worker, () => store(service, workers, scheduled, call, options.key));
+    const next = await mutex.runExclusive(call.worker, () =>
+      store(service, { workers, scheduled, plans }, call, options),
+    );
     return answer(call, next, options);
   };
 }
@@ -92,10 +100,9 @@ type NextStep =
 
 async function store(
   service: Service,
-  workers: WorkerStore,
-  schedules: Map<string, readonly string[]>,
+  { workers, scheduled: schedules, plans }: Memory,
   call: HookCall,
-  key: string | undefined,
+  { key, taskList, mayWrite = () => true }: CallOptions,
 ): Promise<NextStep | null> {
   const { find, publish } = workers;
   const view = await find(call.worker);
@@ -105,6 +112,8 @@ async function store(
   if (scheduled !== null && (scheduled.length > 0 || schedules.has(worker)))
     setNewest(schedules, worker, scheduled, schedulesMax);
   for (const entry of named(entries, key)) await publish(entry);
+  const lists = taskList === undefined ? call.planLists : [...call.planLists, `list ${taskList}`];
+  if (call.planLists.length > 0) await shareSteps(workers, plans.join(lists, entries).filter(mayWrite), entries);
   if (command !== null) return { kind: 'command', command };
   if (stop !== null)
     return { kind: 'stop', decision: decide(service, worker, { attempt: key ?? randomUUID(), ...stop }) };
@@ -119,6 +128,29 @@ async function store(
   }
   if (check === null) return null;
   return now !== null && isWanted(check, now) ? { kind: 'check', check } : null;
+}
+
+type Memory = {
+  readonly workers: WorkerStore;
+  readonly scheduled: Map<string, readonly string[]>;
+  readonly plans: SharedPlans;
+};
+
+/** Gives the steps that have changed the same state in the plans of others. */
+async function shareSteps(
+  { find, publish }: WorkerStore,
+  others: readonly string[],
+  entries: readonly WorkerEntry[],
+): Promise<void> {
+  const statuses = statusesIn(entries);
+  if (statuses.length === 0) return;
+  for (const id of others) {
+    const plan = (await find(id))?.plan ?? [];
+    for (const { step, status } of statuses) {
+      const isOther = plan.some((it) => it.step === step && it.status !== status);
+      if (isOther) await publish({ entity: 'worker', id, type: 'step.updated', data: { step, status } });
+    }
+  }
 }
 
 /** A translation is pure, so it is made again with the links of the folders and files that it asks for. */

@@ -56,7 +56,7 @@ export function createFieldReader(note: NoteUnread): FieldReader {
   const name = read((value) => (typeof value === 'string' || typeof value === 'number' ? String(value) : undefined));
   const object: FieldReader['object'] = (parent, key) =>
     read((value) => (isObject(value) ? value : undefined))(parent, key) ?? noFields;
-  const valueOf = (value: Fields): AttributeValue | undefined =>
+  const readValue = (value: Fields): AttributeValue | undefined =>
     text(value, 'stringValue') ??
     // An integer may be larger than a number holds, so its text stays.
     name(value, 'intValue') ??
@@ -72,7 +72,7 @@ export function createFieldReader(note: NoteUnread): FieldReader {
       const found = new Map<string, AttributeValue>();
       for (const attribute of objects(parent, 'attributes')) {
         const key = text(attribute, 'key');
-        const value = key === undefined ? undefined : valueOf(object(attribute, 'value'));
+        const value = key === undefined ? undefined : readValue(object(attribute, 'value'));
         if (key !== undefined && value !== undefined) found.set(key, value);
       }
       return found;

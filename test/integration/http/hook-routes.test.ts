@@ -17,6 +17,7 @@ const known = {
   lastDecision: null,
   background: [],
   inputs: [],
+  labels: {},
 };
 
 test('a stop is decided after its entries are stored, under an attempt id of its own, and a block is returned', async () => {

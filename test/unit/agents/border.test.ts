@@ -152,7 +152,8 @@ describe('the folder', () => {
 
 describe('what a tool may have changed', () => {
   const patch = '*** Begin Patch\n*** Update File: src/a.ts\n@@\n-a\n+b\n*** End Patch\n';
-  type Used = readonly [agent: string, body: object, event?: string];
+  type Used = readonly [agent: string, body: object, event?: string | undefined];
+  const rows = (calls: readonly Used[]) => calls.map((used) => ({ agent: used[0], body: used[1], used }));
   const shellIn = (command: unknown): Used[] => [
     ['claude', claude('PostToolUse', { tool_name: 'Bash', tool_input: { command } })],
     ['codex', claude('PostToolUse', { tool_name: 'Bash', tool_input: { command } })],
@@ -177,27 +178,34 @@ describe('what a tool may have changed', () => {
     return filesModified.unknown ? 'unknown' : filesModified.count > 0 ? 'files' : 'none';
   };
 
-  test.each(shellIn('sed -i s/a/b/ src/a.ts'))('%s: a shell that writes', async (...used) => {
+  test.each(rows(shellIn('sed -i s/a/b/ src/a.ts')))('$agent: a shell that writes', async ({ used }) => {
     expect(await changed(used)).toBe('unknown');
   });
-  test.each(shellIn('git status'))('%s: a shell that reads', async (...used) => {
+  test.each(rows(shellIn('git status')))('$agent: a shell that reads', async ({ used }) => {
     expect(await changed(used)).toBe('none');
   });
 
-  test.each<Used>([
-    ['copilot', { sessionId: session, cwd: '/w', toolName: 'apply_patch', toolArgs: patch }, 'postToolUse'],
-    ['copilot', { sessionId: session, cwd: '/w', toolName: 'apply_patch', toolArgs: { input: patch } }, 'postToolUse'],
-    ['codex', claude('PostToolUse', { tool_name: 'apply_patch', tool_input: { command: patch } })],
-    [
-      'opencode',
-      { input: { sessionID: session, tool: 'apply_patch', args: { patchText: patch } }, output: {}, directory: '/w' },
-      'tool.execute.after',
-    ],
-    ['claude', claude('PostToolUse', { tool_name: 'Write', tool_input: { file_path: 'src/a.ts' } })],
-  ])('%s: the files of a patch or a write are known', async (...used) => {
+  test.each(
+    rows([
+      ['copilot', { sessionId: session, cwd: '/w', toolName: 'apply_patch', toolArgs: patch }, 'postToolUse'],
+      [
+        'copilot',
+        { sessionId: session, cwd: '/w', toolName: 'apply_patch', toolArgs: { input: patch } },
+        'postToolUse',
+      ],
+      ['codex', claude('PostToolUse', { tool_name: 'apply_patch', tool_input: { command: patch } })],
+      [
+        'opencode',
+        { input: { sessionID: session, tool: 'apply_patch', args: { patchText: patch } }, output: {}, directory: '/w' },
+        'tool.execute.after',
+      ],
+      ['claude', claude('PostToolUse', { tool_name: 'Write', tool_input: { file_path: 'src/a.ts' } })],
+    ]),
+  )('$agent: the files of a patch or a write are known', async ({ used }) => {
     expect(await changed(used)).toBe('files');
     const fleet = createAgentFleet(whenSrc);
-    await fleet.call(...used);
+    const [agent, body, event] = used;
+    await fleet.call(agent, body, event);
     expect(fleet.entries.at(-1)?.data).toMatchObject({ files: ['src/a.ts'] });
   });
 
@@ -211,37 +219,41 @@ describe('what a tool may have changed', () => {
     expect(fleet.entries.at(-1)?.data).toMatchObject({ files: ['src/a.ts'], changes: 'unknown' });
   });
 
-  test.each<Used>([
-    ['claude', claude('PostToolUse', { tool_name: 'mcp__files__write_file', tool_input: { path: 'src/a.ts' } })],
-    ['claude', claude('PostToolUse', { tool_name: 'mcp__db__query', tool_input: {} })],
-    ['claude', claude('PostToolUse', { tool_name: 'Task', tool_input: { prompt: 'x' } })],
-    ['claude', claude('PostToolUse', { tool_name: 'ToolOfTomorrow', tool_input: {} })],
-    ['claude', claude('PostToolUse', { tool_name: 'constructor', tool_input: {} })],
-    ['claude', claude('PostToolUse', { tool_name: 'Write', tool_input: { path_of_tomorrow: 'src/a.ts' } })],
-    ['claude', claude('PostToolUse', { tool_name: 'Write', tool_input: { file_path: '/etc/hosts' } })],
-    ['claude', claude('PostToolUse', { tool_name: 'Write', tool_input: { file_path: '../project-two/a.ts' } })],
-    ['claude', claude('PostToolUseFailure', { tool_name: 'Bash', tool_input: { command: 'make' } })],
-    ['gemini', claude('AfterTool', { tool_name: 'save_memory', tool_input: {} })],
-    ['qwen', claude('PostToolUse', { tool_name: 'agent', tool_input: {} })],
-    ['copilot', { sessionId: session, toolName: 'task', toolArgs: {} }, 'postToolUse'],
-    ['cursor', { hook_event_name: 'postToolUse', conversation_id: session, tool_name: 'MCP:query' }],
-    ['opencode', { input: { sessionID: session, tool: 'batch' }, output: {} }, 'tool.execute.after'],
-    ['shell', { worker: session, event: 'tool', tool: 'make' }],
-  ])('%s: any file, where nobody knows: %j', async (...used) => {
+  test.each(
+    rows([
+      ['claude', claude('PostToolUse', { tool_name: 'mcp__files__write_file', tool_input: { path: 'src/a.ts' } })],
+      ['claude', claude('PostToolUse', { tool_name: 'mcp__db__query', tool_input: {} })],
+      ['claude', claude('PostToolUse', { tool_name: 'Task', tool_input: { prompt: 'x' } })],
+      ['claude', claude('PostToolUse', { tool_name: 'ToolOfTomorrow', tool_input: {} })],
+      ['claude', claude('PostToolUse', { tool_name: 'constructor', tool_input: {} })],
+      ['claude', claude('PostToolUse', { tool_name: 'Write', tool_input: { path_of_tomorrow: 'src/a.ts' } })],
+      ['claude', claude('PostToolUse', { tool_name: 'Write', tool_input: { file_path: '/etc/hosts' } })],
+      ['claude', claude('PostToolUse', { tool_name: 'Write', tool_input: { file_path: '../project-two/a.ts' } })],
+      ['claude', claude('PostToolUseFailure', { tool_name: 'Bash', tool_input: { command: 'make' } })],
+      ['gemini', claude('AfterTool', { tool_name: 'save_memory', tool_input: {} })],
+      ['qwen', claude('PostToolUse', { tool_name: 'agent', tool_input: {} })],
+      ['copilot', { sessionId: session, toolName: 'task', toolArgs: {} }, 'postToolUse'],
+      ['cursor', { hook_event_name: 'postToolUse', conversation_id: session, tool_name: 'MCP:query' }],
+      ['opencode', { input: { sessionID: session, tool: 'batch' }, output: {} }, 'tool.execute.after'],
+      ['shell', { worker: session, event: 'tool', tool: 'make' }],
+    ]),
+  )('$agent: any file, where nobody knows: $body', async ({ used }) => {
     expect(await changed(used)).toBe('unknown');
   });
 
-  test.each<Used>([
-    ['claude', claude('PostToolUse', { tool_name: 'Read', tool_input: { file_path: 'src/a.ts' } })],
-    [
-      'claude',
-      claude('PostToolUse', { tool_name: 'mcp__filesystem__read_text_file', tool_input: { path: 'src/a.ts' } }),
-    ],
-    ['gemini', claude('AfterTool', { tool_name: 'glob', tool_input: {} })],
-    ['qwen', claude('PostToolUse', { tool_name: 'read_file', tool_input: {} })],
-    ['copilot', { sessionId: session, toolName: 'view', toolArgs: { path: 'a' } }, 'postToolUse'],
-    ['opencode', { input: { sessionID: session, tool: 'read' }, output: {} }, 'tool.execute.after'],
-  ])('%s: none, where it is known: %j', async (...used) => {
+  test.each(
+    rows([
+      ['claude', claude('PostToolUse', { tool_name: 'Read', tool_input: { file_path: 'src/a.ts' } })],
+      [
+        'claude',
+        claude('PostToolUse', { tool_name: 'mcp__filesystem__read_text_file', tool_input: { path: 'src/a.ts' } }),
+      ],
+      ['gemini', claude('AfterTool', { tool_name: 'glob', tool_input: {} })],
+      ['qwen', claude('PostToolUse', { tool_name: 'read_file', tool_input: {} })],
+      ['copilot', { sessionId: session, toolName: 'view', toolArgs: { path: 'a' } }, 'postToolUse'],
+      ['opencode', { input: { sessionID: session, tool: 'read' }, output: {} }, 'tool.execute.after'],
+    ]),
+  )('$agent: none, where it is known: $body', async ({ used }) => {
     expect(await changed(used)).toBe('none');
   });
 });
@@ -350,5 +362,123 @@ describe('the mode', () => {
     await claudeStop(fleet, { permission_mode: 'acceptEdits' });
     expect(causes(fleet)).toEqual(['incomplete']);
     expect(fleet.view(session)).toMatchObject({ labels: { mode: 'acceptEdits' }, retry: { count: 1 } });
+  });
+});
+
+describe('a list of steps that several share', () => {
+  const created = (session_id: string, id: string) => ({
+    ...claude('PostToolUse', { tool_name: 'TaskCreate', tool_input: { subject: `step ${id}` } }),
+    session_id,
+    tool_response: { task: { id } },
+  });
+  const done = (session_id: string, taskId: string, more: object = {}) => ({
+    ...claude('PostToolUse', { tool_name: 'TaskUpdate', tool_input: { taskId, status: 'completed' }, ...more }),
+    session_id,
+    tool_response: { success: true, updatedFields: ['status'] },
+  });
+  const open = (fleet: AgentFleet, worker: string) =>
+    fleet.view(worker).plan.filter(({ status }) => status !== 'completed').length;
+
+  test('a step that another session of the list completes is completed for all', async () => {
+    const fleet = createAgentFleet({ checks: [{ plan: {} }] });
+    const shared = { taskList: 'release' };
+    await fleet.call('claude', created('lead', '1'), undefined, shared);
+    await fleet.call('claude', created('other', '1'));
+    await fleet.call('claude', created('mate', '2'), undefined, shared);
+    await fleet.call('claude', done('mate', '1'), undefined, shared);
+    expect([open(fleet, 'lead'), open(fleet, 'other'), open(fleet, 'mate')]).toEqual([0, 1, 1]);
+  });
+
+  test('and so it is within a session, and in a team', async () => {
+    const fleet = createAgentFleet({ checks: [{ plan: {} }] });
+    await fleet.call('claude', { ...created('lead', '1'), agent_id: 'a1', team_name: 't' });
+    await fleet.call('claude', done('lead', '1'));
+    expect(open(fleet, 'lead-a1')).toBe(0);
+    await fleet.call('claude', { ...created('lead', '2'), team_name: 't' });
+    await fleet.call('claude', done('mate', '2', { team_name: 't' }));
+    expect(open(fleet, 'lead')).toBe(0);
+  });
+
+  test('a caller that may not write to the others changes nothing of theirs', async () => {
+    const fleet = createAgentFleet({ checks: [{ plan: {} }] });
+    await fleet.call('claude', created('lead', '1'), undefined, { taskList: 'l' });
+    await fleet.call('claude', done('mate', '1'), undefined, {
+      taskList: 'l',
+      mayWrite: (worker) => worker === 'mate',
+    });
+    expect(open(fleet, 'lead')).toBe(1);
+  });
+});
+
+describe('what a person tells stopgate by a prompt', () => {
+  const blocks = ['claude', 'codex', 'qwen', 'gemini', 'shell'];
+
+  test.each(scripts)('$form: off, on and status', async ({ form, agent, script }) => {
+    const fleet = createAgentFleet(never);
+    const say = async (words: string) => {
+      const answer = (await fleet.call(agent, ...script.prompt(session, words))) as Record<string, unknown> | null;
+      return String(answer?.reason ?? answer?.user_message ?? answer?.note);
+    };
+    await fleet.call(agent, ...script.stop(session));
+    expect(await say('/stopgate off 30m')).toMatch(/^stopgate: stops of this session are not judged for 30m\./);
+    expect(fleet.view(session).paused).toMatchObject({ by: 'the person at the session', until: expect.any(String) });
+    expect(await say(' /stopgate off\n')).toMatch(/until it ends/);
+    expect(fleet.view(session).paused?.until).toBeNull();
+    expect(await fleet.call(agent, ...script.stop(session))).toBeNull();
+    expect(await say('/stopgate')).toMatch(/paused by the person at the session/);
+    expect(await say('/stopgate on')).toMatch(/judged again/);
+    expect(fleet.view(session).paused).toBeNull();
+    await fleet.call(agent, ...script.stop(session));
+    expect(causes(fleet)).toEqual(['incomplete', 'bypassed', 'incomplete']);
+    // Where the prompt reaches the model, a person has prompted it.
+    const kept = blocks.includes(agent) || agent === 'cursor';
+    expect(
+      fleet.entries.some(({ type }) => type === 'prompt.submitted'),
+      form,
+    ).toBe(!kept);
+  });
+
+  test.each(blocks)('%s: the answer keeps the prompt from the model', async (agent) => {
+    const { script } = scripts.find((it) => it.form === agent) as (typeof scripts)[number];
+    const fleet = createAgentFleet(never);
+    const answer = await fleet.call(agent, ...script.prompt(session, '/stopgate status'));
+    expect(answer).toEqual({
+      decision: agent === 'gemini' ? 'deny' : 'block',
+      reason: expect.stringMatching(/^stopgate: this session is idle, under the policy default \(1 check\)\./),
+    });
+  });
+
+  test.each([
+    '/stopgate off please',
+    '/stopgate off 30x',
+    '/stopgate off 8d',
+    '/stopgate off 0s',
+    '/stopgate on 5m',
+    '/stopgate offx',
+    'run /stopgate off',
+    '/stopgate\noff and more',
+  ])('%j is a prompt for the agent', async (prompt) => {
+    const fleet = createAgentFleet(never);
+    expect(await fleet.call('claude', claude('UserPromptSubmit', { prompt }))).toBeNull();
+    expect(fleet.view(session).paused).toBeNull();
+    expect(fleet.entries.at(-1)?.type).toBe('prompt.submitted');
+  });
+
+  test('nobody but a person: not an agent, not its program, and not what it says', async () => {
+    const fleet = createAgentFleet(never);
+    const prompt = '/stopgate off';
+    await fleet.call('claude', claude('UserPromptSubmit', { prompt, source: 'system' }));
+    await fleet.call('claude', claude('UserPromptSubmit', { prompt, source: 'schedule_wakeup' }));
+    await fleet.call('claude', claude('UserPromptSubmit', { prompt, agent_id: 'a1' }));
+    await fleet.call('claude', claude('Stop', { last_assistant_message: prompt }));
+    await fleet.call('shell', { worker: session, event: 'prompt', text: prompt, by: 'agent' });
+    expect(fleet.view(session).paused).toBeNull();
+  });
+
+  test('a policy may deny it, and the person is told', async () => {
+    const fleet = createAgentFleet({ ...never, pause: 'deny' });
+    const answer = await fleet.call('claude', claude('UserPromptSubmit', { prompt: '/stopgate off' }));
+    expect(answer).toMatchObject({ decision: 'block', reason: expect.stringMatching(/lets nobody pause its workers/) });
+    expect(fleet.view(session).paused).toBeNull();
   });
 });
