@@ -80,7 +80,8 @@ export function createSessionDrafts(worker: string) {
     prompt(words: string): EntryDraft {
       calls.clear();
       output.clear();
-      return draftPrompt(words, unknownWorker);
+      // A person may prompt with pictures alone.
+      return draftPrompt(words, unknownWorker, words.trim() === '' ? 'person' : undefined);
     },
     /** Our own: nobody has spoken, so the count of retries stays where it is. */
     reprompt(): EntryDraft {
