@@ -1,6 +1,7 @@
 /** Background work: how long a stop waits for it, and what a stop does meanwhile (protocol.md §8, policy `background`). */
 import { z } from 'zod';
 import { durationSchema, type ObjectMaker } from '../values/schemas.ts';
+import { formatIsoTime } from '../values/time.ts';
 import { createWork, globSchema, textMatcher, type Work } from './glob.ts';
 import { shortTitle } from './plan.ts';
 
@@ -46,14 +47,14 @@ export const normalizeBackground = ({ max, ignore, onStop }: BackgroundForm = {}
 });
 
 /** Returns when the work is no longer waited for; null: never. */
-export const endOfWork = ({ sinceMs }: BackgroundWork, { maxMs }: BackgroundPolicy): number | null =>
+const endOfWork = ({ sinceMs }: BackgroundWork, { maxMs }: BackgroundPolicy): number | null =>
   maxMs === null ? null : sinceMs + maxMs;
 
 /**
  * Returns a test whether the policy ignores a piece of work. Work that cannot be matched within the steps of an
  * evaluation is not ignored.
  */
-export function ignores({ ignore }: BackgroundPolicy, work: Work = createWork()): (it: BackgroundWork) => boolean {
+function ignores({ ignore }: BackgroundPolicy, work: Work = createWork()): (it: BackgroundWork) => boolean {
   const globs = ignore.map((glob) => textMatcher(glob, work));
   return ({ command, kind }) =>
     globs.some(
@@ -78,6 +79,32 @@ export function awaitedWork(
 /** The name of a piece of work for people: its command, else its kind, else its id. */
 export const nameOfWork = ({ id, kind, command }: Pick<BackgroundWork, 'id' | 'kind' | 'command'>): string =>
   command ?? kind ?? id;
+
+/** The work as views show it. `until` null: it is waited for without an end. */
+export type BackgroundView = {
+  id: string;
+  kind: string | null;
+  command: string | null;
+  since: string;
+  until: string | null;
+  ignored: boolean;
+};
+
+export function viewBackground(
+  background: readonly BackgroundWork[],
+  policy: BackgroundPolicy,
+): readonly BackgroundView[] {
+  if (background.length === 0) return noBackground;
+  const isIgnored = ignores(policy);
+  return background.map((work) => {
+    const { id, kind, command, sinceMs } = work;
+    const endMs = endOfWork(work, policy);
+    const until = endMs === null ? null : formatIsoTime(endMs);
+    return { id, kind, command, since: formatIsoTime(sinceMs), until, ignored: isIgnored(work) };
+  });
+}
+
+const noBackground: readonly never[] = Object.freeze([]);
 
 const namedMax = 3;
 
