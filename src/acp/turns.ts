@@ -145,8 +145,9 @@ export function createTurns(options: TurnsOptions): Turns {
   };
 }
 
-const wordsOf = (prompt: readonly { readonly type?: string | undefined; readonly text?: string | undefined }[]): string =>
-  prompt.flatMap(({ type, text = '' }) => (type === 'text' ? [text] : [])).join('\n');
+const wordsOf = (
+  prompt: readonly { readonly type?: string | undefined; readonly text?: string | undefined }[],
+): string => prompt.flatMap(({ type, text = '' }) => (type === 'text' ? [text] : [])).join('\n');
 
 /** A service that is away says nothing of it now, and the next tool looks again. */
 async function stopIfUsedUp(turn: Turn, { editor, agent, permissions }: TurnsOptions): Promise<void> {

@@ -6,7 +6,12 @@ import { randomUUID } from 'node:crypto';
 import type { AttemptFields, Decision, WorkerView } from '../../machines/index.ts';
 import type { AnswerableDecision } from '../agents/shared/block-text.ts';
 import type { EntryDraft } from '../agents/shared/entry-drafts.ts';
-import { describeCommand, describeStanding, type PersonCommand, personAtSession } from '../agents/shared/person-command.ts';
+import {
+  describeCommand,
+  describeStanding,
+  type PersonCommand,
+  personAtSession,
+} from '../agents/shared/person-command.ts';
 import type { Client, EntryFields, EntryType } from '../client/index.ts';
 import { AppError, errorCodes } from '../errors.ts';
 import { throwIfRefused } from '../service/refusal.ts';

@@ -13,11 +13,11 @@ const known = {
   worker: session,
   presence: 'active',
   agent: 'claude',
-  cwd: null,
+  cwd: '/workspace/project',
   lastDecision: null,
   background: [],
   inputs: [],
-  labels: {},
+  labels: { mode: 'bypassPermissions' },
 };
 
 test('a stop is decided after its entries are stored, under an attempt id of its own, and a block is returned', async () => {
