@@ -245,7 +245,7 @@ function draftPlan(update: Update): EntryDraft[] {
   return plan === null ? [] : [plan];
 }
 
-/** No rule looks at the mode of an agent, so it is only told. */
+/** It becomes the worker's label `mode`. */
 export const draftMode = (mode: string): EntryDraft => ({
   type: 'heartbeat.sent',
   data: { mode: firstChars(mode, nameCharsMax) },

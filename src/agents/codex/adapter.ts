@@ -131,7 +131,7 @@ function planChange({ tool_name: tool, tool_input: input, tool_response: respons
   return oneStep('goal', { title: objective, status: goalStatuses.get(status) ?? status });
 }
 
-/** A state that is not here stays as it is, and is not done. */
+/** A state that is not here stays as it is, and is not done: `blocked`, `paused` and new ones. */
 const goalStatuses: ReadonlyMap<string, string> = new Map([
   ['active', 'in_progress'],
   ['complete', 'completed'],

@@ -62,6 +62,7 @@ export const copilot = defineAgent({
   body: bodySchema,
   normalize: inCamelCase,
   eventOf: ({ hookEventName, hookName }, inUrl) => canonical(hookEventName || hookName || inUrl),
+  // Nothing at its start tells `copilot --prompt` from a session with a person, so `interactive` stays unknown.
   callerOf({ sessionId, parentAgentId, agentId, agentType }) {
     if (!agentId) return { worker: sessionId, parent: null };
     const parent = parentAgentId ? toId(parentAgentId) : sessionId;
@@ -134,6 +135,7 @@ const freeText = 'text';
 const isStop = ({ event, parent }: CopilotCall): boolean =>
   event === 'subagentStop' ? parent !== null : event === 'agentStop' && parent === null;
 const isRepeated = (call: CopilotCall, prior: PriorWorker): boolean => prior.registered && call.source !== 'resume';
+/** A notification of another type is a sign of life: what it waits for is not known. */
 const isPermission = (call: CopilotCall): boolean => call.notificationType === 'permission_prompt';
 
 /** Without a terminal it reports the end of a turn as the session's, even if the end of a sub-agent will wake it. */
@@ -188,7 +190,10 @@ const copilotTools: KnownTools = {
   shells: { bash: ['command'] },
 };
 
-function draftTool(call: CopilotCall, ok: boolean, prior: PriorWorker): EntryDraft {
+/** Results after which a tool that writes one file has changed nothing. After any other word it may have. */
+const failures: ReadonlySet<unknown> = new Set(['failure', 'error', 'rejected', 'denied']);
+
+function draftTool(call: CopilotCall, ok: boolean, prior: PriorWorker, isFailure = !ok): EntryDraft {
   const { toolName: tool, toolArgs: args = {} } = call;
   // One tool of several verbs, of which one only reads.
   const isView = tool === 'str_replace_editor' && args.command === 'view';
@@ -196,17 +201,17 @@ function draftTool(call: CopilotCall, ok: boolean, prior: PriorWorker): EntryDra
   const changes = isView
     ? ({ changes: 'none', files: [] } as const)
     : files === undefined
-      ? readToolChanges(copilotTools, tool, args, ok)
-      : ({ changes: ok ? 'files' : 'none', files: ok ? files : [] } as const);
+      ? readToolChanges(copilotTools, tool, args, !isFailure)
+      : ({ changes: isFailure ? 'none' : 'files', files: isFailure ? [] : files } as const);
   return draftToolUse({ tool, ok, ...changes }, call, prior);
 }
 
 function draftToolEnd(call: CopilotCall, prior: PriorWorker): readonly EntryDraft[] {
   const { toolName: tool, toolArgs: args, toolResult: result } = call;
   const kind = result?.resultType ?? result?.result_type;
-  // A word that is not known is no success, and a failed tool may still have changed files.
+  // A word that is not known is no success, so that no command counts as run, and no failure either.
   const ok = typeof kind !== 'string' || kind === 'success';
-  const use = draftTool(call, ok, prior);
+  const use = draftTool(call, ok, prior, failures.has(kind));
   const query = args?.query;
   if (!ok || tool !== 'sql' || typeof query !== 'string') return [use];
   const { changes, unread } = readTodos(query, call.parent === null ? prior.plan : null);

@@ -4,7 +4,7 @@
  * prompt, at most `loop_limit` times (5 by default).
  */
 import { z } from 'zod';
-import { type CallOf, defineAgent, fields, sessionName, text } from '../agent.ts';
+import { type CallOf, defineAgent, fields, flag, sessionName, text } from '../agent.ts';
 import { allowNote, blockText } from '../shared/block-text.ts';
 import { callerOf } from '../shared/claude-calls.ts';
 import {
@@ -27,6 +27,8 @@ const bodySchema = z.object({
   conversation_id: sessionName,
   hook_event_name: text,
   workspace_roots: z.array(z.string()).optional().catch(undefined),
+  /** sessionStart: it runs in the cloud, where no person is at it. */
+  is_background_agent: flag,
   prompt: text,
   attachments: z.array(z.unknown()).optional().catch(undefined),
   /** afterShellExecution */
@@ -52,11 +54,12 @@ export const cursor = defineAgent({
   // Only documented.
   resume: (session, prompt) => ['cursor-agent', '--resume', session, prompt],
   body: bodySchema,
-  callerOf: ({ conversation_id, subagent_id, subagent_type, workspace_roots: roots }) => ({
+  callerOf: ({ conversation_id, subagent_id, subagent_type, workspace_roots: roots, is_background_agent }) => ({
     ...callerOf(conversation_id, subagent_id, subagent_type),
     // A window may have several folders, in any order.
     cwd: roots?.[0],
     otherFolders: roots?.slice(1),
+    interactive: is_background_agent === true ? false : undefined,
   }),
   events: {
     sessionStart: (call, prior, agent) => (prior.registered ? [heartbeat] : [draftRegistration(call, prior, agent)]),
@@ -88,7 +91,7 @@ export const cursor = defineAgent({
 
 /**
  * The stop of a sub-agent without an id is nobody's: it could not be told from its parent's. A turn that ended with an
- * error of the model is no stop attempt.
+ * error of the model is no stop attempt. A turn with any other status is one, also with a word that is on no list.
  */
 const isStop = ({ event, parent, status }: CursorCall): boolean =>
   status !== 'error' && (event === 'stop' ? parent === null : event === 'subagentStop' && parent !== null);

@@ -80,6 +80,7 @@ export const gemini = defineAgent({
   },
 });
 
+/** A notification of another type waits for nobody that we know of. */
 const isPermission = (call: GeminiCall): boolean => call.notification_type === 'ToolPermission';
 
 /**

@@ -90,6 +90,7 @@ export const opencode = defineAgent({
   body: bodySchema,
   eventOf: ({ type }, inUrl) => type || inUrl,
   callerOf({ properties, input, directory }, event) {
+    // Nothing in its calls tells `opencode run` from a session with a person, so `interactive` stays unknown.
     const session = { sessionID: properties?.sessionID || properties?.info?.id || input?.sessionID };
     const { sessionID: worker } = readBody(z.object({ sessionID: sessionName }), session, title);
     // A message has an `info` too, of another kind.

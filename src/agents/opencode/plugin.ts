@@ -97,7 +97,7 @@ export const StopgatePlugin = async ({ client, directory }: { client: Client; di
 };
 
 /** More of a command is not read. */
-const commandCharsMax = 2_100;
+const commandCharsMax = 6_000;
 /** The lines of a patch that name its files. Without them, all of them, the patch may have changed any file. */
 const patchCharsMax = 200_000;
 

@@ -283,7 +283,9 @@ function draftBackground(
   nowMs: number,
 ): readonly EntryDraft[] {
   if (tasks === undefined && crons === undefined) return [];
-  const listed = [...(tasks ?? []), ...plannedWork(crons ?? [], nowMs)];
+  // The wake-ups are the session's: they wake no sub-agent.
+  const planned = self === undefined || self === '' ? plannedWork(crons ?? [], nowMs) : [];
+  const listed = [...(tasks ?? []), ...planned];
   const running = listed.filter(({ id }) => id !== self).slice(0, backgroundMax);
   const started = running.filter(({ id }) => !prior.background.includes(id));
   // A list that is not there says nothing of what it would hold.

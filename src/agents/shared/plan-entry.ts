@@ -1,5 +1,6 @@
 /** An agent's plan as entries that fit the size limit: the whole list, or one step. */
 import { isDone, planStepsMax, type Step } from '../../../machines/policy/plan.ts';
+import { tryJson } from '../../text/json-text.ts';
 import { firstChars, toId } from './text.ts';
 
 /** The rest of an entry of 64 KiB is left to its envelope. */
@@ -34,9 +35,16 @@ export function wholePlan(given: readonly Step[]): PlanChange {
  * list. Null: it is no list.
  */
 export function readPlan(list: unknown, title: string): PlanChange | null {
-  return Array.isArray(list)
-    ? wholePlan(list.slice(0, itemsMax).map((item, index) => readStep(item, title, index)))
-    : null;
+  const items = itemsOf(list);
+  return items === null ? null : wholePlan(items.slice(0, itemsMax).map((item, index) => readStep(item, title, index)));
+}
+
+/** Models also write a list as a text of JSON, or as an object whose keys are numbers or ids. */
+function itemsOf(list: unknown): readonly unknown[] | null {
+  const given = typeof list === 'string' ? tryJson(list) : list;
+  if (Array.isArray(given)) return given;
+  const values = typeof given === 'object' && given !== null ? Object.values(given) : [];
+  return values.length > 0 && values.every((it) => typeof it === 'object' && it !== null) ? values : null;
 }
 
 /** More items are not looked at: that many steps are never done. */

@@ -4,10 +4,15 @@
  * known to be harmless where a program has harmful ones, and every sign by which a shell does more than run one program.
  */
 import { commandLengthMax } from '../../../machines/values/limits.ts';
+import { hideSecrets } from './secrets.ts';
 import { firstCodePoints } from './text.ts';
 
-/** What the log keeps of a command: its beginning says what ran. */
-export const shownCommand = (command: string): string => firstCodePoints(command.trim(), commandLengthMax);
+/** A search for secrets takes time, and a secret at the edge of what is kept must still be seen whole. */
+const searchedCodePointsMax = 10 * commandLengthMax;
+
+/** What the log keeps of a command: its beginning says what ran. Values in the usual shapes of secrets are hidden. */
+export const shownCommand = (command: string): string =>
+  firstCodePoints(hideSecrets(firstCodePoints(command.trim(), searchedCodePointsMax)), commandLengthMax);
 
 /**
  * Reads a command as tools are given it: a text, or a list of words, of which `["bash", "-lc", "…"]` runs a text.

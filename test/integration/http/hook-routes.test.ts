@@ -84,6 +84,16 @@ test('a service that is down is 503 and a warning; the next call is tried again'
   expect((await hook(recorded('PreToolUse'))).status).toBe(204);
 });
 
+test.each([
+  ['abc-1', 'abc-1'],
+  ['"abc-1"', 'abc-1'],
+  [' "abc-1" ', 'abc-1'],
+  ['a b/c', expect.stringMatching(/^a-b-c-[0-9a-f]{16}$/)],
+])('the key %j names the attempt', async (key, attempt) => {
+  await ask(http.server.url, '/hooks/claude', { body: recorded('Stop'), headers: { 'idempotency-key': key } });
+  expect(http.service.requests[0]?.body).toMatchObject({ attempt });
+});
+
 test('a stop that cannot be decided is 503', async () => {
   http.service.views.set(session, known);
   http.service.fault = new AppError('service.busy', 'too many');

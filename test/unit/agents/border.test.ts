@@ -338,6 +338,15 @@ describe('a plan item that is odd loses only itself', () => {
     ]);
   });
 
+  test.each([
+    ['a text of JSON', '[{"content":"a"}]'],
+    ['an object by ids', { x: { content: 'a' } }],
+  ])('a list that is %s is a plan', async (_what, todos) => {
+    const fleet = createAgentFleet({ checks: [{ plan: {} }] });
+    await fleet.call('claude', claude('PostToolUse', { tool_name: 'TodoWrite', tool_input: { todos } }));
+    expect(fleet.view(session).plan).toEqual([{ title: 'a', status: 'pending' }]);
+  });
+
   test.each(withPlan.filter(({ agent }) => ['claude', 'qwen', 'gemini', 'opencode', 'shell'].includes(agent)))(
     '$form: a title of another type does not cost the plan',
     async ({ agent, script }) => {
