@@ -34,7 +34,7 @@ export function quickRead(type: string, fields: unknown): object | null {
   const given = fields as Given;
   switch (type) {
     case 'heartbeat.sent':
-      return noData;
+      return given.mode === undefined ? noData : null;
     case 'tool.used':
       return readTool(given);
     case 'tool.started':

@@ -12,7 +12,7 @@ import {
   requestLengthMax,
   sourceLengthMax,
 } from '../values/limits.ts';
-import { files, idSchema, isoTimeSchema, name, noFields, stepIdSchema, textSchema, title } from '../values/schemas.ts';
+import { files, idSchema, isoTimeSchema, name, stepIdSchema, textSchema, title } from '../values/schemas.ts';
 import { durationMsMax } from '../values/time.ts';
 
 /**
@@ -45,8 +45,8 @@ const operator = textSchema(operatorNameLengthMax).min(1);
 export const workerPaused = z.object({ by: operator, forMs: z.int().positive().max(pauseMsMax).optional() });
 export const workerUnpaused = z.object({ by: operator });
 
-/** `heartbeat.sent`: shows only that the worker is alive. */
-export const heartbeatSent = noFields;
+/** `heartbeat.sent`: shows only that the worker is alive. `mode`: the mode in which it works now, which is its label `mode`. */
+export const heartbeatSent = z.object({ mode: name.optional() });
 
 /** `prompt.submitted`: a turn begins. `by`: who prompted; a person unless it says otherwise. */
 export const promptSubmitted = z.object({

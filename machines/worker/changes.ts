@@ -14,6 +14,7 @@ import {
   inputMessageLengthMax,
   inputsMax,
   inputToolLengthMax,
+  labelsMax,
 } from '../values/limits.ts';
 import type { Pause } from '../values/pause.ts';
 import { type InputAnswer, type InputRequest, type Inputs, noInputs } from '../values/questions.ts';
@@ -91,6 +92,15 @@ export function register(context: WorkerContext, { data, atMs }: On<'worker.regi
 }
 
 /** Tells whether a person has prompted, which begins a turn. Other prompts only put the worker to work. */
+/** The mode is a label as any other: it is added only where there is room for one. */
+export function changesMode({ labels }: WorkerContext, { mode }: On<'heartbeat.sent'>['data']): boolean {
+  if (mode === undefined || labels.mode === mode) return false;
+  return Object.hasOwn(labels, 'mode') || Object.keys(labels).length < labelsMax;
+}
+
+export const changeMode = ({ labels }: WorkerContext, { mode }: On<'heartbeat.sent'>['data']): Change =>
+  mode === undefined ? {} : { labels: { ...labels, mode } };
+
 export const isByPerson = ({ by = 'person' }: On<'prompt.submitted'>['data']): boolean => by === 'person';
 
 /** A person prompts. */

@@ -33,6 +33,8 @@ import {
   answerInput,
   beginTurn,
   type Change,
+  changeMode,
+  changesMode,
   escalateStale,
   finishBackground,
   isByPerson,
@@ -121,6 +123,7 @@ const machine = setup({
     isAboutPending: ({ context: { worker }, event }) => isAboutPending(worker, event as On<'check.finished'>),
     inService: ({ context: { worker } }) => worker.ended === null,
     mayReturn: ({ context: { worker } }) => worker.ended !== 'retired',
+    changesMode: ({ context: { worker }, event }) => changesMode(worker, (event as On<'heartbeat.sent'>).data),
     mayPause: ({ event }) => mayPause(event as On<'worker.paused'>),
     isByPerson: ({ event }) => isByPerson((event as On<'prompt.submitted'>).data),
     isReturnByPerson: ({ context: { worker }, event }) =>
@@ -133,6 +136,7 @@ const machine = setup({
     nowLimited: (_, { presence }: { presence: Presence }) => presence === 'limited',
   },
   actions: {
+    setMode: change((it, { data }: On<'heartbeat.sent'>) => changeMode(it, data)),
     move: change((_it, { data }: On<'worker.moved'>) => ({ cwd: data.cwd })),
     pause: change((_it, event: On<'worker.paused'>) => pauseWorker(event)),
     unpause: change(() => ({ pause: null })),
@@ -227,7 +231,7 @@ export const workerMachine = machine.createMachine({
   context: ({ input }) => ({ worker: createWorkerContext(input) }),
   type: 'parallel',
   on: {
-    'heartbeat.sent': {},
+    'heartbeat.sent': { guard: 'changesMode', actions: 'setMode' },
     'worker.moved': { actions: 'move' },
     'worker.paused': { guard: 'mayPause', actions: 'pause' },
     'worker.unpaused': { actions: 'unpause' },

@@ -158,6 +158,7 @@ function createGate(): Gate {
     stops: () => stops,
     open: (worker) => ({
       ...{ worker, decide, record: () => {}, close: async () => {} },
+      obey: async () => 'stopgate: no service takes part in this test.',
       // Nobody knows it.
       view: () => Promise.reject(new AppError('actor.unknown', `there is no worker '${worker}'`)),
     }),

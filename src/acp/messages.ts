@@ -6,7 +6,7 @@
 import { AGENT_METHODS, CLIENT_METHODS, PROTOCOL_METHODS } from '@agentclientprotocol/sdk';
 import { z } from 'zod';
 import { fields, text } from '../agents/agent.ts';
-import { limitEndIn, toEnd } from '../agents/shared/limit-end.ts';
+import { limitEndIn, tellsOfLimit, toEnd } from '../agents/shared/limit-end.ts';
 import { tryJson } from '../text/json-text.ts';
 
 /** The version whose turns we know. Under version 2 a turn does not end with the answer to its prompt. */
@@ -125,7 +125,7 @@ export const sessionUpdate = z.object({
   update: z.looseObject({ sessionUpdate: z.string() }),
 });
 export const messageChunk = z.object({ content: z.object({ type: z.literal('text'), text: z.string() }) });
-export const planUpdate = z.object({ entries: z.array(z.object({ content: z.string(), status: z.string() })) });
+export const planUpdate = z.object({ entries: z.array(z.unknown()) });
 export const modeUpdate = z.object({ currentModeId: z.string() });
 export const usageUpdate = z.object({ cost: z.object({ amount: z.number().nonnegative(), currency: z.string() }) });
 
@@ -148,7 +148,15 @@ const limitError = z.object({
   ]),
 });
 export const isLimitError = (error: unknown): boolean =>
-  limitError.safeParse(error).success || z.object({ code: z.literal(429) }).safeParse(error).success;
+  limitError.safeParse(error).success ||
+  z.object({ code: z.literal(429) }).safeParse(error).success ||
+  // An agent that names it in no value that we know may still say it in its words.
+  tellsOfLimit(wordsOf(error));
+
+const wordsOf = (error: unknown): string => {
+  const { details, message } = limitTimes.safeParse(error).data?.data ?? {};
+  return [limitText.safeParse(error).data?.message, message, details].filter((it) => it !== undefined).join('\n');
+};
 
 const limitText = z.object({ message: text });
 const limitTimes = z.object({
@@ -157,12 +165,11 @@ const limitTimes = z.object({
 
 /** When a usage limit ends, by the error's data (seconds from now, or since the epoch) or its words; null: it does not say. */
 export function limitEndOf(error: unknown, nowMs: number): string | null {
-  const { resetsAt, retryAfter, retry_after, details, message } = limitTimes.safeParse(error).data?.data ?? {};
+  const { resetsAt, retryAfter, retry_after } = limitTimes.safeParse(error).data?.data ?? {};
   const afterSeconds = retryAfter ?? retry_after;
   const endMs =
     resetsAt !== undefined ? resetsAt * 1_000 : afterSeconds === undefined ? null : nowMs + afterSeconds * 1_000;
-  const words = [limitText.safeParse(error).data?.message, message, details].filter((it) => it !== undefined);
-  return toEnd(endMs, nowMs) ?? limitEndIn(words.join('\n'), nowMs);
+  return toEnd(endMs, nowMs) ?? limitEndIn(wordsOf(error), nowMs);
 }
 
 // --- what we send ourselves -----------------------------------------------------------------------------------

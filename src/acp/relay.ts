@@ -62,7 +62,10 @@ export function createRelay({ editor, agent, sessions, note }: RelayOptions): Re
     async fromEditor(line) {
       const message = readMessage(line);
       if (message?.kind === 'request') {
-        if (message.method === methods.prompt) safely(() => turns.begin(message), undefined);
+        if (message.method === methods.prompt) {
+          if (safely(() => turns.answers(message), false)) return undefined;
+          safely(() => turns.begin(message), undefined);
+        }
         safely(() => requests.asked(message), undefined);
         return agent.write(message.method === methods.initialize ? withVersion(line) : line);
       }

@@ -1,5 +1,6 @@
 /** Drafts entries for a worker from what its session does. It reads messages, keeps a little state, does no I/O. */
 import type { AttemptFields } from '../../machines/index.ts';
+import { claudeTools } from '../agents/claude/tools.ts';
 import {
   type BaseCall,
   draftPrompt,
@@ -11,9 +12,10 @@ import {
   nameCharsMax,
   toAttempt,
 } from '../agents/shared/entry-drafts.ts';
-import { readPlan, wholePlan } from '../agents/shared/plan-entry.ts';
+import { readPlan } from '../agents/shared/plan-entry.ts';
 import { unknownWorker } from '../agents/shared/prior-worker.ts';
 import { firstChars, lastBytes } from '../agents/shared/text.ts';
+import { readCommand, readToolChanges, type ToolChanges } from '../agents/shared/tool-changes.ts';
 import {
   chunkUsage,
   messageChunk,
@@ -78,7 +80,8 @@ export function createSessionDrafts(worker: string) {
     prompt(words: string): EntryDraft {
       calls.clear();
       output.clear();
-      return draftPrompt(words, unknownWorker);
+      // A person may prompt with pictures alone.
+      return draftPrompt(words, unknownWorker, words.trim() === '' ? 'person' : undefined);
     },
     /** Our own: nobody has spoken, so the count of retries stays where it is. */
     reprompt(): EntryDraft {
@@ -117,7 +120,11 @@ type Call = {
   readonly tool: string;
   kind: string | undefined;
   isStarted: boolean;
+  /** What it is given, as far as the agent has told it. */
+  input: Readonly<Record<string, unknown>>;
   readonly files: Set<string>;
+  /** It names more files than are kept. */
+  isCut: boolean;
   /** A list of steps that the tool is given: some agents tell their plan in no other way. */
   plan: EntryDraft | null;
 };
@@ -128,15 +135,28 @@ function followCalls(base: () => BaseCall) {
   let count = 0;
   const find = (given: ToolCall): Call => {
     const known = calls.get(given.toolCallId);
-    const call = known ?? { tool: toolName(given), kind: given.kind, isStarted: false, files: new Set(), plan: null };
+    const call = known ?? {
+      tool: toolName(given),
+      kind: given.kind,
+      isStarted: false,
+      input: {},
+      files: new Set(),
+      isCut: false,
+      plan: null,
+    };
     calls.set(given.toolCallId, call);
     if (calls.size > callsMax) calls.delete(calls.keys().next().value as string);
     call.kind = given.kind ?? call.kind;
+    call.input = { ...call.input, ...inputOf(given) };
     call.plan = readPlan(given.rawInput?.todos, 'content') ?? call.plan;
     const changed = (given.content ?? []).filter(({ type }) => type === 'diff');
     // Of a call that only looks, they are what it looks at.
     const where = changing.has(call.kind) ? (given.locations ?? []) : [];
-    for (const { path } of [...changed, ...where].slice(0, filesMax)) if (path !== undefined) call.files.add(path);
+    for (const { path } of [...changed, ...where]) {
+      if (path === undefined) continue;
+      if (call.files.size < filesMax) call.files.add(path);
+      else call.isCut ||= !call.files.has(path);
+    }
     return call;
   };
   return {
@@ -153,9 +173,9 @@ function followCalls(base: () => BaseCall) {
       calls.delete(id);
       count += 1;
       const ok = status === 'completed';
-      const files = ok ? [...call.files].slice(0, filesMax) : [];
       const plan = ok && call.plan !== null ? [call.plan] : [];
-      return [...started, ...plan, draftToolUse({ tool: call.tool, ok, id, files }, base(), unknownWorker)];
+      const use = draftToolUse({ tool: call.tool, ok, id, ...changesOf(call, ok) }, base(), unknownWorker);
+      return [...started, ...plan, use];
     },
     count: () => count,
     clear() {
@@ -190,24 +210,48 @@ function followOutput() {
 }
 
 const changing: ReadonlySet<string | undefined> = new Set(['edit', 'delete', 'move']);
+/**
+ * Kinds of tools that change no file. Not `think`, which is also the kind of sub-agents. A kind that is on neither list, and
+ * a tool without one, may have changed any file.
+ */
+const looking: ReadonlySet<string | undefined> = new Set(['read', 'search', 'fetch', 'switch_mode']);
+
+function changesOf({ tool, kind, input, files, isCut, plan }: Call, ok: boolean): ToolChanges {
+  const named = [...files];
+  // Claude Code's own names tell more than the kind.
+  const known = readToolChanges(claudeTools, tool, input, ok);
+  if (named.length > 0) {
+    if (!ok && kind !== 'execute') return { changes: 'none', files: [] };
+    const isAll = (changing.has(kind) || looking.has(kind)) && !isCut;
+    return { ...known, changes: isAll ? 'files' : 'unknown', files: named };
+  }
+  if (known.changes === 'none') return known;
+  if (kind === 'execute') return readCommand(input.command ?? input.cmd);
+  return looking.has(kind) || plan !== null ? { changes: 'none', files: [] } : { changes: 'unknown', files: [] };
+}
+
+/** Only the fields that a command may be in: the others may be large. */
+function inputOf({ rawInput = {} }: ToolCall): Readonly<Record<string, unknown>> {
+  const { command, cmd } = rawInput;
+  return { ...(command === undefined ? {} : { command }), ...(cmd === undefined ? {} : { cmd }) };
+}
 
 /** The tool's own name where the agent gives it; a title names files and command lines. */
 export const toolName = ({ name, kind, _meta }: Pick<ToolCall, 'name' | 'kind' | '_meta'>): string =>
   name || _meta?.claudeCode?.toolName || kind || 'other';
 
 function draftPlan(update: Update): EntryDraft[] {
-  const read = planUpdate.safeParse(update);
-  if (!read.success) return [];
-  return [wholePlan(read.data.entries.map(({ content, status }) => ({ title: content, status })))];
+  const plan = readPlan(planUpdate.safeParse(update).data?.entries, 'content');
+  return plan === null ? [] : [plan];
 }
 
-/** No rule looks at the mode of an agent, so it is only told. */
+/** It becomes the worker's label `mode`. */
 export const draftMode = (mode: string): EntryDraft => ({
   type: 'heartbeat.sent',
   data: { mode: firstChars(mode, nameCharsMax) },
 });
 
-const draftUsage = (data: object): EntryDraft => ({ type: 'usage.reported', data });
+const draftUsage = (data: object): EntryDraft => ({ type: 'usage.reported', data: { ...data, source: 'acp' } });
 
 /** In the entry's words; what the agent does not tell is left out. Empty: it tells nothing. */
 export function draftTokens(usage: TokenUsage | undefined): readonly EntryDraft[] {

@@ -4,6 +4,7 @@ import { usedUp, type WorkerView } from '../../machines/index.ts';
 import { describeLine } from '../../machines/policy/budget.ts';
 import { agents, toId } from '../agents/index.ts';
 import { type EntryDraft, nameCharsMax } from '../agents/shared/entry-drafts.ts';
+import type { PersonCommand } from '../agents/shared/person-command.ts';
 import { firstChars } from '../agents/shared/text.ts';
 import { isLimitError, limitEndOf, type TokenUsage } from './messages.ts';
 import { createSessionDrafts, draftMode, draftTokens, type Update } from './session-drafts.ts';
@@ -20,6 +21,8 @@ export type Session = {
   askMs(): number | null;
   /** A person's prompt. */
   prompt(words: string): void;
+  /** A person's prompt that is for stopgate. Resolves to the answer. @throws AppError */
+  obey(command: PersonCommand): Promise<string>;
   /** Ours, after a block. */
   reprompt(): void;
   update(update: Update): void;
@@ -156,6 +159,10 @@ function openSession(id: string, link: WorkerLink, { cwd, policy, note, agent }:
       [isReplayed, isEscalated] = [false, false];
       record([drafts.prompt(words)]);
       void look();
+    },
+    obey(command) {
+      if (!isRegistered) start({});
+      return link.obey(command);
     },
     reprompt: () => record([drafts.reprompt()]),
     update: (update) => record(isReplayed ? drafts.replayed(update) : drafts.update(update)),

@@ -12,6 +12,7 @@
 import { randomUUID } from 'node:crypto';
 import { formatDuration } from '../../machines/index.ts';
 import { allowNote, blockText } from '../agents/shared/block-text.ts';
+import { readPersonCommand } from '../agents/shared/person-command.ts';
 import { plainText } from '../agents/shared/text.ts';
 import { createTurnPauses, type TurnPauses } from '../agents/shared/turn-pauses.ts';
 import type { AppError } from '../errors.ts';
@@ -62,6 +63,8 @@ export type TurnsOptions = {
   readonly permissions: Permissions;
 };
 export type Turns = {
+  /** Answers a person's prompt that is for stopgate, which the agent does not get. Returns false if it is for the agent. */
+  answers(prompt: Request): boolean;
   begin(prompt: Request): void;
   /** Returns undefined if it answers no prompt; else it resolves when the editor or the agent has what follows. */
   end(answer: Answer): Promise<void> | undefined;
@@ -79,11 +82,26 @@ export type Turns = {
 export function createTurns(options: TurnsOptions): Turns {
   const turns = new Set<Turn>();
   return {
+    answers({ id, params }) {
+      const read = promptParams.safeParse(params);
+      const command = read.success ? readPersonCommand(wordsOf(read.data.prompt)) : null;
+      if (!read.success || command === null) return false;
+      const { editor, sessions } = options;
+      const session = sessions.get(read.data.sessionId);
+      void session
+        .obey(command)
+        .catch((error: AppError) => `stopgate: this was not done: ${plainText(error.message)}`)
+        .then(async (text) => {
+          say(editor, session, text);
+          await editor.write(resultOf(id, { stopReason: 'end_turn' }));
+        });
+      return true;
+    },
     begin({ id, params }) {
       const read = promptParams.safeParse(params);
       if (!read.success) return;
       const session = options.sessions.get(read.data.sessionId);
-      session.prompt(read.data.prompt.flatMap(({ type, text = '' }) => (type === 'text' ? [text] : [])).join('\n'));
+      session.prompt(wordsOf(read.data.prompt));
       turns.add({
         ...{ session, id, agentId: id, cancelled: new AbortController(), budget: null },
         ...{ promptedMs: performance.now(), pauses: createTurnPauses() },
@@ -126,6 +144,10 @@ export function createTurns(options: TurnsOptions): Turns {
     },
   };
 }
+
+const wordsOf = (
+  prompt: readonly { readonly type?: string | undefined; readonly text?: string | undefined }[],
+): string => prompt.flatMap(({ type, text = '' }) => (type === 'text' ? [text] : [])).join('\n');
 
 /** A service that is away says nothing of it now, and the next tool looks again. */
 async function stopIfUsedUp(turn: Turn, { editor, agent, permissions }: TurnsOptions): Promise<void> {

@@ -6,8 +6,15 @@ import { randomUUID } from 'node:crypto';
 import type { AttemptFields, Decision, WorkerView } from '../../machines/index.ts';
 import type { AnswerableDecision } from '../agents/shared/block-text.ts';
 import type { EntryDraft } from '../agents/shared/entry-drafts.ts';
+import {
+  describeCommand,
+  describeStanding,
+  type PersonCommand,
+  personAtSession,
+} from '../agents/shared/person-command.ts';
 import type { Client, EntryFields, EntryType } from '../client/index.ts';
 import { AppError, errorCodes } from '../errors.ts';
+import { throwIfRefused } from '../service/refusal.ts';
 import { startTimer, type Timer, within } from '../timer.ts';
 
 /** The part of a decision that a turn needs. */
@@ -20,6 +27,8 @@ export type WorkerLink = {
   decide(attempt: AttemptFields): Promise<Judgement>;
   /** Resolves to what the fleet knows of it, the entries above included. @throws AppError */
   view(): Promise<WorkerView>;
+  /** Does what a person has said by a prompt. Resolves to the answer for the person. @throws AppError */
+  obey(command: PersonCommand): Promise<string>;
   /** Stores what is left, for a short time. */
   close(): Promise<void>;
 };
@@ -150,6 +159,7 @@ export function createWorkerLink(worker: string, service: ServiceLink, note: (li
     },
     decide: (attempt) => ask((client) => client.decide(worker, { attempt: randomUUID(), ...attempt })),
     view: () => ask((client) => client.getWorker(worker)),
+    obey: (command) => ask((client) => obey(client, worker, command)),
     async close() {
       isClosed = true;
       timer?.clear();
@@ -160,6 +170,23 @@ export function createWorkerLink(worker: string, service: ServiceLink, note: (li
       if (kept.length > 0) note(`stopgate acp: ${kept.length} entries of ${worker} were not stored`);
     },
   };
+}
+
+async function obey(client: Client, worker: string, command: PersonCommand): Promise<string> {
+  if (command.kind === 'status') return describeStanding(await client.getWorker(worker));
+  const by = { by: personAtSession };
+  const { seq } =
+    command.kind === 'unpause'
+      ? await client.publish('own.worker', worker, 'worker.unpaused', by)
+      : await client.publish(
+          'own.worker',
+          worker,
+          'worker.paused',
+          command.forMs === null ? by : { ...by, forMs: command.forMs },
+        );
+  const view = await client.getWorker(worker);
+  throwIfRefused(view, seq);
+  return describeCommand(command, view.paused);
 }
 
 /** A bug of ours must not end the agent's work either. */

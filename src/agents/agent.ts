@@ -13,11 +13,15 @@ import type { AnswerableDecision } from './shared/block-text.ts';
 import {
   type BaseCall,
   type DraftEntries,
+  draftMode,
+  draftMove,
   draftRegistration,
   type EntryDraft,
   heartbeat,
 } from './shared/entry-drafts.ts';
+import { asNamed, type RealPath } from './shared/file-places.ts';
 import type { InputFields } from './shared/permission-requests.ts';
+import { type PersonCommand, readPersonCommand } from './shared/person-command.ts';
 import type { PriorWorker } from './shared/prior-worker.ts';
 import { toId } from './shared/text.ts';
 import type { UnsolicitedCheck } from './shared/unsolicited-checks.ts';
@@ -55,7 +59,12 @@ export type HookCall = {
   readonly worker: string;
   /** The agent's own name of the event. */
   readonly event: string;
-  translate(prior: PriorWorker): Translation;
+  /** The lists of steps that the worker shares with others: see shared-plans.ts. */
+  readonly planLists: readonly string[];
+  /** Fields of the call that have another type than we know. They count as missing. */
+  readonly unread: readonly string[];
+  /** `realPath` resolves the links in names of folders and files. Default: names are taken as they are. */
+  translate(prior: PriorWorker, realPath?: RealPath): Translation;
   /**
    * The answer to the agent. Null: an empty answer, which lets it continue (or stop). `check`: what the decision was
    * made for, if not for a stop. Then only a decision that `isNews` may be passed (see unsolicited-checks.ts).
@@ -63,6 +72,8 @@ export type HookCall = {
   answer(decision: AnswerableDecision, check?: UnsolicitedCheck | null): object | null;
   /** The answer to the agent that asked. Null: its hook cannot be answered, or not so. */
   answerInput(answer: InputAnswer): object | null;
+  /** The answer to a person's command, with this text for the person. */
+  answerCommand(text: string): object;
 };
 
 export type Translation = {
@@ -77,6 +88,10 @@ export type Translation = {
   readonly ask: InputFields | null;
   /** Not null: the answer to the call. Then nothing is checked. */
   readonly immediateAnswer: object | null;
+  /** Not null: a person has told stopgate something by a prompt, and gets the answer. */
+  readonly command: PersonCommand | null;
+  /** The prompts that the agent has scheduled for itself, if this call lists them. */
+  readonly scheduled: readonly string[] | null;
 };
 
 export type WorkerEntry = {
@@ -113,6 +128,16 @@ type Adapter<Body, Call extends BaseCall> = {
   readonly answerInput?: (answer: InputAnswer, call: Call) => object | null;
   /** An answer that needs no decision. */
   readonly immediateAnswer?: (call: Call, prior: PriorWorker) => object | null;
+  /** Returns the prompt if a person of the session made one by this call. */
+  readonly personPrompt?: (call: Call, prior: PriorWorker) => string | null;
+  /** The answer that shows a person this text, and keeps their prompt from the model if the agent's hook can do that. */
+  readonly answerCommand?: (text: string, call: Call) => object;
+  /** Its hook cannot keep a prompt from the model, which therefore begins a turn with it. */
+  readonly passesCommands?: true;
+  /** The prompts that the agent has scheduled for itself. Null: this call does not list them. */
+  readonly scheduled?: (call: Call) => readonly string[] | null;
+  /** The lists of steps that the worker of this call shares with others. */
+  readonly planLists?: (call: Call) => readonly string[];
   /** The call is no worker's activity: no entry, no answer. */
   readonly isIgnored?: (call: Call) => boolean;
   /** The event of the session's end, which must not register it. */
@@ -135,16 +160,20 @@ export function defineAgent<Body>({
   ...adapter
 }: Facts & Adapter<Body, Body & BaseCall>): Agent {
   const readHook: ReadHook = (given, inUrl) => {
-    const body = readBody(adapter.body, adapter.normalize?.(given) ?? given, title);
+    const normal = adapter.normalize?.(given) ?? given;
+    const body = readBody(adapter.body, normal, title);
     const event = adapter.eventOf === undefined ? hookEventName(body) || inUrl : adapter.eventOf(body, inUrl);
     if (!event) throw withoutEvent(title);
     const call = { ...body, ...adapter.callerOf(body, event), event };
     return {
       worker: call.worker,
       event,
-      translate: (prior) => translate(name, adapter, call, prior),
+      unread: unreadIn(normal, body),
+      planLists: adapter.planLists?.(call) ?? [],
+      translate: (prior, realPath = asNamed) => translate(name, adapter, { ...call, realPath }, prior),
       answer: (decision, check = null) => adapter.answer(call, decision, check),
       answerInput: (answer) => adapter.answerInput?.(answer, call) ?? null,
+      answerCommand: (text) => adapter.answerCommand?.(text, call) ?? { note: text },
     };
   };
   return { name, title, hookCommand, settings, doctor, resume, promptsResolution, readHook };
@@ -154,17 +183,21 @@ function translate<Body, Call extends BaseCall>(
   name: string,
   adapter: Adapter<Body, Call>,
   call: Call,
-  prior: PriorWorker,
+  given: PriorWorker,
 ): Translation {
   const { worker, event } = call;
-  if (adapter.isIgnored?.(call))
-    return { worker, entries: [], stop: null, check: null, ask: null, immediateAnswer: null };
+  if (adapter.isIgnored?.(call)) return { ...nothing, worker };
+  const move = draftMove(call, given);
+  const prior = move === null || call.cwd === undefined ? given : { ...given, cwd: call.cwd };
+  const command = readPersonCommand(adapter.personPrompt?.(call, prior) ?? undefined);
+  const isKept = command !== null && adapter.passesCommands !== true;
   const draft = Object.hasOwn(adapter.events, event) ? adapter.events[event] : undefined;
-  const drafts = draft?.(call, prior, name) ?? [heartbeat];
+  const drafts = isKept ? [heartbeat] : (draft?.(call, prior, name) ?? [heartbeat]);
   // Not every form of hook reports a session's start, so the session's first call registers it, which is a heartbeat too.
-  const isKnown = prior.registered || event === adapter.end || drafts.some(({ type }) => type === 'worker.registered');
+  const registers = drafts.some((it) => it.type === 'worker.registered' && (it.worker ?? worker) === worker);
+  const isKnown = prior.registered || event === adapter.end || registers;
   const all: readonly EntryDraft[] = isKnown
-    ? drafts
+    ? [...(move === null || registers ? [] : [move]), ...(registers ? drafts : draftMode(call, prior, drafts))]
     : [draftRegistration(call, prior, name), ...drafts.filter((it) => it !== heartbeat)];
   return {
     worker,
@@ -172,9 +205,21 @@ function translate<Body, Call extends BaseCall>(
     stop: adapter.stop(call, prior),
     check: adapter.check?.(call, prior) ?? null,
     ask: adapter.ask?.(call) ?? null,
-    immediateAnswer: adapter.immediateAnswer?.(call, prior) ?? null,
+    immediateAnswer: isKept ? null : (adapter.immediateAnswer?.(call, prior) ?? null),
+    command,
+    scheduled: adapter.scheduled?.(call) ?? null,
   };
 }
+
+const nothing: Omit<Translation, 'worker'> = {
+  entries: [],
+  stop: null,
+  check: null,
+  ask: null,
+  immediateAnswer: null,
+  command: null,
+  scheduled: null,
+};
 
 /** Optional fields of an unexpected type count as missing: see `readBody`. */
 export const text = z.string().optional().catch(undefined);
@@ -193,6 +238,14 @@ export function readBody<Value>(schema: z.ZodType<Value>, body: unknown, title: 
   if (read.success) return read.data;
   const issues = toIssues(read.error, body);
   throw new AppError('input.bad', `this is not a hook call of ${title}: ${describeIssues(issues)}`, { issues });
+}
+
+/** What `catch` has left out of it. */
+function unreadIn(given: unknown, read: unknown): readonly string[] {
+  const fields = read as Readonly<Record<string, unknown>>;
+  return Object.entries(given as object).flatMap(([key, value]) =>
+    value !== null && value !== undefined && Object.hasOwn(fields, key) && fields[key] === undefined ? [key] : [],
+  );
 }
 
 const hookEventName = (body: unknown): string | undefined =>

@@ -1,7 +1,11 @@
 /**
  * Reads usage from agents' own telemetry (OpenTelemetry). Each agent reports one request to its model in several
  * signals; of each one signal is read, that whose items have an identity, so that nothing counts twice: events for
- * those that have them, spans for Copilot. Claude Code's metrics count only where a session sends no events.
+ * those that have them, spans for Copilot. Claude Code's metrics say the same as its events, so a report names the signal as
+ * its source, and of a session the fleet counts the source that reported first.
+ *
+ * An event, a span or a metric that is not on these lists is no usage that we know: a budget does not count it. `doctor` warns
+ * of a budget that counts nothing.
  */
 import type { UsageReport } from '../../machines/index.ts';
 import { toId } from './shared/text.ts';

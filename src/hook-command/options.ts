@@ -18,6 +18,8 @@ export type HookOptions = {
   readonly worker: string | undefined;
   readonly policy: string | undefined;
   readonly fleet: string | undefined;
+  /** The list of steps that this session shares with others, as Claude Code's environment names it. */
+  readonly tasks: string | undefined;
   /** It is undefined if agent and event decide it. */
   readonly timeoutMs: number | undefined;
   readonly onUnreachable: 'allow' | 'block';
@@ -81,6 +83,7 @@ export async function readOptions(argv: readonly string[], env: Env, cwd: string
     // With --autostart the service comes back as soon as nobody answers.
     stopped: autostart === undefined ? (stopped ?? null) : null,
     timeoutMs: timeout === undefined ? undefined : readDuration(timeout),
+    tasks: nonEmpty(env.CLAUDE_CODE_TASK_LIST_ID),
   };
 }
 

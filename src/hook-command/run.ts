@@ -4,6 +4,7 @@
  * not break the agent. It uses only Node's own modules, and few of them: agents run it for every tool call.
  */
 import type { Readable, Writable } from 'node:stream';
+import { bodyText } from '../text/body-text.ts';
 import { type Answer, answerTimeoutMs, eventTimeoutMs, notJudged, unjudgedText } from './agent.ts';
 import { type HookOptions, type HookWaits, readOptions } from './options.ts';
 import { newKey, nowMs, type Posted, post, postAgain } from './post.ts';
@@ -138,7 +139,7 @@ async function judge(options: HookOptions, { stdin }: HookIo, note: (text: strin
  * blocked: a service that is being restarted is back within a second.
  */
 async function postCall(
-  { name, http, stopped, token, policy, fleet, autostart, waits }: HookOptions,
+  { name, http, stopped, token, policy, fleet, tasks, autostart, waits }: HookOptions,
   { event, body, isRepeated }: Call,
   leftMs: () => number,
   blocks: boolean,
@@ -148,6 +149,7 @@ async function postCall(
     ...(event === '' ? {} : { event }),
     ...(policy === undefined ? {} : { policy }),
     ...(fleet === undefined ? {} : { fleet }),
+    ...(tasks === undefined ? {} : { tasks }),
   }).toString();
   const url = `${http}/hooks/${name}${query === '' ? '' : `?${query}`}`;
   const key = newKey();
@@ -176,7 +178,7 @@ async function readCall(stdin: HookIo['stdin'], options: HookOptions, timeoutMs:
   const { agent, event, worker } = options;
   const raw = await readStdin(stdin, timeoutMs);
   if (typeof raw === 'string') return raw;
-  const text = raw.toString('utf8').trim();
+  const text = bodyText(raw).trim();
   if (text === '' && !agent.isScript) return 'nothing came on stdin, where an agent puts its call as JSON';
   let body: Record<string, unknown>;
   try {

@@ -2,6 +2,7 @@
  * Waits for the resolution of a session's escalation, on the session's side: asks the service, which answers as soon as
  * a person has resolved it, or after less than a minute that nobody has. Then it is asked again.
  */
+import { bodyText } from '../text/body-text.ts';
 import type { Fields } from './agent.ts';
 import type { HookOptions } from './options.ts';
 import { post } from './post.ts';
@@ -57,7 +58,7 @@ export async function waitForResolution(
   stopBody: Buffer,
 ): Promise<string | null> {
   const { wake } = agent;
-  const stop = JSON.parse(stopBody.toString('utf8')) as Fields;
+  const stop = JSON.parse(bodyText(stopBody)) as Fields;
   const worker = wake?.sessionOf(stop);
   if (wake === undefined || typeof worker !== 'string' || worker === '') return null;
   const orphaned = watchParent();

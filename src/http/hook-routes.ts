@@ -5,11 +5,14 @@ import { agents, createHookCallHandler, type HookCall, type OnHeld, type ReadHoo
 import { AppError } from '../errors.ts';
 import type { Service } from '../service/index.ts';
 import { isUndecided } from '../service/waits.ts';
-import { type Caller, callerOf, checkWorker, fleetsOf } from './access.ts';
+import { type Caller, callerOf, checkWorker, fleetsOf, isFor } from './access.ts';
 import { createPerService, fleetNamed } from './fleet-directory.ts';
 
 /** A request for a resolution is kept open this long. Then the client has to send it again. */
 const wakeHoldMs = 50_000;
+
+/** Of the name of a list of steps: more is not looked at. */
+const listCharsMax = 256;
 
 /** The question that `stopgate init` and `doctor` ask with the token of the hooks, before a session does. */
 export type PlaceQuestion = { readonly agent: string; readonly policy: string | null; readonly cwd: string | null };
@@ -42,12 +45,21 @@ type PlaceRoute = {
   Querystring: { cwd?: unknown; policy?: unknown; fleet?: unknown };
 };
 type WakeRoute = { Params: { agent: string }; Querystring: { worker?: unknown; fleet?: unknown } };
-type Route = { Params: { agent: string }; Querystring: { event?: unknown; policy?: unknown; fleet?: unknown } };
+type Route = {
+  Params: { agent: string };
+  Querystring: { event?: unknown; policy?: unknown; fleet?: unknown; tasks?: unknown };
+};
 
-/** `onHeld` gets each request for permission that is held for an operator. */
+export type HookRouteOptions = {
+  /** Gets each request for permission that is held for an operator. */
+  readonly onHeld: (service: Service, ...held: Parameters<OnHeld>) => void;
+  /** Gets the agent and the field of each field that could not be read. */
+  readonly noteUnread: (agent: string, field: string) => void;
+};
+
 export function addHookRoutes(
   app: FastifyInstance,
-  onHeld: (service: Service, ...held: Parameters<OnHeld>) => void,
+  { onHeld, noteUnread }: HookRouteOptions,
   findPlace: FindPlace = unknownPlace,
 ): void {
   const handlerOf = createPerService((service) =>
@@ -58,10 +70,14 @@ export function addHookRoutes(
   app.post<Route>('/hooks/:agent', async (request, reply) => {
     const { params, query, body } = request;
     const event = typeof query.event === 'string' ? query.event : undefined;
-    const call = heldTo(callerOf(request), readerOf(params.agent)(body ?? {}, event));
+    const read = readerOf(params.agent)(body ?? {}, event);
+    for (const field of read.unread) noteUnread(params.agent, field);
+    const call = heldTo(callerOf(request), read);
     const { service } = fleetNamed(fleetsOf(request), query.fleet);
     const answer = await handlerOf(service)(underPolicy(call, query.policy), {
       key: keyOf(request.headers['idempotency-key']),
+      taskList: typeof query.tasks === 'string' && query.tasks !== '' ? query.tasks.slice(0, listCharsMax) : undefined,
+      mayWrite: (worker) => isFor(callerOf(request), worker),
       gone: AbortSignal.any([closing.signal, closed(reply)]),
     });
     return answer === null ? reply.code(204).send() : answer;
@@ -76,10 +92,15 @@ export function addHookRoutes(
   });
 }
 
-/** The name that a client gives a call, so that it can post it again after a lost answer. */
+/**
+ * The name that a client gives a call, so that it can post it again after a lost answer. It may stand in quotes, as a text in
+ * a structured header does. Any other name than an id becomes one, the same for the same name.
+ */
 function keyOf(header: string | string[] | undefined): string | undefined {
-  if (header === undefined || (typeof header === 'string' && isId(header))) return header;
-  throw new AppError('input.bad', `the header Idempotency-Key is not an id: ${String(header).slice(0, 200)}`);
+  const given = (Array.isArray(header) ? (header[0] ?? '') : (header ?? '')).trim();
+  const quoted = /^"(.*)"$/s.exec(given)?.[1];
+  const name = quoted === undefined ? given : quoted.replaceAll(/\\(.)/gs, '$1');
+  return name === '' ? undefined : toId(name);
 }
 
 /** Fires when the client is gone, or has its answer. */
@@ -127,8 +148,8 @@ function heldTo(caller: Caller, call: HookCall): HookCall {
   checkWorker(caller, call.worker);
   return {
     ...call,
-    translate(known) {
-      const translation = call.translate(known);
+    translate(...known) {
+      const translation = call.translate(...known);
       for (const { id, data } of translation.entries) {
         checkWorker(caller, id);
         if ('parent' in data && typeof data.parent === 'string') checkWorker(caller, data.parent);
@@ -145,8 +166,8 @@ function underPolicy(call: HookCall, policy: unknown): HookCall {
     throw new AppError('input.bad', `?policy=${String(policy)} is not the name of a policy`);
   return {
     ...call,
-    translate(known) {
-      const translation = call.translate(known);
+    translate(...known) {
+      const translation = call.translate(...known);
       const entries = translation.entries.map((entry) =>
         entry.type === 'worker.registered' ? { ...entry, data: { policy, ...entry.data } } : entry,
       );

@@ -15,12 +15,13 @@ import type { Logger } from '../log.ts';
 import { type AnswerLinks, answerPath } from '../notify/answer-links.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { inTraceOf } from '../telemetry/tracing.ts';
+import { bodyText, withoutBareNumbers } from '../text/body-text.ts';
 import { accessOf, type Caller, checkAccess, fleetsFor, hasRole, requireAccessRows } from './access.ts';
 import { type Admission, checkBinding, checkSource, findCaller, refuseAnyone } from './admission.ts';
 import { addAnswerRoutes, announceRequest } from './answer-routes.ts';
 import { addBodyBudget } from './body-budget.ts';
 import type { FleetDirectory } from './fleet-directory.ts';
-import { addHookRoutes, type FindPlace } from './hook-routes.ts';
+import { addHookRoutes, type FindPlace, type HookRouteOptions } from './hook-routes.ts';
 import { addInspectSocket } from './inspect-socket.ts';
 import { addInspectPage, isPageRequest } from './inspector-page.ts';
 import { addMcpRoutes } from './mcp-routes.ts';
@@ -29,6 +30,7 @@ import { cannotListen } from './probe-address.ts';
 import { bodyBytesMax, commonHeaders, sendError, sendInternal, toAppError } from './replies.ts';
 import { addApiRoutes } from './request-routes.ts';
 import { addStatusRoutes } from './status-routes.ts';
+import { createUnreadNotes } from './unread-notes.ts';
 
 // Closes the server gracefully: running requests may finish, idle connections are dropped at once.
 
@@ -155,12 +157,13 @@ export async function createHttpApp(options: Omit<HttpOptions, 'port'>): Promise
   addRequestMetrics(app, options);
   addStatusRoutes(app, metrics, version);
   const { answerLinks = () => null } = options;
-  const onHeld: Parameters<typeof addHookRoutes>[1] = (service, held, over) =>
+  const onHeld: HookRouteOptions['onHeld'] = (service, held, over) =>
     void announceRequest(answerLinks(), service, held, over);
-  addHookRoutes(app, onHeld, options.findPlace);
+  const noteUnread = createUnreadNotes(options);
+  addHookRoutes(app, { onHeld, noteUnread }, options.findPlace);
   addAnswerRoutes(app, fleets, answerLinks);
   addMcpRoutes(app, options.log);
-  await addOtlpRoutes(app);
+  await addOtlpRoutes(app, (kind) => noteUnread('otlp', kind));
   await addApiRoutes(app, { admission, version, bounds: metrics.bounds });
   addInspectPage(app);
   addInspectSocket(app, { fleets, admission, log: options.log });
@@ -281,17 +284,22 @@ const bodyValuesMax = 250_000;
 function addBodyParser(app: FastifyInstance): void {
   const parseJson = app.getDefaultJsonParser('remove', 'remove');
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
-    if (body === '') return done(null, {});
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    const json = bodyText(body as Buffer);
+    if (json.trim() === '') return done(null, {});
     // A parser of ten million brackets holds the only thread for seconds.
-    if (isTextTooDeep(body as string, bodyDepthMax))
+    if (isTextTooDeep(json, bodyDepthMax))
       return done(new AppError('input.bad', `the body nests deeper than ${bodyDepthMax} levels`));
-    if (hasMoreValues(body as string, bodyValuesMax))
+    if (hasMoreValues(json, bodyValuesMax))
       return done(new AppError('input.bad', `the body has more than ${bodyValuesMax} values`));
-    return parseJson(request, body as string, (error, value) => {
+    const take = (error: Error | null, value: unknown) => {
       if (error !== null) return done(error);
       const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
       return isObject ? done(null, value) : done(new AppError('input.bad', 'the body must be a JSON object'));
+    };
+    return parseJson(request, json, (error, value) => {
+      const repaired = error === null ? json : withoutBareNumbers(json);
+      return repaired === json ? take(error, value) : parseJson(request, repaired, take);
     });
   });
 }

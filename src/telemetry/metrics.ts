@@ -110,6 +110,12 @@ export function createMetrics(checksWaiting = () => 0) {
 const createLimitMetrics = ({ counter }: ReturnType<typeof createInstruments>) => ({
   /** Counted where the bound is: `http bodies`, `checks waiting`, those of admission, `received requests`. */
   bounded: counter('bounded_total', 'What was refused because a bound was reached, by bound.', ['bound']),
+  /** Counted by `http`. */
+  unread: counter(
+    'unread_fields_total',
+    'Fields of hook calls and telemetry that could not be read and were left out.',
+    ['from', 'field'],
+  ),
   /** Counted by the link to NATS. */
   connectionBreaks: counter('connection_breaks_total', 'Connections to NATS that broke and were made again.', [
     'connection',

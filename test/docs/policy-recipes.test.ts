@@ -103,3 +103,15 @@ test('what costs too much goes to a person, who grants it once more; the day of 
   const { verdicts } = await decide(stage, 'w3');
   expect(verdicts.at(-1)).toMatchObject({ guard: 'bypass', detail: expect.stringMatching(/usd 200 of 200/) });
 });
+
+test('in plan mode only work that was done is judged', async () => {
+  const stage = await openRecipe('policy: planning');
+  await startWorker(stage, { 'test.mjs': 'process.exit(1);' });
+  const { agents } = stage;
+  await agents.publish('worker.w1.heartbeat.sent', { mode: 'plan' });
+  expect(await decide(stage, 'w1')).toMatchObject({ decision: 'allow', cause: 'complete', policy: 'planning' });
+  await agents.publish('worker.w1.tool.used', { tool: 'Bash', command: 'npm i', changes: 'unknown' });
+  expect(await decide(stage, 'w1')).toMatchObject({ decision: 'block', cause: 'incomplete', policy: 'planning' });
+  await agents.publish('worker.w1.heartbeat.sent', { mode: 'default' });
+  expect(await decide(stage, 'w1')).toMatchObject({ decision: 'block', policy: 'default' });
+});

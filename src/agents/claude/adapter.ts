@@ -5,6 +5,7 @@
  */
 import { z } from 'zod';
 import { type InputAnswer, idSchema } from '../../../machines/index.ts';
+import type { Step } from '../../../machines/policy/plan.ts';
 import { questionsIn } from '../../../machines/values/questions.ts';
 import { type CallOf, defineAgent, fields, flag, text } from '../agent.ts';
 import {
@@ -18,10 +19,14 @@ import {
   draftStop,
   draftToolCall,
   draftToolOf,
+  promptedBy,
+  scheduledPrompts,
+  sessionCrons,
 } from '../shared/claude-calls.ts';
 import {
   draftChildStart,
   draftPrompt,
+  draftRegistration,
   draftSessionEnd,
   draftSessionStart,
   draftToolResult,
@@ -35,17 +40,23 @@ import {
   describeQuestion,
   describeToolRequest,
 } from '../shared/permission-requests.ts';
-import { oneStep, type PlanChange, readPlan, wholePlan } from '../shared/plan-entry.ts';
+import { oneStep, type PlanChange, readPlan, readStep, wholePlan } from '../shared/plan-entry.ts';
 import type { PriorWorker } from '../shared/prior-worker.ts';
 import { toId } from '../shared/text.ts';
 import type { UnsolicitedCheck } from '../shared/unsolicited-checks.ts';
 import { hookCommand } from './hook-command.ts';
+import { claudeTools } from './tools.ts';
 
 const bodySchema = z.object({
   session_id: idSchema,
   ...claudeFields,
   tool_response: fields,
   background_tasks: backgroundTasks('type'),
+  session_crons: sessionCrons,
+  /** Of calls within a team, whose members share a list of steps. */
+  team_name: text,
+  /** CwdChanged: where it works now. */
+  new_cwd: text,
   /** StopFailure: 2.1.329 sends `error`, other descriptions name `error_type`. */
   error: text,
   error_type: text,
@@ -66,7 +77,12 @@ export const claude = defineAgent({
   doctor: 'dry turn',
   resume: (session, prompt) => ['claude', '--resume', session, prompt],
   body: bodySchema,
-  callerOf: ({ session_id, agent_id, agent_type }) => callerOf(session_id, agent_id, agent_type),
+  callerOf: ({ session_id, agent_id, agent_type, permission_mode: mode, source, cwd, new_cwd }, event) => ({
+    ...callerOf(session_id, agent_id, agent_type),
+    cwd: event === 'CwdChanged' ? (new_cwd ?? cwd) : cwd,
+    mode,
+    interactive: event === 'UserPromptSubmit' && source === 'sdk' ? false : undefined,
+  }),
   events: {
     SessionStart: draftSessionStart,
     UserPromptSubmit: draftPrompted,
@@ -93,6 +109,14 @@ export const claude = defineAgent({
         : describeToolRequest('permission', tool, input),
   answerInput,
   immediateAnswer: answerWithResolution('UserPromptSubmit', 'SessionStart'),
+  personPrompt: (call, prior) =>
+    call.event === 'UserPromptSubmit' && promptedBy(call, prior) === 'person' ? (call.prompt ?? null) : null,
+  answerCommand: (reason) => ({ decision: 'block', reason }),
+  scheduled: ({ session_crons: crons, parent }) => (parent === null ? scheduledPrompts(crons) : null),
+  planLists: ({ parent, worker, team_name: team }) => [
+    `session ${parent ?? worker}`,
+    ...(team === undefined || team === '' ? [] : [`team ${team}`]),
+  ],
   // Compaction runs as a sub-agent without a type and reports its own stop. It is no worker.
   isIgnored: ({ parent, kind }) => parent !== null && kind === '',
   end: 'SessionEnd',
@@ -124,11 +148,19 @@ const questionTool = 'AskUserQuestion';
 
 // --- prompts and tools ----------------------------------------------------------------------------------------
 
-function draftPrompted(call: ClaudeCall, prior: PriorWorker): readonly EntryDraft[] {
-  const prompt = call.prompt ?? '';
-  return prompt.trimStart().startsWith('<task-notification>')
-    ? draftBackgroundEnds(prompt)
-    : [draftPrompt(prompt, prior)];
+/**
+ * A run without a terminal (`claude -p`, the Agent SDK) says so with its prompt (`source: sdk`), not when its session starts,
+ * so a session that is registered already is registered again. A version that leaves the source out does not tell it.
+ */
+function draftPrompted(call: ClaudeCall, prior: PriorWorker, agent: string): readonly EntryDraft[] {
+  const { prompt } = call;
+  const by = promptedBy(call, prior);
+  const isNews = call.interactive === false && prior.registered && prior.interactive !== false;
+  return [
+    ...(isNews ? [draftRegistration(call, prior, agent)] : []),
+    ...draftBackgroundEnds(by === 'person' ? '' : (prompt ?? '')),
+    draftPrompt(prompt, prior, by),
+  ];
 }
 
 /** The end of background work wakes the agent with a prompt that no person typed. */
@@ -137,7 +169,7 @@ function draftBackgroundEnds(prompt: string): readonly EntryDraft[] {
     ([, id]) => id?.trim() ?? '',
   );
   const ended = [...new Set(ids)].filter((id) => id !== '').slice(0, backgroundMax);
-  return ended.length === 0 ? [heartbeat] : ended.map((id) => ({ type: 'background.finished', data: { id } }));
+  return ended.map((id) => ({ type: 'background.finished', data: { id } }));
 }
 
 function draftToolStart(call: ClaudeCall, prior: PriorWorker): readonly EntryDraft[] {
@@ -158,22 +190,18 @@ function ownerOf({ data }: PlanChange, { tool_name: tool, worker, parent }: Clau
   return isForeign && parent !== null ? parent : worker;
 }
 
-const draftTool = draftToolOf({
-  ...{ Write: 'file_path', Edit: 'file_path', MultiEdit: 'file_path' },
-  NotebookEdit: 'notebook_path',
-});
+const draftTool = draftToolOf(claudeTools);
 
 // Reads Claude Code's plan from its plan tools. Newer versions change tasks one by one (`TaskCreate`, `TaskUpdate`,
 // `TaskList`), older ones write the whole list (`TodoWrite`).
 
 const id = z.union([z.string().min(1), z.number().transform(String)]);
-const created = z.object({ task: z.object({ id, subject: z.string().optional() }) });
+const created = z.object({ task: z.object({ id, subject: text }) });
 const updated = z.object({
   taskId: id,
   subject: z.string().optional().catch(undefined),
   status: z.string().optional().catch(undefined),
 });
-const list = z.object({ tasks: z.array(z.object({ id, subject: z.string(), status: z.string() })) });
 
 /** Returns what a successful tool call did to the plan; null if it did nothing, or in a form that we do not know. */
 function planChange(call: ClaudeCall): PlanChange | null {
@@ -185,16 +213,20 @@ function planChange(call: ClaudeCall): PlanChange | null {
     case 'TaskList': {
       // The whole list belongs to the session: its steps are not the sub-agent's.
       if (call.parent !== null) return null;
-      const result = list.safeParse(call.tool_response);
-      if (!result.success) return null;
-      const alive = result.data.tasks.filter(({ status }) => status !== 'deleted');
-      return wholePlan(alive.map((task) => ({ title: task.subject, status: task.status, step: toId(task.id) })));
+      const tasks = call.tool_response?.tasks;
+      if (!Array.isArray(tasks)) return null;
+      return wholePlan(tasks.map(readTask).filter(({ status }) => status !== 'deleted'));
     }
     case 'TodoWrite':
       return readPlan(call.tool_input?.todos, 'content');
     default:
       return null;
   }
+}
+
+function readTask(task: unknown, index: number): Step {
+  const own = id.safeParse((task as { id?: unknown } | null)?.id);
+  return { ...readStep(task, 'subject', index), ...(own.success ? { step: toId(own.data) } : {}) };
 }
 
 function createdStep(call: ClaudeCall): PlanChange | null {

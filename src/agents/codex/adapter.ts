@@ -6,14 +6,13 @@ import { z } from 'zod';
 import { tryJson } from '../../text/json-text.ts';
 import { type CallOf, defineAgent, sessionName, text } from '../agent.ts';
 import { allowNotice, blockAnswer } from '../shared/block-text.ts';
-import { callerOf, claudeFields, draftToolCall, isStop } from '../shared/claude-calls.ts';
+import { callerOf, claudeFields, draftToolCall, draftToolOf, isStop, promptedBy } from '../shared/claude-calls.ts';
 import {
   draftChildStart,
   draftPrompted,
   draftSessionEnd,
   draftSessionStart,
   draftToolResult,
-  draftToolUse,
   draftTurnEnd,
   type EntryDraft,
   toAttempt,
@@ -21,6 +20,7 @@ import {
 import { answerPermission, describeToolRequest } from '../shared/permission-requests.ts';
 import { oneStep, type PlanChange, readPlan } from '../shared/plan-entry.ts';
 import type { PriorWorker } from '../shared/prior-worker.ts';
+import type { KnownTools } from '../shared/tool-changes.ts';
 import { hookCommand } from './hook-command.ts';
 
 const bodySchema = z.object({
@@ -40,8 +40,11 @@ export const codex = defineAgent({
   doctor: 'dry turn',
   resume: (session, prompt) => ['codex', 'exec', 'resume', session, prompt],
   body: bodySchema,
-  callerOf: ({ session_id: session, agent_id, agent_type, transcript_path }) =>
-    callerOf(session, agent_id || childInTranscript(transcript_path, session), agent_type),
+  // Nothing in its calls tells `codex exec` from a session with a person, so `interactive` stays unknown.
+  callerOf: ({ session_id: session, agent_id, agent_type, transcript_path, permission_mode: mode }) => ({
+    ...callerOf(session, agent_id || childInTranscript(transcript_path, session), agent_type),
+    mode,
+  }),
   events: {
     SessionStart: draftSessionStart,
     UserPromptSubmit: draftPrompted,
@@ -58,6 +61,9 @@ export const codex = defineAgent({
   ask: ({ event, tool_name: tool, tool_input: input }) =>
     event === 'PermissionRequest' ? describeToolRequest('permission', tool, input) : null,
   answerInput: answerPermission,
+  personPrompt: (call, prior) =>
+    call.event === 'UserPromptSubmit' && promptedBy(call, prior) === 'person' ? (call.prompt ?? null) : null,
+  answerCommand: (reason) => ({ decision: 'block', reason }),
   end: 'SessionEnd',
   answer: (call, decision) => (isStop(call) ? (blockAnswer(decision) ?? allowNotice(call, decision)) : null),
 });
@@ -74,27 +80,45 @@ function childInTranscript(path: string | undefined, session: string): string | 
 // --- tools and the plan ---------------------------------------------------------------------------------------
 
 function draftToolEnd(call: CodexCall, prior: PriorWorker): readonly EntryDraft[] {
-  const tool = draftToolUse(
-    { tool: call.tool_name, ok: true, id: call.tool_use_id, files: patchedFiles(call) },
-    call,
-    prior,
-  );
+  const tool = draftTool(call, true, prior);
   const change = planChange(call);
   return change === null ? [tool] : [tool, change];
 }
 
-/** The files that a patch names in its header lines. */
-function patchedFiles({ tool_name: tool, tool_input: input }: CodexCall): string[] {
-  const patch = input?.command ?? input?.input;
-  if (tool !== 'apply_patch' || typeof patch !== 'string') return [];
-  return [...patch.matchAll(/^\*\*\* (?:Add File|Update File|Delete File|Move to): (.+)$/gm)].map(([, file]) =>
-    (file ?? '').trim(),
-  );
-}
+/** Not harmless: `spawn_agent`, whose agent may change any file, and `write_stdin`, which tells a running shell what to do. */
+const codexTools: KnownTools = {
+  harmless: [
+    'update_plan',
+    'create_goal',
+    'update_goal',
+    'get_goal',
+    'view_image',
+    'web_search',
+    'read_file',
+    'list_dir',
+    'grep_files',
+    'list_mcp_resources',
+    'list_mcp_resource_templates',
+    'read_mcp_resource',
+    'request_user_input',
+    'wait_agent',
+    'list_agents',
+    'tool_search',
+  ],
+  writers: {},
+  patches: { apply_patch: ['command', 'input', 'patch'] },
+  shells: {
+    Bash: ['command'],
+    shell: ['command'],
+    shell_command: ['command'],
+    local_shell: ['command'],
+    exec_command: ['cmd', 'command'],
+    unified_exec: ['cmd', 'command'],
+  },
+};
+const draftTool = draftToolOf(codexTools);
 
-const goalSchema = z.object({
-  goal: z.object({ objective: z.string().optional().catch(undefined), status: z.string() }),
-});
+const goalSchema = z.object({ goal: z.object({ objective: text, status: text }) });
 
 /** A goal is one step. Versions that still have `update_plan` write the whole list. */
 function planChange({ tool_name: tool, tool_input: input, tool_response: response }: CodexCall): PlanChange | null {
@@ -102,10 +126,12 @@ function planChange({ tool_name: tool, tool_input: input, tool_response: respons
   if (tool !== 'create_goal' && tool !== 'update_goal' && tool !== 'get_goal') return null;
   const answer = goalSchema.safeParse(typeof response === 'string' ? tryJson(response) : response);
   if (!answer.success) return null;
-  const { objective, status } = answer.data.goal;
+  // A goal without a state is not done.
+  const { objective, status = 'active' } = answer.data.goal;
   return oneStep('goal', { title: objective, status: goalStatuses.get(status) ?? status });
 }
 
+/** A state that is not here stays as it is, and is not done: `blocked`, `paused` and new ones. */
 const goalStatuses: ReadonlyMap<string, string> = new Map([
   ['active', 'in_progress'],
   ['complete', 'completed'],

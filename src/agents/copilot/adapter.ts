@@ -11,7 +11,7 @@ import { type CallOf, defineAgent, fields, sessionName, text } from '../agent.ts
 import { allowNote, blockAnswer } from '../shared/block-text.ts';
 import {
   draftInputRequest,
-  draftPrompt,
+  draftPrompted,
   draftRegistration,
   draftResumption,
   draftSessionEnd,
@@ -23,7 +23,9 @@ import {
   toAttempt,
 } from '../shared/entry-drafts.ts';
 import type { PriorWorker } from '../shared/prior-worker.ts';
+import { authorOf } from '../shared/prompt-author.ts';
 import { toId } from '../shared/text.ts';
+import { type KnownTools, readToolChanges } from '../shared/tool-changes.ts';
 import { hookCommand } from './hook-command.ts';
 import { readTodos } from './plan.ts';
 
@@ -60,6 +62,7 @@ export const copilot = defineAgent({
   body: bodySchema,
   normalize: inCamelCase,
   eventOf: ({ hookEventName, hookName }, inUrl) => canonical(hookEventName || hookName || inUrl),
+  // Nothing at its start tells `copilot --prompt` from a session with a person, so `interactive` stays unknown.
   callerOf({ sessionId, parentAgentId, agentId, agentType }) {
     if (!agentId) return { worker: sessionId, parent: null };
     const parent = parentAgentId ? toId(parentAgentId) : sessionId;
@@ -69,15 +72,13 @@ export const copilot = defineAgent({
     // With PascalCase names the first prompt comes before the session's start.
     sessionStart: (call, prior, agent) =>
       isRepeated(call, prior) ? [heartbeat] : draftSessionStart(call, prior, agent),
-    userPromptSubmitted: (call, prior) => [draftPrompted(call.prompt ?? '', prior)],
+    // The end of a background sub-agent wakes it with a prompt that no person typed, and which shows that.
+    userPromptSubmitted: draftPrompted,
     // Not `permissionRequest`: it comes before every tool, even if no person is asked.
     notification: (call) => (isPermission(call) ? [draftInputRequest(call.message, 'permission')] : [heartbeat]),
     preToolUse: ({ toolName: tool }) => [draftToolStart({ tool })],
     postToolUse: (call, prior) => [...draftResumption(prior), ...draftToolEnd(call, prior)],
-    postToolUseFailure: (call, prior) => [
-      ...draftResumption(prior),
-      draftToolUse({ tool: call.toolName, ok: false }, call, prior),
-    ],
+    postToolUseFailure: (call, prior) => [...draftResumption(prior), draftTool(call, false, prior)],
     agentStop: (call, prior) => (call.parent === null ? draftResumption(prior) : [heartbeat]),
     subagentStart: (call, prior, agent) => [
       draftRegistration(call, prior, agent),
@@ -87,6 +88,12 @@ export const copilot = defineAgent({
     sessionEnd: (call, prior) => (isPause(call, prior) ? [heartbeat] : draftSessionEnd(call, prior)),
   },
   stop: (call) => (isStop(call) ? toAttempt(call.response, call.stopReason) : null),
+  personPrompt: (call, prior) => {
+    const isPersons = call.event === 'userPromptSubmitted' && call.parent === null;
+    return isPersons && authorOf(call.prompt, prior) === 'person' ? (call.prompt ?? null) : null;
+  },
+  // It ignores what a hook answers to a prompt.
+  passesCommands: true,
   end: 'sessionEnd',
   answer: (call, decision) => (isStop(call) ? (blockAnswer(decision) ?? allowNote(call, decision)) : null),
 });
@@ -115,23 +122,25 @@ function inCamelCase(body: unknown): unknown {
   ]);
   const { toolInput, ...rest } = Object.fromEntries(entries) as Record<string, unknown>;
   const toolArgs = rest.toolArgs ?? toolInput;
-  return { ...rest, toolArgs: typeof toolArgs === 'string' ? tryJson(toolArgs) : toolArgs };
+  return { ...rest, toolArgs: typeof toolArgs === 'string' ? readArguments(toolArgs) : toolArgs };
 }
+
+/** Tools without a schema, such as `apply_patch`, get one text. */
+function readArguments(given: string): unknown {
+  const read = tryJson(given);
+  return typeof read === 'object' && read !== null ? read : { [freeText]: typeof read === 'string' ? read : given };
+}
+const freeText = 'text';
 
 const isStop = ({ event, parent }: CopilotCall): boolean =>
   event === 'subagentStop' ? parent !== null : event === 'agentStop' && parent === null;
 const isRepeated = (call: CopilotCall, prior: PriorWorker): boolean => prior.registered && call.source !== 'resume';
+/** A notification of another type is a sign of life: what it waits for is not known. */
 const isPermission = (call: CopilotCall): boolean => call.notificationType === 'permission_prompt';
 
 /** Without a terminal it reports the end of a turn as the session's, even if the end of a sub-agent will wake it. */
 const isPause = (call: CopilotCall, prior: PriorWorker): boolean =>
   call.reason === 'complete' && prior.background.length > 0;
-
-/** The end of a background sub-agent wakes it with a prompt that no person typed: the retries must not be reset. */
-function draftPrompted(prompt: string, prior: PriorWorker): EntryDraft {
-  const isNotice = prompt.trimStart().startsWith('<system_notification>');
-  return isNotice && !prior.stopped ? heartbeat : draftPrompt(prompt, prior);
-}
 
 /**
  * A stop of the parent does not list its background sub-agents, so their start and end tell that the parent waits. The
@@ -145,13 +154,64 @@ function draftForParent(
   return [{ type, data: { id, kind: 'subagent' }, worker: parent }];
 }
 
-const writers: ReadonlySet<string | undefined> = new Set(['create', 'edit']);
+/**
+ * Not harmless: `task`, whose sub-agents may change any file, `skill`, `write_bash`, which tells a running shell what to do,
+ * and `powershell`, whose commands are not read here.
+ */
+const copilotTools: KnownTools = {
+  harmless: [
+    'view',
+    'grep',
+    'rg',
+    'glob',
+    'web_fetch',
+    'web_search',
+    'sql',
+    'report_intent',
+    'update_todo',
+    'ask_user',
+    'show_file',
+    'read_bash',
+    'list_bash',
+    'stop_bash',
+    'read_powershell',
+    'list_powershell',
+    'stop_powershell',
+    'read_agent',
+    'list_agents',
+    'exit_plan_mode',
+    'fetch_copilot_cli_documentation',
+  ],
+  writers: { create: ['path'], edit: ['path'] },
+  patches: {
+    apply_patch: [freeText, 'input', 'patch', 'patchText', 'command'],
+    patch: [freeText, 'input', 'patch', 'patchText'],
+  },
+  shells: { bash: ['command'] },
+};
+
+/** Results after which a tool that writes one file has changed nothing. After any other word it may have. */
+const failures: ReadonlySet<unknown> = new Set(['failure', 'error', 'rejected', 'denied']);
+
+function draftTool(call: CopilotCall, ok: boolean, prior: PriorWorker, isFailure = !ok): EntryDraft {
+  const { toolName: tool, toolArgs: args = {} } = call;
+  // One tool of several verbs, of which one only reads.
+  const isView = tool === 'str_replace_editor' && args.command === 'view';
+  const files = tool === 'str_replace_editor' && !isView ? [args.path] : undefined;
+  const changes = isView
+    ? ({ changes: 'none', files: [] } as const)
+    : files === undefined
+      ? readToolChanges(copilotTools, tool, args, !isFailure)
+      : ({ changes: isFailure ? 'none' : 'files', files: isFailure ? [] : files } as const);
+  return draftToolUse({ tool, ok, ...changes }, call, prior);
+}
 
 function draftToolEnd(call: CopilotCall, prior: PriorWorker): readonly EntryDraft[] {
   const { toolName: tool, toolArgs: args, toolResult: result } = call;
   const kind = result?.resultType ?? result?.result_type;
+  // A word that is not known is no success, so that no command counts as run, and no failure either.
   const ok = typeof kind !== 'string' || kind === 'success';
-  const use = draftToolUse({ tool, ok, files: ok && writers.has(tool) ? [args?.path] : [] }, call, prior);
+  const use = draftTool(call, ok, prior, failures.has(kind));
   const query = args?.query;
   if (!ok || tool !== 'sql' || typeof query !== 'string') return [use];
   const { changes, unread } = readTodos(query, call.parent === null ? prior.plan : null);

@@ -4,11 +4,11 @@
  * prompt, at most `loop_limit` times (5 by default).
  */
 import { z } from 'zod';
-import { type CallOf, defineAgent, fields, sessionName, text } from '../agent.ts';
+import { type CallOf, defineAgent, fields, flag, sessionName, text } from '../agent.ts';
 import { allowNote, blockText } from '../shared/block-text.ts';
 import { callerOf } from '../shared/claude-calls.ts';
 import {
-  draftPrompted,
+  draftPrompt,
   draftRegistration,
   draftResumption,
   draftSessionEnd,
@@ -19,13 +19,20 @@ import {
   toAttempt,
 } from '../shared/entry-drafts.ts';
 import type { PriorWorker } from '../shared/prior-worker.ts';
+import { authorOf, type PromptAuthor } from '../shared/prompt-author.ts';
+import { type KnownTools, readCommand, readToolChanges } from '../shared/tool-changes.ts';
 import { hookCommand } from './hook-command.ts';
 
 const bodySchema = z.object({
   conversation_id: sessionName,
   hook_event_name: text,
   workspace_roots: z.array(z.string()).optional().catch(undefined),
+  /** sessionStart: it runs in the cloud, where no person is at it. */
+  is_background_agent: flag,
   prompt: text,
+  attachments: z.array(z.unknown()).optional().catch(undefined),
+  /** afterShellExecution */
+  command: text,
   status: text,
   reason: text,
   tool_name: text,
@@ -47,23 +54,34 @@ export const cursor = defineAgent({
   // Only documented.
   resume: (session, prompt) => ['cursor-agent', '--resume', session, prompt],
   body: bodySchema,
-  callerOf: ({ conversation_id, subagent_id, subagent_type, workspace_roots: roots }) => ({
+  callerOf: ({ conversation_id, subagent_id, subagent_type, workspace_roots: roots, is_background_agent }) => ({
     ...callerOf(conversation_id, subagent_id, subagent_type),
+    // A window may have several folders, in any order.
     cwd: roots?.[0],
+    otherFolders: roots?.slice(1),
+    interactive: is_background_agent === true ? false : undefined,
   }),
   events: {
     sessionStart: (call, prior, agent) => (prior.registered ? [heartbeat] : [draftRegistration(call, prior, agent)]),
-    beforeSubmitPrompt: draftPrompted,
+    beforeSubmitPrompt: (call, prior) => [draftPrompt(call.prompt, prior, promptedBy(call, prior))],
     postToolUse: (call, prior) => [...draftResumption(prior), draftTool(call, true, prior)],
     postToolUseFailure: (call, prior) => [...draftResumption(prior), draftTool(call, false, prior)],
     // Comes as a tool call too, but only this event names the file.
     afterFileEdit: (call, prior) => [draftToolUse({ tool: 'edit', ok: true, files: [call.file_path] }, call, prior)],
+    // `init` writes no hook for it, since a shell comes as a tool call too. Where a person has written one, it counts.
+    afterShellExecution: (call, prior) => [
+      ...draftResumption(prior),
+      draftToolUse({ tool: 'shell', ok: true, ...readCommand(call.command) }, call, prior),
+    ],
     stop: draftTurnEnd,
     subagentStart: (call, prior, agent) =>
       call.parent === null ? [heartbeat] : [draftRegistration(call, prior, agent)],
     sessionEnd: draftSessionEnd,
   },
   stop: (call) => (isStop(call) ? toAttempt(call.summary, reasonOf(call.status)) : null),
+  personPrompt: (call, prior) =>
+    call.event === 'beforeSubmitPrompt' && promptedBy(call, prior) === 'person' ? (call.prompt ?? null) : null,
+  answerCommand: (text) => ({ continue: false, user_message: text }),
   end: 'sessionEnd',
   answer(call, decision) {
     if (!isStop(call)) return null;
@@ -73,13 +91,29 @@ export const cursor = defineAgent({
 
 /**
  * The stop of a sub-agent without an id is nobody's: it could not be told from its parent's. A turn that ended with an
- * error of the model is no stop attempt.
+ * error of the model is no stop attempt. A turn with any other status is one, also with a word that is on no list.
  */
 const isStop = ({ event, parent, status }: CursorCall): boolean =>
   status !== 'error' && (event === 'stop' ? parent === null : event === 'subagentStop' && parent !== null);
 
 const reasonOf = (status: string | undefined) => (status === 'aborted' ? 'user_interrupt' : 'end_turn');
 
+/** A prompt may be of pictures alone. */
+function promptedBy({ prompt, attachments = [], parent }: CursorCall, prior: PriorWorker): PromptAuthor {
+  if (parent !== null) return 'agent';
+  return (prompt ?? '').trim() === '' && attachments.length > 0 ? 'person' : authorOf(prompt, prior);
+}
+
+/** A tool of these that does not name its file may have changed any. */
+const fileKeys = ['file_path', 'path', 'target_file'];
+/** By its documentation. */
+const cursorTools: KnownTools = {
+  harmless: ['Read', 'Grep', 'Glob', 'LS', 'List', 'SemanticSearch', 'WebSearch', 'WebFetch', 'TodoWrite', 'ReadLints'],
+  writers: { Write: fileKeys, StrReplace: fileKeys, Edit: fileKeys, Delete: fileKeys },
+  shells: { Shell: ['command'] },
+};
+
 function draftTool(call: CursorCall, ok: boolean, prior: PriorWorker): EntryDraft {
-  return draftToolUse({ tool: call.tool_name, ok, id: call.tool_use_id }, call, prior);
+  const { tool_name: tool, tool_input: input, tool_use_id: id } = call;
+  return draftToolUse({ tool, ok, id, ...readToolChanges(cursorTools, tool, input, ok) }, call, prior);
 }

@@ -20,6 +20,8 @@ import {
 } from '../shared/entry-drafts.ts';
 import { readPlan } from '../shared/plan-entry.ts';
 import type { PriorWorker } from '../shared/prior-worker.ts';
+import { authorOf } from '../shared/prompt-author.ts';
+import { type KnownTools, readToolChanges } from '../shared/tool-changes.ts';
 import { hookCommand } from './hook-command.ts';
 
 const bodySchema = z.object({
@@ -48,6 +50,7 @@ export const gemini = defineAgent({
   doctor: 'dry turn',
   resume: (session, prompt) => ['gemini', '--resume', session, prompt],
   body: bodySchema,
+  // Nothing in its calls tells `gemini -p` from a session with a person, so `interactive` stays unknown.
   callerOf: ({ session_id: worker }) => ({ worker, parent: null }),
   events: {
     SessionStart: draftSessionStart,
@@ -64,6 +67,11 @@ export const gemini = defineAgent({
     SessionEnd: draftSessionEnd,
   },
   stop: (call) => (call.event === 'AfterAgent' ? toAttempt(call.prompt_response) : null),
+  // An empty prompt comes within a turn, where only the results of tools go to the model: no person's, see `authorOf`.
+  personPrompt: (call, prior) =>
+    call.event === 'BeforeAgent' && authorOf(call.prompt, prior) === 'person' ? (call.prompt ?? null) : null,
+  // `deny` also keeps the prompt out of the session's memory.
+  answerCommand: (reason) => ({ decision: 'deny', reason }),
   check: (call) => (call.event === 'AfterTool' ? 'complete-throttled' : null),
   end: 'SessionEnd',
   answer(call, decision, check) {
@@ -72,15 +80,38 @@ export const gemini = defineAgent({
   },
 });
 
+/** A notification of another type waits for nobody that we know of. */
 const isPermission = (call: GeminiCall): boolean => call.notification_type === 'ToolPermission';
 
-const writers: ReadonlySet<string | undefined> = new Set(['write_file', 'replace']);
+/**
+ * Not harmless: `save_memory`, which writes a file of the project or of the user, `activate_skill`, and every agent that it
+ * offers as a tool. Tools of MCP servers have names of their own.
+ */
+const geminiTools: KnownTools = {
+  harmless: [
+    'read_file',
+    'read_many_files',
+    'list_directory',
+    'glob',
+    'search_file_content',
+    'grep_search',
+    'google_web_search',
+    'web_fetch',
+    'write_todos',
+    'ask_user',
+    'get_internal_docs',
+    'enter_plan_mode',
+    'exit_plan_mode',
+    'complete_task',
+  ],
+  writers: { write_file: ['file_path'], replace: ['file_path'] },
+  shells: { run_shell_command: ['command'] },
+};
 
 function draftToolEnd(call: GeminiCall, prior: PriorWorker): readonly EntryDraft[] {
   const { tool_name: tool, tool_input: input, tool_response: response } = call;
   const ok = response?.error === undefined || response.error === null;
-  const files = ok && writers.has(tool) ? [input?.file_path] : [];
-  const use = draftToolUse({ tool, ok, files }, call, prior);
+  const use = draftToolUse({ tool, ok, ...readToolChanges(geminiTools, tool, input, ok) }, call, prior);
   const plan = ok && tool === 'write_todos' ? readPlan(input?.todos, 'description') : null;
   return plan === null ? [use] : [use, plan];
 }

@@ -7,7 +7,7 @@
 import { z } from 'zod';
 import type { InputAnswer } from '../../../machines/index.ts';
 import { questionsIn } from '../../../machines/values/questions.ts';
-import { type CallOf, defineAgent, fields, readBody, sessionName, text } from '../agent.ts';
+import { type CallOf, defineAgent, fields, flag, readBody, sessionName, text } from '../agent.ts';
 import { allowNote, blockAnswer } from '../shared/block-text.ts';
 import {
   draftInputRequest,
@@ -22,6 +22,7 @@ import {
   heartbeat,
   toAttempt,
 } from '../shared/entry-drafts.ts';
+import { draftLimit, tellsOfLimit } from '../shared/limit-end.ts';
 import {
   answersTo,
   denialText,
@@ -30,13 +31,14 @@ import {
   type InputFields,
   isRequestFor,
 } from '../shared/permission-requests.ts';
-import { wholePlan } from '../shared/plan-entry.ts';
+import { readPlan } from '../shared/plan-entry.ts';
 import type { PriorWorker } from '../shared/prior-worker.ts';
+import { authorOf } from '../shared/prompt-author.ts';
+import { type KnownTools, readToolChanges } from '../shared/tool-changes.ts';
 import { hookCommand } from './hook-command.ts';
 
 const title = 'OpenCode';
 
-const todo = z.object({ content: z.string(), status: z.string() });
 const info = z.object({ id: text, parentID: text, directory: text }).optional().catch(undefined);
 
 /** An event of OpenCode's bus has a type and properties, a call of one of its hooks an input and an output. */
@@ -46,7 +48,7 @@ const bodySchema = z.object({
     .object({
       sessionID: text,
       info,
-      todos: z.array(todo).optional().catch(undefined),
+      todos: z.array(z.unknown()).optional().catch(undefined),
       /** The id of a permission or a question; `requestID` is the one that somebody has answered. */
       id: text,
       requestID: text,
@@ -63,7 +65,7 @@ const bodySchema = z.object({
     .object({
       metadata: fields,
       parts: z
-        .array(z.object({ type: text, text }))
+        .array(z.object({ type: text, text, synthetic: flag }))
         .optional()
         .catch(undefined),
     })
@@ -88,12 +90,14 @@ export const opencode = defineAgent({
   body: bodySchema,
   eventOf: ({ type }, inUrl) => type || inUrl,
   callerOf({ properties, input, directory }, event) {
+    // Nothing in its calls tells `opencode run` from a session with a person, so `interactive` stays unknown.
     const session = { sessionID: properties?.sessionID || properties?.info?.id || input?.sessionID };
     const { sessionID: worker } = readBody(z.object({ sessionID: sessionName }), session, title);
     // A message has an `info` too, of another kind.
     const about = event.startsWith('session.') ? properties?.info : undefined;
     const parent = about?.parentID ? readBody(sessionName, about.parentID, title) : null;
-    return { worker, parent, cwd: about?.directory ?? directory };
+    // Where its tools run is where the plugin runs, wherever the session was begun.
+    return { worker, parent, cwd: directory ?? about?.directory };
   },
   events: {
     'session.created': (call, prior, agent) =>
@@ -123,6 +127,12 @@ export const opencode = defineAgent({
   stop: (call, prior) => (isStop(call) && prior.parent === null ? toAttempt(call.lastMessage) : null),
   ask: describeRequest,
   answerInput,
+  personPrompt: (call, prior) => {
+    const prompt = call.event === 'chat.message' && prior.parent === null ? readPrompt(call) : null;
+    return prompt !== null && promptedBy(prompt, prior) === 'person' ? prompt.text : null;
+  },
+  // Its hook cannot keep a prompt from the model. The plugin shows the answer.
+  passesCommands: true,
   end: 'session.deleted',
   answer(call, decision) {
     if (!isStop(call)) return null;
@@ -169,25 +179,62 @@ function draftReplied({ properties }: OpencodeCall, { held, awaitsInput }: Prior
 }
 
 /** A sub-agent's prompt is its parent's. */
-function draftPrompted({ output }: OpencodeCall, prior: PriorWorker): readonly EntryDraft[] {
-  if (prior.parent !== null) return [heartbeat];
-  const texts = (output?.parts ?? []).filter((part) => part.type === 'text').map((part) => part.text ?? '');
-  return [draftPrompt(texts.join('\n'), prior)];
+function draftPrompted(call: OpencodeCall, prior: PriorWorker): readonly EntryDraft[] {
+  if (prior.parent !== null) return [{ type: 'prompt.submitted', data: { by: 'agent' } }];
+  const prompt = readPrompt(call);
+  return [draftPrompt(prompt.text, prior, promptedBy(prompt, prior))];
 }
+
+/** `hasOthers`: files, or mentions of agents: a person may prompt with these alone. */
+type Prompt = { readonly text: string; readonly isSynthetic: boolean; readonly hasOthers: boolean };
+
+/** Parts that OpenCode itself has added are `synthetic`: what a file contains, or that it goes on after a compaction. */
+function readPrompt({ output }: OpencodeCall): Prompt {
+  const parts = output?.parts ?? [];
+  const typed = parts.filter(({ type, synthetic }) => type === 'text' && synthetic !== true);
+  return {
+    text: typed.map((part) => part.text ?? '').join('\n'),
+    isSynthetic: typed.length === 0,
+    hasOthers: parts.some(({ type }) => type === 'file' || type === 'agent' || type === 'subtask'),
+  };
+}
+
+const promptedBy = ({ text: words, isSynthetic, hasOthers }: Prompt, prior: PriorWorker) =>
+  hasOthers && words.trim() === '' ? 'person' : isSynthetic ? 'system' : authorOf(words, prior);
 
 function draftPlan({ properties }: OpencodeCall): readonly EntryDraft[] {
-  const todos = properties?.todos;
-  if (todos === undefined) return [heartbeat];
-  return [wholePlan(todos.map(({ content, status }) => ({ title: content, status })))];
+  const plan = readPlan(properties?.todos, 'content');
+  return plan === null ? [heartbeat] : [plan];
 }
 
-const writers: ReadonlySet<string | undefined> = new Set(['write', 'edit', 'multiedit']);
+/** Not harmless: `task`, whose sub-agents may change any file, `batch`, which runs other tools, and `skill`. */
+const opencodeTools: KnownTools = {
+  harmless: [
+    'read',
+    'grep',
+    'glob',
+    'list',
+    'webfetch',
+    'websearch',
+    'codesearch',
+    'todowrite',
+    'todoread',
+    'question',
+    'lsp',
+    'plan_enter',
+    'plan_exit',
+    'invalid',
+  ],
+  writers: { write: ['filePath'], edit: ['filePath'], multiedit: ['filePath'] },
+  patches: { patch: ['patchText', 'patch'], apply_patch: ['patchText', 'patch', 'input'] },
+  shells: { bash: ['command'] },
+};
 
 function draftToolEnd(call: OpencodeCall, prior: PriorWorker): EntryDraft {
   const { tool, callID: id, args } = call.input ?? {};
   const exit = call.output?.metadata?.exit;
   const ok = typeof exit !== 'number' || exit === 0;
-  return draftToolUse({ tool, ok, id, files: ok && writers.has(tool) ? [args?.filePath] : [] }, call, prior);
+  return draftToolUse({ tool, ok, id, ...readToolChanges(opencodeTools, tool, args, ok) }, call, prior);
 }
 
 const limitSchema = z.object({
@@ -196,10 +243,13 @@ const limitSchema = z.object({
 });
 
 function draftError({ properties }: OpencodeCall): EntryDraft[] {
-  const limit = limitSchema.safeParse(properties?.error?.data).data;
-  if (limit === undefined) return [heartbeat];
-  const until = limitEnd(limit.responseHeaders?.date, limit.responseHeaders?.['retry-after']);
-  return [{ type: 'limit.reached', data: until === null ? {} : { until } }];
+  const data = properties?.error?.data;
+  const limit = limitSchema.safeParse(data).data;
+  const words = typeof data?.message === 'string' ? data.message : '';
+  // An error without a status that we know may still say it in its words.
+  if (limit === undefined && (typeof data?.statusCode === 'number' || !tellsOfLimit(words))) return [heartbeat];
+  const until = limitEnd(limit?.responseHeaders?.date, limit?.responseHeaders?.['retry-after']);
+  return until === null ? [draftLimit(words)] : [{ type: 'limit.reached', data: { until } }];
 }
 
 /** Longer limits than a month's are not known of any provider: such a header is no time. */

@@ -28,12 +28,14 @@ type Client = {
     promptAsync(request: object): Promise<unknown>;
   };
   app: { log(request: object): Promise<unknown> };
+  tui?: { showToast(request: object): Promise<unknown> };
   /** The client that its own calls use. It has no call of its own for these replies. */
   _client?: { post(request: object): Promise<{ error?: unknown }> };
 };
 /** `note`: for the person, about a stop that is allowed. `reply`: an operator's, to what OpenCode asks a person. */
 type Answer = { decision?: string; reason?: string; waits?: boolean; note?: string; reply?: object };
-type Input = { sessionID: string; tool?: string; callID?: string; args?: { filePath?: unknown } };
+type Arguments = { filePath?: unknown; command?: unknown; patchText?: unknown };
+type Input = { sessionID: string; tool?: string; callID?: string; args?: Arguments };
 type Output = { parts?: unknown[]; metadata?: { exit?: unknown } };
 
 const postedEvents: ReadonlySet<string> = new Set([
@@ -87,18 +89,39 @@ export const StopgatePlugin = async ({ client, directory }: { client: Client; di
     // Only what is needed: the arguments and the output of a tool may be large.
     'tool.execute.after': async ({ sessionID, tool, callID, args }: Input, { metadata }: Output) => {
       post(state, 'tool.execute.after', {
-        input: { sessionID, tool, callID, args: { filePath: args?.filePath } },
+        input: { sessionID, tool, callID, args: neededOf(args) },
         output: { metadata: { exit: metadata?.exit } },
       });
     },
   };
 };
 
+/** More of a command is not read. */
+const commandCharsMax = 6_000;
+/** The lines of a patch that name its files. Without them, all of them, the patch may have changed any file. */
+const patchCharsMax = 200_000;
+
+function neededOf({ filePath, command, patchText }: Arguments = {}): Arguments {
+  const isPatch = typeof patchText === 'string';
+  const headers = isPatch
+    ? patchText
+        .split('\n')
+        .filter((line) => /^(?:\*\*\*|---|\+\+\+) /.test(line))
+        .join('\n')
+    : '';
+  return {
+    filePath,
+    command: typeof command === 'string' ? command.slice(0, commandCharsMax) : undefined,
+    patchText: isPatch && headers.length <= patchCharsMax ? headers : undefined,
+  };
+}
+
 function createState(client: Client, directory: string | undefined): State {
   const { env } = process;
   const token = env[tokenVariable];
   return {
-    ...{ client, directory },
+    client,
+    directory,
     url: `${toUrl(env.STOPGATE_HTTP || defaultUrl)}/hooks/opencode`,
     headers: token ? { authorization: `Bearer ${token}` } : {},
     children: new Map(),
@@ -135,7 +158,11 @@ function handleEvent(state: State, event: Event): void {
 
 /** In the order of the calls. OpenCode does not wait for it. */
 function post(state: State, event: string, body: object): void {
-  state.queue = state.queue.then(() => send(state, event, body));
+  state.queue = state.queue.then(async () => {
+    // The answer to what a person has told stopgate by a prompt.
+    const note = (await send(state, event, body))?.note;
+    if (note !== undefined) await tell(state, note).catch(() => {});
+  });
 }
 
 /** Returns null for an empty answer, or none. */
@@ -289,6 +316,12 @@ async function readLastMessage({ client }: State, id: string): Promise<string | 
 
 async function prompt({ client }: State, id: string, text: string): Promise<void> {
   await client.session.promptAsync({ path: { id }, body: { parts: [{ type: 'text', text }] } });
+}
+
+/** In its log, and where it has a terminal, for a moment on its screen. */
+async function tell(state: State, message: string): Promise<void> {
+  await warn(state, message);
+  await state.client.tui?.showToast({ body: { message, variant: 'info' } });
 }
 
 async function warn({ client }: State, message: string): Promise<void> {

@@ -14,8 +14,12 @@ import {
   draftStop,
   draftToolCall,
   draftToolOf,
+  promptedBy,
+  scheduledPrompts,
+  sessionCrons,
 } from '../shared/claude-calls.ts';
 import {
+  type DraftEntries,
   draftChildStart,
   draftPrompt,
   draftSessionEnd,
@@ -27,12 +31,14 @@ import {
 import { answerPermission, describeQuestion, describeToolRequest } from '../shared/permission-requests.ts';
 import { readPlan } from '../shared/plan-entry.ts';
 import type { PriorWorker } from '../shared/prior-worker.ts';
+import type { KnownTools } from '../shared/tool-changes.ts';
 import { hookCommand } from './hook-command.ts';
 
 const bodySchema = z.object({
   session_id: sessionName,
   ...claudeFields,
   background_tasks: backgroundTasks('agent_type'),
+  crons: sessionCrons,
   /** StopFailure: `rate_limit` and others. */
   error: text,
   error_details: text,
@@ -43,7 +49,36 @@ type QwenCall = CallOf<typeof bodySchema>;
 
 const questionTool = 'ask_user_question';
 const { isOutput, readAttempt, answer } = createStopCalls('structured_output');
-const draftTool = draftToolOf({ write_file: 'file_path', edit: 'file_path', notebook_edit: 'notebook_path' });
+/** Not harmless: `agent` and `task`, whose sub-agents may change any file, `skill`, and `save_memory`. */
+const qwenTools: KnownTools = {
+  harmless: [
+    'read_file',
+    'read_many_files',
+    'list_directory',
+    'glob',
+    'grep_search',
+    'search_file_content',
+    'web_fetch',
+    'web_search',
+    'todo_write',
+    'ask_user_question',
+    'enter_plan_mode',
+    'exit_plan_mode',
+    'lsp',
+    'tool_search',
+    'task_stop',
+    'cron_create',
+    'cron_list',
+    'cron_delete',
+    'structured_output',
+  ],
+  writers: { write_file: ['file_path'], edit: ['file_path'], notebook_edit: ['notebook_path'] },
+  shells: { run_shell_command: ['command'], monitor: ['command'] },
+};
+const draftTool = draftToolOf(qwenTools);
+
+const draftStopOf: DraftEntries<QwenCall> = ({ crons, ...call }, ...known) =>
+  draftStop({ ...call, session_crons: crons }, ...known);
 
 export const qwen = defineAgent({
   name: 'qwen',
@@ -53,13 +88,17 @@ export const qwen = defineAgent({
   doctor: 'dry turn',
   resume: (session, prompt) => ['qwen', '--resume', session, '--prompt-interactive', prompt],
   body: bodySchema,
-  callerOf: ({ session_id, agent_id, agent_type }) => callerOf(session_id, agent_id, agent_type),
+  // Nothing in its calls tells `qwen -p` from a session with a person, so `interactive` stays unknown.
+  callerOf: ({ session_id, agent_id, agent_type, permission_mode: mode }) => ({
+    ...callerOf(session_id, agent_id, agent_type),
+    mode,
+  }),
   events: {
     // A registration would clear the resolution, which goes along with the prompt that follows.
     SessionStart: (call, prior, agent) =>
       prior.resolution === null ? draftSessionStart(call, prior, agent) : [heartbeat],
-    // The prompt is empty where only the results of tools go to the model.
-    UserPromptSubmit: ({ prompt = '' }, prior) => (prompt === '' ? [heartbeat] : [draftPrompt(prompt, prior)]),
+    // The prompt is empty where only the results of tools go to the model: no person's, see `authorOf`.
+    UserPromptSubmit: (call, prior) => [draftPrompt(call.prompt, prior, promptedBy(call, prior))],
     PreToolUse: (call, prior) => (isOutput(call) ? draftToolResult(prior) : draftToolCall(call)),
     // The request itself is stored by `ask`. An allowed question would go on without its answers, so that one is not held.
     PermissionRequest: ({ tool_name: tool, tool_input: input }) =>
@@ -67,9 +106,9 @@ export const qwen = defineAgent({
     PostToolUse: (call, prior) => [...draftToolResult(prior), ...draftToolEnd(call, prior)],
     PostToolUseFailure: (call, prior) => [...draftToolResult(prior), draftTool(call, false, prior)],
     TodoCompleted: () => [],
-    Stop: draftStop,
+    Stop: draftStopOf,
     SubagentStart: draftChildStart,
-    SubagentStop: draftStop,
+    SubagentStop: draftStopOf,
     StopFailure: draftFailure,
     SessionEnd: draftSessionEnd,
   },
@@ -79,6 +118,10 @@ export const qwen = defineAgent({
     event === 'PermissionRequest' && tool !== questionTool ? describeToolRequest('permission', tool, input) : null,
   answerInput: answerPermission,
   immediateAnswer: answerWithResolution('UserPromptSubmit'),
+  personPrompt: (call, prior) =>
+    call.event === 'UserPromptSubmit' && promptedBy(call, prior) === 'person' ? (call.prompt ?? null) : null,
+  answerCommand: (reason) => ({ decision: 'block', reason }),
+  scheduled: ({ crons, parent }) => (parent === null ? scheduledPrompts(crons) : null),
   end: 'SessionEnd',
   answer,
 });

@@ -10,6 +10,7 @@ import {
   stopText,
   unjudgedStepText,
 } from './block-text.ts';
+import { readCronEnd } from './cron.ts';
 import {
   type BaseCall,
   type DraftEntries,
@@ -20,17 +21,21 @@ import {
   nameCharsMax,
   toAttempt,
 } from './entry-drafts.ts';
-import { draftLimit } from './limit-end.ts';
+import { draftLimit, tellsOfLimit } from './limit-end.ts';
 import type { PriorWorker } from './prior-worker.ts';
+import { authorOf, type PromptAuthor } from './prompt-author.ts';
+import { commandIn, shownCommand } from './shell-command.ts';
 import { firstChars, toId } from './text.ts';
+import { type KnownTools, readToolChanges } from './tool-changes.ts';
 import type { UnsolicitedCheck } from './unsolicited-checks.ts';
 
 /** The fields that all of them have. */
 export const claudeFields = {
   hook_event_name: text,
   cwd: text,
-  /** SessionStart: `startup`, `resume`, `clear` or `compact`. */
+  /** SessionStart: `startup`, `resume`, `clear`, `compact` or `fork`. UserPromptSubmit: who made the prompt. */
   source: text,
+  permission_mode: text,
   prompt: text,
   tool_name: text,
   tool_input: fields,
@@ -103,15 +108,31 @@ export const draftToolCall = ({ tool_name: tool, tool_use_id: id }: ToolCall): r
   draftToolStart({ tool, id }),
 ];
 
-/** `pathKeys`: the field of a writing tool's input that names the file. A failed write is assumed to have changed nothing. */
 export const draftToolOf =
-  (pathKeys: Readonly<Record<string, string>>) =>
+  (tools: KnownTools) =>
   (call: ToolCall, ok: boolean, prior: PriorWorker): EntryDraft => {
     const { tool_name: tool, tool_input: input, tool_use_id: id } = call;
-    const key = Object.hasOwn(pathKeys, tool ?? '') ? pathKeys[tool ?? ''] : undefined;
-    const files = ok && key !== undefined ? [input?.[key] ?? input?.file_path] : [];
-    return draftToolUse({ tool, ok, id, files }, call, prior);
+    return draftToolUse({ tool, ok, id, ...readToolChanges(tools, tool, input, ok) }, call, prior);
   };
+
+/**
+ * Who made a prompt, as the agent names it: `user` and `sdk` (a run without a terminal) are a person's. `system`,
+ * `loop_wakeup`, `schedule_wakeup`, `poll_event` and any other word are not. Older versions do not say, so the text shows it.
+ */
+export function promptedBy(
+  {
+    prompt,
+    source,
+    parent,
+  }: Pick<BaseCall, 'parent'> & { readonly prompt?: string | undefined; source?: string | undefined },
+  prior: PriorWorker,
+): PromptAuthor {
+  if (parent !== null) return 'agent';
+  if (source === undefined || source === '') return authorOf(prompt, prior);
+  if (source === 'user' || source === 'sdk') return prompt === undefined ? 'system' : 'person';
+  const shown = authorOf(prompt, prior);
+  return shown === 'agent' ? 'agent' : 'system';
+}
 
 type FailedCall = {
   readonly error?: string | undefined;
@@ -120,56 +141,158 @@ type FailedCall = {
   readonly last_assistant_message?: string | undefined;
 };
 
-/**
- * For `StopFailure`. Other failures of the model's API pass by themselves or need a person. Only a limit means "come back
- * later".
- */
-export const draftFailure: DraftEntries<FailedCall> = ({ error, error_type, error_details = '', ...call }) =>
-  error === 'rate_limit' || error_type === 'rate_limit'
-    ? [draftLimit(`${error_details}\n${call.last_assistant_message ?? ''}`)]
-    : [];
+/** Kinds of failures that are no limit, whatever their words say: they pass by themselves, or need a person. */
+const otherFailures: ReadonlySet<string | undefined> = new Set([
+  'authentication_failed',
+  'oauth_org_not_allowed',
+  'account_on_hold',
+  'verification_required',
+  'billing_error',
+  'overloaded',
+  'invalid_request',
+  'model_not_found',
+  'server_error',
+  'max_output_tokens',
+  'cloud_credential_error',
+]);
+
+/** For `StopFailure`. Only a limit means "come back later". A kind that is on no list is told by its words. */
+export const draftFailure: DraftEntries<FailedCall> = ({ error, error_type, error_details = '', ...call }) => {
+  const words = `${error_details}\n${call.last_assistant_message ?? ''}`;
+  const kinds = [error, error_type];
+  const isNamed = kinds.includes('rate_limit');
+  const isTold = !kinds.some((kind) => otherFailures.has(kind)) && tellsOfLimit(`${error ?? ''} ${words}`);
+  return isNamed || isTold ? [draftLimit(words)] : [];
+};
 
 // Background work, which these agents list when they ask to stop.
 
 /** Each becomes an entry. More background work than this is not tracked. */
 export const backgroundMax = 200;
 
-const shortName = z.string().transform((name) => firstChars(name, nameCharsMax));
+/**
+ * States in which work is over, or does nothing. Any other word, also one that no list has, means that it goes on: how long
+ * it is waited for is up to the policy (`background.max`).
+ */
+const overStatuses: ReadonlySet<string> = new Set([
+  'completed',
+  'complete',
+  'done',
+  'finished',
+  'failed',
+  'error',
+  'killed',
+  'stopped',
+  'cancelled',
+  'canceled',
+  'aborted',
+  'exited',
+  'timed_out',
+  'idle',
+]);
 
-const kindName = shortName.optional().catch(undefined);
+/**
+ * A teammate stays listed as running while it is idle, for as long as the session lives, and nothing in the list tells
+ * whether it works. So no stop waits for one: it would let every later stop go unjudged. A teammate that has something to
+ * say wakes the session. Kinds that are not here are waited for, also those that no version has today.
+ */
+const standingKinds: ReadonlySet<string> = new Set(['in_process_teammate', 'teammate']);
 
-/** `kindKey`: the field of an item that says what it is. */
+/** Work that is outstanding. */
+type Work = { readonly id: string; readonly kind?: string; readonly command?: string };
+
+/** `kindKey`: the field of an item that says what it is. Undefined: the call has no list, so it tells nothing. */
 export const backgroundTasks = (kindKey: 'type' | 'agent_type') =>
   z
-    .array(
-      z
-        .looseObject({ id: z.string().min(1).pipe(shortName), status: text })
-        .transform(({ id, status, ...rest }) => ({ id, status, kind: kindName.parse(rest[kindKey]) })),
-    )
+    .array(z.unknown())
+    .transform((items) => items.flatMap((item, index) => readWork(item, index, kindKey)))
     .optional()
     .catch(undefined);
 
+/** Reads an item field by field. One without an id is named by its place in the list. Empty: it is over, or no item. */
+function readWork(item: unknown, index: number, kindKey: 'type' | 'agent_type'): Work[] {
+  if (typeof item !== 'object' || item === null) return [];
+  const { id, task_id, status, command, type, ...rest } = item as Readonly<Record<string, unknown>>;
+  if (typeof status === 'string' && overStatuses.has(status.toLowerCase())) return [];
+  const kind = [kindKey === 'type' ? type : rest[kindKey], type].find((it) => typeof it === 'string' && it !== '');
+  if (standingKinds.has(String(type ?? kind))) return [];
+  const name = [id, task_id].find((it) => (typeof it === 'string' && it !== '') || typeof it === 'number');
+  const shown = commandIn(command);
+  return [
+    {
+      id: firstChars(String(name ?? `${kind ?? 'work'} ${index + 1}`), nameCharsMax),
+      ...(kind === undefined ? {} : { kind: firstChars(String(kind), nameCharsMax) }),
+      ...(shown === undefined ? {} : { command: shownCommand(shown) }),
+    },
+  ];
+}
+
+/** `id`, `schedule`, `recurring`, `prompt`. Other names are those of older versions, and of Qwen Code. */
+const cron = z.looseObject({
+  id: z.union([text, z.number().transform(String)]).catch(undefined),
+  schedule: text,
+  cron: text,
+  recurring: z.boolean().optional().catch(undefined),
+  prompt: text,
+});
+export type SessionCron = z.output<typeof cron>;
+
+/** The wake-ups that a session has planned. Undefined: the call has no list. */
+export const sessionCrons = z
+  .array(z.unknown())
+  .transform((items) =>
+    items.flatMap((item): SessionCron[] => {
+      const read = cron.safeParse(item);
+      return read.success ? [read.data] : [];
+    }),
+  )
+  .optional()
+  .catch(undefined);
+
+/** As many as a version of Claude Code allows, and some more. */
+const cronsMax = 100;
+
+export const scheduledPrompts = (crons: readonly SessionCron[] | undefined): readonly string[] | null =>
+  crons?.slice(0, cronsMax).flatMap(({ prompt }) => (prompt ? [prompt] : [])) ?? null;
+
+/**
+ * A single wake-up is waited for until it is due. One that comes again and again is not: it would let every stop go. What
+ * does not say which it is, is told by its schedule.
+ */
+function plannedWork(crons: readonly SessionCron[], nowMs: number): readonly Work[] {
+  return crons.slice(0, cronsMax).flatMap(({ id, schedule, cron: older, recurring, prompt }, index) => {
+    const end = readCronEnd(schedule ?? older, nowMs);
+    const isSingle = recurring === undefined ? end.kind === 'once' : !recurring;
+    if (!isSingle || end.kind === 'over') return [];
+    const command = prompt === undefined || prompt === '' ? {} : { command: shownCommand(prompt) };
+    return [{ id: firstChars(`wakeup-${id ?? index + 1}`, nameCharsMax), kind: 'wakeup', ...command }];
+  });
+}
+
 type ListingCall = {
-  /** It is undefined if the call has no list, so it tells nothing. */
-  readonly background_tasks?: z.output<ReturnType<typeof backgroundTasks>>;
+  readonly background_tasks?: readonly Work[] | undefined;
+  readonly session_crons?: readonly SessionCron[] | undefined;
   /** A sub-agent lists itself too. */
   readonly agent_id?: string | undefined;
 };
 
 /** Drafts what has begun and ended since the last list. */
 function draftBackground(
-  { background_tasks: tasks, agent_id: self }: ListingCall,
+  { background_tasks: tasks, session_crons: crons, agent_id: self }: ListingCall,
   prior: PriorWorker,
+  nowMs: number,
 ): readonly EntryDraft[] {
-  if (tasks === undefined) return [];
-  const running = tasks.filter(({ id, status }) => status === 'running' && id !== self).slice(0, backgroundMax);
+  if (tasks === undefined && crons === undefined) return [];
+  // The wake-ups are the session's: they wake no sub-agent.
+  const planned = self === undefined || self === '' ? plannedWork(crons ?? [], nowMs) : [];
+  const listed = [...(tasks ?? []), ...planned];
+  const running = listed.filter(({ id }) => id !== self).slice(0, backgroundMax);
   const started = running.filter(({ id }) => !prior.background.includes(id));
-  const finished = prior.background.filter((id) => !running.some((task) => task.id === id));
+  // A list that is not there says nothing of what it would hold.
+  const isListed = (id: string) => (id.startsWith('wakeup-') ? crons : tasks) !== undefined;
+  const finished = prior.background.filter((id) => isListed(id) && !running.some((work) => work.id === id));
   return [
-    ...started.map(({ id, kind }) => ({
-      type: 'background.started',
-      data: { id, ...(kind === undefined ? {} : { kind }) },
-    })),
+    ...started.map((work) => ({ type: 'background.started', data: work })),
     ...finished.map((id) => ({ type: 'background.finished', data: { id } })),
   ];
 }
@@ -177,5 +300,5 @@ function draftBackground(
 /** For `Stop` and `SubagentStop`: whatever the agent waited for has been answered, or refused without a call to us. */
 export const draftStop: DraftEntries<ListingCall> = (call, prior) => [
   ...draftResumption(prior),
-  ...draftBackground(call, prior),
+  ...draftBackground(call, prior, Date.now()),
 ];

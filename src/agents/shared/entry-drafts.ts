@@ -1,15 +1,15 @@
 /** Drafts of the entries that agents' calls lead to: the parts that all adapters share. */
-
-import { posix, win32 } from 'node:path';
 import type { AttemptFields } from '../../../machines/index.ts';
-import { pathLengthMax } from '../../../machines/values/limits.ts';
+import { cwdLengthMax } from '../../../machines/values/limits.ts';
 import { isOwnBlock } from './block-text.ts';
+import { asNamed, isSameFolder, placeFiles, type RealPath } from './file-places.ts';
 import type { PriorWorker } from './prior-worker.ts';
+import { authorOf, type PromptAuthor } from './prompt-author.ts';
 import { firstChars, lastBytes } from './text.ts';
+import type { ToolChanges } from './tool-changes.ts';
 
 const promptCharsMax = 2_000;
 export const nameCharsMax = 200;
-const cwdCharsMax = 4_096;
 /** An agent's output in an attempt (protocol.md §2). */
 const outputBytesMax = 32 * 1024;
 /** As JSON with its escapes. The output must leave room in an entry of 64 KiB. */
@@ -31,9 +31,18 @@ export type BaseCall = {
   readonly worker: string;
   /** The session of a sub-agent. Null: the call is the session's own. */
   readonly parent: string | null;
+  /** The folder in which it works now. */
   readonly cwd?: string | undefined;
+  /** Other folders that it works in at the same time: none of them is a move. */
+  readonly otherFolders?: readonly string[] | undefined;
   /** A sub-agent's type. */
   readonly kind?: string | undefined;
+  /** False: no person is at the session, which ends with its turn. Undefined: the agent does not say. */
+  readonly interactive?: boolean | undefined;
+  /** The mode of its permissions, such as `plan`. */
+  readonly mode?: string | undefined;
+  /** Resolves links in names of files. Default: names are taken as they are. */
+  readonly realPath?: RealPath | undefined;
 };
 
 /** Drafts the entries of one event. `agent`: as in `worker.registered`. */
@@ -42,41 +51,85 @@ export type DraftEntries<Call> = (call: Call, prior: PriorWorker, agent: string)
 export const heartbeat: EntryDraft = { type: 'heartbeat.sent', data: {} };
 
 /**
- * The label lets a policy be assigned to sub-agents only. The message id: the first calls of a session may come at the
- * same time and be translated by two replicas that do not know the session yet. A second registration would clear what
- * the calls in between have stored.
+ * The labels let a policy be assigned to sub-agents only, or to a mode. The message id: the first calls of a session may
+ * come at the same time and be translated by two replicas that do not know the session yet. A second registration would
+ * clear what the calls in between have stored.
  */
 export function draftRegistration(
-  { worker, parent, cwd, kind }: Omit<BaseCall, 'event'>,
+  { worker, parent, cwd, kind, interactive, mode }: Omit<BaseCall, 'event'>,
   prior: PriorWorker,
   agent: string,
 ): EntryDraft {
-  const inCwd = cwd === undefined || cwd === '' || cwd.length > cwdCharsMax ? {} : { cwd };
-  const labels = kind === undefined ? {} : { labels: { subagent: firstChars(kind, nameCharsMax) } };
-  const data = { agent, ...inCwd, ...(parent === null ? {} : { parent, ...labels }) };
+  const subagent = kind === undefined || parent === null ? {} : { subagent: firstChars(kind, nameCharsMax) };
+  const labels = {
+    ...subagent,
+    ...(mode === undefined || mode === '' ? {} : { mode: firstChars(mode, nameCharsMax) }),
+  };
+  const data = {
+    agent,
+    ...(isFolder(cwd) ? { cwd } : {}),
+    ...(parent === null ? {} : { parent }),
+    ...(Object.keys(labels).length === 0 ? {} : { labels }),
+    ...(interactive === undefined ? {} : { interactive }),
+  };
   const first = prior.registered ? {} : { messageId: `${worker}:registered` };
   return { type: 'worker.registered', data, ...first };
 }
 
+const isFolder = (cwd: string | undefined): cwd is string =>
+  cwd !== undefined && cwd !== '' && cwd.length <= cwdLengthMax;
+
+/** The worker works in another folder than the one that the fleet knows. Null: it does not, or does not say where. */
+export function draftMove(
+  { cwd, otherFolders = [], realPath = asNamed }: BaseCall,
+  prior: PriorWorker,
+): EntryDraft | null {
+  if (!prior.registered || !isFolder(cwd)) return null;
+  const known = prior.cwd;
+  if (known !== null && [cwd, ...otherFolders].some((folder) => isSameFolder(folder, known, realPath))) return null;
+  return { type: 'worker.moved', data: { cwd } };
+}
+
+/**
+ * The label `mode` follows the mode in which the agent works, as a heartbeat tells it: a registration would set the counts
+ * back. It stands before the other entries of the call, so that they and the stop are judged under it.
+ */
+export function draftMode(
+  { mode }: BaseCall,
+  prior: PriorWorker,
+  drafts: readonly EntryDraft[],
+): readonly EntryDraft[] {
+  if (mode === undefined || mode === '' || mode === prior.mode) return drafts;
+  const told = { type: 'heartbeat.sent', data: { mode: firstChars(mode, nameCharsMax) } };
+  return [told, ...drafts.filter((it) => it !== heartbeat)];
+}
+
 export const draftChildStart: DraftEntries<BaseCall> = (...call) => [draftRegistration(...call)];
 
-const startSources: ReadonlySet<string | undefined> = new Set(['startup', 'resume', 'clear', 'new']);
+/** A session that goes on in a fork is another one, which begins. */
+const startSources: ReadonlySet<string | undefined> = new Set(['startup', 'resume', 'clear', 'new', 'fork']);
 
-/** A compaction also reports a session start. It only shortens the memory: counts and background work stay. */
+/**
+ * A compaction also reports a session start. It only shortens the memory: counts and background work stay. So it is with
+ * a source that is not on the list, since a registration sets the counts back.
+ */
 export const draftSessionStart: DraftEntries<BaseCall & { readonly source?: string | undefined }> = (
   call,
   prior,
   agent,
 ) => (prior.registered && !startSources.has(call.source) ? [] : [draftRegistration(call, prior, agent)]);
 
-export const draftPrompted: DraftEntries<{ readonly prompt?: string | undefined }> = ({ prompt = '' }, prior) => [
-  draftPrompt(prompt, prior),
-];
+export const draftPrompted: DraftEntries<BaseCall & { readonly prompt?: string | undefined }> = (
+  { prompt, parent },
+  prior,
+) => [draftPrompt(prompt, prior, parent === null ? undefined : 'agent')];
 
-/** Our own block that comes back as a prompt must not reset the retries. */
-export function draftPrompt(prompt: string, prior: PriorWorker): EntryDraft {
-  if (isOwnBlock(prompt, prior.lastDecision)) return heartbeat;
-  return { type: 'prompt.submitted', data: { text: firstChars(prompt, promptCharsMax) } };
+/** Our own block that comes back as a prompt must not reset the retries. `by`: default: what the text shows. */
+export function draftPrompt(prompt: string | undefined, prior: PriorWorker, by?: PromptAuthor): EntryDraft {
+  if (isOwnBlock(prompt ?? '', prior.lastDecision)) return heartbeat;
+  const author = by ?? authorOf(prompt, prior);
+  const text = firstChars(prompt ?? '', promptCharsMax);
+  return { type: 'prompt.submitted', data: author === 'person' ? { text } : { text, by: author } };
 }
 
 export function draftInputRequest(message: string | undefined, kind: 'permission' | 'question'): EntryDraft {
@@ -106,9 +159,7 @@ export type ToolUse = {
   readonly ok: boolean;
   /** The agent's own id of the call. */
   readonly id?: string | undefined;
-  /** Changed files, as the agent names them. */
-  readonly files?: readonly unknown[];
-};
+} & Partial<ToolChanges>;
 
 /** Before it runs: while it does, its worker does not become stale (protocol.md §3). */
 export function draftToolStart({ tool, id }: Pick<ToolUse, 'tool' | 'id'>): EntryDraft {
@@ -119,12 +170,22 @@ export function draftToolStart({ tool, id }: Pick<ToolUse, 'tool' | 'id'>): Entr
 /** A call has the same id at its start and at its end. */
 const callOf = (id: string | undefined): object => (id === undefined ? {} : { call: firstChars(id, nameCharsMax) });
 
-export function draftToolUse(use: ToolUse, { cwd }: BaseCall, prior: PriorWorker): EntryDraft {
-  const { tool, ok, id } = use;
+/** Without `changes`, the tool changed the files that it names. A file whose place is not in the folder may be any. */
+export function draftToolUse(use: ToolUse, { cwd, realPath = asNamed }: BaseCall, prior: PriorWorker): EntryDraft {
+  const { tool, ok, id, command } = use;
   if (tool === undefined || tool === '') return heartbeat;
-  const files = toolFiles(use.files ?? [], prior.cwd ?? cwd ?? null);
-  const changed = files.length === 0 ? {} : { files };
-  return { type: 'tool.used', data: { tool: firstChars(tool, nameCharsMax), ok, ...callOf(id), ...changed } };
+  const root = prior.cwd ?? cwd ?? null;
+  const { files, areAllPlaced } = placeFiles(use.files ?? [], { root, from: cwd ?? root, realPath });
+  const isUnknown = use.changes === 'unknown' || !areAllPlaced || (use.changes === 'files' && files.length === 0);
+  const data = {
+    tool: firstChars(tool, nameCharsMax),
+    ok,
+    ...callOf(id),
+    ...(files.length === 0 ? {} : { files }),
+    ...(isUnknown ? { changes: 'unknown' } : {}),
+    ...(command === undefined ? {} : { command }),
+  };
+  return { type: 'tool.used', data };
 }
 
 /**
@@ -155,39 +216,3 @@ export function cutOutput(output: string): string {
 
 const fitsEntry = (output: string): boolean =>
   Buffer.byteLength(output) <= outputBytesMax && Buffer.byteLength(JSON.stringify(output)) <= outputJsonBytesMax;
-
-// The files that a tool call changed, as policies name them.
-
-// As the agent names it: inside the root it is shorter.
-const pathCharsMax = 4_096;
-const filesMax = 100;
-/** For all files of a call. The rest of an entry of 64 KiB is left to its envelope. */
-const filesBytesMax = 48 * 1024;
-
-/**
- * A file inside `root` becomes relative to it, with forward slashes, so that a policy's `src/**` means the worker's own
- * folder wherever that is. Any other file stays as the agent named it. Empty: no file that we know of (a shell command
- * may have changed some unseen).
- */
-function toolFiles(named: readonly unknown[], root: string | null): string[] {
-  const files = named.filter(
-    (file): file is string => typeof file === 'string' && file !== '' && file.length <= pathCharsMax,
-  );
-  const within = [...new Set(files)].slice(0, filesMax).map((file) => (root === null ? file : withinRoot(file, root)));
-  let bytes = 0;
-  return within.filter((file) => {
-    if (file.length > pathLengthMax) return false;
-    bytes += Buffer.byteLength(JSON.stringify(file)) + 1;
-    return bytes <= filesBytesMax;
-  });
-}
-
-/** The agent may run on another machine, so the form of the root decides which path rules apply. */
-function withinRoot(file: string, root: string): string {
-  const path = /^[A-Za-z]:[\\/]|^\\\\/.test(root) ? win32 : posix;
-  if (!path.isAbsolute(root) || !path.isAbsolute(file)) return file;
-  const relative = path.relative(root, file);
-  const outside =
-    relative === '' || relative === '..' || relative.startsWith(`..${path.sep}`) || path.isAbsolute(relative);
-  return outside ? file : relative.replaceAll(path.sep, '/');
-}

@@ -2,20 +2,31 @@
 import { randomUUID } from 'node:crypto';
 import type { Decision, WorkerView } from '../../../machines/index.ts';
 import { createKeyedMutex } from '../../concurrency/semaphore.ts';
+import { AppError } from '../../errors.ts';
+import { setNewest } from '../../newest.ts';
 import type { Service } from '../../service/index.ts';
-import type { HookCall, WorkerEntry } from '../agent.ts';
+import type { HookCall, Translation, WorkerEntry } from '../agent.ts';
+import { resolveLinks } from './links.ts';
 import { awaitAnswer, type HeldRequest, request } from './permission-requests.ts';
-import { toPriorWorker, unknownWorker } from './prior-worker.ts';
+import { describeCommand, describeStanding, type PersonCommand, personAtSession } from './person-command.ts';
+import { type PriorWorker, toPriorWorker, unknownWorker } from './prior-worker.ts';
+import { createSharedPlans, type SharedPlans, statusesIn } from './shared-plans.ts';
 import { isForComplete, isNews, isWanted, type UnsolicitedCheck } from './unsolicited-checks.ts';
 
 /** Some agents do not mark the end of a batch of tools. Not every call of such a batch is checked. */
 const checkEveryMs = 2_000;
+/** Sessions whose scheduled prompts are remembered. Each has a hundred at most, of a thousand characters. */
+const schedulesMax = 1_000;
 
 /** `key`: names the call, and is the same in every post of it. Without one, each post is a call of its own. */
 export type CallOptions = {
   readonly key?: string | undefined;
   /** The agent does not wait for the answer any more. */
   readonly gone?: AbortSignal;
+  /** The list of steps that the session shares with other sessions, as its environment names it. */
+  readonly taskList?: string | undefined;
+  /** May the caller write to this worker? Default: to all. */
+  readonly mayWrite?: (worker: string) => boolean;
 };
 /** Resolves to null for an empty answer. */
 export type HookCallHandler = (call: HookCall, options?: CallOptions) => Promise<object | null>;
@@ -34,6 +45,12 @@ export function createHookCallHandler(
 ): HookCallHandler {
   const mutex = createKeyedMutex();
   const workers = createWorkerStore(service);
+  /**
+   * By session: what it last listed as scheduled. A scheduled prompt that comes back is not marked as one by older versions.
+   * After a restart the next list fills it again.
+   */
+  const scheduled = new Map<string, readonly string[]>();
+  const plans = createSharedPlans();
   const isDue = createPacer(stopwatch);
   const answer = async (
     call: HookCall,
@@ -50,6 +67,7 @@ export function createHookCallHandler(
     }
     if (next.kind === 'immediate') return next.answer;
     if (next.kind === 'stop') return call.answer(await unwrap(next.decision));
+    if (next.kind === 'command') return call.answerCommand(await obey(service, call.worker, next.command));
     const { check } = next;
     if (!isDue(call.worker, check)) return null;
     const decision = await runCheck(service, call.worker, check, key);
@@ -62,7 +80,9 @@ export function createHookCallHandler(
    * @throws AppError what the service throws; agents take any error for "go on"
    */
   return async (call, options = {}) => {
-    const next = await mutex.runExclusive(call.worker, () => store(service, workers, call, options.key));
+    const next = await mutex.runExclusive(call.worker, () =>
+      store(service, { workers, scheduled, plans }, call, options),
+    );
     return answer(call, next, options);
   };
 }
@@ -75,19 +95,26 @@ type NextStep =
   /** The promise stands in an object, else the mutex would wait for it. */
   | { readonly kind: 'stop'; readonly decision: Promise<Decision | Error> }
   | { readonly kind: 'check'; readonly check: UnsolicitedCheck }
+  | { readonly kind: 'command'; readonly command: PersonCommand }
   | { readonly kind: 'ask'; readonly held: HeldRequest };
 
 async function store(
   service: Service,
-  workers: WorkerStore,
+  { workers, scheduled: schedules, plans }: Memory,
   call: HookCall,
-  key: string | undefined,
+  { key, taskList, mayWrite = () => true }: CallOptions,
 ): Promise<NextStep | null> {
   const { find, publish } = workers;
   const view = await find(call.worker);
-  const prior = view === null ? unknownWorker : toPriorWorker(view);
-  const { worker, entries, stop, check, ask, immediateAnswer } = call.translate(prior);
+  const known = view === null ? unknownWorker : toPriorWorker(view);
+  const prior = { ...known, scheduled: schedules.get(call.worker) ?? [] };
+  const { worker, entries, stop, check, ask, immediateAnswer, command, scheduled } = await translate(call, prior);
+  if (scheduled !== null && (scheduled.length > 0 || schedules.has(worker)))
+    setNewest(schedules, worker, scheduled, schedulesMax);
   for (const entry of named(entries, key)) await publish(entry);
+  const lists = taskList === undefined ? call.planLists : [...call.planLists, `list ${taskList}`];
+  if (call.planLists.length > 0) await shareSteps(workers, plans.join(lists, entries).filter(mayWrite), entries);
+  if (command !== null) return { kind: 'command', command };
   if (stop !== null)
     return { kind: 'stop', decision: decide(service, worker, { attempt: key ?? randomUUID(), ...stop }) };
   if (immediateAnswer !== null) return { kind: 'immediate', answer: immediateAnswer };
@@ -101,6 +128,58 @@ async function store(
   }
   if (check === null) return null;
   return now !== null && isWanted(check, now) ? { kind: 'check', check } : null;
+}
+
+type Memory = {
+  readonly workers: WorkerStore;
+  readonly scheduled: Map<string, readonly string[]>;
+  readonly plans: SharedPlans;
+};
+
+/** Gives the steps that have changed the same state in the plans of others. */
+async function shareSteps(
+  { find, publish }: WorkerStore,
+  others: readonly string[],
+  entries: readonly WorkerEntry[],
+): Promise<void> {
+  const statuses = statusesIn(entries);
+  if (statuses.length === 0) return;
+  for (const id of others) {
+    const plan = (await find(id))?.plan ?? [];
+    for (const { step, status } of statuses) {
+      const isOther = plan.some((it) => it.step === step && it.status !== status);
+      if (isOther) await publish({ entity: 'worker', id, type: 'step.updated', data: { step, status } });
+    }
+  }
+}
+
+/** A translation is pure, so it is made again with the links of the folders and files that it asks for. */
+async function translate(call: HookCall, prior: PriorWorker): Promise<Translation> {
+  const asked = new Set<string>();
+  const first = call.translate(prior, (path) => {
+    asked.add(path);
+    return path;
+  });
+  if (asked.size === 0) return first;
+  const links = await resolveLinks(asked);
+  // A path that comes only from resolved ones is resolved itself, but for its last part.
+  return call.translate(prior, (path) => links.get(path) ?? path);
+}
+
+/** Does what a person has said by a prompt of the session. @returns the answer for the person */
+async function obey(service: Service, id: string, command: PersonCommand): Promise<string> {
+  if (command.kind === 'status') {
+    const view = await service.peek(id, 0);
+    return view === null ? 'stopgate: this session is not known yet.' : describeStanding(view);
+  }
+  try {
+    const time = command.kind === 'pause' && command.forMs !== null ? { forMs: command.forMs } : {};
+    const { view } = await service.operate(command.kind, { id, by: personAtSession, ...time });
+    return describeCommand(command, (view as WorkerView).paused);
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'entry.refused') return `stopgate: ${error.message}.`;
+    throw error;
+  }
 }
 
 /** Counted by type: a second post of the call may need fewer of them, such as no registration. */

@@ -1,6 +1,6 @@
 /**
- * When a usage limit ends, where an agent says so in its words. Agents change their words, so what is not surely a time is
- * none: then the limit holds until the agent works again.
+ * When a usage limit ends, where an agent says so in its words. Agents change their words, so words that surely name no time
+ * name none: then the limit holds until the agent works again.
  */
 import type { EntryDraft } from './entry-drafts.ts';
 
@@ -10,6 +10,14 @@ export function draftLimit(words: string | undefined, nowMs = Date.now()): Entry
   return { type: 'limit.reached', data: until === null ? {} : { until } };
 }
 
+/**
+ * Do these words tell of a usage limit? A limit that nobody recognises would count as a failure like others; one without an
+ * end holds until the agent works again.
+ */
+export const tellsOfLimit = (words: string): boolean => limitWords.test(words.slice(0, wordsLengthMax));
+const limitWords =
+  /\b(?:usage|rate|session|weekly|daily|monthly|5-hour|request|token)[ _-]?limit(?:s|ed)?\b|\blimit (?:reached|exceeded)\b|\b(?:quota|too many requests|resource[ _]exhausted)\b|(?:^|[^\d.:])429(?![\d.:])/i;
+
 /** Longer limits than a month's are not known of any provider: such a time is a misreading. */
 const limitMsMax = 31 * 24 * 60 * 60 * 1_000;
 /** Longer than any error of an agent; what comes behind is not read. */
@@ -18,8 +26,11 @@ const wordsLengthMax = 4_000;
 /** ISO 8601; null: the words do not say, or name no time in the month that comes. */
 export function limitEndIn(words: string, nowMs: number): string | null {
   const text = words.slice(0, wordsLengthMax);
-  const endMs = epochIn(text) ?? waitIn(text, nowMs) ?? clockTimeIn(text, nowMs);
-  return toEnd(endMs, nowMs);
+  for (const read of [epochIn, fieldIn, instantIn, waitIn, clockTimeIn]) {
+    const end = toEnd(read(text, nowMs), nowMs);
+    if (end !== null) return end;
+  }
+  return null;
 }
 
 /** `endMs` as a limit's end, if it can be one. */
@@ -32,10 +43,47 @@ function epochIn(text: string): number | null {
   return seconds === undefined ? null : Number(seconds) * 1_000;
 }
 
+/** Seconds from now: `"resets_in_seconds": 3600`, `Retry-After: 120`. */
+const secondsField =
+  /["']?\b(resets?[_-]?in[_-]?seconds|retry[_-]?after(?:[_-]?seconds)?)["']?\s*[:=]\s*["']?(\d{1,7}(?:\.\d{1,9})?)["']?(?![\w:/-])/i;
+const millisecondsField = /["']?\b(?:retry[_-]?after[_-]?ms|resets?[_-]?in[_-]?ms)["']?\s*[:=]\s*["']?(\d{1,10})\b/i;
+/** Seconds since the epoch: `"resets_at": 1767225600`. */
+const instantField = /["']?\b(?:resets?[_-]?at|reset[_-]?time)["']?\s*[:=]\s*["']?(\d{10})(\d{3})?\b/i;
+/** `Retry-After: Wed, 21 Oct 2026 07:28:00 GMT`. */
+const dateField =
+  /\bretry-after["']?\s*[:=]\s*["']?((?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT)/i;
+
+function fieldIn(text: string, nowMs: number): number | null {
+  const milliseconds = millisecondsField.exec(text)?.[1];
+  if (milliseconds !== undefined) return nowMs + Number(milliseconds);
+  const seconds = secondsField.exec(text)?.[2];
+  if (seconds !== undefined) return nowMs + Math.ceil(Number(seconds) * 1_000);
+  const instant = instantField.exec(text);
+  if (instant !== null) return Number(`${instant[1]}${instant[2] ?? '000'}`);
+  const date = dateField.exec(text)?.[1];
+  return date === undefined ? null : Date.parse(date);
+}
+
+/** A word that says that the limit is over then. */
+const ends = String.raw`\b(?:try again|retry|resets?|reset|resetting|available again|available|renews?|refresh(?:es)?|until)`;
+/** ISO 8601 with its zone: `resets at 2026-10-09T17:30:00Z`, `until 2026-10-09 17:30+02:00`. */
+const instant = new RegExp(
+  String.raw`${ends}[^\n]{0,20}?\b(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?) ?(Z|UTC|[+-]\d{2}:?\d{2})`,
+  'i',
+);
+
+function instantIn(text: string): number | null {
+  const [, date, time = '', zone = ''] = instant.exec(text) ?? [];
+  if (date === undefined) return null;
+  const offset = /^(?:Z|UTC)$/i.test(zone) ? 'Z' : zone.replace(/^([+-]\d{2}):?(\d{2})$/, '$1:$2');
+  const endMs = Date.parse(`${date}T${time}${offset}`);
+  return Number.isNaN(endMs) ? null : endMs;
+}
+
 const part = String.raw`\d{1,6}(?:\.\d{1,9})?\s?(?:days?|d|hours?|hrs?|h|milliseconds?|ms|minutes?|mins?|m|seconds?|secs?|s)`;
-/** `try again in 3 days 4 hours 5 minutes`, `reset after 2h34m12s`, `retry in 35.1s`. */
+/** `try again in 3 days 4 hours 5 minutes`, `reset after 2h34m12s`, `retry in 35.1s`, `resets in about 5 minutes`. */
 const wait = new RegExp(
-  String.raw`\b(?:try again|retry|resets?|available again) (?:in|after):? ((?:${part}(?:,? (?:and )?)?){1,5})(?![a-z\d])`,
+  String.raw`\b(?:try again|retry|retrying|resets?|available again|available|come back) (?:in|after):? (?:about |approximately |around |roughly |~ ?)?((?:${part}(?:,? (?:and )?)?){1,5})(?![a-z\d])`,
   'i',
 );
 /** `RetryInfo` of Google's APIs, as agents print it. */
@@ -44,7 +92,7 @@ const retryDelay = /"retryDelay":\s?"(\d{1,7}(?:\.\d{1,9})?s)"/;
 function waitIn(text: string, nowMs: number): number | null {
   const found = retryDelay.exec(text)?.[1] ?? wait.exec(text)?.[1];
   if (found === undefined) return null;
-  const parts = [...found.matchAll(/(\d+(?:\.\d+)?)\s?([a-z]+)/gi)];
+  const parts = [...found.matchAll(/(\d+(?:\.\d+)?)\s?([a-z]+)/gi)].filter(([, , unit]) => unit !== 'and');
   return nowMs + Math.ceil(parts.reduce((sum, [, count, unit = '']) => sum + Number(count) * unitMs(unit), 0));
 }
 
@@ -55,40 +103,68 @@ function unitMs(unit: string): number {
 }
 
 /**
- * `resets 3am (Europe/Berlin)`, `resets Oct 9, 5:30pm (UTC)`: the next time at which it is that late there. Without the zone
- * nobody knows whose clock it is.
+ * A time of the day, with a day or without: `resets 3am (Europe/Berlin)`, `will reset at 15:00 (UTC)`,
+ * `Resets Dec 2, 10:59am (UTC)`, `resets Monday at 9am (UTC)`, `try again tomorrow at 9:00 UTC`. Without a zone nobody knows
+ * whose clock it is.
  */
-const clockTime =
-  /\bresets (?:at )?(?:([A-Z][a-z]{2}) (\d{1,2}),? (?:at )?)?(\d{1,2})(?::(\d{2}))? ?([ap])m \(([A-Za-z0-9_+/-]{1,64})\)/;
-const months = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ');
+const day = String.raw`(?:(today|tomorrow)|(?:on )?(?:next )?(mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?|(?:on )?(?:([a-z]{3,9})\.? (\d{1,2})|(\d{1,2})\.? ([a-z]{3,9}))(?:st|nd|rd|th)?(?:,? (\d{4}))?)`;
+const time = String.raw`(\d{1,2})(?::(\d{2})(?::\d{2})?)? ?(?:([ap])\.?m\.?)?`;
+const zone = String.raw`(?:\(([A-Za-z0-9_+/-]{1,64})\)|\b(UTC|GMT|Z)\b)`;
+const clockTime = new RegExp(String.raw`${ends}:? (?:at )?(?:${day}(?:,| at)* ?(?:at )?)?${time} ?${zone}`, 'i');
+const months = 'jan feb mar apr may jun jul aug sep oct nov dec'.split(' ');
+const weekdays = 'sun mon tue wed thu fri sat'.split(' ');
 
 function clockTimeIn(text: string, nowMs: number): number | null {
-  const [, month, day, hour = '', minute = '0', half, zone = ''] = clockTime.exec(text) ?? [];
-  const hours = (Number(hour) % 12) + (half === 'p' ? 12 : 0);
-  if (hour === '' || Number(hour) > 12 || Number(minute) > 59) return null;
-  const offsetMs = offsetOf(zone, nowMs);
-  if (offsetMs === null) return null;
+  const found = clockTime.exec(text);
+  if (found === null) return null;
+  const [, relative, weekday, monthBefore, dayBehind, dayBefore, monthBehind, year, hour, minute, half, named, utc] =
+    found;
+  const hours = hoursOf(Number(hour), minute, half?.toLowerCase());
+  const timeZone = named ?? (utc === undefined ? '' : 'UTC');
+  const offsetMs = offsetOf(timeZone, nowMs);
+  if (hours === null || Number(minute ?? 0) > 59 || offsetMs === null) return null;
   const local = new Date(nowMs + offsetMs);
-  const monthIndex = month === undefined ? local.getUTCMonth() : months.indexOf(month);
-  if (monthIndex < 0) return null;
-  const at = (year: number, date: number) => {
-    const localMs = Date.UTC(year, monthIndex, date, hours, Number(minute));
+  const at = (inYear: number, month: number, date: number) => {
+    const localMs = Date.UTC(inYear, month, date, hours, Number(minute ?? 0));
     // The clocks there may change until then.
-    return localMs - (offsetOf(zone, localMs - offsetMs) ?? offsetMs);
+    return localMs - (offsetOf(timeZone, localMs - offsetMs) ?? offsetMs);
   };
-  const year = local.getUTCFullYear();
-  if (day !== undefined) return at(year, Number(day)) > nowMs ? at(year, Number(day)) : at(year + 1, Number(day));
-  const today = at(year, local.getUTCDate());
-  return today > nowMs ? today : at(year, local.getUTCDate() + 1);
+  const [thisYear, thisMonth, today] = [local.getUTCFullYear(), local.getUTCMonth(), local.getUTCDate()];
+  const monthName = monthBefore ?? monthBehind;
+  if (monthName !== undefined) {
+    const month = months.indexOf(monthName.slice(0, 3).toLowerCase());
+    const date = Number(dayBehind ?? dayBefore);
+    if (month < 0 || date < 1 || date > 31) return null;
+    if (year !== undefined) return at(Number(year), month, date);
+    return at(thisYear, month, date) > nowMs ? at(thisYear, month, date) : at(thisYear + 1, month, date);
+  }
+  if (relative !== undefined) return at(thisYear, thisMonth, today + (relative.toLowerCase() === 'tomorrow' ? 1 : 0));
+  const days =
+    weekday === undefined ? 0 : (weekdays.indexOf(weekday.slice(0, 3).toLowerCase()) - local.getUTCDay() + 7) % 7;
+  const next = at(thisYear, thisMonth, today + days);
+  return next > nowMs ? next : at(thisYear, thisMonth, today + days + (weekday === undefined ? 1 : 7));
+}
+
+/** With `am` and `pm` a clock has twelve hours. Without them a time has its minutes, else it may be any number. */
+function hoursOf(hour: number, minute: string | undefined, half: string | undefined): number | null {
+  if (half === undefined) return minute === undefined || hour > 23 ? null : hour;
+  return hour < 1 || hour > 12 ? null : (hour % 12) + (half === 'p' ? 12 : 0);
 }
 
 /** Returns how far the clocks of a time zone are ahead of UTC; null if there is no such zone. */
 function offsetOf(timeZone: string, atMs: number): number | null {
+  if (timeZone === '') return null;
   try {
     const names = ['year', 'month', 'day', 'hour', 'minute', 'second'] as const;
     const format = new Intl.DateTimeFormat('en-US', {
-      ...{ timeZone, hourCycle: 'h23', year: 'numeric', month: 'numeric', day: 'numeric' },
-      ...{ hour: 'numeric', minute: 'numeric', second: 'numeric' },
+      timeZone,
+      hourCycle: 'h23',
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
     });
     const parts = new Map(format.formatToParts(atMs).map(({ type, value }) => [type, Number(value)]));
     const [year = 0, month = 1, date = 1, hour = 0, minute = 0, second = 0] = names.map((name) => parts.get(name));

@@ -1,6 +1,6 @@
 /** An agent's plan as entries that fit the size limit: the whole list, or one step. */
-import { z } from 'zod';
 import { isDone, planStepsMax, type Step } from '../../../machines/policy/plan.ts';
+import { tryJson } from '../../text/json-text.ts';
 import { firstChars, toId } from './text.ts';
 
 /** The rest of an entry of 64 KiB is left to its envelope. */
@@ -29,12 +29,41 @@ export function wholePlan(given: readonly Step[]): PlanChange {
   return { type: 'plan.updated', data: { steps: form() } };
 }
 
-/** A list as agents' plan tools write it; `title`: the key of a step's title. Null: it is of another shape. */
+/**
+ * A list as agents' plan tools write it; `title`: the key of a step's title. Each item is read by itself, and one that is
+ * odd loses only what is odd about it: without a status it is `pending`, without a title it has its id, or its place in the
+ * list. Null: it is no list.
+ */
 export function readPlan(list: unknown, title: string): PlanChange | null {
-  const read = z.array(z.object({ [title]: z.string(), status: z.string() })).safeParse(list);
-  if (!read.success) return null;
-  return wholePlan(read.data.map((step) => ({ title: String(step[title]), status: String(step.status) })));
+  const items = itemsOf(list);
+  return items === null ? null : wholePlan(items.slice(0, itemsMax).map((item, index) => readStep(item, title, index)));
 }
+
+/** Models also write a list as a text of JSON, or as an object whose keys are numbers or ids. */
+function itemsOf(list: unknown): readonly unknown[] | null {
+  const given = typeof list === 'string' ? tryJson(list) : list;
+  if (Array.isArray(given)) return given;
+  const values = typeof given === 'object' && given !== null ? Object.values(given) : [];
+  return values.length > 0 && values.every((it) => typeof it === 'object' && it !== null) ? values : null;
+}
+
+/** More items are not looked at: that many steps are never done. */
+const itemsMax = 10_000;
+/** Names that agents have for the title of a step, if it has not the usual one. */
+const titleKeys = ['title', 'content', 'description', 'subject', 'step', 'text', 'name', 'activeForm'];
+
+export function readStep(item: unknown, title: string, index: number): Step {
+  const fields = (typeof item === 'object' && item !== null ? item : { [title]: item }) as Readonly<
+    Record<string, unknown>
+  >;
+  const id = textOf(fields.id) ?? textOf(fields.taskId);
+  const named = [title, ...titleKeys].map((key) => textOf(fields[key])).find((it) => it !== undefined);
+  const status = textOf(fields.status) ?? 'pending';
+  return { title: named ?? id ?? `step ${index + 1}`, status };
+}
+
+const textOf = (value: unknown): string | undefined =>
+  typeof value === 'string' && value.trim() !== '' ? value : typeof value === 'number' ? String(value) : undefined;
 
 const withTitles = (steps: readonly Step[], max: number): readonly Step[] =>
   steps.map((step) => ({ ...step, title: firstChars(step.title, max) }));

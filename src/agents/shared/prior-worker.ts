@@ -9,12 +9,18 @@ export type PriorWorker = {
   readonly registered: boolean;
   /** Set for a sub-agent: the worker that started it. */
   readonly parent: string | null;
-  /** The folder it was registered in. An agent may change to other folders later. */
+  /** The folder in which it works, as the fleet knows it. */
   readonly cwd: string | null;
   readonly plan: Plan;
   readonly lastDecision: DecisionText | null;
   /** Ids of the background work that is running. */
   readonly background: readonly string[];
+  /** The prompts that the agent has scheduled for itself, as it last listed them. */
+  readonly scheduled?: readonly string[];
+  /** False: no person is at the session. */
+  readonly interactive?: boolean | null;
+  /** The label `mode`. */
+  readonly mode?: string | null;
   readonly awaitsInput: boolean;
   /** The requests to a person that a hook holds for an operator's answer. */
   readonly held: readonly string[];
@@ -43,12 +49,18 @@ export const unknownWorker: PriorWorker = Object.freeze({
 
 /** A worker without an agent exists through other entries (a claim, for example); an adapter still has to register it. */
 export function toPriorWorker(view: WorkerView): PriorWorker {
-  const { agent, parent, cwd, plan, lastDecision, background, awaitsInput } = view;
+  const { agent, parent, cwd, plan, lastDecision, background, awaitsInput, interactive, labels } = view;
   return {
     stopped: view.state === 'stopped',
     registered: agent !== null,
-    ...{ parent, cwd, plan, lastDecision, awaitsInput },
+    parent,
+    cwd,
+    plan,
+    lastDecision,
     background: background.map(({ id }) => id),
+    awaitsInput,
+    interactive,
+    mode: labels.mode ?? null,
     held: view.inputs.flatMap(({ request }) => request ?? []),
     limited: view.presence === 'limited',
     escalated: view.escalation !== null,

@@ -9,6 +9,12 @@ export function firstChars(text: string, max: number): string {
   return text.slice(0, isHighSurrogate(text, max - 1) ? max - 1 : max);
 }
 
+/** The first `max` code points at most. Only so much of a long text is looked at. */
+export function firstCodePoints(text: string, max: number): string {
+  if (text.length <= max) return text;
+  return [...text.slice(0, 2 * max)].slice(0, max).join('');
+}
+
 /** The last `max` bytes of UTF-8 at most. */
 export function lastBytes(text: string, max: number): string {
   // A UTF-16 unit takes at least one byte, so only the last `max` units matter.

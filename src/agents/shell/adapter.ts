@@ -21,8 +21,10 @@ import {
   draftTurnEnd,
   type EntryDraft,
 } from '../shared/entry-drafts.ts';
-import { wholePlan } from '../shared/plan-entry.ts';
+import { readStep, wholePlan } from '../shared/plan-entry.ts';
 import type { PriorWorker } from '../shared/prior-worker.ts';
+import { authorOf } from '../shared/prompt-author.ts';
+import { readCommand, type ToolChanges } from '../shared/tool-changes.ts';
 import { hookCommand } from './hook-command.ts';
 
 const bodySchema = z.object({
@@ -36,17 +38,26 @@ const bodySchema = z.object({
   /** The tool's own id of its call, at its start and at its end. */
   call: z.string().min(1).optional(),
   ok: z.boolean().optional(),
-  steps: z.array(z.object({ title: z.string(), status: z.string(), step: idSchema.optional() })).optional(),
+  /** What the tool may have changed. Default: the files that are named, or what the command shows, or any file. */
+  changes: z.enum(['none', 'files', 'unknown']).optional(),
+  /** What a shell ran. */
+  command: z.string().optional(),
+  /** Who prompted. Default: a person, unless the text shows that none did. */
+  by: z.enum(['person', 'agent', 'system']).optional(),
+  /** False: no person is at the session. */
+  interactive: z.boolean().optional(),
+  mode: z.string().min(1).optional(),
+  steps: z.array(z.unknown()).optional(),
   reason: z.string().optional(),
 });
 type ShellCall = CallOf<typeof bodySchema>;
 
 const events: Readonly<Record<string, DraftEntries<ShellCall>>> = {
   start: draftChildStart,
-  prompt: (call, prior) => [draftPrompt(call.text ?? '', prior)],
+  prompt: (call, prior) => [draftPrompt(call.text, prior, promptedBy(call, prior))],
   'tool-start': ({ tool = 'command', call: id }) => [draftToolStart({ tool, id })],
   tool: (call, prior) => [...draftResumption(prior), draftTool(call, prior)],
-  plan: ({ steps }) => (steps === undefined ? [] : [wholePlan(steps)]),
+  plan: ({ steps }) => (steps === undefined ? [] : [wholePlan(steps.map(readOwnStep))]),
   stop: draftTurnEnd,
   end: draftSessionEnd,
 };
@@ -81,6 +92,9 @@ export const shell = defineAgent({
   },
   events,
   stop: (call) => (call.event === 'stop' ? readAttempt(call) : null),
+  personPrompt: (call, prior) =>
+    call.event === 'prompt' && promptedBy(call, prior) === 'person' ? (call.text ?? null) : null,
+  answerCommand: (reason) => ({ decision: 'block', reason }),
   end: 'end',
   answer(call, decision) {
     if (call.event !== 'stop') return null;
@@ -95,7 +109,27 @@ function readAttempt(call: ShellCall) {
   return { ...attempt, ...(output === undefined ? {} : { output: cutOutput(output) }) };
 }
 
+/** `step`: the script's own id of it. */
+function readOwnStep(item: unknown, index: number) {
+  const step = idSchema.safeParse((item as { step?: unknown } | null)?.step);
+  return { ...readStep(item, 'title', index), ...(step.success ? { step: step.data } : {}) };
+}
+
+/** A script need not tell the text of a prompt. */
+const promptedBy = ({ by, text }: ShellCall, prior: PriorWorker) =>
+  by ?? (text === undefined ? 'person' : authorOf(text, prior));
+
 function draftTool(call: ShellCall, prior: PriorWorker): EntryDraft {
-  const { tool = 'command', ok = true, call: id, files = [] } = call;
-  return draftToolUse({ tool, ok, id, files }, call, prior);
+  const { tool = 'command', ok = true, call: id } = call;
+  return draftToolUse({ tool, ok, id, ...changesOf(call) }, call, prior);
+}
+
+function changesOf({ changes, command, files }: ShellCall): Partial<ToolChanges> {
+  const ran = command === undefined ? null : readCommand(command);
+  const named = files ?? ran?.files ?? [];
+  return {
+    changes: changes ?? (files === undefined ? (ran?.changes ?? 'unknown') : 'files'),
+    files: named,
+    ...(ran?.command === undefined ? {} : { command: ran.command }),
+  };
 }

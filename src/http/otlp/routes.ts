@@ -6,10 +6,12 @@ import { createHash } from 'node:crypto';
 import { createGunzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { UsageReport } from '../../../machines/index.ts';
+import { createKeyedMutex } from '../../concurrency/semaphore.ts';
 import { AppError } from '../../errors.ts';
 import type { Service } from '../../service/index.ts';
 import { callerOf, fleetsOf, isFor } from '../access.ts';
 import { createPerService, fleetNamed } from '../fleet-directory.ts';
+import type { NoteUnread } from './fields.ts';
 import { decodeOtlp, encodeResponse } from './protobuf.ts';
 import { createUsageReader, type FoundUsage, type Signal, signals } from './usage.ts';
 
@@ -26,8 +28,11 @@ const rejectedNames: Readonly<Record<Signal, string>> = {
   traces: 'rejectedSpans',
 };
 
-export async function addOtlpRoutes(app: FastifyInstance): Promise<void> {
-  const readerOf = createPerService(() => createUsageReader(Date.now()));
+/** `note` gets the name of each field that could not be read. */
+export async function addOtlpRoutes(app: FastifyInstance, note: NoteUnread): Promise<void> {
+  const readerOf = createPerService(() => createUsageReader(Date.now(), note));
+  /** Requests with metrics run one after the other: the growth of a series is known once the last one is stored. */
+  const mutex = createKeyedMutex();
   await app.register((otlp, _options, done) => {
     otlp.addContentTypeParser(protobuf, { parseAs: 'buffer' }, (_request, body, parsed) => parsed(null, body));
     otlp.addHook('preParsing', unpack);
@@ -38,8 +43,11 @@ export async function addOtlpRoutes(app: FastifyInstance): Promise<void> {
         async (request, reply) => {
           const { service } = fleetNamed(fleetsOf(request), request.query.fleet);
           const body = Buffer.isBuffer(request.body) ? decodeOtlp(signal, request.body) : (request.body ?? {});
-          const found = readerOf(service)(signal, body);
-          return answer(request, reply, signal, await store(service, request, found));
+          const take = () => store(service, request, readerOf(service)(signal, body), signal);
+          const rejected = await (signal === 'metrics'
+            ? mutex.runExclusive(request.query.fleet as string, take)
+            : take());
+          return answer(request, reply, signal, rejected);
         },
       );
     done();
@@ -65,7 +73,12 @@ const unpack = async (request: FastifyRequest, _reply: FastifyReply, payload: No
 type Rejected = { count: number; why: Set<string> };
 
 /** Reports about sessions that nobody knows, or that are not the caller's, are rejected; the others are stored. */
-async function store(service: Service, request: FastifyRequest, found: readonly FoundUsage[]): Promise<Rejected> {
+async function store(
+  service: Service,
+  request: FastifyRequest,
+  found: readonly FoundUsage[],
+  source: Signal,
+): Promise<Rejected> {
   const rejected: Rejected = { count: 0, why: new Set() };
   const caller = callerOf(request);
   const known = new Map<string, Promise<boolean>>();
@@ -74,17 +87,19 @@ async function store(service: Service, request: FastifyRequest, found: readonly 
     known.set(worker, asked);
     return asked;
   };
-  const storeOne = async ({ worker, report, key, items }: FoundUsage) => {
+  const storeOne = async ({ worker, report, key, items, stored }: FoundUsage) => {
     const why = !isFor(caller, worker)
       ? `this token is not for the worker '${worker}'`
       : (await isKnown(worker))
         ? null
         : `no worker '${worker}': its hooks have not reported the session`;
-    if (why === null) await publish(service, worker, report, key);
-    else {
-      rejected.count += items;
-      rejected.why.add(why);
+    if (why === null) {
+      await publish(service, worker, { ...report, source }, key);
+      stored();
+      return;
     }
+    rejected.count += items;
+    rejected.why.add(why);
   };
   for (let at = 0; at < found.length; at += atOnceMax) await Promise.all(found.slice(at, at + atOnceMax).map(storeOne));
   return rejected;
@@ -101,9 +116,12 @@ async function isWorker(service: Service, worker: string): Promise<boolean> {
 }
 
 /** An exporter that got no answer sends the same again: it has the same id, and is stored once. */
-const publish = (service: Service, worker: string, report: UsageReport, key: string) =>
+const publish = (service: Service, worker: string, report: UsageReport & { readonly source: Signal }, key: string) =>
   service.publish({
-    ...{ entity: 'worker', id: worker, type: 'usage.reported', data: report },
+    entity: 'worker',
+    id: worker,
+    type: 'usage.reported',
+    data: report,
     messageId: `otlp-${createHash('sha256').update(`${worker} ${key}`).digest('hex').slice(0, 32)}`,
   });
 

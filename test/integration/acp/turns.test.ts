@@ -153,3 +153,14 @@ test('an error of the agent ends the turn as it is, and a usage limit is one of 
   expect(await editor.prompt(session, 'And now?')).toEqual({ stopReason: 'end_turn' });
   await scene.causesOf(session).toEqual(['complete']);
 });
+
+test('a person’s command is answered in place, and the agent does not get it', async () => {
+  const editor = await scene.open({ turns: unfinished });
+  const session = await editor.newSession();
+  expect(await editor.prompt(session, '/stopgate off')).toEqual({ stopReason: 'end_turn' });
+  expect(wordsIn(editor, session)).toEqual([expect.stringMatching(/^stopgate: stops of this session are not judged/)]);
+  expect(await scene.viewOf(session)).toMatchObject({ paused: { until: null } });
+  await editor.prompt(session);
+  await scene.causesOf(session).toEqual(['bypassed']);
+  expect(await editor.promptsOf(session)).toEqual(['Do the task.']);
+});

@@ -105,11 +105,11 @@ test('background work lets the turn end, and its notification ends the wait', as
   expect(await call(session, 'Stop.background-running')).toMatchObject(allowed);
   expect(await view(session)).toMatchObject({
     state: 'idle',
-    background: ['ae60021059d27341b'],
+    background: [{ id: 'ae60021059d27341b', kind: 'subagent' }],
     lastDecision: { cause: 'waiting' },
   });
   await call(session, 'UserPromptSubmit.task-notification');
-  expect((await view(session)).background).toEqual([]);
+  expect(await view(session)).toMatchObject({ state: 'working', background: [] });
   expect(await call(session, 'Stop')).toMatchObject(blockedFor('Write the tests'));
 });
 

@@ -157,7 +157,7 @@ test('events are posted in their order, tools without their output', async () =>
     ...['session.created', 'chat.message', 'todo.updated', 'tool.execute.before', 'tool.execute.after', 'session.idle'],
   ]);
   expect(posted[4]?.body).toEqual({
-    input: { sessionID: root, tool: 'bash', callID: 'call_fake_2_0', args: {} },
+    input: { sessionID: root, tool: 'bash', callID: 'call_fake_2_0', args: { command: 'echo hello' } },
     output: { metadata: { exit: 0 } },
     directory: '/workspace/project',
   });

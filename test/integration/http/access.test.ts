@@ -112,7 +112,7 @@ test.each([
   ],
 ])('a hook of %s that would write to a parent of others stores nothing', async (agent, body) => {
   const view = { worker: 'box-known', presence: 'active', agent, cwd: null, parent: 'box', plan: [] };
-  http.service.views.set('box-known', { ...view, lastDecision: null, background: [], inputs: [] });
+  http.service.views.set('box-known', { ...view, lastDecision: null, background: [], inputs: [], labels: {} });
   const answer = await send('box', `/hooks/${agent}`, body);
   expect([answer.status, errorOf(answer).message]).toEqual([403, "the token 'box' is not for the worker 'box'"]);
   expect(http.service.published).toEqual([]);

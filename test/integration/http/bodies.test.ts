@@ -28,6 +28,23 @@ test('may be empty, which means {}', async () => {
   expect(http.service.requests.map(({ body }) => body)).toEqual([{}, {}]);
 });
 
+test('may be UTF-16, have byte order marks, and numbers that JSON has not', async () => {
+  const bodies = [
+    Buffer.from('\ufeff\ufeff{"output":"é"}'),
+    Buffer.from('\ufeff{"output":"é"}', 'utf16le'),
+    Buffer.from('{"output":"é"}', 'utf16le'),
+    Buffer.from('\ufeff{"output":"é"}', 'utf16le').swap16(),
+    Buffer.from('{"output":"é"}', 'utf16le').swap16(),
+  ];
+  const send = (body: Uint8Array | string) =>
+    fetch(`${http.server.url}/api/main/decide/w1`, { method: 'POST', headers: json, body });
+  for (const body of bodies) expect((await send(body)).status).toBe(200);
+  expect((await send('{"output":"NaN, \\"NaN","ratio":NaN,"more":[-Infinity]}')).status).toBe(200);
+  const { requests } = http.service;
+  expect(requests.slice(0, -1).map(({ body }) => body)).toEqual(bodies.map(() => ({ output: 'é' })));
+  expect(requests.at(-1)?.body).toEqual({ output: 'NaN, "NaN', ratio: null, more: [null] });
+});
+
 test('must be objects', async () => {
   for (const body of ['{', '[]', '1', 'null', '"x"']) {
     const answer = await post(body, json);

@@ -13,10 +13,11 @@ const known = {
   worker: session,
   presence: 'active',
   agent: 'claude',
-  cwd: null,
+  cwd: '/workspace/project',
   lastDecision: null,
   background: [],
   inputs: [],
+  labels: { mode: 'bypassPermissions' },
 };
 
 test('a stop is decided after its entries are stored, under an attempt id of its own, and a block is returned', async () => {
@@ -81,6 +82,16 @@ test('a service that is down is 503 and a warning; the next call is tried again'
   expect(http.log.warn).toHaveBeenCalledTimes(2);
   http.service.fault = null;
   expect((await hook(recorded('PreToolUse'))).status).toBe(204);
+});
+
+test.each([
+  ['abc-1', 'abc-1'],
+  ['"abc-1"', 'abc-1'],
+  [' "abc-1" ', 'abc-1'],
+  ['a b/c', expect.stringMatching(/^a-b-c-[0-9a-f]{16}$/)],
+])('the key %j names the attempt', async (key, attempt) => {
+  await ask(http.server.url, '/hooks/claude', { body: recorded('Stop'), headers: { 'idempotency-key': key } });
+  expect(http.service.requests[0]?.body).toMatchObject({ attempt });
 });
 
 test('a stop that cannot be decided is 503', async () => {

@@ -39,6 +39,7 @@ function open(judgements: readonly Judgement[] = [allow]) {
       const lastAnswer = { by: 'ann', verdict: 'deny', message: 'No', ...request };
       return { rules: { askMs: 60_000 }, lastAnswer } as unknown as WorkerView;
     },
+    obey: async () => 'stopgate: done.',
     close: async () => {},
   });
   const note = (line: string) => void notes.push(line);

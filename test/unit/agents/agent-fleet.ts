@@ -15,14 +15,14 @@ import {
   type WorkerView,
 } from '../../../machines/index.ts';
 import { agents } from '../../../src/agents/index.ts';
-import { createHookCallHandler } from '../../../src/agents/shared/hook-call-handler.ts';
+import { type CallOptions, createHookCallHandler } from '../../../src/agents/shared/hook-call-handler.ts';
 import { AppError } from '../../../src/errors.ts';
 import type { Service } from '../../../src/service/index.ts';
 import type { NewEntry } from '../../../src/service/publish.ts';
 
 export type AgentFleet = {
   /** One hook call, posted to `/hooks/<agent>?event=<event>`. Resolves to the answer to the agent. */
-  call(agent: string, body: object, event?: string): Promise<object | null>;
+  call(agent: string, body: object, event?: string, options?: CallOptions): Promise<object | null>;
   view(worker: string): WorkerView;
   workers(): string[];
   /** The stored entries, in order. */
@@ -47,10 +47,10 @@ export function createAgentFleet(policy: object, more: Record<string, unknown> =
   let edgeMs = 0;
   const handle = createHookCallHandler(service, { stopwatch: () => edgeMs });
   return {
-    async call(agent, body, event) {
+    async call(agent, body, event, options) {
       const read = agents.get(agent)?.readHook;
       if (read === undefined) throw new Error(`no adapter ${agent}`);
-      return handle(read(body, event));
+      return handle(read(body, event), options);
     },
     view(worker) {
       const view = viewWorker(fleet, worker, fleet.nowMs);
@@ -123,6 +123,14 @@ function createService(fleet: Fleet, fold: Fold, decisions: readonly Decision[])
       const found = probe(fleet, worker, body, fleet.nowMs, scope);
       if (!('decision' in found)) throw new Error('this fleet has no remote checks');
       return found.decision;
+    },
+    async operate(action: string, { id, ...data }: { id: string }) {
+      const types: Readonly<Record<string, string>> = { pause: 'worker.paused', unpause: 'worker.unpaused' };
+      const folded = fold(`stopgate.main.own.worker.${id}.${types[action]}`, data);
+      const view = viewWorker(fleet, id, fleet.nowMs);
+      const refused = view?.refused.find(({ seq }) => seq === folded);
+      if (refused !== undefined) throw new AppError('entry.refused', refused.reason);
+      return { seq: folded, view };
     },
     peek: async (worker: string) => viewWorker(fleet, worker, fleet.nowMs),
   } as unknown as Service;

@@ -52,11 +52,14 @@ describe('a prompt that no person typed', () => {
   test('several ends of background work, each once; tags within a result do not count', () => {
     const end = (id: string) =>
       `<task-notification>\n<task-id>${id}</task-id>\n<result><task-id>no</task-id></result>\n</task-notification>`;
-    expect(prompted(`\n${end('a')}\n${end('b')}\n${end('a')}`, {})).toEqual([
+    const several = `\n${end('a')}\n${end('b')}\n${end('a')}`;
+    expect(prompted(several, {})).toEqual([
       ['background.finished', { id: 'a' }],
       ['background.finished', { id: 'b' }],
+      ['prompt.submitted', { text: several, by: 'system' }],
     ]);
-    expect(prompted('<task-notification>who knows', {})).toEqual([heartbeat]);
+    const unread = '<task-notification>who knows';
+    expect(prompted(unread, {})).toEqual([['prompt.submitted', { text: unread, by: 'system' }]]);
   });
 
   test('a long prompt is cut at a whole character', () => {

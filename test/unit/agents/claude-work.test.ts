@@ -6,7 +6,7 @@ import { recorded } from './recordings/claude.ts';
 
 const { translate, drafts } = draftsOf('claude');
 const call = { tool: 'Bash', call: 'toolu_fake_1_0' };
-const bash = ['tool.used', { tool: 'Bash', ok: true, call: 'toolu_fake_1_0' }];
+const bash = ['tool.used', { tool: 'Bash', ok: true, call: 'toolu_fake_1_0', command: 'echo hello' }];
 const session = 'b196feb6-47b9-4de4-b065-6c0a87fc41c0';
 const child = '5e29e641-46ab-471e-ac1c-2c2c7e38f1ee-a8e954343990513d2';
 
@@ -35,16 +35,19 @@ describe('tools', () => {
     expect(filesOf(used(tool, input))).toEqual(files);
   });
 
-  test('a path is relative to the folder of the registration, not to where the agent is now', () => {
+  test('a path is relative to the folder in which the agent is now, where it is judged', () => {
     const body = used('Write', { file_path: '/workspace/project/src/a.ts' }, { cwd: '/workspace/project/src' });
-    expect(filesOf(body)).toEqual(['src/a.ts']);
+    expect(drafts(body)[0]).toEqual(['worker.moved', { cwd: '/workspace/project/src' }]);
+    expect(filesOf(body)).toEqual(['a.ts']);
     expect(filesOf(body, { cwd: null })).toEqual(['a.ts']);
   });
 
   test('a Windows path', () => {
     const known = { cwd: 'C:\\work' };
-    expect(filesOf(used('Write', { file_path: 'C:\\work\\src\\a.ts' }), known)).toEqual(['src/a.ts']);
-    expect(filesOf(used('Write', { file_path: 'D:\\a.ts' }), known)).toEqual(['D:\\a.ts']);
+    const write = (file_path: string) => used('Write', { file_path }, { cwd: 'c:\\work\\' });
+    expect(filesOf(write('C:\\work\\src\\a.ts'), known)).toEqual(['src/a.ts']);
+    expect(filesOf(write('c:/Work/src/../a.ts'), known)).toEqual(['a.ts']);
+    expect(filesOf(write('D:\\a.ts'), known)).toEqual(['D:\\a.ts']);
   });
 
   test('a failed write is assumed to have changed nothing', () => {

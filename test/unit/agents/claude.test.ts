@@ -8,10 +8,12 @@ import { recordingsOf } from './recordings/recordings.ts';
 import { claudeSession, claudeSessionId } from './session.ts';
 
 const { read, translate, drafts } = draftsOf('claude');
-const bash = ['tool.used', { tool: 'Bash', ok: true, call: 'toolu_fake_1_0' }];
+const bash = ['tool.used', { tool: 'Bash', ok: true, call: 'toolu_fake_1_0', command: 'echo hello' }];
 
 const session = 'b196feb6-47b9-4de4-b065-6c0a87fc41c0';
 const child = '5e29e641-46ab-471e-ac1c-2c2c7e38f1ee-a8e954343990513d2';
+
+const notification = recorded('UserPromptSubmit.task-notification').prompt;
 
 /** What each recording becomes for a registered worker. `stop`: the output of its attempt. */
 const expectations: Record<string, { says: unknown[]; worker?: string; stop?: string; stopReason?: string }> = {
@@ -52,7 +54,9 @@ const expectations: Record<string, { says: unknown[]; worker?: string; stop?: st
   },
   'PostToolUse.TaskUpdate.refused': { says: [['tool.used', { tool: 'TaskUpdate', ok: true, call: 'toolu_2_0' }]] },
   PostToolUse: { says: [bash], worker: session },
-  PostToolUseFailure: { says: [['tool.used', { tool: 'Bash', ok: false, call: 'toolu_fake_2_0' }]] },
+  PostToolUseFailure: {
+    says: [['tool.used', { tool: 'Bash', ok: false, call: 'toolu_fake_2_0', command: 'exit 3', changes: 'unknown' }]],
+  },
   PreCompact: { says: [heartbeat] },
   PreToolUse: { says: [['tool.started', { tool: 'Bash', call: 'toolu_fake_1_0' }]] },
   'PreToolUse.StructuredOutput': { says: [], stop: '{"answer":"x"}', stopReason: 'structured_output' },
@@ -64,7 +68,10 @@ const expectations: Record<string, { says: unknown[]; worker?: string; stop?: st
     says: [['background.started', { id: 'ae60021059d27341b', kind: 'subagent' }]],
     stop: 'main done',
   },
-  'Stop.background-shell': { says: [['background.started', { id: 'beclel8w8', kind: 'shell' }]], stop: 'main done' },
+  'Stop.background-shell': {
+    says: [['background.started', { id: 'beclel8w8', kind: 'shell', command: 'sleep 1' }]],
+    stop: 'main done',
+  },
   'Stop.http': { says: [], worker: 'eed8b5bc-2608-4076-8fde-2b4dc8a61b67', stop: 'one' },
   Stop: { says: [], worker: session, stop: 'First attempt to stop.' },
   'Stop.second': { says: [], worker: session, stop: 'Second attempt to stop.' },
@@ -89,7 +96,12 @@ const expectations: Record<string, { says: unknown[]; worker?: string; stop?: st
   TaskCompleted: { says: [heartbeat] },
   TaskCreated: { says: [heartbeat] },
   UserPromptSubmit: { says: [['prompt.submitted', { text: 'say hello' }]], worker: session },
-  'UserPromptSubmit.task-notification': { says: [['background.finished', { id: 'ae60021059d27341b' }]] },
+  'UserPromptSubmit.task-notification': {
+    says: [
+      ['background.finished', { id: 'ae60021059d27341b' }],
+      ['prompt.submitted', { text: notification, by: 'system' }],
+    ],
+  },
 };
 
 describe('each recorded call', () => {
@@ -114,7 +126,7 @@ describe('the first call of a session', () => {
         entity: 'worker',
         id: session,
         type: 'worker.registered',
-        data: { agent: 'claude', cwd: '/workspace/project' },
+        data: { agent: 'claude', cwd: '/workspace/project', labels: { mode: 'bypassPermissions' } },
         messageId: `${session}:registered`,
       },
     ]);
@@ -143,7 +155,8 @@ describe('the first call of a session', () => {
   });
 
   test('a worker without an agent is still to be registered', () => {
-    const view = { cwd: null, lastDecision: null, background: [], inputs: [], presence: 'limited' } as const;
+    const empty = { cwd: null, lastDecision: null, background: [], inputs: [], labels: {} };
+    const view = { ...empty, presence: 'limited' } as const;
     expect(toPriorWorker({ ...view, agent: null } as never)).toMatchObject({ registered: false, limited: true });
     expect(toPriorWorker({ ...view, agent: 'claude' } as never)).toMatchObject({ registered: true });
   });
@@ -165,7 +178,11 @@ describe('calls of other versions', () => {
       check: null,
       ask: null,
       immediateAnswer: null,
+      command: null,
+      scheduled: [],
     });
+    // `agent_id: null` is as good as none.
+    expect(read(body).unread).toEqual(['cwd', 'background_tasks']);
   });
 
   test('a growing message is no heartbeat', () => {

@@ -18,7 +18,9 @@ const expectations: Record<string, { says: unknown[]; worker?: string; stop?: st
       ['step.updated', { step: 'goal', title: 'Write the tests', status: 'in_progress' }],
     ],
   },
-  PostToolUse: { says: [used('Bash', 'call_fake_1_0')] },
+  PostToolUse: {
+    says: [['tool.used', { tool: 'Bash', ok: true, call: 'call_fake_1_0', command: 'echo hello' }]],
+  },
   'PostToolUse.update_goal': {
     says: [
       used('update_goal', 'call_fake_2_0'),
@@ -28,12 +30,22 @@ const expectations: Record<string, { says: unknown[]; worker?: string; stop?: st
   PreCompact: { says: [heartbeat] },
   PreToolUse: { says: [['tool.started', { tool: 'Bash', call: 'call_fake_1_0' }]] },
   SessionEnd: { says: [['session.ended', { reason: 'other' }]] },
-  SessionStart: { says: [['worker.registered', { agent: 'codex', cwd: '/workspace/project' }]] },
+  SessionStart: {
+    says: [['worker.registered', { agent: 'codex', cwd: '/workspace/project', labels: { mode: 'bypassPermissions' } }]],
+  },
   Stop: { says: [], stop: 'First attempt to stop.' },
   'Stop.second': { says: [], stop: 'Second attempt to stop.' },
   SubagentStart: {
     says: [
-      ['worker.registered', { agent: 'codex', cwd: '/workspace/project', parent, labels: { subagent: 'default' } }],
+      [
+        'worker.registered',
+        {
+          agent: 'codex',
+          cwd: '/workspace/project',
+          parent,
+          labels: { subagent: 'default', mode: 'bypassPermissions' },
+        },
+      ],
     ],
     worker: child,
   },
@@ -81,7 +93,9 @@ test('our block comes back in a tag of Codex’s, and is no person’s prompt', 
   const lastDecision = blocked('1 of 1 plan steps remain: goal');
   const prompt = `<hook_prompt hook_run_id="stop:0:/a/very/long/path/of/hooks.json">${lastDecision.reason}</hook_prompt>`;
   expect(drafts({ ...recorded('UserPromptSubmit'), prompt }, { lastDecision })).toEqual([heartbeat]);
-  expect(drafts({ ...recorded('UserPromptSubmit'), prompt })).toEqual([['prompt.submitted', { text: prompt }]]);
+  expect(drafts({ ...recorded('UserPromptSubmit'), prompt })).toEqual([
+    ['prompt.submitted', { text: prompt, by: 'system' }],
+  ]);
 });
 
 describe('the plan', () => {

@@ -26,7 +26,7 @@ const expectations: Record<string, { says: unknown[]; worker?: string; stop?: { 
     says: [['input.requested', { kind: 'permission', message: 'Path permission needed: /nonexistent/file' }]],
   },
   permissionRequest: { says: [heartbeat] },
-  postToolUse: { says: [['tool.used', { tool: 'bash', ok: true }]] },
+  postToolUse: { says: [['tool.used', { tool: 'bash', ok: true, command: 'echo hello' }]] },
   'postToolUse.sql': {
     says: [
       ['tool.used', { tool: 'sql', ok: true }],
@@ -56,7 +56,9 @@ const expectations: Record<string, { says: unknown[]; worker?: string; stop?: { 
   subagentStop: { says: [ofParent('background.finished')], worker: child, stop: { output: 'child stop 1' } },
   'subagentStop.second': { says: [ofParent('background.finished')], worker: child, stop: { output: 'child stop 2' } },
   'userPromptSubmitted.after-block': { says: [heartbeat] },
-  'userPromptSubmitted.notification': { says: [heartbeat] },
+  'userPromptSubmitted.notification': {
+    says: [['prompt.submitted', { text: recorded('userPromptSubmitted.notification').prompt, by: 'system' }]],
+  },
   userPromptSubmitted: { says: [['prompt.submitted', { text: 'say hello' }]] },
 };
 
@@ -152,7 +154,9 @@ test('a first prompt before the session’s start registers it once', () => {
 test('arguments as a JSON string, as older versions send them', () => {
   const body = { ...recorded('postToolUse'), toolName: 'create', toolArgs: '{"path":"/workspace/project/a.md"}' };
   expect(drafts(body, {}, 'postToolUse')).toEqual([['tool.used', { tool: 'create', ok: true, files: ['a.md'] }]]);
-  expect(drafts({ ...body, toolArgs: '{' }, {}, 'postToolUse')).toEqual([['tool.used', { tool: 'create', ok: true }]]);
+  expect(drafts({ ...body, toolArgs: '{' }, {}, 'postToolUse')).toEqual([
+    ['tool.used', { tool: 'create', ok: true, changes: 'unknown' }],
+  ]);
 });
 
 describe('statements on todos', () => {

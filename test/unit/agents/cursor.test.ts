@@ -25,12 +25,12 @@ describe('each documented call', () => {
     [
       'postToolUse',
       call('postToolUse', { tool_name: 'Shell', tool_use_id: 't1', tool_output: '{}' }),
-      [['tool.used', { tool: 'Shell', ok: true, call: 't1' }]],
+      [['tool.used', { tool: 'Shell', ok: true, call: 't1', changes: 'unknown' }]],
     ],
     [
       'postToolUseFailure',
       call('postToolUseFailure', { tool_name: 'Shell', failure_type: 'timeout' }),
-      [['tool.used', { tool: 'Shell', ok: false }]],
+      [['tool.used', { tool: 'Shell', ok: false, changes: 'unknown' }]],
     ],
     [
       'afterFileEdit',

@@ -16,7 +16,9 @@ export function draftsOf(agent: string): AgentDrafts {
   const reader = agents.get(agent)?.readHook;
   if (reader === undefined) throw new Error(`no adapter ${agent}`);
   const translate: AgentDrafts['translate'] = (body, prior = {}, event) => {
-    const translation = reader(body, event).translate({ ...registered, ...prior });
+    // The mode that the call names is known already.
+    const { permission_mode: mode = null } = body as { permission_mode?: string };
+    const translation = reader(body, event).translate({ ...registered, mode, ...prior });
     for (const { entity, id, type, data } of translation.entries) {
       const entry = readFields({ area: entity, fleet: 'main', id, type }, data);
       expect(entry, `${type} is an entry that the machines accept`).not.toHaveProperty('code');

@@ -14,7 +14,7 @@ const expectations: Record<string, { says: unknown[]; stop?: string }> = {
   AfterAgent: { says: [], stop: 'First attempt to stop.' },
   'AfterAgent.second': { says: [], stop: 'First attempt to stop.\nSecond attempt to stop.' },
   AfterModel: { says: [] },
-  AfterTool: { says: [['tool.used', { tool: 'run_shell_command', ok: true }]] },
+  AfterTool: { says: [['tool.used', { tool: 'run_shell_command', ok: true, command: 'echo hello' }]] },
   'AfterTool.write_todos': {
     says: [
       ['tool.used', { tool: 'write_todos', ok: true }],

@@ -3,7 +3,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { limitEndOf } from '../../../src/acp/messages.ts';
 import { claude } from '../../../src/agents/claude/adapter.ts';
 import { qwen } from '../../../src/agents/qwen/adapter.ts';
-import { limitEndIn } from '../../../src/agents/shared/limit-end.ts';
+import { limitEndIn, tellsOfLimit } from '../../../src/agents/shared/limit-end.ts';
+import { limitEndOf as limitOfTurn } from '../../../src/cli/commands/agents/loop-turns.ts';
 
 const nowMs = Date.parse('2026-03-02T12:00:00.000Z');
 
@@ -23,6 +24,24 @@ test.each([
   { words: 'Your quota will reset after 2h34m12s.', until: '2026-03-02T14:34:12.000Z' },
   { words: 'You exceeded your current quota. Please retry in 35.08s.', until: '2026-03-02T12:00:35.080Z' },
   { words: '{"@type":"…RetryInfo","retryDelay":"34s"}', until: '2026-03-02T12:00:34.000Z' },
+  { words: 'Your limit will reset at 3pm (America/Santiago).', until: '2026-03-02T18:00:00.000Z' },
+  { words: 'Resets Mar 20, 10:59am (UTC)', until: '2026-03-20T10:59:00.000Z' },
+  { words: 'resets 20 March, 10:59 (UTC)', until: '2026-03-20T10:59:00.000Z' },
+  { words: 'try again at Mar 3rd, 2026 9:41 AM (UTC)', until: '2026-03-03T09:41:00.000Z' },
+  { words: 'Session limit reached, resets 15:30 (UTC)', until: '2026-03-02T15:30:00.000Z' },
+  { words: 'resets at 09:15 UTC', until: '2026-03-03T09:15:00.000Z' },
+  // That day is a Monday.
+  { words: 'Weekly limit reached, resets Monday at 9am (UTC)', until: '2026-03-09T09:00:00.000Z' },
+  { words: 'resets Thursday, 9am (Europe/Berlin)', until: '2026-03-05T08:00:00.000Z' },
+  { words: 'try again tomorrow at 09:30 UTC', until: '2026-03-03T09:30:00.000Z' },
+  { words: 'resets at 2026-03-02T17:30:00Z', until: '2026-03-02T17:30:00.000Z' },
+  { words: 'not available until 2026-03-02 17:30+02:00', until: '2026-03-02T15:30:00.000Z' },
+  { words: 'Please try again in about 5 minutes.', until: '2026-03-02T12:05:00.000Z' },
+  { words: 'Retry-After: 120', until: '2026-03-02T12:02:00.000Z' },
+  { words: '{"retry-after-ms":"1500"}', until: '2026-03-02T12:00:01.500Z' },
+  { words: 'retry-after: Mon, 02 Mar 2026 12:30:00 GMT', until: '2026-03-02T12:30:00.000Z' },
+  { words: '{"type":"usage_limit_reached","resets_in_seconds":3600}', until: '2026-03-02T13:00:00.000Z' },
+  { words: '{"resets_at":1772463600}', until: '2026-03-02T15:00:00.000Z' },
 ])('$words', ({ words, until }) => {
   expect(limitEndIn(words, nowMs)).toBe(until);
 });
@@ -32,6 +51,10 @@ test.each([
   { what: 'a time of day without its zone', words: '5-hour limit reached ∙ resets 3am' },
   { what: 'a zone that is none', words: 'limit reached ∙ resets 3am (Mars/Olympus)' },
   { what: 'no time of day', words: 'limit reached ∙ resets 31pm (UTC)' },
+  { what: 'a day of a month that comes in a year', words: 'Resets Dec 2, 10:59am (UTC)' },
+  { what: 'an hour without a half of the day', words: 'resets at 3 (UTC)' },
+  { what: 'a field with a time of day', words: 'Retry-After: 12:30' },
+  { what: 'the seconds of a test', words: 'rate limit: 5 tests in 3s' },
   { what: 'a past time', words: 'usage limit reached|1572463600' },
   { what: 'a time beyond a month', words: 'usage limit reached, try again in 90 days' },
   { what: 'a unit that is none', words: 'usage limit reached, try again in 5 moons' },
@@ -84,4 +107,54 @@ test.each([
   { error: 'busy', until: null },
 ])('an agent of ACP says it in its error: $error', ({ error, until }) => {
   expect(limitEndOf(error, nowMs)).toBe(until);
+});
+
+test.each([
+  ['usage limit reached', true],
+  ['429 Too Many Requests', true],
+  ['You exceeded your current quota', true],
+  ['RESOURCE_EXHAUSTED', true],
+  ["You've hit your session limit", true],
+  ['expected 4290 to be 7', false],
+  ['src/a.ts:429: unused', false],
+  ['there is no limit to this', false],
+  ['out of memory', false],
+])('%j tells of a limit: %s', (words, tells) => {
+  expect(tellsOfLimit(words)).toBe(tells);
+});
+
+test('an unknown failure whose words tell of a limit is one without an end; a known other kind is none', () => {
+  const of = (more: object) =>
+    claude
+      .readHook({ session_id: 's1', hook_event_name: 'StopFailure', ...more }, undefined)
+      .translate({ registered: true, plan: [], background: [] } as never)
+      .entries.map(({ type, data }) => [type, data]);
+  expect(of({ error: 'new_kind', error_details: 'weekly limit reached' })).toEqual([['limit.reached', {}]]);
+  expect(of({ error: 'unknown', last_assistant_message: '429' })).toEqual([['limit.reached', {}]]);
+  expect(of({ error: 'server_error', error_details: 'rate limit' })).toEqual([]);
+  expect(of({ error: 'unknown', error_details: 'socket hang up' })).toEqual([]);
+});
+
+describe('a turn of the loop was stopped by a limit', () => {
+  const until = '2026-03-02T15:00:00.000Z';
+  test.each([
+    'Working.\nClaude AI usage limit reached|1772463600\n',
+    "ERROR: You've hit your usage limit. Try again in 3 hours.",
+    '  "message": "You exceeded your current quota. Please retry in 3h.",',
+    '\u001b[31mSession limit reached ∙ resets 3pm (UTC)\u001b[0m',
+  ])('%j', (words) => {
+    expect(limitOfTurn(words, nowMs)).toBe(until);
+  });
+
+  test.each([
+    ['on two lines', 'rate limit reached\nretrying in 3h'],
+    ['in a diff', "-  'usage limit reached, try again in 3h'"],
+    ['in a report of a test', '  ✗ says "rate limit: try again in 3h"'],
+    ['in an assertion', "AssertionError: expected 'usage limit, try again in 3h' to be null"],
+    ['in source code', "  const words = 'usage limit reached, try again in 3h';"],
+    ['as a quotation', '> usage limit reached, try again in 3h'],
+    ['of something else', 'Build failed, try again in 3h'],
+  ])('not by words %s', (_where, words) => {
+    expect(limitOfTurn(words, nowMs)).toBeNull();
+  });
 });

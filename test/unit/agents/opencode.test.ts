@@ -27,7 +27,9 @@ const expectations: Record<string, { says: unknown[]; stops?: true }> = {
   'session.status': { says: [] },
   'session.updated': { says: [] },
   'todo.updated': { says: [['plan.updated', { steps: [{ title: 'write tests', status: 'pending' }] }]] },
-  'tool.execute.after': { says: [['tool.used', { tool: 'bash', ok: true, call: 'call_fake_2_0' }]] },
+  'tool.execute.after': {
+    says: [['tool.used', { tool: 'bash', ok: true, call: 'call_fake_2_0', command: 'echo hello' }]],
+  },
   'tool.execute.before': { says: [['tool.started', { tool: 'bash', call: 'call_fake_2_0' }]] },
 };
 
@@ -56,7 +58,7 @@ test('a sub-agent’s session does not ask to stop: idle is its end', () => {
     entries: [{ type: 'session.ended' }],
     stop: null,
   });
-  expect(drafts(recorded('chat.message'), { parent }, 'chat.message')).toEqual([heartbeat]);
+  expect(drafts(recorded('chat.message'), { parent }, 'chat.message')).toEqual([['prompt.submitted', { by: 'agent' }]]);
 });
 
 test('a stop has the last message that the plugin has read; a block is for the plugin to prompt', () => {
@@ -87,7 +89,7 @@ test('files, failed commands, limits, permissions', () => {
   expect(tool('write', { filePath: '/workspace/project/a.md' })).toEqual([
     ['tool.used', { tool: 'write', ok: true, files: ['a.md'] }],
   ]);
-  expect(tool('bash', {}, 1)).toEqual([['tool.used', { tool: 'bash', ok: false }]]);
+  expect(tool('bash', {}, 1)).toEqual([['tool.used', { tool: 'bash', ok: false, changes: 'unknown' }]]);
   const failed = (statusCode: number) =>
     drafts({
       type: 'session.error',

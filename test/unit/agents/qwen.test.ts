@@ -13,7 +13,9 @@ const call = (name: string) => ({ call: recorded(name).tool_use_id });
 const expectations: Record<string, { says: unknown[]; stop?: object; by?: string }> = {
   Notification: { says: [heartbeat] },
   PermissionRequest: { says: [] },
-  PostToolUse: { says: [['tool.used', { tool: 'run_shell_command', ok: true, ...call('PostToolUse') }]] },
+  PostToolUse: {
+    says: [['tool.used', { tool: 'run_shell_command', ok: true, ...call('PostToolUse'), command: 'true' }]],
+  },
   'PostToolUse.todo_write': {
     says: [
       ['tool.used', { tool: 'todo_write', ok: true, ...call('PostToolUse.todo_write') }],
@@ -27,7 +29,9 @@ const expectations: Record<string, { says: unknown[]; stop?: object; by?: string
   PreToolUse: { says: [['tool.started', { tool: 'run_shell_command', ...call('PostToolUse') }]] },
   'PreToolUse.structured_output': { says: [], stop: { stopReason: 'structured_output', output: '{"answer":1}' } },
   SessionEnd: { says: [['session.ended', { reason: 'prompt_input_exit' }]] },
-  SessionStart: { says: [['worker.registered', { agent: 'qwen', cwd: '/workspace/project' }]] },
+  SessionStart: {
+    says: [['worker.registered', { agent: 'qwen', cwd: '/workspace/project', labels: { mode: 'yolo' } }]],
+  },
   Stop: { says: [], stop: { stopReason: 'end_turn', output: 'I am done.' } },
   'Stop.background-running': {
     says: [['background.started', { id: 'general-purpose-call_fake_1_0', kind: 'general-purpose' }]],
@@ -38,7 +42,12 @@ const expectations: Record<string, { says: unknown[]; stop?: object; by?: string
     says: [
       [
         'worker.registered',
-        { agent: 'qwen', cwd: '/workspace/project', parent: session, labels: { subagent: 'general-purpose' } },
+        {
+          agent: 'qwen',
+          cwd: '/workspace/project',
+          parent: session,
+          labels: { subagent: 'general-purpose', mode: 'yolo' },
+        },
       ],
     ],
     by: child,
@@ -50,7 +59,7 @@ const expectations: Record<string, { says: unknown[]; stop?: object; by?: string
   'TodoCompleted.postWrite': { says: [] },
   UserPromptSubmit: { says: [['prompt.submitted', { text: 'do the task' }]] },
   'UserPromptSubmit.after-block': { says: [heartbeat] },
-  'UserPromptSubmit.after-tool': { says: [heartbeat] },
+  'UserPromptSubmit.after-tool': { says: [['prompt.submitted', { text: '', by: 'system' }]] },
 };
 
 describe('each recorded call', () => {

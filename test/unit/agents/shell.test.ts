@@ -17,6 +17,8 @@ test('a body with only a worker is its stop', () => {
     check: null,
     ask: null,
     immediateAnswer: null,
+    command: null,
+    scheduled: null,
   });
   expect(read(call(undefined)).event).toBe('stop');
   expect(read(call(undefined), 'tool').event).toBe('tool');
@@ -39,13 +41,15 @@ test.each([
   ['start', { cwd: '/w' }, [['worker.registered', { agent: 'shell', cwd: '/w' }]]],
   ['prompt', { text: 'go' }, [['prompt.submitted', { text: 'go' }]]],
   ['tool-start', { tool: 'make', call: 'c1' }, [['tool.started', { tool: 'make', call: 'c1' }]]],
-  ['tool', { tool: 'make', call: 'c1' }, [['tool.used', { tool: 'make', ok: true, call: 'c1' }]]],
+  ['tool', { tool: 'make', call: 'c1' }, [['tool.used', { tool: 'make', ok: true, call: 'c1', changes: 'unknown' }]]],
+  ['tool', { changes: 'none' }, [['tool.used', { tool: 'command', ok: true }]]],
+  ['tool', { command: 'git status' }, [['tool.used', { tool: 'command', ok: true, command: 'git status' }]]],
   [
     'tool',
     { tool: 'make', ok: false, files: ['/workspace/project/a.md'] },
     [['tool.used', { tool: 'make', ok: false, files: ['a.md'] }]],
   ],
-  ['tool', {}, [['tool.used', { tool: 'command', ok: true }]]],
+  ['tool', {}, [['tool.used', { tool: 'command', ok: true, changes: 'unknown' }]]],
   [
     'plan',
     { steps: [{ title: 'a', status: 'done' }] },

@@ -2,8 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Decision } from '../../../../machines/index.ts';
 import { formatDuration } from '../../../../machines/values/time.ts';
-import { limitEndIn } from '../../../agents/shared/limit-end.ts';
-import { firstChars } from '../../../agents/shared/text.ts';
+import { limitEndIn, tellsOfLimit } from '../../../agents/shared/limit-end.ts';
+import { firstChars, plainText } from '../../../agents/shared/text.ts';
 import { createTurnPauses } from '../../../agents/shared/turn-pauses.ts';
 import type { Requester } from '../../../nats/requester.ts';
 import { cannotRun, type GroupEnd } from '../../../runner/process-group.ts';
@@ -17,6 +17,8 @@ const patienceMs = 600_000;
 /** A usage limit, background work or a person's answer is looked for this often. */
 export const lookMs = 2_000;
 const probeTimeoutMs = 10_000;
+/** A limit that takes longer is tried again after this time: its end comes from words, and a person may have lifted it. */
+const limitLookMs = 3_600_000;
 /** An agent says at its end that a limit has stopped it. */
 const wordsMax = 2_000;
 /** The log stores this much of a prompt, as of a person's in an agent with hooks. The command gets all of it. */
@@ -66,7 +68,9 @@ export async function takeTurns(requester: Requester, run: Run): Promise<TurnsEn
     if (signal.aborted) return 'aborted';
     if (ran.end.by === 'refused') throw cannotRun(context.words[0] as string, ran.end.code, tooLong);
     const failed = failureOf(ran.end);
-    const limitEnd = failed === null ? null : limitEndOf(`${ran.output.slice(-wordsMax)}\n${screen.errors()}`);
+    // A command that ran out of time was not stopped by a limit, whatever it has printed.
+    const mayBeLimit = failed !== null && ran.end.by === 'exit';
+    const limitEnd = mayBeLimit ? limitEndOf(`${ran.output.slice(-wordsMax)}\n${screen.errors()}`, Date.now()) : null;
     if (limitEnd !== null) await requester.publish(`worker.${worker}.limit.reached`, { until: limitEnd });
     const decision = await ask(
       requester,
@@ -84,8 +88,14 @@ export async function takeTurns(requester: Requester, run: Run): Promise<TurnsEn
     if (isLimited) {
       const when = limitEnd === null ? '' : `, at ${limitEnd}`;
       note(`stopgate: ${worker} goes on when its usage limit is over${when}`);
-      await waitWhile(requester, run, ({ cause }) => cause === 'limited');
+      const isOver = await waitWhile(requester, run, ({ cause }) => cause === 'limited', limitLookMs);
       if (signal.aborted) return 'aborted';
+      if (!isOver) {
+        // The words may have been read wrongly, or the limit lifted: the command shows it, and its turn does not count.
+        note(`stopgate: ${worker} looks whether its usage limit is over already`);
+        await requester.publish(`worker.${worker}.limit.cleared`, {});
+        turn -= 1;
+      }
       // The command begins again with what it was to do.
       next = null;
       continue;
@@ -99,21 +109,46 @@ export async function takeTurns(requester: Requester, run: Run): Promise<TurnsEn
   return 'turns';
 }
 
-/** When the usage limit ends that has stopped the command; null: its last words are of none, or do not say. */
-const limitEndOf = (words: string): string | null =>
-  /limit|quota|too many requests|\b429\b/i.test(words) ? limitEndIn(words, Date.now()) : null;
+/**
+ * When the usage limit ends that has stopped the command; null: its last words are of none, or do not say. The limit and its
+ * end stand on one line of the agent's own: a test that failed may print words of a limit too, in a report or quoted.
+ */
+export function limitEndOf(words: string, nowMs: number): string | null {
+  for (const line of plainText(words).split('\n').toReversed()) {
+    if (isQuoted(line) || !tellsOfLimit(line)) continue;
+    const end = limitEndIn(line, nowMs);
+    if (end !== null) return end;
+  }
+  return null;
+}
 
-/** Waits with probes, which count nothing, as long as the answer is that one. */
+/** A line of a diff, a quotation, a stack, a report of a test, or of source code. */
+const isQuoted = (line: string): boolean =>
+  /^\s*(?:[-+>|│✓✗×✘●]|[\d:]+\s*[|│]|at\s|#|\/\/|\*|FAIL\b|PASS\b|ok\b|not ok\b|Expected\b|Received\b|E\s{2,})/.test(
+    line,
+  ) ||
+  /\b(?:AssertionError|expect(?:ed)?\b|assert|toEqual|toBe)\b/.test(line) ||
+  /^\s*(?:["'`](?!(?:message|error|details?)["'`]:)|(?:const|let|var|it|test|describe|return|throw|def|func)\b)/.test(
+    line,
+  );
+
+/**
+ * Waits with probes, which count nothing, as long as the answer is that one, and at most `maxMs`.
+ * @returns whether the answer is another one
+ */
 export async function waitWhile(
   requester: Requester,
   { worker, signal }: Pick<Run, 'worker' | 'signal'>,
   isSame: (decision: Decision) => boolean,
-): Promise<void> {
+  maxMs = Number.POSITIVE_INFINITY,
+): Promise<boolean> {
+  const untilMs = performance.now() + maxMs;
   for (;;) {
     await sleep(lookMs, signal);
-    if (signal.aborted) return;
+    if (signal.aborted) return false;
     const found = await requester.request('probe', worker, {}, probeTimeoutMs).catch(() => null);
-    if (found !== null && !isSame(found as Decision)) return;
+    if (found !== null && !isSame(found as Decision)) return true;
+    if (performance.now() >= untilMs) return false;
   }
 }
 

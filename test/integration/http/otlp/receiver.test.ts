@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { hashOfToken } from '../../../../src/config/access-tokens.ts';
+import { AppError } from '../../../../src/errors.ts';
 import { ask } from '../request.ts';
 import { errorOf, useServer } from '../server-fixture.ts';
 import { claudeCode as claude, codex, copilot, gemini, qwen } from './recordings.ts';
@@ -20,7 +21,13 @@ const know = (...workers: string[]) => {
 const post = (path: string, body: Uint8Array | string, headers: Record<string, string>) =>
   fetch(`${http.server.url}${path}`, { method: 'POST', body, headers });
 const protobuf = { 'content-type': 'application/x-protobuf' };
-const reports = () => http.service.published.map(({ id, type, data }) => ({ id, type, data }));
+/** Without their source, which `sources` has. */
+const reports = () =>
+  http.service.published.map(({ id, type, data }) => {
+    const { source: _, ...rest } = data as { source?: string };
+    return { id, type, data: rest };
+  });
+const sources = () => http.service.published.map(({ data }) => (data as { source?: string }).source);
 
 test('an event of Claude Code for each request to its model', async () => {
   know(session);
@@ -43,7 +50,7 @@ test('what is sent again has the same ids, and two events never have one', async
   expect(new Set(ids).size).toBe(2);
 });
 
-test('its metrics say the same, and count only where no events come', async () => {
+test('its metrics say the same, with another source, of which the fleet counts the first', async () => {
   know(session);
   await ask(http.server.url, '/v1/metrics', { body: claude.metrics });
   expect(reports()).toEqual([
@@ -53,10 +60,8 @@ test('its metrics say the same, and count only where no events come', async () =
       data: { input: 2, output: 2, usd: 0.000_047_999_999_999_999_994, model: 'claude-opus-5-5' },
     },
   ]);
-  http.service.published.length = 0;
   await ask(http.server.url, '/v1/logs', { body: claude.logs });
-  await ask(http.server.url, '/v1/metrics', { body: claude.metrics });
-  expect(reports()).toHaveLength(2);
+  expect(sources()).toEqual(['metrics', 'logs', 'logs']);
 });
 
 test('a cumulative metric counts by how much it has grown', async () => {
@@ -81,6 +86,56 @@ test('a cumulative metric counts by how much it has grown', async () => {
   // It began before this service did: nobody knows how much of it was counted.
   await send(1_000, 1);
   expect(reports()).toHaveLength(2);
+});
+
+test('a growth that could not be stored counts with the next report, once', async () => {
+  know('s1');
+  const startMs = Date.now() + 60_000;
+  const send = async (value: number) => {
+    const attributes = [
+      { key: 'session.id', value: { stringValue: 's1' } },
+      { key: 'type', value: { stringValue: 'output' } },
+    ];
+    const point = { attributes, startTimeUnixNano: `${startMs}000000`, timeUnixNano: `${value}`, asInt: value };
+    const sum = { aggregationTemporality: 'AGGREGATION_TEMPORALITY_CUMULATIVE', dataPoints: [point] };
+    const metrics = [{ name: 'claude_code.token.usage', sum }];
+    const body = { resourceMetrics: [{ scopeMetrics: [{ metrics }] }] };
+    return (await ask(http.server.url, '/v1/metrics', { body })).status;
+  };
+  expect(await send(10)).toBe(200);
+  http.service.fault = new AppError('log.unavailable', 'away');
+  expect(await send(25)).toBe(503);
+  http.service.fault = null;
+  expect(await Promise.all([send(25), send(30), send(30)])).toEqual([200, 200, 200]);
+  expect(reports().map(({ data }) => data)).toEqual([{ output: 10 }, { output: 15 }, { output: 5 }]);
+});
+
+test('a field of another form loses only itself; numbers come in all forms of ProtoJSON', async () => {
+  know('s1');
+  const value = (it: unknown) => ({ value: it });
+  const record = (attributes: unknown) => ({
+    timeUnixNano: 7,
+    body: { stringValue: 'claude_code.api_request' },
+    attributes,
+  });
+  const good = [
+    { key: 'session.id', ...value({ stringValue: 's1' }) },
+    { key: 'cost_usd', ...value({ doubleValue: '0.6' }) },
+    { key: 'input_tokens', ...value({ intValue: '100' }) },
+    { key: 'ratio', ...value({ doubleValue: 'NaN' }) },
+    { key: 'limit', ...value({ doubleValue: 'Infinity' }) },
+    { key: 'odd', ...value({ doubleValue: {} }) },
+    { key: 'odd', ...value(7) },
+    { key: 7, ...value({ stringValue: 'x' }) },
+    null,
+    'odd',
+  ];
+  const logRecords = [null, 7, record('odd'), record(good), { ...record(good), body: 'odd', timeUnixNano: {} }];
+  const body = { resourceLogs: [7, { scopeLogs: {} }, { resource: 'odd', scopeLogs: [null, { logRecords }] }] };
+  expect(await ask(http.server.url, '/v1/logs', { body })).toMatchObject({ status: 200, json: {} });
+  expect(reports().map(({ data }) => data)).toEqual([{ input: 100, usd: 0.6 }]);
+  const { text } = await ask(http.server.url, '/metrics', { method: 'GET' });
+  expect(text).toMatch(/stopgate_unread_fields_total\{from="otlp",field="doubleValue"\} [1-9]/);
 });
 
 test('Codex: only the end of a response has counts', async () => {
@@ -171,9 +226,8 @@ test('protobuf, gzipped as it came', async () => {
     0,
   ]);
   expect(reports()).toMatchObject([{ id: inProtobuf, data: { input: 1, output: 1, model: 'claude-opus-5-5' } }]);
-  http.service.published.length = 0;
   expect((await post('/v1/metrics', read('claude-code.metrics.bin'), protobuf)).status).toBe(200);
-  expect(reports()).toEqual([]);
+  expect(sources()).toEqual(['logs', 'metrics']);
 });
 
 test('a session that nobody knows is rejected, and told why, in the form of the request', async () => {
@@ -205,7 +259,8 @@ test('a token reports for its own workers alone', async () => {
 
 test('what is no OTLP is refused, and what is too large once it is unpacked', async () => {
   expect((await post('/v1/logs', 'no protobuf', protobuf)).status).toBe(400);
-  expect((await ask(http.server.url, '/v1/logs', { body: { resourceLogs: 7 } })).status).toBe(400);
+  expect((await ask(http.server.url, '/v1/logs', { body: [] })).status).toBe(400);
+  expect((await ask(http.server.url, '/v1/logs', { body: { resourceLogs: 7 } })).json).toEqual({});
   expect((await ask(http.server.url, '/v1/logs', { body: {} })).json).toEqual({});
   const gzip = { ...protobuf, 'content-encoding': 'gzip' };
   expect((await post('/v1/logs', gzipSync(Buffer.alloc(5 * 1_048_576)), gzip)).status).toBe(413);

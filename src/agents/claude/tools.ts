@@ -1,0 +1,52 @@
+/** The tools of Claude Code. Seen with 2.1.330. */
+import type { KnownTools } from '../shared/tool-changes.ts';
+
+/**
+ * Not harmless: `Agent`, `Task` and `Workflow`, whose sub-agents may change any file; `Skill` and `SlashCommand`, which may
+ * run commands of their text; `EnterWorktree` and `ExitWorktree`. The result of a background shell comes at its start.
+ */
+export const claudeTools: KnownTools = {
+  harmless: [
+    'Read',
+    'Glob',
+    'Grep',
+    'LS',
+    'NotebookRead',
+    'LSP',
+    'WebFetch',
+    'WebSearch',
+    'ToolSearch',
+    'AskUserQuestion',
+    'EnterPlanMode',
+    'ExitPlanMode',
+    'TodoRead',
+    'TodoWrite',
+    'TaskCreate',
+    'TaskUpdate',
+    'TaskList',
+    'TaskGet',
+    'TaskOutput',
+    'TaskStop',
+    'AgentOutputTool',
+    'BashOutput',
+    'BashOutputTool',
+    'KillShell',
+    'KillBash',
+    'CronCreate',
+    'CronDelete',
+    'CronList',
+    'ScheduleWakeup',
+    'SendMessage',
+    'SendUserMessage',
+    'ListMcpResourcesTool',
+    'ReadMcpResourceTool',
+    'StructuredOutput',
+  ],
+  writers: {
+    Write: ['file_path'],
+    Edit: ['file_path'],
+    MultiEdit: ['file_path'],
+    NotebookEdit: ['notebook_path'],
+  },
+  shells: { Bash: ['command'], Monitor: ['command'] },
+};

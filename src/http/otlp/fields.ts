@@ -1,0 +1,90 @@
+/**
+ * Reads foreign JSON field by field: a value of another form is left out and noted, and the rest counts. Numbers come in all
+ * forms that ProtoJSON has: `0.6`, `"0.6"`, `"NaN"`, `"Infinity"`.
+ */
+
+/** `kind`: the field, as OTLP calls it; never a text of the sender's. */
+export type NoteUnread = (kind: string) => void;
+
+export type Fields = Readonly<Record<string, unknown>>;
+export type AttributeValue = string | number | boolean;
+export type Attributes = ReadonlyMap<string, AttributeValue>;
+
+export type FieldReader = {
+  /** The items of a list that are objects. */
+  objects(parent: Fields, key: string): readonly Fields[];
+  object(parent: Fields, key: string): Fields;
+  text(parent: Fields, key: string): string | undefined;
+  /** Also a number that is not finite. */
+  number(parent: Fields, key: string): number | undefined;
+  /** A text or a number, which only names something. */
+  name(parent: Fields, key: string): string | undefined;
+  attributes(parent: Fields): Attributes;
+};
+
+const noFields: Fields = Object.freeze({});
+const isMissing = (value: unknown): value is null | undefined => value === undefined || value === null;
+const isObject = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+export function createFieldReader(note: NoteUnread): FieldReader {
+  const objects: FieldReader['objects'] = (parent, key) => {
+    const list = parent[key];
+    if (isMissing(list)) return [];
+    if (!Array.isArray(list)) {
+      note(key);
+      return [];
+    }
+    return list.filter((item) => {
+      if (isObject(item)) return true;
+      note(key);
+      return false;
+    });
+  };
+  const read =
+    <Value>(convert: (value: unknown) => Value | undefined) =>
+    (parent: Fields, key: string): Value | undefined => {
+      const value = parent[key];
+      if (isMissing(value)) return undefined;
+      const found = convert(value);
+      if (found === undefined) note(key);
+      return found;
+    };
+  const text = read((value) => (typeof value === 'string' ? value : undefined));
+  const number = read(readNumber);
+  const flag = read((value) => (typeof value === 'boolean' ? value : undefined));
+  const name = read((value) => (typeof value === 'string' || typeof value === 'number' ? String(value) : undefined));
+  const object: FieldReader['object'] = (parent, key) =>
+    read((value) => (isObject(value) ? value : undefined))(parent, key) ?? noFields;
+  const readValue = (value: Fields): AttributeValue | undefined =>
+    text(value, 'stringValue') ??
+    // An integer may be larger than a number holds, so its text stays.
+    name(value, 'intValue') ??
+    number(value, 'doubleValue') ??
+    flag(value, 'boolValue');
+  return {
+    objects,
+    object,
+    text,
+    number,
+    name,
+    attributes(parent) {
+      const found = new Map<string, AttributeValue>();
+      for (const attribute of objects(parent, 'attributes')) {
+        const key = text(attribute, 'key');
+        const value = key === undefined ? undefined : readValue(object(attribute, 'value'));
+        if (key !== undefined && value !== undefined) found.set(key, value);
+      }
+      return found;
+    },
+  };
+}
+
+/** Undefined: it is no number in any of the forms. */
+export function readNumber(value: unknown): number | undefined {
+  if (typeof value === 'number') return value;
+  if (typeof value !== 'string') return undefined;
+  const text = value.trim();
+  if (/^[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?$/i.test(text)) return Number(text);
+  return /^[-+]?(?:NaN|Infinity)$/.test(text) ? Number(text) : undefined;
+}
