@@ -1,7 +1,7 @@
-/** Three tiers, by what a test needs; `npm test` runs the first two. */
+/** The tiers of the tests, by what they need. CONTRIBUTING.md says which one a new test belongs to. */
 import { availableParallelism } from 'node:os';
 import { defineConfig, type TestUserConfig } from 'vitest/config';
-import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { SummaryReporter } from './test/support/summary-reporter.ts';
 
 // Each project loads this file again, and its workers inherit the environment.
 if (process.env.STOPGATE_TEST_SEED === undefined) {
@@ -12,68 +12,73 @@ if (process.env.STOPGATE_TEST_SEED === undefined) {
 // Debian puts nats-server where only root's PATH leads.
 process.env.PATH = `${process.env.PATH}:/usr/sbin`;
 
+const cores = availableParallelism();
+
 const shared: TestUserConfig = {
-  // A busy machine takes its time; what never comes fails all the same. Tests name no shorter times of their own.
+  // A busy machine is slow; what never happens fails all the same. Tests set no shorter timeouts of their own.
   testTimeout: 180_000,
   hookTimeout: 180_000,
   expect: { poll: { timeout: 60_000 } },
+  isolate: false,
 };
-
-/** These take longest. They begin first, also in a fresh clone, which has no durations of an earlier run. */
-const longest = [
-  ...['system/faults/faults', 'system/kill/replicas', 'system/packages', 'system/commands', 'system/page/many'],
-  ...['system/personas/laptop', 'system/page/access', 'system/page/shared-stream', 'system/rolling-upgrade'],
-  ...['unit/machines/fleet/snapshot', 'integration/service/membership', 'integration/simulation/simulation'],
-  ...['integration/app/flood', 'integration/nats/embedded-server', 'integration/inspector/service-report'],
-  ...['integration/acp/ends', 'integration/client/decide', 'integration/inspector/history', 'seeds/seeds'],
-];
-
-class LongestFirst extends BaseSequencer {
-  override async sort(files: TestSpecification[]) {
-    const place = ({ moduleId }: TestSpecification) => {
-      const at = longest.findIndex((it) => moduleId.endsWith(`/test/${it}.test.ts`));
-      return at < 0 ? longest.length : at;
-    };
-    return (await super.sort(files)).sort((a, b) => place(a) - place(b));
-  }
-}
 
 export default defineConfig({
   test: {
     passWithNoTests: false,
-    // What was compiled is kept: a quarter of the CPU of unit tests.
+    // Keeps compiled modules between runs: a quarter of the CPU of the unit tests.
     experimental: { fsModuleCache: true },
-    sequence: { sequencer: LongestFirst },
-    // Most of them wait for servers and processes: two to a core keep the processor busy. The projects do not extend this,
-    // so that `--maxWorkers` holds for them.
-    maxWorkers: 2 * availableParallelism(),
+    reporters: process.env.CI === 'true' ? ['default', new SummaryReporter()] : ['default'],
     projects: [
       {
         test: {
           ...shared,
           name: 'unit',
+          maxWorkers: cores,
+          sequence: { groupOrder: 0 },
           include: ['test/{unit,conformance}/**/*.test.ts'],
           setupFiles: ['test/support/leak-check.ts', 'test/support/property-seed.ts'],
-          isolate: false,
         },
       },
       {
         test: {
           ...shared,
           name: 'integration',
+          // Most of these wait for servers and processes. Every further worker imports the program once more.
+          maxWorkers: 2 * cores,
+          sequence: { groupOrder: 1 },
           include: ['test/{integration,seeds}/**/*.test.ts'],
           globalSetup: ['test/support/global-setup.ts'],
           setupFiles: ['test/support/leak-check.ts'],
-          isolate: false,
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: 'smoke',
+          maxWorkers: 1,
+          sequence: { groupOrder: 2 },
+          include: ['test/smoke/**/*.test.ts'],
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: 'docs',
+          maxWorkers: cores,
+          sequence: { groupOrder: 3 },
+          include: ['test/docs/**/*.test.ts'],
+          globalSetup: ['test/support/global-setup.ts'],
+          setupFiles: ['test/support/leak-check.ts'],
         },
       },
       {
         test: {
           ...shared,
           name: 'system',
+          maxWorkers: cores,
+          sequence: { groupOrder: 4 },
           include: ['test/system/**/*.test.ts'],
           exclude: ['test/system/agents/**', 'test/system/clients/**'],
-          isolate: false,
         },
       },
     ],

@@ -16,7 +16,7 @@ declare module 'vitest' {
 }
 
 export default async function startServers(project: TestProject): Promise<() => Promise<void>> {
-  const count = Number(project.vitest.config.maxWorkers);
+  const count = Number(project.config.maxWorkers);
   const loans = await mkdtemp(join(tmpdir(), 'stopgate-loans-'));
   const servers = await Promise.all(Array.from({ length: count }, () => startNatsServer()));
   project.provide('natsServers', { loans, servers: servers.map(({ url, monitor }) => ({ url, monitor })) });

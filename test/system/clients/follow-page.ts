@@ -1,7 +1,7 @@
 /** Somebody who follows a page literally, in a fresh folder, with a real shell, `stopgate dev` and the tools of a language. */
 import { join } from 'node:path';
 import { readEnvironment } from '../../../src/config/environment.ts';
-import { firstDifference, readConsole } from '../../integration/docs/shown-output.ts';
+import { firstDifference, readConsole } from '../../docs/shown-output.ts';
 import { runBash } from '../../support/bash.ts';
 import { makeFolder } from '../../support/deployment.ts';
 import { clear, startDev } from '../../support/dev.ts';

@@ -57,7 +57,7 @@ describe.skipIf(noCluster !== null)('three nodes, two replicas', () => {
     }
   });
 
-  // docs/operations/backup.md; its commands are typed on one node by test/integration/docs/backup.test.ts.
+  // docs/operations/backup.md; its commands are typed on one node by test/docs/backup.test.ts.
   test('a backup is restored to all nodes, and the service goes on, started again or running', async () => {
     const folder = await makeFolder({});
     const { nc, manager } = client;

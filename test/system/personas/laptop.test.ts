@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { firstDifference, readConsole } from '../../integration/docs/shown-output.ts';
+import { firstDifference, readConsole } from '../../docs/shown-output.ts';
 import { makeFolder } from '../../support/deployment.ts';
 import { readPage, root } from '../../support/markdown.ts';
 import { canBeAlone, type Day, dayTimeoutMs, live, notInPages, on, own, started } from './day.ts';

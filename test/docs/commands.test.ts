@@ -6,9 +6,9 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { parse } from 'jsonc-parser';
 import { describe, expect, test } from 'vitest';
-import { readVariable } from '../../../src/config/environment.ts';
-import { readConfigFile } from '../../../src/config/file-reader.ts';
-import { type Directive, type Fence, type Page, pagePaths, readPage } from '../../support/markdown.ts';
+import { readVariable } from '../../src/config/environment.ts';
+import { readConfigFile } from '../../src/config/file-reader.ts';
+import { type Directive, type Fence, type Page, pagePaths, readPage } from '../support/markdown.ts';
 import { openReader, type Reader } from './reader.ts';
 import { firstDifference, readConsole } from './shown-output.ts';
 
@@ -140,10 +140,10 @@ test('what no test runs is this, and no more', () => {
     'docs/decisions/009-three-copies-take-nats-2-15.md: kills servers for a minute',
     'docs/go.md: test/system/clients/go.test.ts',
     'docs/judge.md: it needs a model',
-    'docs/operations/backup.md: test/integration/docs/backup.test.ts',
-    'docs/operations/backup.md: test/integration/docs/backup.test.ts',
-    'docs/operations/backup.md: test/integration/docs/backup.test.ts',
-    'docs/operations/backup.md: test/integration/docs/backup.test.ts',
+    'docs/operations/backup.md: test/docs/backup.test.ts',
+    'docs/operations/backup.md: test/docs/backup.test.ts',
+    'docs/operations/backup.md: test/docs/backup.test.ts',
+    'docs/operations/backup.md: test/docs/backup.test.ts',
     'docs/operations/fleets.md: test/integration/app/fleets.test.ts',
     'docs/operations/lost-log.md: the log must be lost first; test/integration/faults/lost-log.test.ts',
     'docs/operations/opentelemetry.md: needs a collector; test/integration/app/traces.test.ts and metrics.test.ts have one',
@@ -158,8 +158,8 @@ test('what no test runs is this, and no more', () => {
     'docs/python.md: test/system/clients/python.test.ts',
     'docs/python.md: test/system/clients/python.test.ts',
     'docs/python.md: test/system/clients/python-agents.test.ts',
-    'docs/recipes.md: test/integration/docs/recipes.test.ts',
-    'docs/recipes.md: a workflow, not a stopgate.yaml; test/integration/docs/recipes.test.ts',
+    'docs/recipes.md: test/docs/recipes.test.ts',
+    'docs/recipes.md: a workflow, not a stopgate.yaml; test/docs/recipes.test.ts',
     'docs/recipes.md: needs root and systemd',
     'docs/recipes.md: needs Docker',
     'docs/reliability.md: minutes of both cores',

@@ -5,11 +5,11 @@
 import { execFile } from 'node:child_process';
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readConfigFile } from '../../../src/config/file-reader.ts';
-import { makeFolder } from '../../support/deployment.ts';
-import { root } from '../../support/markdown.ts';
-import type { NatsServer } from '../../support/nats-server.ts';
-import { openNats } from '../../support/shared-server.ts';
+import { readConfigFile } from '../../src/config/file-reader.ts';
+import { makeFolder } from '../support/deployment.ts';
+import { root } from '../support/markdown.ts';
+import type { NatsServer } from '../support/nats-server.ts';
+import { openNats } from '../support/shared-server.ts';
 import { runNats } from './nats-command.ts';
 import { isEndless, isService, type Program, runHookCommand, startProgram } from './program.ts';
 import { type Answer, type Call, openShell } from './shell.ts';

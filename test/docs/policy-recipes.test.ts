@@ -3,9 +3,9 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import type { Decision } from '../../../machines/index.ts';
-import { openStage, type Stage } from '../../../src/demo/stage.ts';
-import { readPage } from '../../support/markdown.ts';
+import type { Decision } from '../../machines/index.ts';
+import { openStage, type Stage } from '../../src/demo/stage.ts';
+import { readPage } from '../support/markdown.ts';
 
 const { steps } = readPage('docs/recipes.md');
 

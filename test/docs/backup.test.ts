@@ -4,21 +4,21 @@
  */
 import { connect } from '@nats-io/transport-node';
 import { expect, onTestFinished, test } from 'vitest';
-import { readVariable } from '../../../src/config/environment.ts';
-import { type Client, openClient } from '../../support/client.ts';
-import { runCommand } from '../../support/command.ts';
-import { type Folder, linesOf, makeFolder } from '../../support/deployment.ts';
-import { ownFolder, startDev } from '../../support/dev.ts';
-import { readPage } from '../../support/markdown.ts';
-import { startReplica } from '../../support/replica.ts';
-import { endService, type Service, startService } from '../../support/service.ts';
-import { openNats } from '../../support/shared-server.ts';
-import { snapshotText } from '../../support/snapshot-text.ts';
-import { backUpStream, restoreStream } from '../../support/stream-backup.ts';
+import { readVariable } from '../../src/config/environment.ts';
+import { type Client, openClient } from '../support/client.ts';
+import { runCommand } from '../support/command.ts';
+import { type Folder, linesOf, makeFolder } from '../support/deployment.ts';
+import { ownFolder, startDev } from '../support/dev.ts';
+import { readPage } from '../support/markdown.ts';
+import { startReplica } from '../support/replica.ts';
+import { endService, type Service, startService } from '../support/service.ts';
+import { openNats } from '../support/shared-server.ts';
+import { snapshotText } from '../support/snapshot-text.ts';
+import { backUpStream, restoreStream } from '../support/stream-backup.ts';
 import { runNats } from './nats-command.ts';
 import { type Call, openShell } from './shell.ts';
 
-const reason = 'test/integration/docs/backup.test.ts';
+const reason = 'test/docs/backup.test.ts';
 const [backUp = [], copy = [], restore = [], copyBack = []] = readPage('docs/operations/backup.md')
   .fences.filter(({ notRun }) => notRun === reason)
   .map(({ text }) => text.split('\n'));

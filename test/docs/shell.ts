@@ -7,7 +7,7 @@ import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { runBash } from '../../support/bash.ts';
+import { runBash } from '../support/bash.ts';
 
 export type Call = {
   readonly program: string;

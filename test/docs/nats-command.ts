@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type NatsConnection } from '@nats-io/transport-node';
-import { readEnvironment, readVariable } from '../../../src/config/environment.ts';
+import { readEnvironment, readVariable } from '../../src/config/environment.ts';
 import type { Answer, Call } from './shell.ts';
 
 const timeoutMs = 30_000;

@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { pagePaths, readPage, root } from '../../support/markdown.ts';
+import { pagePaths, readPage, root } from '../support/markdown.ts';
 
 const examples = pagePaths().flatMap((path) =>
   readPage(path)

@@ -1,9 +1,9 @@
 /** `stopgate` as a terminal runs it, in this process: its output is kept, Ctrl-C is at hand. */
 import { EventEmitter, once } from 'node:events';
 import { PassThrough, Readable, Writable } from 'node:stream';
-import { createServices } from '../../../src/app/services.ts';
-import { runCli } from '../../../src/cli/cli.ts';
-import { runHook } from '../../../src/hook-command/run.ts';
+import { createServices } from '../../src/app/services.ts';
+import { runCli } from '../../src/cli/cli.ts';
+import { runHook } from '../../src/hook-command/run.ts';
 import type { Answer, Call } from './shell.ts';
 
 export type Program = {

@@ -4,10 +4,10 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
-import { readEnvironment } from '../../../src/config/environment.ts';
-import { deploy } from '../../support/deployment.ts';
-import { root } from '../../support/markdown.ts';
-import { scriptModel } from '../../support/scripted-model.ts';
+import { readEnvironment } from '../../src/config/environment.ts';
+import { deploy } from '../support/deployment.ts';
+import { root } from '../support/markdown.ts';
+import { scriptModel } from '../support/scripted-model.ts';
 
 test('a second model judges, and what it does not judge is no pass', async () => {
   const at = await deploy({

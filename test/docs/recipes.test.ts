@@ -7,11 +7,11 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
-import { hashOfToken } from '../../../src/config/access-tokens.ts';
-import { readEnvironment } from '../../../src/config/environment.ts';
-import { deploy } from '../../support/deployment.ts';
-import { readPage, root } from '../../support/markdown.ts';
-import { openReceiver } from '../../support/receiver.ts';
+import { hashOfToken } from '../../src/config/access-tokens.ts';
+import { readEnvironment } from '../../src/config/environment.ts';
+import { deploy } from '../support/deployment.ts';
+import { readPage, root } from '../support/markdown.ts';
+import { openReceiver } from '../support/receiver.ts';
 
 const { PATH = '' } = readEnvironment();
 const canMail = / smtp( |$)/m.test(spawnSync('curl', ['--version'], { encoding: 'utf8' }).stdout ?? '');
