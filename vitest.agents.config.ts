@@ -1,5 +1,8 @@
 /** Real agents' command lines against models on loopback. Apart from `npm test`, since it downloads them. */
 import { defineConfig } from 'vitest/config';
+import { preferCurrentServer } from './test/support/nats-path.ts';
+
+await preferCurrentServer(process.env);
 
 export default defineConfig({
   test: {
