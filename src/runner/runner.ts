@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { type Admission, createFairSemaphore, type Party } from '../concurrency/semaphore.ts';
 import type { Config } from '../config/config.ts';
 import type { Environment } from '../config/environment.ts';
-import type { CommandConfig, ConfigFile, JudgePlace } from '../config/file.ts';
+import { type CommandConfig, type ConfigFile, type GitConfig, gitDefault, type JudgePlace } from '../config/file.ts';
 import type { Logger } from '../log.ts';
 import type { Io } from '../terminal/process-io.ts';
 import { createInterruption } from '../timer.ts';
@@ -22,6 +22,8 @@ export type RunnerSettings = {
   /** The folder of the configuration, absolute. */
   readonly baseDir: string;
   readonly commands: Readonly<Record<string, CommandConfig>>;
+  /** What counts as uncommitted work. Default: untracked files and nested worktrees, too. */
+  readonly git?: GitConfig | undefined;
   /** Judges may send work and keys to these places, beside their makers' own APIs. Default: nowhere. */
   readonly judges?: readonly JudgePlace[] | undefined;
   /** The environment of this process, of which a command gets a part. */
@@ -59,8 +61,17 @@ export type Runner = {
  */
 const waitingMaxDefault = 20_000;
 
-const toPoolSettings = ({ processesMax = 8, judges = [], roots, ...settings }: RunnerSettings): PoolSettings => ({
-  ...{ ...settings, processesMax, judges },
+const toPoolSettings = ({
+  processesMax = 8,
+  judges = [],
+  git = gitDefault,
+  roots,
+  ...settings
+}: RunnerSettings): PoolSettings => ({
+  ...settings,
+  processesMax,
+  judges,
+  git,
   roots: roots.map((root) => resolve(settings.baseDir, root)),
 });
 
@@ -121,6 +132,7 @@ type PoolSettings = {
   readonly baseDir: string;
   readonly commands: Readonly<Record<string, CommandConfig>>;
   readonly judges: readonly JudgePlace[];
+  readonly git: GitConfig;
   readonly env: Environment;
   readonly processesMax: number;
 };
@@ -237,8 +249,14 @@ export function createReloadingRunner(
   env: Io['env'],
   logger: Logger,
 ): ReloadingRunner {
-  const settingsOf = ({ roots, commands, judges, concurrency }: ConfigFile): RunnerSettings => ({
-    ...{ roots, commands, judges, baseDir: dirname(config.filePath), env, processesMax: concurrency },
+  const settingsOf = ({ roots, commands, judges, git, concurrency }: ConfigFile): RunnerSettings => ({
+    roots,
+    commands,
+    judges,
+    git,
+    env,
+    baseDir: dirname(config.filePath),
+    processesMax: concurrency,
   });
   const runner = createRunner({ ...settingsOf(config.file), log: logger });
   return { ...runner, configure: (file) => runner.configure(settingsOf(file)) };

@@ -5,6 +5,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { readEnvironment } from '../../../src/config/environment.ts';
+import type { GitConfig } from '../../../src/config/file.ts';
 import { createWorkspace } from './workspace.ts';
 
 const exec = promisify(execFile);
@@ -25,9 +26,11 @@ const gitIn =
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /** With one commit; `pushed` to a bare repository beside it. `env`: the runner's, which a test may change. */
-export async function createRepository({ pushed = false, commit = true } = {}) {
+type Options = { readonly pushed?: boolean; readonly commit?: boolean; readonly git?: GitConfig };
+
+export async function createRepository({ pushed = false, commit = true, git: settings }: Options = {}) {
   const runnerEnv: Record<string, string> = { ...env };
-  const workspace = await createWorkspace({}, { env: runnerEnv });
+  const workspace = await createWorkspace({}, { env: runnerEnv, git: settings });
   const { cwd, root } = workspace;
   const git = gitIn(cwd);
   await git('init', '-q');
