@@ -36,7 +36,7 @@ export type ServerBinary = {
  * `npm ci` deletes node_modules with all caches in it, and an installed stopgate has no clone.
  * @returns null if the user has no home folder
  */
-export function serverCache(env: SearchEnvironment): string | null {
+function serverCache(env: SearchEnvironment): string | null {
   const named = readVariable('XDG_CACHE_HOME', env);
   const home = readVariable('HOME', env);
   // The XDG specification: a relative path is ignored.
