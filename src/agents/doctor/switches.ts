@@ -270,7 +270,7 @@ const readGeminiLike =
         ? []
         : [
             skip(
-              `not seen from here: hooks that ${title} was told to leave out for one session, and trust given by an IDE`,
+              `not seen from here: hooks that ${title} was told to leave out for one session, trust that an IDE gives, and whether you have approved a project's hooks`,
             ),
           ]),
     ];
