@@ -1,6 +1,9 @@
 /** Real agents' command lines against models on loopback. Apart from `npm test`, since it downloads them. */
 import { defineConfig } from 'vitest/config';
+import { preferCurrentServer } from './test/support/nats-path.ts';
 import { reporters } from './test/support/summary-reporter.ts';
+
+await preferCurrentServer(process.env);
 
 export default defineConfig({
   test: {

@@ -1,9 +1,9 @@
 /** Clients in other languages, against the shipped service. Apart from `npm test`, since they take Python, Go and registries. */
 import { defineConfig } from 'vitest/config';
+import { preferCurrentServer } from './test/support/nats-path.ts';
 import { reporters } from './test/support/summary-reporter.ts';
 
-// Debian puts nats-server where only root's PATH leads.
-process.env.PATH = `${process.env.PATH}:/usr/sbin`;
+await preferCurrentServer(process.env);
 
 export default defineConfig({
   test: {

@@ -1,6 +1,7 @@
 /** The tiers of the tests, by what they need. CONTRIBUTING.md says which one a new test belongs to. */
 import { availableParallelism } from 'node:os';
 import { defineConfig, type TestUserConfig } from 'vitest/config';
+import { preferCurrentServer } from './test/support/nats-path.ts';
 import { reporters } from './test/support/summary-reporter.ts';
 
 // Each project loads this file again, and its workers inherit the environment.
@@ -9,8 +10,7 @@ if (process.env.STOPGATE_TEST_SEED === undefined) {
   process.stderr.write(`random choices: STOPGATE_TEST_SEED=${process.env.STOPGATE_TEST_SEED} repeats them\n`);
 }
 
-// Debian puts nats-server where only root's PATH leads.
-process.env.PATH = `${process.env.PATH}:/usr/sbin`;
+await preferCurrentServer(process.env);
 
 const cores = availableParallelism();
 

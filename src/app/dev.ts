@@ -9,6 +9,7 @@ import type { FleetDirectory } from '../http/fleet-directory.ts';
 import { probeAddress } from '../http/probe-address.ts';
 import type { Logger } from '../log.ts';
 import { openEmbeddedServer } from '../nats/embedded/embedded-server.ts';
+import { hasHadLog, markLog } from '../nats/embedded/log-marker.ts';
 import { requireOwnStore } from '../nats/embedded/store-lock.ts';
 import type { Io } from '../terminal/process-io.ts';
 import { serve } from './serve.ts';
@@ -36,6 +37,7 @@ export async function serveEmbedded(config: Config, options: DevOptions, io: Io)
   writeFileSync(join(storeDir, '.gitignore'), '*\n');
   const server = await openEmbeddedServer({
     ...{ storeDir, folder: realpathSync(dirname(config.filePath)), port: options.port ?? null, fleet, log: logger },
+    env: io.env,
     // A second start in this folder has the same port, and hears of the store instead.
     beforeStart: async () => {
       if (http !== null) await probeAddress(http);
@@ -47,9 +49,11 @@ export async function serveEmbedded(config: Config, options: DevOptions, io: Io)
       ...{ config, logger, io, nats: server.url, creds: server.credentials('service') },
       ...{ acceptEmptyLog: options.acceptEmptyLog, streamReplicas: options.streamReplicas },
       rulesMax: options.rulesMax,
+      hadLog: hasHadLog(storeDir, fleet),
       operatorToken: operatorTokenIn(server.credentials('operator')),
       async onReady(ready, fleets) {
         const { nats, fleet } = ready;
+        markLog(storeDir, config.fleet);
         // At a wildcard address it is reached at loopback, too, and clients believe no other.
         const http = ready.http?.replace(/\/\/(?:0\.0\.0\.0|\[::\]):/, '//127.0.0.1:') ?? null;
         writeFileSync(serviceFile, `${JSON.stringify({ nats, http, fleet, pid: process.pid })}\n`, { mode: 0o600 });

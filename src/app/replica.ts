@@ -31,6 +31,8 @@ export type ReplicaOptions = {
   readonly logger: Logger;
   readonly metrics: HostMetrics & { readonly answered: OnAnswer };
   readonly acceptEmptyLog?: boolean;
+  /** Its log is known to have existed, so it is not created. */
+  readonly hadLog?: boolean;
   /** Copies of a log that is created. Default: three in a cluster that has the nodes, else one. */
   readonly streamReplicas?: number;
   /** When snapshots are taken. Default: as protocol.md §15 says. */
@@ -72,7 +74,7 @@ const openReadsMax = 1_000;
 
 /** @throws AppError log.unavailable, log.lost, stream.foreign, input.unauthorized */
 export async function openReplica(link: Link, options: ReplicaOptions): Promise<Replica> {
-  const { logger, metrics, acceptEmptyLog = false, streamReplicas: replicas = null } = options;
+  const { logger, metrics, acceptEmptyLog = false, hadLog = false, streamReplicas: replicas = null } = options;
   const { fleet } = options;
   const snapshots = createSnapshots(link.logNc, fleet, logger);
   const findCoveredTo = snapshots.coveredTo;
@@ -86,6 +88,7 @@ export async function openReplica(link: Link, options: ReplicaOptions): Promise<
     fleet,
     replicas,
     acceptEmptyLog,
+    hadLog,
     log: logger,
     findCoveredTo,
     hasStart,

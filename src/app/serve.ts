@@ -49,6 +49,8 @@ export type ServeOptions = {
   readonly nats: string;
   readonly creds: string | null;
   readonly acceptEmptyLog: boolean;
+  /** Its log is known to have existed, so it is not created. */
+  readonly hadLog?: boolean;
   readonly streamReplicas: number | undefined;
   /** The last version of the rules that its replicas say they know. */
   readonly rulesMax?: number | undefined;
@@ -156,10 +158,10 @@ type Parts = {
 
 async function openFleet(link: Link, options: ServeOptions, fleet: string, parts: Parts): Promise<Replica> {
   const { metrics, checks, rules, idle, onFolding, interrupted } = parts;
-  const { acceptEmptyLog, streamReplicas, rulesMax } = options;
+  const { acceptEmptyLog, hadLog = false, streamReplicas, rulesMax } = options;
   const atStart = rules.current();
   const replica = await openReplica(link, {
-    ...{ onFolding, interrupted, fleet, acceptEmptyLog, rulesMax, ...atStart, runCheck: checks.run },
+    ...{ onFolding, interrupted, fleet, acceptEmptyLog, hadLog, rulesMax, ...atStart, runCheck: checks.run },
     logger: options.logger.child({ fleet }),
     metrics: countersOf(metrics, fleet, idle.noteEntry),
     ...(streamReplicas === undefined ? {} : { streamReplicas }),

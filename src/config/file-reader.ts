@@ -12,6 +12,7 @@ import {
   type ConfigFile,
   concurrencyDefault,
   type EscalationConfig,
+  gitDefault,
   type PolicyForm,
 } from './file.ts';
 import { type CheckForm, type FileForm, fileForm, type RawForm } from './file-schema.ts';
@@ -95,6 +96,10 @@ function toConfigFile(form: FileForm, raw: RawForm, folder: string): ConfigFile 
     policyForm: policyFormOf(raw),
     roots: (form.roots ?? ['.']).map((root) => resolve(folder, root)),
     concurrency: form.concurrency ?? concurrencyDefault,
+    git: {
+      untracked: form.git?.untracked ?? gitDefault.untracked,
+      worktrees: form.git?.worktrees ?? gitDefault.worktrees,
+    },
     commands: Object.assign(Object.create(null), Object.fromEntries(commands)),
     escalation: escalation ? toEscalation(escalation) : null,
     retention: {

@@ -245,6 +245,16 @@ export const fileForm = z.strictObject({
     .max(concurrencyMax)
     .optional()
     .describe('how many command and git checks run at the same time; default 8'),
+  git: z
+    .strictObject({
+      untracked: z.enum(['count', 'ignore']).optional().describe('files that git does not know; default count'),
+      worktrees: z
+        .enum(['count', 'ignore'])
+        .optional()
+        .describe('linked worktrees of the repository inside its own folder; default count'),
+    })
+    .optional()
+    .describe('what is uncommitted work for git checks with clean: true'),
   commands: z.record(idSchema, commandSchema).optional().describe('the commands of command checks, by name'),
   escalation: escalationSchema.nullable().optional(),
   releaseAfter: durationSchema

@@ -60,6 +60,10 @@ export type RetentionRules = {
 
 export const concurrencyDefault = 8;
 
+/** Which untracked entries of a work tree are uncommitted work, for `git` checks of this service or runner. */
+export type GitConfig = { readonly untracked: 'count' | 'ignore'; readonly worktrees: 'count' | 'ignore' };
+export const gitDefault: GitConfig = { untracked: 'count', worktrees: 'count' };
+
 /** A field is null if the file does not have it. All paths are absolute. */
 export type ConfigFile = {
   readonly fleet: string | null;
@@ -85,6 +89,7 @@ export type ConfigFile = {
   readonly roots: readonly string[];
   /** This many commands run at the same time; the others wait. */
   readonly concurrency: number;
+  readonly git: GitConfig;
   /** The commands by name. The object has no prototype, so that every unknown name is undefined. */
   readonly commands: Readonly<Record<string, CommandConfig>>;
   readonly escalation: EscalationConfig | null;
@@ -114,6 +119,7 @@ export const emptyConfigFile = (path: string): ConfigFile =>
     policyForm: null,
     roots: [dirname(resolve(path))],
     concurrency: concurrencyDefault,
+    git: gitDefault,
     commands: Object.create(null) as ConfigFile['commands'],
     escalation: null,
     retention: { forMs: null, bytesMax: null, archive: null },

@@ -1,10 +1,10 @@
 /** The port of a separate process: sends requests over NATS. It connects on first use and again after a disconnect. */
-import type { Decision, HookResult, TaskDetail } from '../../machines/index.ts';
+import type { Decision, HookResult } from '../../machines/index.ts';
 import type { Requester, RequestVerb } from '../nats/requester.ts';
 import type { ClaimedNext } from '../service/claim-next.ts';
 import type { OperatorAction } from '../service/operate.ts';
 import { checkEntry, type NewEntry } from '../service/publish.ts';
-import type { Entity, View } from '../service/views.ts';
+import type { Entity, TaskDetailView, View } from '../service/views.ts';
 
 /**
  * Defines what the tools need from the service: a `Service` in the same process provides it, or a connection over NATS.
@@ -24,7 +24,7 @@ export type ServicePort = {
   /** Evaluates the hooks of a task. @throws AppError entry.refused */
   evaluate(task: string, body: object): Promise<HookResult>;
   /** `body` for a task: `{ checkpoint?: id }`. @throws AppError actor.unknown */
-  get(entity: Entity, id: string, body?: object): Promise<View | TaskDetail>;
+  get(entity: Entity, id: string, body?: object): Promise<View | TaskDetailView>;
   /** Only for a caller that is an operator. @throws AppError input.bad, actor.unknown, entry.refused */
   operate?(action: OperatorAction, body: object): Promise<{ readonly view: unknown }>;
 };

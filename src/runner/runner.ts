@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { type Admission, createFairSemaphore, type Party } from '../concurrency/semaphore.ts';
 import type { Config } from '../config/config.ts';
 import type { Environment } from '../config/environment.ts';
-import type { CommandConfig, ConfigFile } from '../config/file.ts';
+import { type CommandConfig, type ConfigFile, type GitConfig, gitDefault } from '../config/file.ts';
 import type { Logger } from '../log.ts';
 import type { Io } from '../terminal/process-io.ts';
 import { createInterruption } from '../timer.ts';
@@ -21,6 +21,8 @@ export type RunnerSettings = {
   /** The folder of the configuration, absolute. */
   readonly baseDir: string;
   readonly commands: Readonly<Record<string, CommandConfig>>;
+  /** What counts as uncommitted work. Default: untracked files and nested worktrees, too. */
+  readonly git?: GitConfig | undefined;
   /** The environment of this process, of which a command gets a part. */
   readonly env: Environment;
   /** Default 8. More of them wait, and their clocks start later. */
@@ -56,9 +58,10 @@ export type Runner = {
  */
 const waitingMaxDefault = 20_000;
 
-const toPoolSettings = ({ processesMax = 8, roots, ...settings }: RunnerSettings): PoolSettings => ({
+const toPoolSettings = ({ processesMax = 8, git = gitDefault, roots, ...settings }: RunnerSettings): PoolSettings => ({
   ...settings,
   processesMax,
+  git,
   roots: roots.map((root) => resolve(settings.baseDir, root)),
 });
 
@@ -118,6 +121,7 @@ type PoolSettings = {
   readonly roots: readonly string[];
   readonly baseDir: string;
   readonly commands: Readonly<Record<string, CommandConfig>>;
+  readonly git: GitConfig;
   readonly env: Environment;
   readonly processesMax: number;
 };
@@ -233,11 +237,12 @@ export function createReloadingRunner(
   env: Io['env'],
   logger: Logger,
 ): ReloadingRunner {
-  const settingsOf = ({ roots, commands, concurrency }: ConfigFile): RunnerSettings => ({
+  const settingsOf = ({ roots, commands, git, concurrency }: ConfigFile): RunnerSettings => ({
     roots,
     commands,
-    baseDir: dirname(config.filePath),
+    git,
     env,
+    baseDir: dirname(config.filePath),
     processesMax: concurrency,
   });
   const runner = createRunner({ ...settingsOf(config.file), log: logger });

@@ -8,6 +8,7 @@ import {
   type Fleet,
   formatIsoTime,
   idSchema,
+  type PromiseName,
   policyInForce,
   type QueueView,
   type TaskDetail,
@@ -121,16 +122,23 @@ const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(val
 
 /** A message takes 1 MiB, unless the server is set otherwise. */
 const viewBytesMax = 786_432;
+/** `completionPromises`: those that count in the current iteration. Null: all, or there is no iteration. */
+export type TaskDetailView = TaskDetail & { readonly completionPromises: readonly PromiseName[] | null };
 export const detailSchema = z.object({ checkpoint: idSchema.optional() });
 
 /** `body` of a task: `{ checkpoint? }`, the one to show whole; by default the last. @throws AppError actor.unknown */
-export async function get(host: Host, entity: Entity, id: string, body: unknown): Promise<View | TaskDetail> {
+export async function get(host: Host, entity: Entity, id: string, body: unknown): Promise<View | TaskDetailView> {
   checkId(entity, id);
   const { checkpoint } = parseInput(detailSchema, body ?? {});
   await host.caughtUp();
   const view = findActor(host, entity, id);
-  const whole = 'hooks' in view ? { ...view, checkpoint: findCheckpoint(host.fleet, id, checkpoint ?? null) } : view;
-  return fitView(viewBytesMax, whole);
+  if (!('hooks' in view)) return fitView(viewBytesMax, view);
+  const { iteration } = host.fleet.tasks.get(id)?.snapshot.context ?? {};
+  return fitView(viewBytesMax, {
+    ...view,
+    completionPromises: iteration?.completionPromises ?? null,
+    checkpoint: findCheckpoint(host.fleet, id, checkpoint ?? null),
+  });
 }
 
 /** The worker as this replica has folded it, at least up to `seq`. Null: unknown. */

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runCommand } from '../support/command.ts';
 import { makeFolder } from '../support/deployment.ts';
+import { closedPort } from '../support/port.ts';
 
 type Hooks = Record<string, { hooks: Record<string, unknown>[] }[]>;
 
@@ -10,7 +11,10 @@ type Hooks = Record<string, { hooks: Record<string, unknown>[] }[]>;
 export async function initClaude(...flags: readonly string[]): Promise<Hooks> {
   const folder = await makeFolder();
   try {
-    const { code, stderr } = await runCommand(['init', 'claude', '--yes', ...flags], { cwd: folder.path });
+    // Else it would ask whatever listens at the usual port of this machine.
+    const http = await closedPort();
+    const args = ['init', 'claude', '--yes', '--http', http, ...flags];
+    const { code, stderr } = await runCommand(args, { cwd: folder.path });
     if (code !== 0) throw new Error(`init ended with ${code}: ${stderr}`);
     return JSON.parse(await readFile(join(folder.path, '.claude/settings.json'), 'utf8')).hooks;
   } finally {

@@ -1,8 +1,10 @@
 /** The tables of docs/seeds.md: one a seed, one row a rule. */
+import { readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { Rule, Seed } from './rule.ts';
 
 const page = new URL('../../docs/seeds.md', import.meta.url);
+const tests = new URL('./', import.meta.url);
 const [begin, end] = ['<!-- seeds -->', '<!-- /seeds -->'];
 
 export const readPage = (): Promise<string> => readFile(page, 'utf8');
@@ -12,7 +14,7 @@ export function renderPage(text: string, seeds: readonly Seed[]): string {
   const [before = '', rest = ''] = text.split(`${begin}\n`);
   const [, after] = rest.split(end);
   if (after === undefined) throw new Error(`docs/seeds.md has no block from ${begin} to ${end}`);
-  return `${before}${begin}\n${seeds.map(renderSeed).join('\n')}${end}${after}`;
+  return `${before}${begin}\n${seeds.map((seed) => linkParts(renderSeed(seed), seed)).join('\n')}${end}${after}`;
 }
 
 function renderSeed({ number, title, parts }: Seed): string {
@@ -32,6 +34,21 @@ function renderSeed({ number, title, parts }: Seed): string {
 function describeHere({ differs, proof }: Rule): string {
   const shown = typeof proof === 'function' ? [] : [`case “${proof.name}” of \`${proof.topic}.json\``];
   return [...(differs === null ? [] : [differs]), ...shown].join('; ');
+}
+
+/** Each row links the file with its test: the one in which its part is declared. */
+function linkParts(table: string, { number, parts }: Seed): string {
+  const folder = readdirSync(tests).find((name) => name.startsWith(`${number}-`)) ?? number;
+  const files = readdirSync(new URL(`${folder}/`, tests)).map((name) => ({
+    path: `${folder}/${name}`,
+    text: readFileSync(new URL(`${folder}/${name}`, tests), 'utf8'),
+  }));
+  return parts.reduce((linked, { name }) => {
+    const declared = new RegExp(`part\\(\\s*(['"\`])${name.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')}\\1`);
+    const file = files.find(({ text }) => declared.test(text));
+    if (file === undefined) throw new Error(`seed ${number}: no file declares the part '${name}'`);
+    return linked.replaceAll(`\n| ${name} |`, `\n| [${name}](../test/seeds/${file.path}) |`);
+  }, table);
 }
 
 /** Outside code, what looks like a tag would be one. */

@@ -41,14 +41,20 @@ export type Ended = { readonly code: number | null; readonly stdout: string; rea
 export type StartCommand = (args: readonly string[], options: CommandOptions) => Command;
 
 const systemFolders = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
-/** Of the nats-server that the tests run on: it may stand first on their PATH, to try them on another version. */
+/** The folder of the nats-server that the tests run on, which nats-path.ts puts first on their PATH. */
 const serverFolder = readVariable('PATH')
   ?.split(delimiter)
   .find((folder) => existsSync(join(folder, 'nats-server')));
+/** Set where the tests run on an old one, which would give way to a current one on this machine. */
+const serverFile = readVariable('STOPGATE_NATS_SERVER');
 const path = [...new Set([serverFolder ?? systemFolders[0], ...systemFolders])].join(delimiter);
 
 /** As `main.ts` finds it on a PATH without anything of the tests' own but the nats-server. */
-export const cleanEnv = (cwd: string): Record<string, string> => ({ PATH: path, HOME: cwd });
+export const cleanEnv = (cwd: string): Record<string, string> => ({
+  PATH: path,
+  HOME: cwd,
+  ...(serverFile === undefined ? {} : { STOPGATE_NATS_SERVER: serverFile }),
+});
 
 const { dev, runner, serve } = createServices(({ stderr }) => stderr);
 /** A changed stopgate.yaml is in force in a moment. */

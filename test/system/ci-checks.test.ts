@@ -56,10 +56,12 @@ const run = (id: number, workflow: number, status: string, conclusion: string | 
 const runs = (...all: object[]): Answer => ({ body: { total_count: all.length, workflow_runs: all } });
 
 test('GitHub: it waits for the last run of each workflow, and fails with their names', async () => {
+  const inASecond = String(Math.floor(Date.now() / 1_000) + 1);
   const api = await serveApi([
     runs(),
     runs(run(3, 1, 'in_progress', null), run(2, 2, 'completed', 'skipped'), run(1, 1, 'completed', 'failure')),
     { status: 403, headers: { 'retry-after': '1' }, body: { message: 'You have exceeded a secondary rate limit' } },
+    { status: 403, headers: { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': inASecond }, body: {} },
     runs(run(3, 1, 'completed', 'success'), run(2, 2, 'completed', 'skipped'), run(1, 1, 'completed', 'failure')),
     runs(run(4, 1, 'completed', 'failure'), run(5, 2, 'queued', null)),
     { status: 401, body: { message: 'Bad credentials' } },
@@ -71,11 +73,38 @@ test('GitHub: it waits for the last run of each workflow, and fails with their n
     ...{ cause: 'incomplete', reason: 'CI 1: failure (https://github.com/owner/name/actions/runs/4)' },
   });
   expect(await stop(at)).toMatchObject({ feedback: [{ outcome: 'error', message: expect.stringContaining('401') }] });
-  expect(api.asked).toHaveLength(6);
+  expect(api.asked).toHaveLength(7);
   for (const { url, headers } of api.asked) {
     expect(url).toBe(`/repos/owner/name/actions/runs?head_sha=${commit}&per_page=100`);
     expect(headers).toMatchObject({ authorization: 'Bearer secret', accept: 'application/vnd.github+json' });
   }
+});
+
+test('GitHub: of a workflow and an event the run that started last counts, whatever page it is on', async () => {
+  const started = (id: number, event: string, minute: number, conclusion: string | null) => ({
+    ...run(id, 1, conclusion === null ? 'in_progress' : 'completed', conclusion),
+    ...{ event, created_at: `2026-03-01T10:0${id}:00Z`, run_started_at: `2026-03-01T11:0${minute}:00Z` },
+  });
+  const page = (...found: object[]): Answer => ({ body: { total_count: 3, workflow_runs: found } });
+  const api = await serveApi([
+    // The older run was started again, and has failed; the pull request's own run says nothing about the push.
+    page(started(3, 'push', 1, 'success')),
+    page(started(2, 'pull_request', 2, 'success')),
+    page(started(1, 'push', 5, 'failure')),
+    page(started(3, 'push', 6, 'success')),
+    page(started(2, 'pull_request', 2, 'failure')),
+    page(started(1, 'push', 5, 'failure')),
+    { status: 403, headers: { 'x-ratelimit-remaining': '17' }, body: { message: 'Resource not accessible' } },
+  ]);
+  const { at, commit } = await start('github-actions', {
+    ...{ GITHUB_REPOSITORY: 'owner/name', GITHUB_TOKEN: 'secret', GITHUB_API_URL: api.url },
+  });
+  const failed = (id: number) => `CI 1: failure (https://github.com/owner/name/actions/runs/${id})`;
+  expect(await stop(at)).toMatchObject({ cause: 'incomplete', reason: failed(1) });
+  expect(await stop(at)).toMatchObject({ cause: 'incomplete', reason: failed(2) });
+  expect(await stop(at)).toMatchObject({ feedback: [{ outcome: 'error', message: expect.stringContaining('403') }] });
+  const first = `/repos/owner/name/actions/runs?head_sha=${commit}&per_page=100`;
+  expect(api.asked.map(({ url }) => url).slice(0, 3)).toEqual([first, `${first}&page=2`, `${first}&page=3`]);
 });
 
 test('GitLab: it waits for the last pipeline, and says what became of it', async () => {

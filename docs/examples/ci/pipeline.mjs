@@ -27,8 +27,14 @@ export async function currentCommit(cwd) {
 export async function getJson(url, headers) {
   const response = await fetch(url, { headers, redirect: 'error', signal: AbortSignal.timeout(20_000) });
   if (response.ok) return { json: await response.json() };
-  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
-  const isLimited = response.status === 429 || (response.status === 403 && seconds > 0);
+  const numberOf = (name) => Number(response.headers.get(name) ?? Number.NaN);
+  const seconds = numberOf('retry-after');
+  // GitHub's limit for an hour has no retry-after: it says when the hour ends, in seconds since 1970.
+  const isUsedUp = numberOf('x-ratelimit-remaining') === 0;
+  const isLimited = response.status === 429 || (response.status === 403 && (seconds > 0 || isUsedUp));
   if (!isLimited) throw new Error(`${new URL(url).host} answered with status ${response.status}`);
-  return pending(`${new URL(url).host} accepts no more requests for a while`, seconds > 0 ? seconds : 60);
+  const untilReset = Math.ceil(numberOf('x-ratelimit-reset') - Date.now() / 1_000);
+  const wait = seconds > 0 ? seconds : isUsedUp && !Number.isNaN(untilReset) ? Math.max(untilReset, 1) : 60;
+  // The service asks again after 10 minutes at the latest.
+  return pending(`${new URL(url).host} accepts no more requests for a while`, Math.min(wait, 600));
 }

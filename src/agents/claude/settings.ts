@@ -10,6 +10,7 @@ import { createHookDoctor } from '../doctor/hook-doctor.ts';
 import type { Hooked } from '../doctor/hooked.ts';
 import type { BlockCap } from '../doctor/limit-checks.ts';
 import { type FakeModel, type ModelRequest, modelText, openFakeModel, sendEvents, sendJson } from '../doctor/models.ts';
+import { readClaudeSwitches } from '../doctor/switches.ts';
 import { type AgentHooks, createHookSetup, postOrRun } from '../setup/agent-hooks.ts';
 import { readHooks } from '../setup/hook-settings.ts';
 import { SyntaxProblem } from '../setup/json-edit.ts';
@@ -169,6 +170,7 @@ const configuredCap: BlockCap = {
 };
 
 export const doctor = createHookDoctor(hooks, {
+  switches: readClaudeSwitches(program.folder),
   limits: { stopEvent: 'Stop', checkedEvent: 'PostToolBatch', timeoutUnitMs: 1_000, blockCap: configuredCap },
   dryTurn,
   moreFiles: ({ cwd }) => [['local', join(cwd, '.claude', 'settings.local.json')]],

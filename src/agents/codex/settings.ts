@@ -6,6 +6,7 @@ import type { DryTurn } from '../doctor/dry-turn.ts';
 import { createHookDoctor } from '../doctor/hook-doctor.ts';
 import { describeSyntax, type Hooked } from '../doctor/hooked.ts';
 import { type FakeModel, type ModelRequest, modelText, openFakeModel, sendEvents, sendJson } from '../doctor/models.ts';
+import { readCodexSwitches } from '../doctor/switches.ts';
 import { type AgentHooks, createHookSetup } from '../setup/agent-hooks.ts';
 import { stopEvents, stopSeconds, storedEvents } from '../setup/hook-events.ts';
 import { commandForms } from '../setup/line.ts';
@@ -105,6 +106,7 @@ wire_api = "responses"
 
 /** The doctor checks this for Codex: it runs only hooks that its user has trusted. */
 export const doctor = createHookDoctor(hooks, {
+  switches: readCodexSwitches(program.folder),
   limits: { stopEvent: 'Stop', checkedEvent: null, timeoutUnitMs: 1_000, blockCap: null },
   dryTurn,
   checkSettings(file, all) {

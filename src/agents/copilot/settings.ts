@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { DryTurn } from '../doctor/dry-turn.ts';
 import { createHookDoctor } from '../doctor/hook-doctor.ts';
 import { openChatCompletionsModel } from '../doctor/models.ts';
+import { readCopilotSwitches } from '../doctor/switches.ts';
 import { type AgentHooks, createHookSetup } from '../setup/agent-hooks.ts';
 import { marginSeconds, stopEvents, storedEvents } from '../setup/hook-events.ts';
 import { commandForms } from '../setup/line.ts';
@@ -71,6 +72,7 @@ const dryTurn: DryTurn = {
 
 /** The doctor checks this for Copilot CLI. */
 export const doctor = createHookDoctor(hooks, {
+  switches: readCopilotSwitches(program.folder),
   limits: { stopEvent: 'agentStop', checkedEvent: null, timeoutUnitMs: 1_000, blockCap: { blocks: 8 } },
   dryTurn,
 });

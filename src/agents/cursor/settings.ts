@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { createHookDoctor } from '../doctor/hook-doctor.ts';
 import type { BlockCap } from '../doctor/limit-checks.ts';
+import { readCursorSwitches } from '../doctor/switches.ts';
 import { type AgentHooks, createHookSetup } from '../setup/agent-hooks.ts';
 import { stopEvents, storedEvents } from '../setup/hook-events.ts';
 import { commandForms } from '../setup/line.ts';
@@ -44,6 +45,7 @@ const blockCap: BlockCap = {
 };
 
 export const doctor = createHookDoctor(hooks, {
+  switches: readCursorSwitches,
   limits: { stopEvent, checkedEvent: null, timeoutUnitMs: null, blockCap },
   dryTurn: null,
 });

@@ -19,6 +19,7 @@ import { type DryTurn, tryTurn } from './dry-turn.ts';
 import { checkProgram, type Hooked, initCommand, type ReadSettings, readSettings } from './hooked.ts';
 import { checkCap, checkTimes, checkUsage, type Limits } from './limit-checks.ts';
 import { tokenVariableIn } from './session.ts';
+import type { ReadSwitches } from './switches.ts';
 import { checkPlanTools, isUnknownPolicy } from './worker-checks.ts';
 
 /** Everything that the doctor has to know of the agent, besides its hooks. */
@@ -30,6 +31,8 @@ export type HookChecks = {
   readonly moreFiles?: (places: Places) => readonly (readonly [scope: string, file: string])[];
   /** Hooks that stand elsewhere than in settings. `values`: the parsed settings; later ones override earlier ones. */
   readonly findMore?: (values: readonly unknown[], places: Places) => Hooked | null;
+  /** What turns its hooks off. */
+  readonly switches: ReadSwitches;
   /** `hooks`: all of a settings file, those of others too. */
   readonly checkSettings?: (file: string, hooks: readonly FoundHook[]) => readonly Answer[];
   readonly checkHooked?: (hooked: Hooked, context: CheckContext) => Promise<readonly Answer[]>;
@@ -55,7 +58,7 @@ export function createHookDoctor(hooks: AgentHooks, checks: HookChecks): Doctor 
 
 function findHooks(
   hooks: AgentHooks,
-  { moreFiles, findMore, checkSettings }: HookChecks,
+  { moreFiles, findMore, checkSettings, switches }: HookChecks,
   places: Places,
 ): { hooked: readonly Hooked[]; problems: readonly Answer[] } {
   const { agent, scopes } = hooks;
@@ -71,13 +74,12 @@ function findHooks(
   ]);
   const values = ['user', 'project', 'local'].map((scope) => read.find(([name]) => name === scope)?.[2].value);
   const more = findMore?.(values, places) ?? null;
-  return {
-    hooked: [...read.flatMap(([, , { hooked }]) => hooked ?? []), ...(more === null ? [] : [more])],
-    problems: read.flatMap(([, file, { problems, hooks: all }]) => [
-      ...problems,
-      ...(checkSettings?.(file, all) ?? []),
-    ]),
-  };
+  const hooked = [...read.flatMap(([, , one]) => one.hooked ?? []), ...(more === null ? [] : [more])];
+  const inFiles = read.flatMap(([, file, { problems, hooks: all }]) => [
+    ...problems,
+    ...(checkSettings?.(file, all) ?? []),
+  ]);
+  return { hooked, problems: [...inFiles, ...switches({ places, platform: process.platform, hooked })] };
 }
 
 /** One place with our hooks. */

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process';
 import { getNodeValue } from 'jsonc-parser';
 import { type FoundHook, readHooks } from '../setup/hook-settings.ts';
-import { parseJson, positionOf, propertyOf, SyntaxProblem } from '../setup/json-edit.ts';
+import { parseJson, positionOf, SyntaxProblem } from '../setup/json-edit.ts';
 import { readText } from '../setup/settings-file.ts';
 import { type Answer, bad, type CheckContext, ok, skip, warn } from './doctor.ts';
 
@@ -49,9 +49,7 @@ export function readSettings(
     const hooks = all.filter(({ value }) => isOurs(value));
     const hooked = hooks.length === 0 ? null : { scope, file, text, hooks };
     const root = parseJson(text.replace(/^\uFEFF/, ''));
-    const isOff = propertyOf(root, 'disableAllHooks')?.children?.[1]?.value === true;
-    const problems = isOff ? [bad(`${file} has "disableAllHooks": true`, 'remove it: no hook runs')] : [];
-    return { hooked, hooks: all, value: getNodeValue(root), problems };
+    return { hooked, hooks: all, value: getNodeValue(root), problems: [] };
   } catch (error) {
     const problem = `${describeSyntax(file, text, error)}`;
     return { ...nothing, problems: [bad(problem, 'fix it: the agent may ignore the whole file')] };

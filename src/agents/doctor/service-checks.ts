@@ -3,9 +3,10 @@
  */
 import { z } from 'zod';
 import type { Config } from '../../config/config.ts';
+import type { Environment } from '../../config/environment.ts';
 import { AppError } from '../../errors.ts';
 import { accountLimit, askAccountLimit } from '../../nats/accounts.ts';
-import { findBinary } from '../../nats/embedded/server-binary.ts';
+import { findBinary, howToUpdate, isUnsafe } from '../../nats/embedded/server-binary.ts';
 import { type Answer, bad, type Checks, ok, runChecks, skip, warn } from './doctor.ts';
 import { askHttp, type Reply } from './session.ts';
 
@@ -19,8 +20,8 @@ export type ServiceState = {
 const skewMsMax = 5_000;
 
 /** @param hidesToken there is a token, and this address may not get it */
-export async function checkService(config: Config, nodeVersion: string, hidesToken: boolean): Promise<ServiceState> {
-  const before = await runChecks(machineChecks, { nodeVersion, config });
+export async function checkService(config: Config, machine: Machine, hidesToken: boolean): Promise<ServiceState> {
+  const before = await runChecks(machineChecks, { ...machine, config });
   if (config.http === null) {
     const off = bad('http is off, and hooks come over HTTP', 'pass --http HOST:PORT, or set it in stopgate.yaml');
     return { answers: [...before, off], http: null, needsToken: false };
@@ -33,9 +34,11 @@ export async function checkService(config: Config, nodeVersion: string, hidesTok
   return { answers: [...before, ...answers], http: readyReply(reply) === null ? null : url, needsToken };
 }
 
-const machineChecks: Checks<{ readonly nodeVersion: string; readonly config: Config }> = {
+export type Machine = { readonly nodeVersion: string; readonly env: Environment };
+
+const machineChecks: Checks<Machine & { readonly config: Config }> = {
   node: ({ nodeVersion }) => checkNode(nodeVersion),
-  natsServer: checkNats,
+  natsServer: ({ env }) => checkNats(env),
   natsAccount: ({ config }) => checkAccount(config),
 };
 
@@ -86,10 +89,13 @@ export function checkNode(version: string): Answer {
 }
 
 /** Only `dev` and `serve --embedded` start the program. */
-async function checkNats(): Promise<Answer> {
+async function checkNats(env: Environment): Promise<Answer> {
   try {
-    await findBinary(undefined);
-    return ok('nats-server 2.9 or later is installed');
+    const found = await findBinary(env);
+    const name = `nats-server ${found.version.join('.')} (${found.path})`;
+    return isUnsafe(found)
+      ? warn(`any client can end ${name}, or delete its streams, by one message`, howToUpdate(env))
+      : ok(`"stopgate dev" starts ${name}`);
   } catch (error) {
     if (!(error instanceof AppError)) throw error;
     return warn('there is no nats-server that "stopgate dev" could start', error.message);

@@ -6,6 +6,7 @@ import type { DryTurn } from '../doctor/dry-turn.ts';
 import { createHookDoctor, lineOf } from '../doctor/hook-doctor.ts';
 import { initCommand } from '../doctor/hooked.ts';
 import { type FakeModel, type ModelRequest, modelText, openFakeModel, sendEvents, sendJson } from '../doctor/models.ts';
+import { readGeminiSwitches } from '../doctor/switches.ts';
 import { type AgentHooks, createHookSetup } from '../setup/agent-hooks.ts';
 import { checkedEvents, stopEvents, storedEvents } from '../setup/hook-events.ts';
 import { commandForms } from '../setup/line.ts';
@@ -83,6 +84,7 @@ const dryTurn: DryTurn = {
 
 /** The doctor checks this for Gemini CLI: a hook that crashes must not block it. */
 export const doctor = createHookDoctor(hooks, {
+  switches: readGeminiSwitches(program.folder),
   // Timeouts are in milliseconds.
   limits: { stopEvent: 'AfterAgent', checkedEvent: 'AfterTool', timeoutUnitMs: 1, blockCap: null },
   dryTurn,

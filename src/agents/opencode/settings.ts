@@ -1,4 +1,5 @@
 /** Describes OpenCode to `init` and `doctor`: its settings, its plugin, and how a dry turn of it is run. */
+
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError } from '../../errors.ts';
@@ -11,6 +12,7 @@ import { checkProgram, initCommand } from '../doctor/hooked.ts';
 import { checkUsage } from '../doctor/limit-checks.ts';
 import { openChatCompletionsModel } from '../doctor/models.ts';
 import { tokenVariableIn } from '../doctor/session.ts';
+import { readOpencodeSwitches } from '../doctor/switches.ts';
 import type { Line } from '../setup/line.ts';
 import { fileIn, type Places, type Program, type Scope } from '../setup/places.ts';
 import { type Change, openSettings, readText } from '../setup/settings-file.ts';
@@ -128,7 +130,10 @@ export const doctor: Doctor = {
     const plugins = findPlugins(places);
     return {
       scopes: plugins.map(({ scope }) => scope),
-      problems: [],
+      problems: readOpencodeSwitches(
+        { places },
+        plugins.map(({ file }) => file),
+      ),
       lines: plugins.map(({ text }) => text),
       check: (context) => runChecks(pluginChecks, { plugins, context }),
       dryTurn: (binary, path, pass) => {

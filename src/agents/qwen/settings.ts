@@ -4,6 +4,7 @@ import type { DryTurn } from '../doctor/dry-turn.ts';
 import { createHookDoctor } from '../doctor/hook-doctor.ts';
 import type { BlockCap } from '../doctor/limit-checks.ts';
 import { openChatCompletionsModel } from '../doctor/models.ts';
+import { readQwenSwitches } from '../doctor/switches.ts';
 import { type AgentHooks, createHookSetup, postOrRun } from '../setup/agent-hooks.ts';
 import { checkSeconds, type HookEvent, stopEvents, stopSeconds, storedEvents } from '../setup/hook-events.ts';
 import { type Form, httpForms } from '../setup/line.ts';
@@ -86,6 +87,7 @@ const configuredCap: BlockCap = {
 };
 
 export const doctor = createHookDoctor(hooks, {
+  switches: readQwenSwitches(program.folder),
   // A batch of tools that is told to stop only gets an error, so nothing checks after one.
   limits: { stopEvent: 'Stop', checkedEvent: null, timeoutUnitMs: 1_000, blockCap: configuredCap },
   dryTurn,

@@ -77,15 +77,20 @@ export function remove(text: string, node: Node): string | null {
   }
   const start = text.slice(0, node.offset).trimEnd().length;
   const comma = commaAfter(text, end);
+  const before = siblings[siblings.indexOf(node) - 1];
   if (comma !== null) {
+    // A trailing comma on the line of the closing bracket: `append` has put its line between the two.
+    const isAddedLine =
+      before !== undefined && startsLine(text, node.offset) && /^[ \t]*[\]}]/.test(text.slice(comma + 1));
+    if (isAddedLine && !endsInLineComment(text.slice(before.offset + before.length, start)))
+      return splice(text, start, comma + 1 - start, '');
     // What follows on the same line must not end up behind a line comment that precedes the node.
     const blanks = /^[ \t]*(?=[^ \t\r\n])/.exec(text.slice(comma + 1));
     const from = blanks === null ? start : node.offset;
     return splice(text, from, comma + 1 + (blanks?.[0].length ?? 0) - from, '');
   }
-  const before = siblings[siblings.indexOf(node) - 1] as Node;
   const without = splice(text, start, end - start, '');
-  const commaBefore = commaAfter(text, before.offset + before.length);
+  const commaBefore = before === undefined ? null : commaAfter(text, before.offset + before.length);
   return commaBefore === null ? without : splice(without, commaBefore, 1, '');
 }
 
@@ -104,6 +109,15 @@ function layOut(value: unknown, depth: number, unit: string): string {
 
 const splice = (text: string, at: number, length: number, put: string): string =>
   text.slice(0, at) + put + text.slice(at + length);
+
+/** `between`: what is between two items, so no string is in it. */
+const endsInLineComment = (between: string): boolean =>
+  (
+    between
+      .replaceAll(/\/\*[\s\S]*?\*\//g, '')
+      .split('\n')
+      .at(-1) ?? ''
+  ).includes('//');
 
 /** The offset of the next comma, after blanks and comments. Null: there is none. */
 function commaAfter(text: string, offset: number): number | null {

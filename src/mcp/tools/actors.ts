@@ -1,15 +1,16 @@
 /** Reads tasks and workers for the tools, and changes them by entries that the fold may refuse. */
 import { z } from 'zod';
-import type { TaskDetail, WorkerView } from '../../../machines/index.ts';
+import type { WorkerView } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import { throwIfRefused } from '../../service/refusal.ts';
+import type { TaskDetailView } from '../../service/views.ts';
 import type { ServicePort } from '../nats-port.ts';
 import { defineTool, resolveWorker, type Tool, type ToolContext, worker } from './tool.ts';
 
 /** @throws AppError actor.unknown: the message says how to create a task */
-export async function getTask(port: ServicePort, task: string, body?: object): Promise<TaskDetail> {
+export async function getTask(port: ServicePort, task: string, body?: object): Promise<TaskDetailView> {
   try {
-    return (await port.get('task', task, body)) as TaskDetail;
+    return (await port.get('task', task, body)) as TaskDetailView;
   } catch (error) {
     if (!isUnknown(error)) throw error;
     throw new AppError(
@@ -32,7 +33,7 @@ async function findActor<View>(port: ServicePort, entity: 'task' | 'worker', id:
 
 const isUnknown = (error: unknown): boolean => error instanceof AppError && error.code === 'actor.unknown';
 
-type Views = { readonly task: TaskDetail; readonly worker: WorkerView };
+type Views = { readonly task: TaskDetailView; readonly worker: WorkerView };
 
 /**
  * Publishes an entry and returns the actor's view after it. The log stores an entry that makes no sense too; the actor

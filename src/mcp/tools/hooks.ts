@@ -7,9 +7,9 @@ import {
   hookTypes,
   idSchema,
   type PromiseName,
-  type TaskDetail,
 } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
+import type { TaskDetailView } from '../../service/views.ts';
 import type { ServicePort } from '../nats-port.ts';
 import { getTask, publishAndRead } from './actors.ts';
 import {
@@ -95,6 +95,8 @@ export function toHookResult(result: HookResult) {
 // Evaluates the hooks of a task for its current iteration, for iteration_validate too.
 
 type Evaluation = {
+  /** The task before it. */
+  readonly view: TaskDetailView;
   readonly result: HookResult;
   readonly promises: ReadonlySet<PromiseName>;
   readonly notes: readonly string[];
@@ -106,17 +108,17 @@ export async function evaluateIteration(
   id: string,
   work: Parameters<typeof toWire>[0],
 ): Promise<Evaluation> {
-  const { task, iteration } = await currentIteration(port, id);
+  const { task, iteration, view } = await currentIteration(port, id);
   const { fields, promises, notes: found } = toWire(work);
   const result = await withNextStep(() => port.evaluate(task, { iteration, ...fields }));
-  return { result, promises, notes: found };
+  return { view, result, promises, notes: found };
 }
 
 /** Resolves an iterationId, which must be the current iteration of its task. @throws AppError */
 export async function currentIteration(
   port: ServicePort,
   id: string,
-): Promise<{ task: string; iteration: number; view: TaskDetail }> {
+): Promise<{ task: string; iteration: number; view: TaskDetailView }> {
   const { task, iteration } = parseIterationId(id);
   const view = await getTask(port, task);
   if (view.iteration === null)

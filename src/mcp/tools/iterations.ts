@@ -1,6 +1,6 @@
 /** An agent's loop on a task: start, validate, next, complete (seed 001, Typical Agent Flow). */
 import { z } from 'zod';
-import { entrySchemas, promiseNames } from '../../../machines/index.ts';
+import { entrySchemas, type PromiseName, promiseNames } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import { publishAndRead } from './actors.ts';
 import { currentIteration, evaluateIteration, hookResultShape, toHookResult, withNextStep } from './hooks.ts';
@@ -36,11 +36,26 @@ const start = defineTool({
 
 const signals = { complete: 'COMPLETE', continue: 'CONTINUE', escalate: 'ESCALATE' } as const;
 
+/** In the order in which hooks check them. */
+const promisesByWeight = ['COMPLETE', 'ESCALATE', 'BLOCKED'] as const;
+
+/** As a hook of type `promise` answers. Null: none of the promises counts. */
+function answerPromise(promises: ReadonlySet<PromiseName>, counted: readonly PromiseName[] | null) {
+  const name = promisesByWeight.find((each) => promises.has(each) && (counted?.includes(each) ?? true));
+  if (name === undefined) return null;
+  const said = { COMPLETE: 'signaled completion', ESCALATE: 'asked for a person', BLOCKED: 'is blocked and said so' };
+  return {
+    action: name === 'COMPLETE' ? ('complete' as const) : ('escalate' as const),
+    reason: `Agent ${said[name]} via <promise>${name}</promise>`,
+    nextPrompt: null,
+  };
+}
+
 const validate = defineTool({
   name: 'iteration_validate',
   title: 'Validate an iteration',
   description:
-    'Evaluates the hooks of the task for the work of this iteration. completionSignal COMPLETE: call iteration_complete. ' +
+    'Evaluates the hooks of the task for the work of this iteration; without hooks, a promise that counts decides. completionSignal COMPLETE: call iteration_complete. ' +
     'CONTINUE: follow reason and nextPrompt, call iteration_next, keep working. ESCALATE: stop and tell a person the reason.',
   input: { iterationId, ...workShape },
   output: {
@@ -52,7 +67,11 @@ const validate = defineTool({
   },
   effect: 'adds',
   run: async ({ port }, { iterationId: id, ...work }) => {
-    const { result, promises, notes } = await evaluateIteration(port, id, work);
+    const { view, promises, notes, ...evaluated } = await evaluateIteration(port, id, work);
+    // Without hooks nobody else reads the promise that the loop waits for.
+    const isWithoutHooks = view.hooks.every(({ enabled }) => !enabled);
+    const promised = isWithoutHooks ? answerPromise(promises, view.completionPromises) : null;
+    const result = promised === null ? evaluated.result : { ...evaluated.result, ...promised };
     const reported = (work.validationResults ?? []).filter((it) => !it.passed).map((it) => it.ruleName);
     // A hook that evaluated rules knows better which of them count and which were not reported.
     const failed = z.array(z.string()).catch(reported).parse(result.metadata.failedRules);
@@ -60,8 +79,7 @@ const validate = defineTool({
       ...toHookResult(result),
       iterationId: id,
       completionSignal: signals[result.action],
-      // In the order in which the hooks check them.
-      detectedPromise: (['COMPLETE', 'ESCALATE', 'BLOCKED'] as const).find((name) => promises.has(name)) ?? null,
+      detectedPromise: promisesByWeight.find((name) => promises.has(name)) ?? null,
       failedRules: [...new Set(failed)],
       ...notesOf(notes),
     };

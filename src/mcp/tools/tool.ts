@@ -85,7 +85,14 @@ export const workShape = {
     .optional()
     .describe('results of validation rules, such as tests_pass'),
   completionPromises: z
-    .array(z.object({ type: promise, detected: z.boolean(), content: z.string() }))
+    .array(
+      z.object({
+        type: promise,
+        detected: z.boolean(),
+        content: z.string(),
+        detectedAt: z.string().max(64).optional(),
+      }),
+    )
     .optional()
     .describe('promises that you detected yourself; by default they are detected in agentOutput'),
   draftContent: z.string().optional(),

@@ -18,7 +18,7 @@ import {
   serverConfig,
   writePrivately,
 } from './embedded-config.ts';
-import { endsByOneMessage, findBinary } from './server-binary.ts';
+import { findBinary, howToUpdate, isUnsafe, type SearchEnvironment } from './server-binary.ts';
 import {
   end,
   nameServer,
@@ -42,7 +42,9 @@ export type EmbeddedServerOptions = {
   readonly log: Logger;
   /** Called when the store is ours, before the server starts. What it throws ends the start. */
   readonly beforeStart?: () => Promise<void>;
-  /** Default: `nats-server` on the PATH, else where packages put it. */
+  /** Its PATH, its cache folder and `STOPGATE_NATS_SERVER` say where the program is. */
+  readonly env: SearchEnvironment;
+  /** The program; default: what `findBinary` finds. */
   readonly binary?: string | undefined;
   /** Decides how often a server that has ended by itself is started again. */
   readonly keeping?: Omit<SuperviseOptions, 'log'> | undefined;
@@ -70,12 +72,13 @@ const errorLinesMax = 10;
  * @throws AppError config.bad: the port is taken, another stopgate runs on this store, or it is no folder of ours
  */
 export async function openEmbeddedServer(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
-  const { fleet, log } = options;
-  const { path: binary, version } = await findBinary(options.binary);
-  if (endsByOneMessage(version))
+  const { fleet, log, env } = options;
+  const found = await findBinary(env, options.binary);
+  const { path: binary, version } = found;
+  if (isUnsafe(found))
     log.warn(
-      { version: version.join('.') },
-      'any client can end this nats-server by one message; 2.9.15 or later is safe',
+      { version: version.join('.'), path: binary },
+      `any client can end this nats-server, or delete the log, by one message; install a current one and start again: ${howToUpdate(env)}`,
     );
   const storeDir = await makeStore(options.storeDir);
   const portsDir = join(storeDir, 'ports');

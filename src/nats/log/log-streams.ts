@@ -37,6 +37,8 @@ export type LogStreamOptions = {
   readonly replicas: number | null;
   /** Continue with the log as it is, even if entries are gone. */
   readonly acceptEmptyLog: boolean;
+  /** Something outside of JetStream remembers a log, so it is not created if both streams are gone. Default: false. */
+  readonly hadLog?: boolean;
   /** Tells whether the fold begins at a snapshot. Called only if `acceptEmptyLog`. */
   readonly hasStart: () => Promise<boolean>;
   readonly log: Logger;
@@ -51,13 +53,14 @@ export type OpenedLog = {
 
 /** Finds both streams, or creates them. @throws AppError log.lost, stream.foreign, log.unavailable */
 export async function openLogStreams(manager: JetStreamManager, options: LogStreamOptions): Promise<OpenedLog> {
-  const { fleet, acceptEmptyLog, hasStart, log } = options;
+  const { fleet, acceptEmptyLog, hadLog = false, hasStart, log } = options;
   await refuseEavesdroppers(manager, fleet);
   const wanted = logConfig(fleet);
   const dead = await infoOf(manager, deadName(fleet));
   let info = await infoOf(manager, wanted.name);
   if (info === null) {
-    if (dead !== null && !acceptEmptyLog) throw lost(`the log ${wanted.name} is gone, though there was one`);
+    if ((dead !== null || hadLog) && !acceptEmptyLog)
+      throw lost(`the log ${wanted.name} is gone, though there was one`);
     info = await create(manager, wanted, options);
     log.info({ stream: wanted.name, replicas: info.config.num_replicas }, 'log created');
   }

@@ -6,11 +6,12 @@
 import { lstat, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkTimeoutMs, formatDuration } from '../../../machines/index.ts';
+import type { GitConfig } from '../../config/file.ts';
 import type { Interruption, InterruptionCause } from '../../timer.ts';
 import { findWorkerFolder } from '../folder.ts';
 import { cancelled, type Finding, quote, type RunRequest } from '../request.ts';
 import { unchangedLfs } from './contents.ts';
-import { findRepository, openRepository, type Repository } from './find-repository.ts';
+import { findRepository, isLinkedWorktree, openRepository, type Repository } from './find-repository.ts';
 import { createRunGit, type GitAnswer, type GitNoAnswer, type GitPlace } from './run-git.ts';
 import { type SealedRepository, sealRepository } from './sealed-repository.ts';
 import { findChangedFiles } from './unchanged.ts';
@@ -22,14 +23,16 @@ type GitAspects = Pick<GitRequest, 'clean' | 'pushed' | 'unchanged' | 'since'>;
 export const gitTimeoutMs = checkTimeoutMs;
 const namesMax = 3; // as many as a plan's titles
 
-type Context = { readonly place: GitPlace; readonly stop: Interruption; readonly timeoutMs: number };
+type Context = { readonly place: GitCheckPlace; readonly stop: Interruption; readonly timeoutMs: number };
+/** `git`: what counts as uncommitted work. */
+export type GitCheckPlace = GitPlace & { readonly git: GitConfig };
 /** A sentence against it, or why nobody can tell. Null: there is nothing against it. */
 type Answer = string | Finding | null;
 
 /** @param timeoutMs for the message; the clock is `stop`'s */
 export async function checkGit(
   request: GitRequest,
-  place: GitPlace,
+  place: GitCheckPlace,
   { stop, timeoutMs }: Pick<Context, 'stop' | 'timeoutMs'>,
 ): Promise<Finding> {
   const context = { place, stop, timeoutMs };
@@ -90,20 +93,25 @@ async function findUncommitted(repository: Repository, sealed: SealedRepository,
 }
 
 /** The arguments do not look into submodules: git would start a program there that reads their configuration. */
-const statusArguments = [
-  ...['status', '--porcelain=v1', '-z', '--untracked-files=normal', '--ignore-submodules=dirty'],
+const statusArguments = ({ untracked, worktrees }: GitConfig) => [
+  ...['status', '--porcelain=v1', '-z', '--ignore-submodules=dirty'],
   // Of equal contents only: a partial clone lacks the contents that others would be compared with.
   '--find-renames=100%',
+  // `normal` names a folder alone, and so hides what lies beside a worktree in it.
+  `--untracked-files=${untracked === 'ignore' ? 'no' : worktrees === 'ignore' ? 'all' : 'normal'}`,
 ];
 
 async function changedNames(
-  { workTree }: Repository,
+  repository: Repository,
   sealed: SealedRepository,
   context: Context,
 ): Promise<string[] | Finding> {
-  const status = await sealed.git(statusArguments);
+  const { workTree } = repository;
+  const { git } = context.place;
+  const status = await sealed.git(statusArguments(git));
   if (!('stdout' in status)) return findingOf(status, context);
-  const changes = readStatus(status.stdout);
+  const found = readStatus(status.stdout);
+  const changes = git.worktrees === 'ignore' ? await withoutWorktrees(found, repository) : found;
   const touched = changes.filter(({ code }) => code === ' M').map(({ name }) => name);
   const unchanged = await unchangedLfs(touched, workTree, sealed, context.stop);
   const names = changes.map(({ name }) => name).filter((name) => !unchanged.has(name));
@@ -114,10 +122,26 @@ async function changedNames(
   };
 }
 
+/**
+ * Leaves out linked worktrees of this repository that lie inside it, where some agents put those of their subagents. Each
+ * is a work tree of its own, with a branch of its own. Any other repository is untracked work.
+ */
+async function withoutWorktrees(changes: readonly Change[], repository: Repository): Promise<Change[]> {
+  const kept: Change[] = [];
+  for (const change of changes) {
+    const isNested = change.code === '??' && change.name.endsWith('/');
+    const path = join(repository.workTree, change.name.slice(0, -1));
+    if (!(isNested && (await isLinkedWorktree(path, repository)))) kept.push(change);
+  }
+  return kept;
+}
+
+type Change = { readonly code: string; readonly name: string };
+
 /** `XY name` by NUL; a rename is followed by the old name, which is no change of its own. Git may see it in either column. */
-function readStatus(status: string): { readonly code: string; readonly name: string }[] {
+function readStatus(status: string): Change[] {
   const parts = status.split('\0');
-  const changes: { code: string; name: string }[] = [];
+  const changes: Change[] = [];
   for (let at = 0; at < parts.length; at += 1) {
     const part = parts[at] ?? '';
     if (part.length < 4) continue;
@@ -162,13 +186,23 @@ async function inspectSubmodule(path: string, around: string, context: Context):
 
 // --- pushed ---------------------------------------------------------------------------------------------------
 
+/**
+ * A commit is pushed if a branch of a remote has it, under whatever name: a branch that was made from `origin/main` has that
+ * as its upstream, and is pushed under its own name.
+ */
 async function findUnpushed({ git, branch }: SealedRepository, context: Context): Promise<Answer> {
   if (branch === null) return findUnpushedDetached(git, context);
-  const upstream = await git(['rev-parse', '--verify', '--quiet', '@{upstream}']);
-  if ('interrupted' in upstream) return findingOf(upstream, context);
-  if ('reason' in upstream)
-    return upstream.exitCode === null ? findingOf(upstream, context) : `Branch ${branch} has no upstream`;
-  return countAhead(await git(['rev-list', '--count', '@{upstream}..HEAD', '--']), context);
+  const upstream = await git(['rev-parse', '--symbolic-full-name', '@{upstream}']);
+  if ('interrupted' in upstream || ('reason' in upstream && upstream.exitCode === null))
+    return findingOf(upstream, context);
+  const name = 'stdout' in upstream ? upstream.stdout.trim() : null;
+  // A branch of this repository may be an upstream too, and is on no remote.
+  const onRemotes = name === null || name.startsWith('refs/heads/') ? ['--remotes'] : ['--remotes', name];
+  const ahead = await git(['rev-list', '--count', 'HEAD', '--not', ...onRemotes, '--']);
+  if (name !== null) return countAhead(ahead, context);
+  if ('interrupted' in ahead || ('reason' in ahead && ahead.exitCode === null)) return findingOf(ahead, context);
+  // Without a commit there is nothing to count.
+  return 'stdout' in ahead && ahead.stdout.trim() === '0' ? null : `Branch ${branch} has no upstream`;
 }
 
 /** A commit on no branch is pushed if a branch of a remote has it. Without any remote nobody can say where it should be. */

@@ -22,6 +22,8 @@ export type Repository = {
 /** `isNone`: the folder is in no repository. */
 type Problem = { readonly reason: string; readonly isNone?: true };
 
+export const bareText = 'is a bare repository and has no work tree';
+
 /** The size of the small files in a git directory that name a path or a branch. */
 const pointerBytesMax = 8_192;
 
@@ -29,7 +31,7 @@ const pointerBytesMax = 8_192;
 export async function findRepository(folder: string, roots: readonly string[]): Promise<Repository | Problem> {
   for (let at = folder; ; at = dirname(at)) {
     if (await exists(join(at, '.git'))) return openRepository(at, roots);
-    if (await isGitDir(at)) return { reason: `git: ${quote(at)} is a bare repository and has no work tree` };
+    if (await isGitDir(at)) return { reason: `git: ${quote(at)} ${bareText}` };
     if (at === dirname(at))
       return {
         reason: `git: ${quote(folder)} is not a git repository, and neither is a folder above it`,
@@ -56,11 +58,21 @@ export async function openRepository(workTree: string, roots: readonly string[])
 
 type Directories = Pick<Repository, 'gitDir' | 'commonDir'>;
 
-/** A linked worktree's directory names the worktree. Git keeps a submodule's in `modules/` of the repository around it. */
-async function isItsOwn(workTree: string, { gitDir, commonDir }: Directories): Promise<boolean> {
+/** Tells whether a folder is a linked worktree that the repository itself names as one. */
+export async function isLinkedWorktree(path: string, { commonDir }: Repository): Promise<boolean> {
+  const found = await openRepository(path, [commonDir]);
+  return !('reason' in found) && found.commonDir === commonDir && (await isNamedBack(path, found));
+}
+
+async function isNamedBack(workTree: string, { gitDir, commonDir }: Directories): Promise<boolean> {
   const back = (await readSmallFile(join(gitDir, 'gitdir')))?.trim();
   const named = back === undefined ? null : await realpath(dirname(resolve(gitDir, back))).catch(() => null);
-  if (named === workTree && isInside(commonDir, gitDir)) return true;
+  return named === workTree && isInside(commonDir, gitDir);
+}
+
+/** A linked worktree's directory names the worktree. Git keeps a submodule's in `modules/` of the repository around it. */
+async function isItsOwn(workTree: string, { gitDir, commonDir }: Directories): Promise<boolean> {
+  if (await isNamedBack(workTree, { gitDir, commonDir })) return true;
   for (let at = dirname(workTree); gitDir === commonDir; at = dirname(at)) {
     const modules = await realpath(join(at, '.git', 'modules')).catch(() => null);
     if (modules !== null) return isInside(modules, gitDir);

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { isInside } from '../folder.ts';
 import { quote } from '../request.ts';
-import { type Repository, readSmallFile } from './find-repository.ts';
+import { bareText, type Repository, readSmallFile } from './find-repository.ts';
 import type { GitAnswer, GitFailure, GitNoAnswer, RunGit, RunOptions } from './run-git.ts';
 
 export type SealedRepository = {
@@ -47,6 +47,7 @@ export async function sealRepository(repository: Repository, run: RunGit, index 
     if (!Array.isArray(own)) return own;
     const settings = await readSettings(repository, run);
     if (!Array.isArray(settings)) return settings;
+    if (isBare(settings, repository)) return { reason: `git: ${quote(repository.gitDir)} ${bareText}`, exitCode: null };
     const elsewhere = await foreignWorkTree(settings, repository);
     if (elsewhere !== null)
       return {
@@ -116,6 +117,10 @@ function parseSettings(answer: GitAnswer): Setting[] | GitNoAnswer {
 }
 
 const isTrue = (value: string): boolean => /^(?:true|yes|on|1)$/i.test(value);
+
+/** A `.git` may lead to one; a linked worktree of a bare repository has a directory of its own there. */
+const isBare = (settings: readonly Setting[], { gitDir, commonDir }: Repository): boolean =>
+  gitDir === commonDir && isTrue(settings.findLast(([key]) => key === 'core.bare')?.[1] ?? 'false');
 
 /** Submodules have one, which leads to their own folder. Null: it leads nowhere else. */
 async function foreignWorkTree(settings: readonly Setting[], { workTree, gitDir }: Repository): Promise<string | null> {

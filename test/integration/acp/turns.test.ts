@@ -155,7 +155,7 @@ test('an error of the agent ends the turn as it is, and a usage limit is one of 
 });
 
 test('a person’s command is answered in place, and the agent does not get it', async () => {
-  const editor = await scene.open({ turns: unfinished });
+  const editor = await scene.open(unfinished);
   const session = await editor.newSession();
   expect(await editor.prompt(session, '/stopgate off')).toEqual({ stopReason: 'end_turn' });
   expect(wordsIn(editor, session)).toEqual([expect.stringMatching(/^stopgate: stops of this session are not judged/)]);

@@ -1,5 +1,5 @@
 /** `stopgate dev`: ready in one line, open to agents and closed to impostors, found by commands. */
-import { readFile, stat } from 'node:fs/promises';
+import { readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PermissionViolationError } from '@nats-io/nats-core';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -156,6 +156,29 @@ describe('its end', () => {
     const after = await connect(second);
     expect((await after.ask('get.worker.w1')).body).toMatchObject({ plan: [{ title: 'Write tests' }] });
     expect((await after.ask('decide.w1', { attempt: 'a1' })).body).toEqual(decided);
+  });
+
+  // Root cause: the note that there was a log is in a stream, so it went with the log and an empty one was made silently.
+  test('a restart refuses when all its streams are gone, until the loss is accepted or the whole store is removed', async () => {
+    const folder = await ownFolder();
+    const args = ['dev', '--port', '0', '--http', 'off'];
+    const turn = async (...more: string[]) => {
+      const dev = startCommand([...args, ...more], { cwd: folder.path });
+      await Promise.race([dev.printed('"ready":true').catch(() => undefined), dev.ended]);
+      const code = await dev.kill('SIGINT');
+      return { code, stderr: dev.stderr() };
+    };
+    expect(await turn()).toMatchObject({ code: 0 });
+    await rm(inStore(folder, 'jetstream'), { recursive: true });
+    const refused = { code: 3, stderr: expect.stringMatching(/STOPGATE_main is gone.*--accept-empty-log/) };
+    expect(await turn()).toMatchObject(refused);
+    expect(await turn()).toMatchObject(refused); // it has not created one
+    expect(await turn('--accept-empty-log')).toMatchObject({ code: 0 });
+    expect(await turn()).toMatchObject({ code: 0 });
+    await rm(inStore(folder, 'jetstream'), { recursive: true });
+    expect(await turn()).toMatchObject(refused);
+    await rm(inStore(folder, '.'), { recursive: true });
+    expect(await turn()).toMatchObject({ code: 0 });
   });
 
   test('once it has ended, commands in its folder ask nobody elsewhere; the MCP tools start, and say what is missing until it is back', async () => {

@@ -1,9 +1,13 @@
 /** `stopgate loop`: a command is run again, with the next prompt, until it may stop. */
 import { access, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Writable } from 'node:stream';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Replica } from '../../../src/app/replica.ts';
+import { type TurnsContext, takeTurns } from '../../../src/cli/commands/agents/loop-turns.ts';
+import { readEnvironment } from '../../../src/config/environment.ts';
 import type { RunCheck } from '../../../src/host/effects/workspace-check.ts';
+import type { Requester } from '../../../src/nats/requester.ts';
 import { type Client, openClient } from '../../support/client.ts';
 import { runCommand, startCommand } from '../../support/command.ts';
 import { type Folder, linesOf, makeFolder } from '../../support/deployment.ts';
@@ -223,6 +227,30 @@ test('a usage limit at the last turn ends the loop with the same advice as a blo
   const { code, stderr } = await run('echo "usage limit reached, try again in 3h" >&2; exit 1', ['--turns', '1']);
   expect(stderr).toContain('stopgate: it has used its 1 turn, and its usage limit holds; --turns allows more\n');
   expect(code).toBe(1);
+});
+
+// Root cause: a worker that is silent for 2 minutes is stale, loses its task, and its loop claimed the task again for ever.
+test('while its command runs, the worker gives signs of life, and none after it', async () => {
+  const published: string[] = [];
+  const requester = {
+    publish: async (subject: string) => void published.push(subject),
+    request: async () => ({ decision: 'allow', action: 'complete', cause: 'complete', reason: '' }),
+  } as unknown as Requester;
+  const sink = () => new Writable({ write: (_chunk, _encoding, done) => done() });
+  const io = { cwd: folder.path, env: { PATH: readEnvironment().PATH }, stdout: sink(), stderr: sink(), isTTY: false };
+  const context = { flags: { json: false, continue: false }, io, note: () => {} } as unknown as TurnsContext;
+  const end = takeTurns(requester, {
+    ...{ worker: 'w1', turns: 1, pauseMs: 0, signal: new AbortController().signal, signOfLifeMs: 1 },
+    context: { ...context, words: ['sh', '-c', 'until [ -e enough ]; do sleep 0.01; done'] },
+    readPrompt: async () => '',
+  });
+  const signs = () => published.filter((subject) => subject === 'worker.w1.heartbeat.sent').length;
+  await expect.poll(signs).toBeGreaterThan(3);
+  await folder.write('enough', '');
+  expect(await end).toMatchObject({ cause: 'complete' });
+  const count = signs();
+  await new Promise(setImmediate);
+  expect(signs()).toBe(count);
 });
 
 test('waits leave nothing behind that hears Ctrl-C', async () => {

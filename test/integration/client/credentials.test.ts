@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Client, type ConnectOptions, connect } from '../../../src/client/index.ts';
+import { readEnvironment } from '../../../src/config/environment.ts';
 import { createLogger } from '../../../src/log.ts';
 import { openConnection } from '../../../src/nats/connection.ts';
 import { type EmbeddedServer, openEmbeddedServer } from '../../../src/nats/embedded/embedded-server.ts';
@@ -17,7 +18,13 @@ beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'stopgate-client-'));
   ends.push(() => rm(home, { recursive: true }));
   const storeDir = join(home, '.stopgate');
-  server = await openEmbeddedServer({ storeDir, port: 0, fleet: 'main', log: createLogger('silent') });
+  server = await openEmbeddedServer({
+    env: readEnvironment(),
+    storeDir,
+    port: 0,
+    fleet: 'main',
+    log: createLogger('silent'),
+  });
   ends.push(() => server.close());
   const replica = await startReplica({
     nats: server.url,

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { afterAll, afterEach, expect, test } from 'vitest';
 import type { Replica } from '../../../src/app/replica.ts';
+import { readEnvironment } from '../../../src/config/environment.ts';
 import { createLogger } from '../../../src/log.ts';
 import { openEmbeddedServer } from '../../../src/nats/embedded/embedded-server.ts';
 import { privateInbox } from '../../../src/nats/permissions.ts';
@@ -38,7 +39,13 @@ test.skipIf(disk === null)(
   'the embedded server refuses entries on a full disk, and takes them again when there is space',
   async () => {
     const { path, fill, empty } = disk as SmallDisk;
-    const server = await openEmbeddedServer({ storeDir: join(path, 'store'), port: 0, fleet: 'main', log });
+    const server = await openEmbeddedServer({
+      env: readEnvironment(),
+      storeDir: join(path, 'store'),
+      port: 0,
+      fleet: 'main',
+      log,
+    });
     ends.push(() => server.close());
     const creds = server.credentials('service');
     const replica = await startReplica({ nats: server.url, creds, inboxPrefix: privateInbox });

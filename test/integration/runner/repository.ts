@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { readEnvironment } from '../../../src/config/environment.ts';
-import type { CommandConfig } from '../../../src/config/file.ts';
+import type { CommandConfig, GitConfig } from '../../../src/config/file.ts';
 import { createWorkspace } from './workspace.ts';
 
 const exec = promisify(execFile);
@@ -36,12 +36,14 @@ type RepositoryOptions = {
   readonly pushed?: boolean;
   /** Of the runner. */
   readonly commands?: Readonly<Record<string, CommandConfig>>;
+  /** What counts as uncommitted work for the runner. */
+  readonly git?: GitConfig;
 };
 
 /** Copying a repository costs a tenth of making one by git. By options: a folder with `work`, and `remote.git` if it is pushed. */
 const templates = new Map<string, Promise<string>>();
 
-type Template = Required<Omit<RepositoryOptions, 'commands'>>;
+type Template = Required<Omit<RepositoryOptions, 'commands' | 'git'>>;
 
 function templateOf(options: Template): Promise<string> {
   const key = JSON.stringify(options);
@@ -82,9 +84,10 @@ export async function createRepository({
   commit = true,
   pushed = false,
   commands = {},
+  git: settings,
 }: RepositoryOptions = {}) {
   const runnerEnv: Record<string, string> = { ...env };
-  const workspace = await createWorkspace(commands, { env: runnerEnv });
+  const workspace = await createWorkspace(commands, { env: runnerEnv, git: settings });
   const { cwd, root } = workspace;
   const git = gitIn(cwd);
   await cp(await templateOf({ files, commit, pushed }), root, { recursive: true });

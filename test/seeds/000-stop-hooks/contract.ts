@@ -51,23 +51,31 @@ export const contract = [
   ),
   part(
     'Contract: ValidationParams',
-    differs('`stop_reason`: the reason that the agent gives', 'on the wire `stopReason`', async ({ service }) => {
-      const { name, asked } = await service.serveCheck(() => ({ complete: false, reason: 'no' }));
-      const worker = await service.worker({ checks: [{ remote: name }] });
-      for (const stopReason of ['end_turn', 'max_turns']) await worker.stop({ stopReason });
-      expect(asked).toMatchObject([{ stopReason: 'end_turn' }, { stopReason: 'max_turns' }]);
-    }),
-    differs('`tool_count`: how many tools were used', 'on the wire `toolCount`', async ({ service }) => {
-      const { name, asked } = await service.serveCheck(() => ({ complete: false, reason: 'no' }));
-      const worker = await service.worker({ checks: [{ remote: name }] });
-      await worker.stop();
-      for (const tool of ['Read', 'Edit', 'Bash']) await worker.publish('tool.used', { tool });
-      await worker.stop();
-      expect(asked).toMatchObject([{ toolCount: 0 }, { toolCount: 3 }]);
-    }),
+    differs(
+      '`stop_reason`: the reason that the agent gives',
+      'on the wire `stopReason`, because JSON uses camel case',
+      async ({ service }) => {
+        const { name, asked } = await service.serveCheck(() => ({ complete: false, reason: 'no' }));
+        const worker = await service.worker({ checks: [{ remote: name }] });
+        for (const stopReason of ['end_turn', 'max_turns']) await worker.stop({ stopReason });
+        expect(asked).toMatchObject([{ stopReason: 'end_turn' }, { stopReason: 'max_turns' }]);
+      },
+    ),
+    differs(
+      '`tool_count`: how many tools were used',
+      'on the wire `toolCount`, because JSON uses camel case',
+      async ({ service }) => {
+        const { name, asked } = await service.serveCheck(() => ({ complete: false, reason: 'no' }));
+        const worker = await service.worker({ checks: [{ remote: name }] });
+        await worker.stop();
+        for (const tool of ['Read', 'Edit', 'Bash']) await worker.publish('tool.used', { tool });
+        await worker.stop();
+        expect(asked).toMatchObject([{ toolCount: 0 }, { toolCount: 3 }]);
+      },
+    ),
     differs(
       '`retry_count`: how many times the stop was blocked, 0 on the first attempt',
-      'on the wire `retryCount`',
+      'on the wire `retryCount`, because JSON uses camel case',
       async ({ service }) => {
         const { name, asked } = await service.serveCheck(() => ({ complete: false, reason: 'no' }));
         const worker = await service.worker({ checks: [{ remote: name }] });
@@ -106,7 +114,7 @@ export const contract = [
     'Tool Definition',
     differs(
       'the tool `validate_completion` is the validator; the name is reserved',
-      'no name is reserved: a check may have any name, and the process that serves that name is the validator',
+      'no name is reserved, because a policy may have several checks: one may have any name, and the process that serves that name is the validator',
       async ({ service }) => {
         const { asked } = await service.serveCheck(
           () => ({ complete: false, reason: 'not yet' }),
@@ -119,7 +127,7 @@ export const contract = [
     ),
     differs(
       'it takes `ValidationParams` and returns `ValidationResult`',
-      'the MCP tool `verify` returns `complete` and `reason`, for an agent that asks on its own',
+      'the MCP tool `verify` returns `complete` and `reason`, for an agent that asks on its own; it takes the id of a worker, because the service knows the rest',
       async ({ service, mcp }) => {
         const worker = await service.worker(planned);
         await worker.publish('plan.updated', { steps: [{ title: 'Write tests', status: 'pending' }] });
@@ -133,7 +141,7 @@ export const contract = [
     ),
     differs(
       'it returns a `ToolResult`: a message beside the value',
-      'there is only the value: its reason is what the agent is told, and it may carry `feedback`, as data',
+      'there is only the value, because an agent reads one text: its reason is what the agent is told, and it may carry `feedback`, as data',
       async ({ service }) => {
         const { name } = await service.serveCheck(() => ({
           ...{ complete: false, reason: '2 left', feedback: { left: ['a', 'b'] }, message: 'Incomplete todos' },
@@ -146,7 +154,7 @@ export const contract = [
     ),
     differs(
       'it is given a `ToolContext` beside the parameters, which has the session',
-      'both are one object: the parameters, the plan, the task, the files, the folder',
+      'both are one object, because both come over the wire: the parameters, the plan, the task, the files, the folder',
       async ({ service, client }) => {
         const name = service.newId('validator');
         const given: AgentContext[] = [];
@@ -164,7 +172,7 @@ export const contract = [
     ),
     differs(
       'the default validator says complete, with the reason "No validation configured"',
-      'a stop without any check is allowed with the cause `no-policy`; its reason is "No check or hook was set for this stop"',
+      'a stop without any check is allowed with the cause `no-policy`, because `complete` would say that something was checked; its reason is "No check or hook was set for this stop"',
       () => {
         expect(createVirtualLog().stop('12:00', 'w')).toMatchObject({
           ...{ decision: 'allow', action: 'complete', cause: 'no-policy' },
@@ -177,7 +185,7 @@ export const contract = [
     'Workspace Integration',
     differs(
       'the validator is attached to the workspace section',
-      'it is attached to the policy that the worker names',
+      'it is attached to the policy that the worker names, because many workers share rules',
       async ({ service }) => {
         const { name, asked } = await service.serveCheck(() => ({ complete: false, reason: 'no' }));
         const [attached, other] = [await service.worker({ checks: [{ remote: name }] }), await service.worker({})];
@@ -188,7 +196,7 @@ export const contract = [
     ),
     differs(
       'folders of the host are mounted into the workspace (`mounts`)',
-      'nothing is mounted: a check looks at the folder in which the worker says that it works (`cwd`)',
+      'nothing is mounted, because agents work in the user’s own folders: a check looks at the folder in which the worker says that it works (`cwd`)',
       async ({ service, folder }) => {
         await folder.write('here/output.txt', '');
         const policy = { checks: [{ files: ['output.txt'] }] };
@@ -225,7 +233,7 @@ export const contract = [
     ),
     differs(
       'the reason counts them, and names three, cut to 30 characters each',
-      '`n of m plan steps remain: …`, which also gives the total',
+      '`n of m plan steps remain: …`, which also gives the total, because three of four is not three of forty',
       () => {
         const long = 'Write the tests of the new parser and run them';
         const todos = [long, 'Fix lint', 'Update docs', 'Release'].map((title) => [title, 'pending'] as const);

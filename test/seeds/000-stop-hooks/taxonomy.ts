@@ -21,7 +21,7 @@ export const taxonomy = [
     'Hook Taxonomy',
     differs(
       'UserPromptSubmit: before the input, cannot block, injects context',
-      'a prompt resets the retry count; the context is the prompt with which a person resolved an escalation',
+      'a prompt resets the retry count, because a person has seen the state; the context is the prompt with which a person resolved an escalation',
       async () => {
         const fleet = await busyFleet({ ...planned, retries: 1, onCap: 'escalate' });
         await fleet.claude('Stop');
@@ -56,7 +56,7 @@ export const taxonomy = [
     ),
     differs(
       'PostToolUse: after a tool, can block',
-      'it blocks nothing; it counts the tool, and records its files and plan',
+      'it never blocks, because the tool has run and nothing is rolled back: it counts the tool, and records its files and plan; after StructuredOutput it adds to the context what is incomplete',
       async () => {
         const fleet = await busyFleet();
         const { toolCount } = fleet.view(session);
@@ -74,7 +74,7 @@ export const taxonomy = [
     }),
     differs(
       'SubagentStop: cannot block, captures the transcript',
-      'it can block today: a sub-agent is a worker with a plan and a retry count of its own; its last message is kept, and its transcript is not',
+      'it can block, because Claude Code has come to allow that: a sub-agent is a worker with a plan and a retry count of its own; its last message is kept, and its transcript is not',
       async ({ service }) => {
         const fleet = await busyFleet();
         await fleet.claude('SubagentStart');
@@ -101,7 +101,7 @@ export const taxonomy = [
     ),
     differs(
       'PreCompact: cannot block, logging',
-      '`stopgate init` does not register this hook; a call of it is logged as a heartbeat',
+      '`stopgate init` does not register this hook, because no decision depends on it; a call of it is logged as a heartbeat',
       async () => {
         const fleet = await busyFleet();
         expect(await initClaude()).not.toHaveProperty('PreCompact');
@@ -111,7 +111,7 @@ export const taxonomy = [
     ),
     differs(
       'Notification: cannot block, observability',
-      '`stopgate init` does not register this hook; a call of it is logged as a heartbeat',
+      '`stopgate init` does not register this hook, because no decision depends on it; a call of it is logged as a heartbeat',
       async () => {
         const fleet = await busyFleet();
         expect(await initClaude()).not.toHaveProperty('Notification');
@@ -125,7 +125,7 @@ export const taxonomy = [
     'Error Handling',
     differs(
       'the validator raises an exception: a warning is logged, the stop is allowed',
-      'unless `onError` of the check says otherwise; the decision names the check that could not be judged',
+      'unless `onError` of the check says otherwise, because some work must not pass unjudged; the decision names the check that could not be judged',
       async ({ service }) => {
         const { name } = await service.serveCheck(() => 'Traceback (most recent call last):');
         const worker = await service.worker({ checks: [{ remote: name }] });
@@ -169,7 +169,7 @@ export const taxonomy = [
     'Limitations',
     differs(
       'a single validator per workspace',
-      'a policy has a list: they run in order, and the first that is not complete decides',
+      'a policy has a list, because rules come from several people: they run in order, and the first that is not complete decides',
       async ({ service }) => {
         let done = false;
         const first = await service.serveCheck(() => ({ complete: true }));
@@ -186,7 +186,7 @@ export const taxonomy = [
     ),
     differs(
       'validators are synchronous',
-      'they may take long: the attempt stays open until they answer',
+      'they may take long, because tests do: the attempt stays open until they answer',
       async ({ service }) => {
         const answers: ((reply: object) => void)[] = [];
         const { name, asked } = await service.serveCheck(() => new Promise((answer) => answers.push(answer)));
@@ -200,7 +200,7 @@ export const taxonomy = [
     ),
     differs(
       'no access to what the model wrote',
-      'a validator is given the last output of the agent (`agentOutput`)',
+      'a validator is given the last output of the agent (`agentOutput`), because a question in it is a reason not to go on',
       async ({ service }) => {
         const { name, asked } = await service.serveCheck(() => ({ complete: true }));
         const worker = await service.worker({ checks: [{ remote: name }] });

@@ -57,7 +57,7 @@ const flow = part(
   }),
   differs(
     '4d: ESCALATE: mark the task as blocked, `hook_clear`, and leave the loop',
-    'an evaluation marks nothing; the task becomes `escalated` by `task_fail`, which the answer of `iteration_complete` names, or when its worker attempts to stop and its hooks escalate',
+    'an evaluation marks nothing, because it may be asked for at any time; the task becomes `escalated` by `task_fail`, which the answer of `iteration_complete` names, or when its worker attempts to stop and its hooks escalate',
     async ({ service, mcp }) => {
       const { taskId, iterationId } = await begin(service, mcp);
       const worker = (await service.worker(null)).id;

@@ -36,7 +36,7 @@ export const overview = [
     }),
     differs(
       'they are evaluated after each iteration',
-      'also whenever the worker that holds the task attempts to stop',
+      'also whenever the worker that holds the task attempts to stop, because an agent may leave its loop early',
       async ({ service, client }) => {
         const task = await service.task([]);
         const contexts: AgentContext[] = [];
@@ -75,7 +75,7 @@ export const overview = [
     'Key Components',
     differs(
       'Hook Registry: a map of hooks by their ids, in memory, for the session',
-      'hooks are entries of the log, and outlive the session: the first of the seed’s own future enhancements',
+      'hooks are entries of the log, and outlive the session, because a restart must not let an agent go: the first of the seed’s own future enhancements',
       async ({ service }) => {
         const task = await service.task([{ type: 'promise' }]);
         await task.publish('hook.registered', { hook: 'h1', type: 'validation' });

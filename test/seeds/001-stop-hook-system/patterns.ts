@@ -21,13 +21,17 @@ export const patterns = [
         ...{ action: 'complete', reason: 'All tests pass', nextPrompt: null },
       });
     }),
-    differs('it is a callback', 'without a callback: the hook type `tdd` does the same', () => {
-      const { evaluate } = iterate([{ type: 'tdd' }]);
-      expect(evaluate(passed('lint'))).toMatchObject({
-        ...{ action: 'continue', reason: 'Tests still failing', nextPrompt: 'Fix failing tests and run again' },
-      });
-      expect(evaluate(passed('tests_pass'))).toMatchObject({ action: 'complete', reason: 'All tests pass' });
-    }),
+    differs(
+      'it is a callback',
+      'without a callback, because then any client and replica can run it: the hook type `tdd` does the same',
+      () => {
+        const { evaluate } = iterate([{ type: 'tdd' }]);
+        expect(evaluate(passed('lint'))).toMatchObject({
+          ...{ action: 'continue', reason: 'Tests still failing', nextPrompt: 'Fix failing tests and run again' },
+        });
+        expect(evaluate(passed('tests_pass'))).toMatchObject({ action: 'complete', reason: 'All tests pass' });
+      },
+    ),
   ),
   part(
     'Common Patterns: Security Remediation Hook',
@@ -46,7 +50,7 @@ export const patterns = [
     }),
     differs(
       'it is a callback',
-      'without a callback: the hook type `security` does the same, with the reason `All rules passed`',
+      'without a callback, because then any client and replica can run it: the hook type `security` does the same, with the reason `All rules passed`',
       () => {
         const both = passed('vulns_fixed', 'sast_clean');
         for (const [iteration, work, action, reason] of [
@@ -78,7 +82,7 @@ export const patterns = [
     }),
     differs(
       'it is a callback',
-      'without a callback: the hook type `checkpoint` does the same, at the iteration in `metadata.at`, 5 by default',
+      'without a callback, because then any client and replica can run it: the hook type `checkpoint` does the same, at the iteration in `metadata.at`, 5 by default',
       () => {
         const savedAt = (iteration: number, metadata?: object) => {
           const { evaluate, viewAt } = iterate([{ type: 'checkpoint', ...(metadata && { metadata }) }], { iteration });

@@ -22,7 +22,7 @@ const safety = part(
   ),
   differs(
     'no hooks registered: hook `default`, continue, `No hooks registered for this task`',
-    'this holds for an iteration; at a stop, a task without hooks does not affect the decision',
+    'this holds for an iteration, except that `iteration_validate` then reads the promises that count, because the loop waits for them; at a stop, a task without hooks does not affect the decision',
     () => {
       const { evaluate, ...log } = iterate([]);
       expect(evaluate(promises('COMPLETE'))).toMatchObject({
@@ -45,7 +45,7 @@ const storage = part(
   'Session-Scoped Storage',
   differs(
     'hooks are not persisted, and lost when the server restarts',
-    'they are log entries: any replica knows them, their order, whether they are enabled, and the iteration',
+    'they are log entries, because a restart must not let an agent go: any replica knows them, their order, whether they are enabled, and the iteration',
     async ({ service }) => {
       const task = await service.task(
         [
@@ -82,7 +82,7 @@ const storage = part(
   }),
   differs(
     'flexible callback logic: functions cannot be serialized',
-    'the function stays in its process; the log has the name under which it is served',
+    'the function stays in its process, because nothing from the log is executed; the log has the name under which it is served',
     async ({ service, client }) => {
       const taskId = service.newId('T');
       await client.registerStopHook({ taskId, hookId: 'own' }, () => ({ action: 'complete', reason: 'r' }));
@@ -94,7 +94,7 @@ const storage = part(
   ),
   differs(
     'automatic cleanup when the server restarts',
-    'hooks are removed when their iteration or their task ends, and by `hook_clear`; not by a restart',
+    'hooks are removed when their iteration or their task ends, and by `hook_clear`; not by a restart, because the work is not over then',
     () => {
       const ends: [string, object][] = [
         ['task.T.hooks.cleared', {}],
@@ -113,7 +113,7 @@ const storage = part(
   ),
   differs(
     'hooks must be registered again on `checkpoint_resume`',
-    'not needed for presets; a custom hook is in error until a process registers its function again under the same id',
+    'not needed for presets, because the log has them; a custom hook is in error until a process registers its function again under the same id',
     async ({ service, mcp }) => {
       const task = await service.task([{ type: 'tdd' }]);
       const [first, second] = [await connectTo(service.url), await connectTo(service.url)];
@@ -145,7 +145,7 @@ const memory = part(
   'Memory Usage',
   differs(
     'a hook stores its id, its task, its callback and its metadata, about 100 bytes',
-    'there is no guaranteed size; the entry has the name under which the callback is served',
+    'there is no guaranteed size, because metadata varies; the entry has the name under which the callback is served',
     async ({ service, client }) => {
       const taskId = service.newId('T');
       await client.registerStopHook({ taskId, hookId: 'own', metadata: { a: 1 } }, () => ({
@@ -156,12 +156,16 @@ const memory = part(
       ]);
     },
   ),
-  differs('at most 5 to 10 hooks per task are recommended', 'the limit is 64', () => {
-    const log = createVirtualLog();
-    for (let count = 1; count <= 65; count += 1) log.publish('12:00', 'task.T.hook.registered', { type: 'promise' });
-    expect(log.viewAt('12:00').tasks.T?.hooks).toHaveLength(64);
-    expect(log.refusals()).toEqual(['task T has 64 hooks, the most there may be']);
-  }),
+  differs(
+    'at most 5 to 10 hooks per task are recommended',
+    'the limit is 64, because each evaluation may ask all of them',
+    () => {
+      const log = createVirtualLog();
+      for (let count = 1; count <= 65; count += 1) log.publish('12:00', 'task.T.hook.registered', { type: 'promise' });
+      expect(log.viewAt('12:00').tasks.T?.hooks).toHaveLength(64);
+      expect(log.refusals()).toEqual(['task T has 64 hooks, the most there may be']);
+    },
+  ),
 );
 
 export const performance = [safety, storage, memory];

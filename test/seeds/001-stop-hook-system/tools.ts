@@ -10,7 +10,7 @@ const register = part(
   'hook_register',
   differs(
     'takes task, type and metadata; gives `hookId`, `taskId`, `hookType`, `enabled` and `metadata`',
-    'the answer repeats the metadata that was given; the seed’s example has none',
+    'the answer repeats the metadata that was given, because an answer should show what was stored; the seed’s example has none',
     async ({ service, mcp }) => {
       const taskId = service.newId('T');
       const metadata = { description: 'Optional metadata' };
@@ -39,7 +39,7 @@ const register = part(
   }),
   differs(
     'there are three types',
-    'there are also templates, groups and remote hooks; any other type is an error that names them all',
+    'there are also templates, groups and remote hooks, which are the seed’s own future enhancements; any other type is an error that names them all',
     async ({ service, mcp }) => {
       const taskId = service.newId('T');
       const { isError, text } = await mcp.call('hook_register', { taskId, hookType: 'magic' });
@@ -128,7 +128,7 @@ const clear = part(
   }),
   differs(
     'it should be called when the iteration completes',
-    'not needed: the end of the iteration or of the task clears the hooks; releasing the task does not',
+    'not needed, because agents forget it: the end of the iteration or of the task clears the hooks; releasing the task does not',
     async ({ service, mcp }) => {
       const iterated = await service.task([{ type: 'tdd' }]);
       const ended = { iterationId: `IT-1-${iterated.id}`, completionPromise: 'COMPLETE' };

@@ -34,7 +34,7 @@ const field =
     const contexts = await contextsOf(service, client);
     expect(contexts.map((context) => context[name])).toEqual([full, empty]);
   };
-const onWire = (name: string) => `in TypeScript; on the wire \`${name}\``;
+const onWire = (name: string) => `in TypeScript; on the wire \`${name}\`, because its names are those of the log`;
 
 const context = part(
   'AgentContext',
@@ -47,7 +47,7 @@ const context = part(
   differs('`executionPhase`: the current phase, or null', onWire('phase'), field('executionPhase', 'testing', null)),
   differs(
     '`filesModified`: the files changed in this iteration',
-    'the files that the call names, and those that the worker of the task has changed since its last prompt',
+    'the files that the call names, and those that the worker of the task has changed since a person’s last prompt, because an agent does not always name them all',
     async ({ service, client }) => {
       const [task, worker] = [await service.task([]), await service.worker(null)];
       const files: (readonly string[])[] = [];
@@ -66,7 +66,7 @@ const context = part(
   ),
   differs(
     '`validationResults`: the results of the validation rules',
-    'in TypeScript; on the wire `ruleName` is `rule`',
+    'in TypeScript; on the wire `ruleName` is `rule`, because its names are those of the log',
     field('validationResults', [{ ruleName: 'tests_pass', passed: false, message: '1 fails' }], []),
   ),
   holds(
@@ -164,7 +164,7 @@ const promise: Rule[] = [
   }),
   differs(
     '`detectedAt`, if any: an ISO timestamp',
-    'the time of the log entry counts; a `detectedAt` is kept in the log, but not passed to hooks',
+    'the time of the log entry counts, because clocks of agents differ; a `detectedAt` is kept in the log, but not passed to hooks',
     async ({ service, client }) => {
       const task = await service.task([]);
       const detected: object[] = [];

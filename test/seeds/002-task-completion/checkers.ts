@@ -46,7 +46,7 @@ export const checkers = [
     'PlanBasedChecker',
     differs(
       '`plan_type`: which plan of the session counts',
-      'there is no choice: a worker has one plan, whatever its agent calls its list of todos',
+      'there is no choice, because agents name their lists of todos differently: a worker has one plan',
       async () => {
         const claude = createClaudeFleet({});
         await claude.mark('pending');
@@ -130,7 +130,7 @@ export const notes = [
     }),
     differs(
       'no file system: complete',
-      'true of the checker itself, called with `filesystem: null`; a check of the service that cannot look is in error: by default the stop is then allowed, with a reason that says so',
+      'true of the checker itself, called with `filesystem: null`; a check of the service that cannot look is in error, because it has not judged anything: by default the stop is then allowed, with a reason that says so',
       async ({ service }) => {
         const checker = new FileExistsChecker(['a.md']);
         expect(await checker.check(fileContext(null))).toEqual(TaskCompletionResult.ok());

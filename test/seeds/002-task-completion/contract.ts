@@ -37,21 +37,28 @@ function createRecorder(result = TaskCompletionResult.ok()) {
 export const contract = [
   part(
     'Purpose',
-    holds('an agent cannot stop before all its tasks are complete', () => {
-      const log = createVirtualLog({ default: { checks: [{ plan: {} }], retries: null } });
-      for (const statuses of [
-        ['pending', 'pending'],
-        ['done', 'pending'],
-        ['done', 'in_progress'],
-      ]) {
-        log.publish('12:00', 'worker.w.plan.updated', planOf(...statuses));
-        expect(log.stop('12:00', 'w')).toMatchObject({ decision: 'block', cause: 'incomplete' });
-      }
-      log.publish('12:01', 'worker.w.plan.updated', planOf('done', 'done'));
-      expect(log.stop('12:01', 'w')).toMatchObject({ decision: 'allow', cause: 'complete' });
-    }),
+    differs(
+      'an agent cannot stop before all its tasks are complete',
+      'with `retries: null`; by default a stop is allowed as `capped` after 3 blocks, because an agent that cannot finish would run for ever',
+      () => {
+        const capped = createVirtualLog({ default: { checks: [{ plan: {} }] } });
+        capped.publish('12:00', 'worker.w.plan.updated', planOf('pending'));
+        expect([1, 2, 3, 4].map(() => capped.stop('12:00', 'w')?.cause).slice(2)).toEqual(['incomplete', 'capped']);
+        const log = createVirtualLog({ default: { checks: [{ plan: {} }], retries: null } });
+        for (const statuses of [
+          ['pending', 'pending'],
+          ['done', 'pending'],
+          ['done', 'in_progress'],
+        ]) {
+          log.publish('12:00', 'worker.w.plan.updated', planOf(...statuses));
+          expect(log.stop('12:00', 'w')).toMatchObject({ decision: 'block', cause: 'incomplete' });
+        }
+        log.publish('12:01', 'worker.w.plan.updated', planOf('done', 'done'));
+        expect(log.stop('12:01', 'w')).toMatchObject({ decision: 'allow', cause: 'complete' });
+      },
+    ),
     holds('all tasks that are assigned to it are judged: their steps and their hooks', () => {
-      const log = createVirtualLog({ default: { checks: [{ plan: {} }], retries: null } });
+      const log = createVirtualLog({ default: { checks: [{ plan: {} }], retries: 4 } });
       log.publish('12:00', 'task.T-1.task.created', { plan: [{ title: 'Fix login', status: 'pending', step: 's1' }] });
       log.publish('12:00', 'task.T-2.task.created', { plan: [{ title: 'Write docs', status: 'done', step: 's2' }] });
       for (const task of ['T-1', 'T-2']) {
@@ -87,7 +94,7 @@ export const contract = [
     }),
     differs(
       '`feedback`: explains what is incomplete',
-      'it becomes the `reason` of the decision, and part of its `nextPrompt`',
+      'it becomes the `reason` of the decision, and part of its `nextPrompt`, because people and agents read different texts',
       async ({ service, client }) => {
         const { checker } = createRecorder(TaskCompletionResult.incomplete('Write the report'));
         const worker = await workerUnder(checker, service, client);
@@ -106,7 +113,7 @@ export const contract = [
     'TaskCompletionContext',
     differs(
       '`session`: holds the state',
-      'it has the plan; `get.worker` has everything else',
+      'it has the plan; `get.worker` has everything else, because a request must fit into a message',
       async ({ service, client }) => {
         const { checker, contexts } = createRecorder();
         const worker = await workerUnder(checker, service, client);
@@ -117,7 +124,7 @@ export const contract = [
     ),
     differs(
       '`tentative_output`: the output being produced',
-      '`tentativeOutput`: the draft of the attempt, or else its output',
+      '`tentativeOutput`: the draft of the attempt, or else its output, because most agents report no draft',
       async ({ service, client }) => {
         const { checker, contexts } = createRecorder();
         const worker = await workerUnder(checker, service, client);
@@ -129,7 +136,7 @@ export const contract = [
     ),
     differs(
       '`filesystem`: optional',
-      'a served checker always has one, the folder of the worker; if the worker has no folder, looking at a file is an error of the check, and `onError` decides',
+      'a served checker always has one, the folder of the worker, because the service does not run in it; if the worker has no folder, looking at a file is an error of the check, and `onError` decides',
       async ({ service, client, folder }) => {
         const checker: TaskCompletionChecker = {
           async check({ filesystem }) {

@@ -12,7 +12,7 @@ export const integration = [
     'Claude Agent SDK Integration',
     differs(
       '`task_completion_checker` is set in the configuration of the client',
-      'it is set in a policy, which the worker names or which is assigned to its agent',
+      'it is set in a policy, which the worker names or which is assigned to its agent, because an agent should not choose how it is judged',
       async ({ service }) => {
         const worker = await service.worker(planned);
         await worker.publish('plan.updated', planOf('pending'));
@@ -26,19 +26,28 @@ export const integration = [
   ),
   part(
     'Hook Integration',
-    holds('PostToolUse of StructuredOutput: what is incomplete is added to the context', async () => {
-      const fleet = createClaudeFleet(planned);
-      const output = { tool_name: 'StructuredOutput', tool_input: { answer: 1 } };
-      await fleet.mark('in_progress');
-      expect(await fleet.claude('PostToolUse', output)).toEqual({
-        hookSpecificOutput: {
-          hookEventName: 'PostToolUse',
-          additionalContext: expect.stringContaining('1 of 1 plan steps remain: Write the tests'),
-        },
-      });
-      await fleet.mark('completed');
-      expect(await fleet.claude('PostToolUse', output)).toBeNull();
-    }),
+    differs(
+      'PostToolUse of StructuredOutput: what is incomplete is added to the context',
+      'if the policy has checks; what hooks of a task alone find incomplete denies the tool before it runs (PreToolUse), because its output ends the session',
+      async ({ service }) => {
+        const fleet = createClaudeFleet(planned);
+        const output = { tool_name: 'StructuredOutput', tool_input: { answer: 1 } };
+        await fleet.mark('in_progress');
+        expect(await fleet.claude('PostToolUse', output)).toEqual({
+          hookSpecificOutput: {
+            hookEventName: 'PostToolUse',
+            additionalContext: expect.stringContaining('1 of 1 plan steps remain: Write the tests'),
+          },
+        });
+        await fleet.mark('completed');
+        expect(await fleet.claude('PostToolUse', output)).toBeNull();
+        const [worker, task] = [await service.worker({}), await service.task([{ type: 'validation' }])];
+        await worker.publish('task.claimed', { task: task.id });
+        expect(await service.claude(worker.id, 'PreToolUse.StructuredOutput')).toMatchObject({
+          hookSpecificOutput: { permissionDecision: 'deny' },
+        });
+      },
+    ),
     differs(
       'Stop: `needsMoreTurns` if incomplete',
       '`decision: block`, which makes Claude Code continue today',
@@ -53,7 +62,7 @@ export const integration = [
     ),
     differs(
       'final verification: an error if incomplete',
-      'the client throws `IncompleteError`; the request `verify` is answered with 409 `INCOMPLETE` and the decision',
+      'the client throws `IncompleteError`, because its caller is a program; the request `verify` is answered with 409 `INCOMPLETE` and the decision',
       async ({ service, client }) => {
         const worker = await service.worker(planned);
         await worker.publish('plan.updated', planOf('done', 'pending'));

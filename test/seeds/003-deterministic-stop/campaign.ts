@@ -11,8 +11,8 @@ export type Executor = Worker & {
 
 /** `validate`: the two conditions as two checks. `script`: the seed's script, which checks both. */
 export const policies = {
-  validate: { retries: null, checks: [{ command: 'validate' }, { files: ['principle_updates.json'] }] },
-  script: { retries: null, checks: [{ command: 'nous-execute-stop' }] },
+  validate: { checks: [{ command: 'validate' }, { files: ['principle_updates.json'] }] },
+  script: { checks: [{ command: 'nous-execute-stop' }] },
 };
 export const findings = { claim: 'water boils', confidence: 0.9, evidence: ['kettle'] };
 export const valid = { 'findings.json': findings, 'principle_updates.json': {} };

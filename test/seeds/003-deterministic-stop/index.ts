@@ -48,7 +48,7 @@ const summary = part(
   ),
   differs(
     'it runs after each burst of tools, and signals "stop, work complete"',
-    'if the policy has `stopWhenComplete`: at the end of each batch of tools, or at most every 2 s if the agent does not report batches; [a recipe](recipes.md#stop-as-soon-as-the-work-is-valid) has it ready',
+    'if the policy has `stopWhenComplete`, because the checks then run far more often: at the end of each batch of tools, or at most every 2 s if the agent does not report batches; [a recipe](recipes.md#stop-as-soon-as-the-work-is-valid) has it ready',
     async ({ service, folder }) => {
       const { policies, commands: given } = readRecipe();
       expect(given.validate).toMatchObject({ feedback: commands.validate?.feedback, cwd: commands.validate?.cwd });
@@ -109,7 +109,7 @@ const reasons = part(
   }),
   differs(
     'exit 0 is "continue", any other code with a reason is "stop"',
-    'the reverse, as in its own script: 0 passes, and the agent may stop; any other code fails, and the agent gets the output. A script that did not run (126, 127, a signal) is an error of the check, and `onError` decides',
+    'the reverse, because its own script says so: 0 passes, and the agent may stop; any other code fails, and the agent gets the output. A script that did not run (126, 127, a signal) is an error of the check, and `onError` decides',
     async ({ service, folder }) => {
       const runs = async (script: string, onError = 'allow') => {
         const policy = { checks: [{ command: 'nous-execute-stop', onError }] };
@@ -147,7 +147,7 @@ const approach = part(
   ),
   differs(
     'it is registered as a Stop hook in the `.claude/settings.json` of the campaign',
-    '`stopgate init claude --policy executor` writes the hook there, and the policy names the script',
+    '`stopgate init claude --policy executor` writes the hook there, and the policy names the script, because no command comes over the wire',
     async () => {
       const hooks = await initClaude('--policy', 'executor');
       expect(hooks.Stop).toEqual([

@@ -1,4 +1,5 @@
 /** `npm run test:attack`: all attacks at once, round after round, on the shipped program with its own nats-server. */
+import '../../support/current-server.ts';
 import { parseArgs } from 'node:util';
 import { type AttackReport, attack } from './attack.ts';
 import { attackers } from './attackers.ts';

@@ -1,4 +1,5 @@
 /** `npm run test:faults`: each fault on real servers, and a row of the table for each. */
+import '../../support/current-server.ts';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

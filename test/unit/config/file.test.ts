@@ -52,6 +52,7 @@ describe('a right file', () => {
         policyForm: null,
         roots: ['/srv/app'],
         concurrency: 8,
+        git: { untracked: 'count', worktrees: 'count' },
         commands: {},
         escalation: null,
         replyPrefixes: [],
@@ -63,6 +64,11 @@ describe('a right file', () => {
   test('says how many commands run at the same time', () => {
     expect(read('concurrency: 2').file.concurrency).toBe(2);
     for (const wrong of ['0', '1.5', '1001', 'many']) expect(() => read(`concurrency: ${wrong}`)).toThrow();
+  });
+
+  test('says what is uncommitted work', () => {
+    expect(read('git: { untracked: ignore }').file.git).toEqual({ untracked: 'ignore', worktrees: 'count' });
+    for (const wrong of ['git: { untracked: no }', 'git: { worktree: ignore }']) expect(() => read(wrong)).toThrow();
   });
 
   test('that is empty says what holds where there is none', () => {

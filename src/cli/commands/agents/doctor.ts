@@ -78,7 +78,11 @@ export const doctor = defineCommand({
     const loaded = await loadConfig({ flags: { http, fleet, config: configFile }, cwd: io.cwd, env: io.env });
     // A checkout that is examined may name any server.
     const config = withholdSecrets(loaded);
-    const service = await checkService(config, process.version, config.token !== loaded.token);
+    const service = await checkService(
+      config,
+      { nodeVersion: process.version, env: io.env },
+      config.token !== loaded.token,
+    );
     const known = await findPolicies(config, service.http);
     const [policies, dayBudget] = [known?.policies ?? null, known?.budget ?? null];
     const examination = {

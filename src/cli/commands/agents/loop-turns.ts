@@ -19,6 +19,8 @@ export const lookMs = 2_000;
 const probeTimeoutMs = 10_000;
 /** A limit that takes longer is tried again after this time: its end comes from words, and a person may have lifted it. */
 const limitLookMs = 3_600_000;
+/** A worker that is silent for 2 minutes is stale, and may lose its task. A sign of life may be late or lost three times. */
+const signOfLifeMs = 30_000;
 /** An agent says at its end that a limit has stopped it. */
 const wordsMax = 2_000;
 /** The log stores this much of a prompt, as of a person's in an agent with hooks. The command gets all of it. */
@@ -44,6 +46,8 @@ export type Run = {
   readonly fields?: object;
   /** A block by which the turns end too. */
   readonly endsBy?: (decision: Decision) => boolean;
+  /** How often the worker shows that it is alive while the command runs. Default: 30 s. */
+  readonly signOfLifeMs?: number;
 };
 /** The decision by which the turns ended; `turns`: they were used up; `aborted`: by Ctrl-C. */
 export type TurnsEnd = Decision | 'turns' | 'aborted';
@@ -62,7 +66,9 @@ export async function takeTurns(requester: Requester, run: Run): Promise<TurnsEn
     else await requester.publish(`worker.${worker}.heartbeat.sent`, {});
     const startedMs = performance.now();
     screen.begin();
-    const ran = await runTurn({ ...specOf(context, { worker, turn, prompt, env }), onOutput: screen.write }, signal);
+    const alive = showLife(requester, worker, run.signOfLifeMs ?? signOfLifeMs);
+    const spec = { ...specOf(context, { worker, turn, prompt, env }), onOutput: screen.write };
+    const ran = await runTurn(spec, signal).finally(alive.end);
     screen.endLine();
     const turnMs = performance.now() - startedMs;
     if (signal.aborted) return 'aborted';
@@ -107,6 +113,27 @@ export async function takeTurns(requester: Requester, run: Run): Promise<TurnsEn
   }
   note(`stopgate: it has used its ${countTurns(turns)} and may not stop yet; --turns allows more`);
   return 'turns';
+}
+
+/**
+ * A command without hooks says nothing while it runs, so the loop publishes heartbeats for it. One that the service does not
+ * get is followed by the next. `end` resolves when none is under way: after the session's end, it would bring the worker back.
+ */
+function showLife(requester: Requester, worker: string, everyMs: number): { end(): Promise<void> } {
+  const ending = new AbortController();
+  const showing = (async () => {
+    for (;;) {
+      await sleep(everyMs, ending.signal);
+      if (ending.signal.aborted) return;
+      await requester.publish(`worker.${worker}.heartbeat.sent`, {}).catch(() => undefined);
+    }
+  })();
+  return {
+    end() {
+      ending.abort();
+      return showing;
+    },
+  };
 }
 
 /**

@@ -25,6 +25,7 @@ describe('--remove gives back the very bytes', () => {
       'comments and trailing commas',
       `// top\n{\n  "a": 1, // one\n  /* two */ "hooks": { // three\n    "Stop": [\n      ${foreign}, // four\n    ], // five\n  },\n  // six\n}\n// end\n`,
     ],
+    ['a trailing comma on the line of the bracket', `{\n  "hooks": { "Stop": [\n    ${foreign}\n  ,] },\n}\n`],
     ['a comment behind the last', `{\n  "a": 1 // one\n  // two\n}`],
   ])('%s', async (_what, text) => {
     for (const more of [[], ['--block-cap', '20']]) await giveBack(text, more);

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { Msg, NatsConnection } from '@nats-io/nats-core';
+import { readEnvironment } from '../../../../src/config/environment.ts';
 import { createLogger } from '../../../../src/log.ts';
 import { openConnection } from '../../../../src/nats/connection.ts';
 import { type EmbeddedServer, openEmbeddedServer } from '../../../../src/nats/embedded/embedded-server.ts';
@@ -26,7 +27,13 @@ export type Stage = {
 /** An embedded server with the streams of the fleet, and a service that answers each request with its subject. */
 export async function openStage(): Promise<Stage> {
   const storeDir = await mkdtemp(join(tmpdir(), 'stopgate-permissions-'));
-  const server = await openEmbeddedServer({ storeDir, port: 0, fleet, log: createLogger('silent') });
+  const server = await openEmbeddedServer({
+    env: readEnvironment(),
+    storeDir,
+    port: 0,
+    fleet,
+    log: createLogger('silent'),
+  });
   const open: NatsConnection[] = [];
   const connect = async (url: string, credsFile?: string) => {
     const client = keepRefusals(await openConnection({ url, credsFile, name: 'test', patient: false }));
