@@ -1,6 +1,7 @@
 /** The tiers of the tests, by what they need. CONTRIBUTING.md says which one a new test belongs to. */
 import { availableParallelism } from 'node:os';
 import { defineConfig, type TestUserConfig } from 'vitest/config';
+import { RunAloneReporter } from './test/support/run-alone-reporter.ts';
 import { SummaryReporter } from './test/support/summary-reporter.ts';
 
 // Each project loads this file again, and its workers inherit the environment.
@@ -27,7 +28,7 @@ export default defineConfig({
     passWithNoTests: false,
     // Keeps compiled modules between runs: a quarter of the CPU of the unit tests.
     experimental: { fsModuleCache: true },
-    reporters: process.env.CI === 'true' ? ['default', new SummaryReporter()] : ['default'],
+    reporters: ['default', new RunAloneReporter(), ...(process.env.CI === 'true' ? [new SummaryReporter()] : [])],
     projects: [
       {
         test: {
