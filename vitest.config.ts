@@ -2,6 +2,7 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig, type TestUserConfig } from 'vitest/config';
 import { preferCurrentServer } from './test/support/nats-path.ts';
+import { RunAloneReporter } from './test/support/run-alone-reporter.ts';
 import { reporters } from './test/support/summary-reporter.ts';
 
 // Each project loads this file again, and its workers inherit the environment.
@@ -27,7 +28,7 @@ export default defineConfig({
     passWithNoTests: false,
     // Keeps compiled modules between runs: a quarter of the CPU of the unit tests.
     experimental: { fsModuleCache: true },
-    reporters,
+    reporters: [...reporters, new RunAloneReporter()],
     projects: [
       {
         test: {

@@ -26,7 +26,7 @@ test('prints a table of figures, with what it does on stderr, and leaves nothing
 });
 
 test('--json is for programs', async () => {
-  const { stdout } = await runCommand(['bench', 'memory', '--json'], place(), startUnbundled);
+  const { stdout } = await runCommand(['bench', 'memory', '--quick', '--json'], place(), startUnbundled);
   expect(JSON.parse(stdout)).toEqual([
     { name: expect.any(String), value: expect.any(Number), unit: 'B', goal: { atMost: 5_000 }, reached: true },
   ]);

@@ -12,9 +12,10 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { commands } from '../../src/cli/command-table.ts';
 import { version } from '../../src/version.ts';
+import { isRunning } from '../integration/runner/workspace.ts';
 import { cleanEnv } from '../support/command.ts';
 import { makeFolder } from '../support/deployment.ts';
-import { clear, type Dev, exists, inStore, startDev } from '../support/dev.ts';
+import { clear, type Dev, exists, inStore, serverPid, startDev } from '../support/dev.ts';
 import { openPort } from '../support/port.ts';
 import { serveShipped } from '../support/service.ts';
 import { openNats } from '../support/shared-server.ts';
@@ -68,6 +69,9 @@ const rows: Record<string, () => Promise<unknown>> = {
   async hook() {
     const stop = JSON.stringify({ hook_event_name: 'Stop', session_id: 'h1' });
     expect(await says(['hook', 'claude', '--http', dev.ready.http], 0, stop)).toBe('');
+    // A script reads the exit code.
+    const blocked = await run(['hook', 'shell', '--worker', 'w1', '--http', dev.ready.http], '{}');
+    expect(blocked).toEqual({ code: 2, stdout: '', stderr: expect.stringContaining('Write tests') });
   },
   async acp() {
     const wish = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params: { protocolVersion: 1 } });
@@ -183,8 +187,12 @@ const rows: Record<string, () => Promise<unknown>> = {
   async dev() {
     const { nats, http } = dev.ready;
     expect(dev.stdout()).toBe(`{"ready":true,"nats":"${nats}","http":"${http}","fleet":"main"}\n`);
+    const pid = await serverPid(folder);
+    expect(await isRunning(pid)).toBe(true);
     expect(await dev.kill('SIGTERM')).toBe(0);
-    expect(await exists(inStore(folder, 'service.json'))).toBe(false);
+    expect(await isRunning(pid)).toBe(false);
+    for (const name of ['service.json', 'nats-server.pid', 'lock'])
+      expect([name, await exists(inStore(folder, name))]).toEqual([name, false]);
   },
 };
 

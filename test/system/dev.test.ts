@@ -1,11 +1,10 @@
-/** `stopgate dev` as it is shipped: the lines that it prints can be pasted, and a signal ends it with all that it started. */
+/** `stopgate dev` as it is shipped: the lines that it prints can be pasted. Its end by a signal: npm-start.test.ts, commands.test.ts. */
 import { execFile } from 'node:child_process';
 import { chmod } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { isRunning } from '../integration/runner/workspace.ts';
-import { connect, exists, inStore, ownFolder, serverPid, startDev } from '../support/dev.ts';
+import { ownFolder, startDev } from '../support/dev.ts';
 import { serveShipped } from '../support/service.ts';
 import { main } from '../support/shipped.ts';
 
@@ -43,16 +42,4 @@ test('the five lines that it prints can be pasted, and lead from a rule to a sto
     code: 0,
     stdout: expect.stringMatching(/w1 · stopped[\s\S]*✓ Write tests/),
   });
-});
-
-test.each(['SIGINT', 'SIGTERM'] as const)('%s ends it with 0, and leaves no process and no address', async (signal) => {
-  const folder = await ownFolder();
-  const dev = await startDev(folder, serveShipped);
-  const pid = await serverPid(folder);
-  expect(await isRunning(pid)).toBe(true);
-  expect((await (await connect(dev)).ask('decide.w1')).body).toMatchObject({ decision: 'allow' });
-  expect(await dev.kill(signal)).toBe(0);
-  expect(await isRunning(pid)).toBe(false);
-  for (const name of ['service.json', 'nats-server.pid', 'lock'])
-    expect([name, await exists(inStore(folder, name))]).toEqual([name, false]);
 });

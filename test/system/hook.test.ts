@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { deploy, type Folder, makeFolder } from '../support/deployment.ts';
+import { type Folder, makeFolder } from '../support/deployment.ts';
 import { closedPort, openPort } from '../support/port.ts';
 import { main, runShipped, startShipped } from '../support/shipped.ts';
 
@@ -17,21 +17,6 @@ afterAll(() => folder.remove());
 
 const hook = (args: readonly string[], stdin: object) =>
   runShipped(['hook', ...args], { cwd: folder.path, stdin: JSON.stringify(stdin) });
-
-test('prints a block as one line, and nothing for an allow', async () => {
-  const at = await deploy({ config: 'policies: { default: { checks: [{ plan: {} }] } }\n' });
-  onTestFinished(() => at.close());
-  const line = ['shell', '--worker', 'w1', '--http', at.http];
-  const nothing = { code: 0, stdout: '', stderr: '' };
-  const plan = (status: string) => ({ steps: [{ title: 'Write tests', status }] });
-  expect(await hook([...line, '--event', 'plan'], plan('pending'))).toEqual(nothing);
-  expect(await hook(line, {})).toEqual({ ...nothing, code: 2, stderr: expect.stringContaining('Write tests') });
-  const blocked = await hook(['claude', '--http', at.http], { ...stop, session_id: 'w1' });
-  expect(blocked).toMatchObject({ code: 0, stderr: '' });
-  expect(blocked.stdout).toMatch(/^\{"decision":"block","reason":".*plan steps remain: Write tests.*"\}\n$/);
-  await hook([...line, '--event', 'plan'], plan('done'));
-  expect(await hook(['claude', '--http', at.http], { ...stop, session_id: 'w1' })).toEqual(nothing);
-});
 
 // The open of a pipe waits for a writer, and a device has no end: the agent's hook would never answer.
 test.each(['stopgate.yaml', '.stopgate/service.json'])(

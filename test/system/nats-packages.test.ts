@@ -68,60 +68,71 @@ test('an archive that is not what SHA256SUMS says is refused', async () => {
   });
 });
 
-/** @returns what is packed in a folder that an earlier run has filled, and what is said */
-async function packWith(program: string): Promise<{ readonly said: string; readonly left: readonly string[] }> {
-  const out = await makeFolder({ 'stopgate/package.json': '{}', 'stopgate-0.1.0.tgz': 'of an earlier run' });
-  onTestFinished(() => out.remove());
-  const pack = new URL('../../scripts/pack.js', import.meta.url).pathname;
-  const { stderr } = await run(process.execPath, [pack, '--out', out.path, '--nats-server', program]).then(
-    () => ({ stderr: 'it was taken' }),
-    (error: { stderr: string }) => error,
-  );
-  return { said: stderr.replaceAll(out.path, 'OUT'), left: await readdir(out.path) };
+/** @returns what `readProgram` says of each, in the order of the files */
+async function read(...programs: readonly string[]): Promise<readonly string[]> {
+  const call = `import { readProgram } from '${script}';
+    const versionOf = (program) => {
+      try {
+        return readProgram(program).version;
+      } catch (error) {
+        return error.message;
+      }
+    };
+    console.log(JSON.stringify(process.argv.slice(1).map(versionOf)));`;
+  const { stdout } = await run(process.execPath, ['--input-type=module', '-e', call, ...programs]);
+  return (JSON.parse(stdout) as string[]).map((said, index) => said.replace(`'${programs[index]}' `, ''));
 }
 const says = (version: string) => `#!/bin/sh\necho 'nats-server: v${version}'\n`;
 const elf = (machine: number) => `\x7fELF${'\0'.repeat(14)}${String.fromCharCode(machine)}\0`;
 
-test.each([
-  ['an older one', says('2.8.4'), 'is nats-server 2.8.4, and 2.9 or later is needed'],
-  ['another program', '#!/bin/sh\necho other 1.2.3\n', `is not a nats-server: "--version" prints 'other 1.2.3'`],
-  ['an archive', 'PK', 'is not a program; is it an archive that has to be unpacked?'],
-  [
-    'one for another processor',
-    elf(0x08),
-    `is a program for linux-other, and this is ${process.platform}-${process.arch}`,
-  ],
-])('%s is refused in one line, and what an earlier run has made stays as it was', async (_, text, why) => {
-  const folder = await makeFolder();
-  onTestFinished(() => folder.remove());
-  const program = await folder.write('nats-server', text);
-  await chmod(program, 0o755);
-  expect(await packWith(program)).toEqual({
-    said: `packages: --nats-server '${program}' ${why}; nothing was packed; what is in OUT is from an earlier run\n`,
-    left: ['stopgate', 'stopgate-0.1.0.tgz'],
+test('a program is taken with its version, or refused with the reason', async () => {
+  const here = `${process.platform}-${process.arch}`;
+  const rows: readonly [name: string, program: string, says: string][] = [
+    ['oldest', says('2.9.0'), '2.9.0'],
+    ['candidate', says('2.14.0-RC.1'), '2.14.0-RC.1'],
+    ['newer', says('3.0.1'), '3.0.1'],
+    ['too old', says('2.8.4'), '--nats-server is nats-server 2.8.4, and 2.9 or later is needed'],
+    [
+      'another program',
+      '#!/bin/sh\necho other 1.2.3\n',
+      `--nats-server is not a nats-server: "--version" prints 'other 1.2.3'`,
+    ],
+    ['archive', 'PK', '--nats-server is not a program; is it an archive that has to be unpacked?'],
+    ['processor', elf(0x08), `--nats-server is a program for linux-other, and this is ${here}`],
+  ];
+  const folder = await makeFolder({
+    ...Object.fromEntries(rows.map(([name, text]) => [name, text])),
+    'not executable': says('2.9.0'),
   });
-});
-
-test('so is a file that cannot be run, a folder, and one that is not there', async () => {
-  const folder = await makeFolder({ 'nats-server': says('2.9.0') });
   onTestFinished(() => folder.remove());
-  const saidOf = async (name: string) => (await packWith(join(folder.path, name))).said;
-  expect(await saidOf('nats-server')).toContain(`is not executable: run "chmod +x" on it`);
-  expect(await saidOf('.')).toContain('is a folder: name the program in it');
-  expect(await saidOf('missing')).toContain('does not exist');
+  for (const [name] of rows) await chmod(join(folder.path, name), 0o755);
+  const names = [...rows.map(([name]) => name), 'not executable', '.', 'missing'];
+  expect(await read(...names.map((name) => join(folder.path, name)))).toEqual([
+    ...rows.map(([, , expected]) => expected),
+    '--nats-server is not executable: run "chmod +x" on it',
+    '--nats-server is a folder: name the program in it',
+    '--nats-server does not exist',
+  ]);
 });
 
-test.each(['2.9.0', '2.14.0-RC.1', '3.0.1'])(
-  'nats-server %s is taken, and its package has that version',
-  async (version) => {
-    const folder = await makeFolder();
-    onTestFinished(() => folder.remove());
-    const program = await folder.write('nats-server', says(version));
-    await chmod(program, 0o755);
-    const call = `import { readProgram, stageProgram } from '${script}';
+test('a program that is taken has a package of its version', async () => {
+  const folder = await makeFolder({ 'nats-server': says('2.14.0-RC.1') });
+  onTestFinished(() => folder.remove());
+  const program = join(folder.path, 'nats-server');
+  await chmod(program, 0o755);
+  const call = `import { readProgram, stageProgram } from '${script}';
     stageProgram('${folder.path}', readProgram('${program}'), '${program}');`;
-    await run(process.execPath, ['--input-type=module', '-e', call]);
-    const made = join(folder.path, `nats-server-${process.platform}-${process.arch}`, 'package.json');
-    expect(JSON.parse(await readFile(made, 'utf8'))).toMatchObject({ version });
-  },
-);
+  await run(process.execPath, ['--input-type=module', '-e', call]);
+  const made = join(folder.path, `nats-server-${process.platform}-${process.arch}`, 'package.json');
+  expect(JSON.parse(await readFile(made, 'utf8'))).toMatchObject({ version: '2.14.0-RC.1' });
+});
+
+test('a refused program leaves what an earlier run has packed', async () => {
+  const out = await makeFolder({ 'stopgate/package.json': '{}', 'stopgate-0.1.0.tgz': 'of an earlier run' });
+  onTestFinished(() => out.remove());
+  const pack = new URL('../../scripts/pack.js', import.meta.url).pathname;
+  await expect(run(process.execPath, [pack, '--out', out.path, '--nats-server', '/missing'])).rejects.toMatchObject({
+    stderr: `packages: --nats-server '/missing' does not exist; nothing was packed; what is in ${out.path} is from an earlier run\n`,
+  });
+  expect(await readdir(out.path)).toEqual(['stopgate', 'stopgate-0.1.0.tgz']);
+});

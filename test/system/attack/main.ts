@@ -11,7 +11,7 @@ const usage = `npm run test:attack [-- --minutes N] [--only WORDS]
   --help         this text and the names
 `;
 
-/** @returns the exit code: 1 where an answer was wrong, an entry was lost, or the service or nats-server ended */
+/** @returns the exit code: 1 where an answer was wrong, an entry was lost, the service or nats-server ended, or an attack sent nothing */
 export async function main(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({
     args: [...args],
@@ -34,8 +34,11 @@ export async function main(args: readonly string[]): Promise<number> {
   return isSound(report) ? 0 : 1;
 }
 
-export const isSound = ({ wrong, lost, unanswered, ended, restarted }: AttackReport): boolean =>
-  wrong.length + lost + unanswered + ended.length === 0 && restarted;
+/** The honest worker was answered and its entries were acknowledged, each attack sent something, and all of it did no harm. */
+function isSound({ wrong, lost, unanswered, ended, restarted, answers, entries, attacks }: AttackReport): boolean {
+  const hasTried = answers > 0 && entries > 0 && Object.values(attacks).every(({ sent }) => sent > 0);
+  return hasTried && wrong.length + lost + unanswered + ended.length === 0 && restarted;
+}
 
 function describe(report: AttackReport): string {
   const { rounds, answers, retries, wrong, entries, lost, unanswered, ended, restarted, attacks, ...rest } = report;

@@ -11,7 +11,7 @@ import { historyRuns, judgeHistories, missingChecker, recordHistory } from './ju
 
 const usage = `npm run test:faults [-- --short] [--only WORDS]
 
-  --short        every fault once or twice, as in .ci/run
+  --short        every fault once or twice, in minutes
   --only WORDS   only those with these words in their name
   --porcupine    records histories of concurrent clients under faults, and has Porcupine judge them (needs Go)
   --help         this text and the names

@@ -8,8 +8,9 @@ import type { Client } from '../../support/client.ts';
 import { deployReplicas } from '../../support/deployment.ts';
 import { createRandom } from '../../support/random.ts';
 
-const killsMin = 20;
-const attemptsMin = 200;
+/** `npm run test:faults` kills more often, without checks. */
+const killsMin = 8;
+const attemptsMin = 100;
 const workers = Array.from({ length: 12 }, (_, index) => `w${index}`);
 const config = `
 policies:

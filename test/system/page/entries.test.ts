@@ -19,7 +19,6 @@ describeInBrowser('the entries', () => {
     await expect.poll(async () => (await lines()).length).toBe(100);
     await page.getByRole('button', { name: 'Older entries' }).click();
     await page.getByText(/^These are all: 1\d\d entries\.$/).waitFor();
-    expect(await ui.browser.axe()).toEqual([]);
     await page.getByLabel('Search entries').fill('worker:bob tool-149');
     await expect.poll(lines).toEqual(['tool.used']);
     await page.getByLabel('Search entries').fill('worker:ana');
@@ -34,7 +33,7 @@ describeInBrowser('the entries', () => {
     await expect.poll(lines).toEqual(['decision']);
   });
 
-  test('a time is three steps away: Ctrl-K, the time, Enter; the rows stay until the new ones are there', async () => {
+  test('an entry is three steps away: Ctrl-K, its number, Enter; the rows stay until the new ones are there', async () => {
     const { page, stage } = ui;
     await ui.open('/');
     await page.locator('.grid tr[data-id="bob"]').waitFor();
@@ -59,14 +58,5 @@ describeInBrowser('the entries', () => {
     expect(await ui.rows()).toEqual(['ana']);
     await page.locator('.connection', { hasText: /^at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d/ }).waitFor();
     await page.unroute('**/at/*');
-    // The last entry of the second after it.
-    const at = new Date(first.atMs + 1_000);
-    const seq = (await stage.get(`moment?ms=${Math.floor(at.getTime() / 1_000) * 1_000}`)).body.seq;
-    await page.keyboard.press('Control+k');
-    await page.getByRole('combobox', { name: /^Find a worker/ }).waitFor();
-    await page.keyboard.type(at.toTimeString().slice(0, 8));
-    await page.getByRole('option', { name: /^command Go to \d{4}-/ }).waitFor();
-    await page.keyboard.press('Enter');
-    await expect.poll(() => new URL(page.url()).searchParams.get('at')).toBe(String(seq));
   });
 });

@@ -59,9 +59,9 @@ describeInBrowser('an answer in the inbox', () => {
     await expect.poll(cards).toEqual(['nan']);
     expect(await stored('nan.input.answered')).toEqual([]);
     await allow.click();
-    await expect
-      .poll(() => stored('nan.input.answered'), { timeout: 20_000 })
-      .toEqual([{ by: 'Ann', request: 'p1', verdict: 'allow' }]);
+    await undo().waitFor();
+    await page.reload(); // which sends it at once
+    await expect.poll(() => stored('nan.input.answered')).toEqual([{ by: 'Ann', request: 'p1', verdict: 'allow' }]);
   });
 
   test('is no draft of the answer to a later question', async () => {
@@ -140,7 +140,6 @@ describeInBrowser('an answer in the inbox', () => {
     await inbox.question('Which database?');
     expect(await cards()).toEqual(['eve', 'hal']);
     await page.locator('.card[data-id="eve"]', { hasText: 'and 2 more that ask the same' }).waitFor();
-    expect(await inbox.browser.axe()).toEqual([]);
     await press('1', 'Enter');
     await expect.poll(cards).toEqual(['hal']);
     await page.reload();
@@ -177,12 +176,5 @@ describeInBrowser('an answer in the inbox', () => {
     await page.getByText('Nobody waits for you').waitFor();
     expect(await inbox.browser.axe()).toEqual([]);
     for (const worker of ['kim', 'lee']) expect(await stored(`${worker}.worker.retired`)).toEqual([{ by: 'Ann' }]);
-  });
-
-  test('says how long the agent still waits for it', async () => {
-    const { page } = inbox.browser;
-    await inbox.stage.client.publish('worker.mia.input.requested', { kind: 'permission', request: 'p1', tool: 'Bash' });
-    await open('/?view=inbox', { as: 'Ann' });
-    await page.locator('.card[data-id="mia"] .left', { hasText: /^9m \d+s left$/ }).waitFor();
   });
 });

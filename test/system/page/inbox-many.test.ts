@@ -156,7 +156,8 @@ describeInBrowser('the inbox, for many', () => {
     await press('i');
     await page.getByRole('group', { name: 'Which key?' }).waitFor();
     // In the panel as in the list; the question alone says what is asked.
-    await page.locator('aside .escalation .left', { hasText: /^9m \d+s left$/ }).waitFor();
+    for (const place of ['aside .escalation', '.card[data-id="gus"]'])
+      await page.locator(`${place} .left`, { hasText: /^9m \d+s left$/ }).waitFor();
     expect(await page.locator('aside .sentence').count()).toBe(0);
     // There is no such choice: none is taken in its place.
     await press('3');

@@ -52,7 +52,6 @@ describeInBrowser('the page', () => {
     await percent('50');
     await page.reload();
     await percent('50');
-    expect(await ui.browser.axe()).toEqual([]);
     await page.setViewportSize({ width: 390, height: 700 });
     expect(await edge.isVisible()).toBe(false);
   });

