@@ -28,7 +28,9 @@ test('an agent whose budget is used up is stopped at its next tool, and not prom
   );
   expect(await editor.promptsOf(session)).toHaveLength(1);
   await scene.causesOf(session).toEqual(['bypassed']);
-  expect(await scene.stored(session, 'usage.reported')).toEqual([{ input: 70, output: 20, cacheRead: 30, source: 'acp' }]);
+  expect(await scene.stored(session, 'usage.reported')).toEqual([
+    { input: 70, output: 20, cacheRead: 30, source: 'acp' },
+  ]);
 });
 
 test('a permission that it asks for then is not granted, and a person can grant the budget once more', async () => {
