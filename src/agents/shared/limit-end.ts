@@ -110,7 +110,7 @@ function unitMs(unit: string): number {
 const day = String.raw`(?:(today|tomorrow)|(?:on )?(?:next )?(mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?|(?:on )?(?:([a-z]{3,9})\.? (\d{1,2})|(\d{1,2})\.? ([a-z]{3,9}))(?:st|nd|rd|th)?(?:,? (\d{4}))?)`;
 const time = String.raw`(\d{1,2})(?::(\d{2})(?::\d{2})?)? ?(?:([ap])\.?m\.?)?`;
 const zone = String.raw`(?:\(([A-Za-z0-9_+/-]{1,64})\)|\b(UTC|GMT|Z)\b)`;
-const clockTime = new RegExp(String.raw`${ends}:? (?:at )?(?:${day}(?:,| at)* ?(?:at )?)?${time} ?${zone}`, 'i');
+const clockTime = new RegExp(`${ends}:? (?:at )?(?:${day}(?:,| at)* ?(?:at )?)?${time} ?${zone}`, 'i');
 const months = 'jan feb mar apr may jun jul aug sep oct nov dec'.split(' ');
 const weekdays = 'sun mon tue wed thu fri sat'.split(' ');
 

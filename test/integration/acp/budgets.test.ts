@@ -28,7 +28,9 @@ test('an agent whose budget is used up is stopped at its next tool, and not prom
   );
   expect(await editor.promptsOf(session)).toHaveLength(1);
   await scene.causesOf(session).toEqual(['bypassed']);
-  expect(await scene.stored(session, 'usage.reported')).toEqual([{ input: 70, output: 20, cacheRead: 30 }]);
+  expect(await scene.stored(session, 'usage.reported')).toEqual([
+    { input: 70, output: 20, cacheRead: 30, source: 'acp' },
+  ]);
 });
 
 test('a permission that it asks for then is not granted, and a person can grant the budget once more', async () => {
@@ -59,7 +61,7 @@ test('what an agent tells at the end of its turn counts, in its own words too', 
   const editor = await scene.open([[{ say: 'Done.' }, { stop: 'end_turn', meta: { quota } }]]);
   const session = await editor.newSession();
   await editor.prompt(session);
-  expect(await scene.stored(session, 'usage.reported')).toEqual([{ input: 60, output: 7 }]);
+  expect(await scene.stored(session, 'usage.reported')).toEqual([{ input: 60, output: 7, source: 'acp' }]);
 });
 
 test('a block that repeats at once is told after a pause, which doubles; a cancellation ends the pause and the turn', async () => {

@@ -59,8 +59,9 @@ test('tools with their files, plan, mode and usage are in the log', async () => 
   expect(await stored('tool.used')).toEqual([{ tool: 'edit', ok: true, call: 'call-1-0', files: ['src/a.ts'] }]);
   expect(await stored('plan.updated')).toHaveLength(2);
   expect(await stored('heartbeat.sent')).toEqual([{ mode: 'plan' }]);
-  const tokens = { input: 100, output: 20, cacheRead: 3 };
-  expect(await stored('usage.reported')).toEqual([{ usd: 0.5 }, { usd: 0.25 }, tokens]);
+  const source = 'acp';
+  const tokens = { input: 100, output: 20, cacheRead: 3, source };
+  expect(await stored('usage.reported')).toEqual([{ usd: 0.5, source }, { usd: 0.25, source }, tokens]);
   expect(await stored('stop.attempted')).toMatchObject([{ toolCount: 1 }]);
   expect(await scene.viewOf(session)).toMatchObject({
     plan: [{ title: 'Write tests', status: 'completed' }, { title: 'Fix lint' }],

@@ -290,7 +290,8 @@ describe('a runner that is lost is an error of the check', () => {
     await at.client.nc.flush();
     expect(await stop('fake')).toMatchObject({ decision: 'block', reason, feedback: [{ outcome: 'error' }] });
     const env = { fleet: 'main', worker: lastWorker(), task: null, attempt: 'a1' };
-    expect(asked).toEqual([{ kind: 'command', name: 'passes', env, cwd, timeoutMs: 20_000 }]);
+    const question = expect.objectContaining({ worker: env.worker, attempt: 'a1', plan: [] });
+    expect(asked).toEqual([{ kind: 'command', name: 'passes', env, question, cwd, timeoutMs: 20_000 }]);
     serving.unsubscribe();
   });
 });

@@ -26,7 +26,8 @@ test('counts the stops of the fleet, and goes on', async () => {
   for (const span of ['hour', 'day', 'week']) await expect.poll(async () => blocked((await read(span)).body)).toBe(2);
   const { body } = await read('week');
   expect(body).toMatchObject({ span: 'week', knownFromMs: null, checks: [{ check: 'plan', blocks: 2 }] });
-  expect(body.buckets.at(-1)?.guards).toEqual({ checks: 2 });
+  // The two stops may lie on both sides of an hour.
+  expect(body.buckets.reduce((sum, { guards }) => sum + (guards.checks ?? 0), 0)).toBe(2);
 });
 
 test('counts a range, whose entries are found by the same filters', async () => {

@@ -31,9 +31,16 @@ const cost = (usd: number, attributes: Record<string, string>) => ({
   ],
 });
 
+/** What a service does that stores all of it. */
+const takeAll = (read: ReturnType<typeof createUsageReader>, body: object) =>
+  read('metrics', body).map(({ stored, report }) => {
+    stored();
+    return report;
+  });
+
 test('each series counts by itself, from where it was', () => {
   const read = createUsageReader(0);
-  const usd = (total: number, model: string) => read('metrics', cost(total, { model })).map(({ report }) => report.usd);
+  const usd = (total: number, model: string) => takeAll(read, cost(total, { model })).map((report) => report.usd);
   expect([usd(2, 'a'), usd(5, 'a'), usd(1, 'b'), usd(5, 'a'), usd(6, 'a')]).toEqual([[2], [3], [1], [], [1]]);
 });
 
@@ -47,7 +54,7 @@ test('attributes of any length take no place', () => {
     return process.memoryUsage().heapUsed;
   };
   const before = used();
-  for (let count = 0; count < 20; count += 1) read('metrics', cost(1, { pad: `${count}${'p'.repeat(1_048_576)}` }));
+  for (let count = 0; count < 20; count += 1) takeAll(read, cost(1, { pad: `${count}${'p'.repeat(1_048_576)}` }));
   expect(used() - before).toBeLessThan(5 * 1_048_576);
-  expect(read('metrics', cost(3, { pad: `0${'p'.repeat(1_048_576)}` }))).toMatchObject([{ report: { usd: 2 } }]);
+  expect(takeAll(read, cost(3, { pad: `0${'p'.repeat(1_048_576)}` }))).toMatchObject([{ usd: 2 }]);
 });
