@@ -53,15 +53,18 @@ const summary = part(
       const { policies, commands: given } = readRecipe();
       expect(given.validate).toMatchObject({ feedback: commands.validate?.feedback, cwd: commands.validate?.cwd });
       const executor = await startExecutor(service, folder, policies.executor, { 'findings.json': {} });
-      expect(await service.claude(executor.id, 'PostToolBatch')).toBeNull();
+      expect(await service.claude(executor.id, 'PostToolBatch', { cwd: executor.folder })).toBeNull();
       for (let count = 1; count <= 5; count += 1) {
         const blocked = await executor.stop();
         expect(blocked).toMatchObject({ decision: 'block', retry: { count, max: null } });
         expect(differenceIn(blocked).missing).toEqual(['claim', 'confidence', 'evidence']);
       }
       await executor.write(valid);
-      expect(await service.claude(executor.id, 'PostToolUse'), 'the batch goes on').toBeNull();
-      expect(await service.claude(executor.id, 'PostToolBatch')).toEqual(told);
+      expect(
+        await service.claude(executor.id, 'PostToolUse', { cwd: executor.folder }),
+        'the batch goes on',
+      ).toBeNull();
+      expect(await service.claude(executor.id, 'PostToolBatch', { cwd: executor.folder })).toEqual(told);
       expect(await executor.view()).toMatchObject({ state: 'stopped', lastDecision: { cause: 'complete' } });
 
       const gemini = createAgentFleet(planned);
