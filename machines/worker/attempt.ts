@@ -24,7 +24,7 @@ import { idleLimitOf } from '../policy/persistence.ts';
 import { noInputs } from '../values/questions.ts';
 import type { Cause } from '../values/states.ts';
 import { addToBoth, oneTurn } from '../values/usage.ts';
-import { type Change, resetCounts, withoutTasks } from './changes.ts';
+import { type Change, resetCounts, withHeldAtEnd, withoutTasks } from './changes.ts';
 import { empty, type WorkerContext } from './context.ts';
 import { decide, stateAfter } from './decide.ts';
 import { factsFor, type On, policyFor } from './events.ts';
@@ -261,7 +261,7 @@ export function closeSession(context: WorkerContext, event: On<'session.ended' |
     ...noInputs,
     background: empty,
     calls: empty,
-    heldAtEnd: context.tasks.length > 0 ? context.tasks : context.heldAtEnd,
+    heldAtEnd: withHeldAtEnd(context, context.tasks),
     ...withoutTasks(context, context.tasks),
     attempt: null,
   } as const;

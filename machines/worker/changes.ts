@@ -156,11 +156,19 @@ export const withoutTasks = ({ tasks, plan }: WorkerContext, lost: readonly stri
   plan: removeSteps(plan, lost),
 });
 
-export const letGoOfTask = (context: WorkerContext, { data: { task }, atMs }: On<'task.lost'>): Change => ({
-  activeMs: atMs,
-  ...withoutTasks(context, [task]),
-  ...resetCounts,
-});
+export function letGoOfTask(context: WorkerContext, { type, data, atMs }: On<'task.lost' | 'task.failed'>): Change {
+  const { task } = data;
+  const isOpen = type === 'task.failed' || data.isOpen === true;
+  const heldAtEnd = isOpen ? withHeldAtEnd(context, [task]) : context.heldAtEnd;
+  return { activeMs: atMs, heldAtEnd, ...withoutTasks(context, [task]), ...resetCounts };
+}
+
+/**
+ * Adds the tasks that the worker no longer holds although they are not done: `verify` asks about them. A claim empties
+ * the list, so it never has more tasks than a worker may hold.
+ */
+export const withHeldAtEnd = ({ heldAtEnd }: WorkerContext, tasks: readonly string[]): readonly string[] =>
+  tasks.length === 0 ? heldAtEnd : [...heldAtEnd.filter((task) => !tasks.includes(task)), ...tasks];
 
 export const startBackground = ({ background }: WorkerContext, { data: { id } }: On<'background.started'>): Change =>
   background.includes(id) ? {} : { background: [...background, id] };
@@ -182,6 +190,7 @@ export function reachLimit(context: WorkerContext, { data }: On<'limit.reached'>
 export const escalateStale = (context: WorkerContext, { escalation, atMs }: On<'stale.escalated'>): Change => ({
   escalation: context.escalation ?? escalation,
   activeMs: atMs,
+  heldAtEnd: withHeldAtEnd(context, context.tasks),
   ...withoutTasks(context, context.tasks),
   ...resetCounts,
 });

@@ -95,7 +95,7 @@ export function letGoOfTask(
     return;
   }
   stepTask(fleet, task, { type, data: entry.data, ...placeOf(fleet) } as TaskEvent);
-  stepWorker(fleet, record, { type: 'task.lost', data: { task }, ...placeOf(fleet) });
+  stepWorker(fleet, record, { type: 'task.lost', data: { task, isOpen: type === 'task.failed' }, ...placeOf(fleet) });
 }
 
 /** The task was cancelled, or taken from its worker. */
