@@ -55,6 +55,12 @@ export type Fleet = {
   readonly held: Set<string>;
   /** Tasks with an iteration that waits for a remote hook. */
   readonly evaluating: Set<string>;
+  /**
+   * The tasks that a decision completed whose entry is not in the log yet, by `attemptMessageId`. A worker may have
+   * decided many other attempts by the time that the entry comes. Each task is in it once at most, and leaves it when it
+   * is forgotten.
+   */
+  readonly unplacedDecisions: Map<string, readonly string[]>;
   /** The escalated workers and tasks, by `<entity>/<id>`. */
   readonly escalated: Map<string, Escalated>;
   /** The workers and queues of which people are to be told though nothing is escalated, by `<entity>/<id>`. */
@@ -154,6 +160,7 @@ export function createFleet(name: string, options: FleetOptions = {}): Fleet {
       open: new Set(),
       held: new Set(),
       evaluating: new Set(),
+      unplacedDecisions: new Map(),
       escalated: new Map(),
       neglected: new Map(),
       attendants: new Map(),
@@ -186,7 +193,8 @@ export function copyFleet(fleet: Fleet): Fleet {
     ...{ dependents: fleet.dependents.copy(), scopes: fleet.scopes.copy() },
     reports: new Set(fleet.reports),
     ...{ arrivals: new Set(fleet.arrivals), open: new Set(fleet.open), held: new Set(fleet.held) },
-    ...{ evaluating: new Set(fleet.evaluating) },
+    evaluating: new Set(fleet.evaluating),
+    unplacedDecisions: new Map(fleet.unplacedDecisions),
     ...{ escalated: new Map(fleet.escalated), neglected: new Map(fleet.neglected) },
     ...{ attendants: new Map(fleet.attendants), replicas: new Map(fleet.replicas) },
     rulesOfReplicas: new Map(fleet.rulesOfReplicas),

@@ -1,5 +1,7 @@
 /** Workers: steps their machines, and carries what follows to tasks, deadlines and outcomes; and their presence. */
 import type { OwnWorkerEntry, WorkerEntry } from '../entries/index.ts';
+import { attemptMessageId } from '../entries/message-ids.ts';
+import type { Decision } from '../guards/decision.ts';
 import { checkpointOfHooks } from '../guards/task-hooks/evaluate.ts';
 import { stepsOf } from '../policy/plan.ts';
 import { formatIsoTime } from '../values/time.ts';
@@ -127,11 +129,8 @@ function carryDecision(fleet: Fleet, before: WorkerContext, after: WorkerContext
     after.lastDisposition === 'escalated'
       ? { ...escalationOf(decision), withWorker: decision.action === 'escalate' }
       : null;
-  const { worker } = after;
+  if (after.lastDisposition === 'completed' && before.tasks.length > 0) noteCompletion(fleet, before.tasks, decision);
   for (const task of before.tasks) {
-    const record = fleet.tasks.get(task);
-    if (record !== undefined && after.lastDisposition === 'completed')
-      record.judged = { worker, attempt: decision.attempt ?? '', seq: null };
     // An attempt that was decided at once never opened for its task.
     if (before.attempt === null) stepTask(fleet, task, { type: 'attempt.opened', ...placeOf(fleet) });
     stepTask(fleet, task, {
@@ -140,6 +139,17 @@ function carryDecision(fleet: Fleet, before: WorkerContext, after: WorkerContext
       disposition: after.lastDisposition,
       escalation,
     });
+  }
+}
+
+/** Notes which decision completed these tasks. Its place in the log follows when its entry comes (`noteDecision`). */
+function noteCompletion(fleet: Fleet, tasks: readonly string[], decision: Decision): void {
+  const { worker } = decision;
+  const attempt = decision.attempt ?? '';
+  fleet.unplacedDecisions.set(attemptMessageId(worker, attempt), tasks);
+  for (const task of tasks) {
+    const record = fleet.tasks.get(task);
+    if (record !== undefined) record.judged = { worker, attempt, seq: null };
   }
 }
 
