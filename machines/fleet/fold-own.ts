@@ -31,7 +31,7 @@ export function foldOwnWorker(fleet: Fleet, entry: OwnWorkerEntry): void {
       const attempt = known?.snapshot.context.worker.attempt;
       if (known === undefined || attempt == null) return;
       const facts = surroundingsOf(fleet, known.snapshot.context.worker, attempt.inForce);
-      stepWorker(fleet, known, eventOf(fleet, entry, facts));
+      stepWorker(fleet, known, eventOf(fleet, fleet.policyPinned ? withoutNumber(entry) : entry, facts));
       return;
     }
     case 'attempt.accepted':
@@ -71,6 +71,14 @@ export function foldOwnWorker(fleet: Fleet, entry: OwnWorkerEntry): void {
     }
   }
 }
+
+/** Policies from outside may ask other checks than the log's own, so the log's numbers mean nothing to them. */
+const withoutNumber = <It extends Extract<OwnWorkerEntry, { type: 'check.started' | 'check.finished' }>>(
+  entry: It,
+): It => ({
+  ...entry,
+  data: { ...entry.data, number: undefined },
+});
 
 /** People were told of its escalation or of an overdue request. One that comes late is about what is over. */
 function noteNoticeOfWorker(

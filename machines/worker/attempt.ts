@@ -18,7 +18,7 @@ import {
 import { type GuardResult, type Ruling, reasonsOf } from '../guards/guard.ts';
 import { extendStreak } from '../guards/stuck.ts';
 import { keptAnswer } from '../guards/task-hooks/evaluate.ts';
-import type { CheckResult } from '../policy/checks/check-result.ts';
+import { type CheckResult, isAbout } from '../policy/checks/check-result.ts';
 import { findingOf } from '../policy/checks/evaluate.ts';
 import { idleLimitOf } from '../policy/persistence.ts';
 import { noInputs } from '../values/questions.ts';
@@ -82,7 +82,7 @@ const noWait = Object.freeze({ checks: 0, hooks: 0 });
  * nothing.
  */
 export const isAboutPending = ({ attempt }: WorkerContext, { data }: On<'check.started' | 'check.finished'>): boolean =>
-  attempt?.attempt === data.attempt && attempt.pending?.name === data.check;
+  attempt !== null && attempt.pending !== null && isAbout(data, attempt, attempt.pending);
 
 /** Only if `isAboutPending`. */
 export function startCheck({ attempt }: WorkerContext, { atMs }: On<'check.started'>): Change {
