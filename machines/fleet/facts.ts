@@ -37,10 +37,7 @@ function taskFacts(fleet: Fleet, task: string): TaskFacts {
   return { task, hooks, iteration, phase: phaseOf(context), usage };
 }
 
-/**
- * The steps of a task: of one that is held those that its worker has, which a stop judges; of any other those that are
- * kept with it.
- */
+/** The steps of a task: while it is held, as its worker has them; otherwise as they are kept with it. */
 export function planOfTask(fleet: Fleet, task: string): Plan {
   const context = fleet.tasks.get(task)?.snapshot.context;
   const holder = context?.worker == null ? undefined : fleet.workers.read(context.worker)?.snapshot.context.worker;

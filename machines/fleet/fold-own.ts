@@ -11,6 +11,7 @@ import { refuseAnswer } from '../worker/changes.ts';
 import { closeSession, handOverAttempts } from './attempts.ts';
 import { surroundingsOf } from './facts.ts';
 import { actorKey, type Fleet, placeOf, setRules, type WorkerRecord } from './fleet.ts';
+import { policyInForce } from './policies.ts';
 import { staleFromMs } from './presence.ts';
 import { armUnattended, setUnattended, trackAllAttendance } from './queues/queues.ts';
 import { refuseTask, stepTask, taskSurroundings } from './tasks.ts';
@@ -46,6 +47,17 @@ export function foldOwnWorker(fleet: Fleet, entry: OwnWorkerEntry): void {
       armStaleness(fleet, record, beforeMs);
       return;
     }
+    case 'worker.paused': {
+      const record = absentWorkerOf(fleet, entry.id);
+      const inForce = policyInForce(fleet, record.snapshot.context.worker);
+      if (inForce.policy.pause === 'deny')
+        refuseWorker(fleet, record, entry.type, `policy ${inForce.name} lets nobody pause its workers`);
+      else stepWorker(fleet, record, eventOf(fleet, entry, { inForce }));
+      return;
+    }
+    case 'worker.unpaused':
+      stepWorker(fleet, absentWorkerOf(fleet, entry.id), eventOf(fleet, entry));
+      return;
     case 'escalation.acknowledged':
     case 'escalation.resolved': {
       const record = absentWorkerOf(fleet, entry.id);

@@ -4,10 +4,10 @@
  */
 import type { StoredEntry, TaskEntry, WorkerEntry } from '../entries/index.ts';
 import type { Decision } from '../guards/decision.ts';
-import { planStepsMax } from '../policy/plan.ts';
+import { type Plan, planStepsMax, replaceOwnSteps } from '../policy/plan.ts';
 import type { TaskEvent, TaskSurroundings } from '../task/context.ts';
 import { backgroundMax, dependentsMax, scopesMax } from '../values/limits.ts';
-import { refuseRequest } from '../worker/changes.ts';
+import { isByPerson, refuseRequest } from '../worker/changes.ts';
 import type { WorkerContext } from '../worker/context.ts';
 import { closeSession, openAttempt, supersedeAttempt } from './attempts.ts';
 import { type Fleet, fleetKey, placeOf, type TaskRecord, type WorkerRecord } from './fleet.ts';
@@ -138,6 +138,11 @@ function foldWorker(fleet: Fleet, entry: WorkerEntry, seq: number, owner: string
 
 function apply(fleet: Fleet, record: WorkerRecord, entry: WorkerEntry, seq: number, owner: string | null): void {
   const { worker: context } = record.snapshot.context;
+  const refusal = limitFault(context, entry);
+  if (refusal !== null) {
+    refuseWorker(fleet, record, entry.type, refusal);
+    return;
+  }
   switch (entry.type) {
     case 'tool.started':
       stepWithin(fleet, record, eventOf(fleet, entry, { inForce: policyInForce(fleet, context) }));
@@ -157,40 +162,11 @@ function apply(fleet: Fleet, record: WorkerRecord, entry: WorkerEntry, seq: numb
     case 'session.ended':
       closeSession(fleet, record, entry);
       return;
-    case 'step.updated':
-      if (context.plan.length >= planStepsMax && !context.plan.some((step) => step.step === entry.data.step)) {
-        refuseWorker(fleet, record, entry.type, `the plan has ${planStepsMax} steps, the most there may be`);
-        return;
-      }
-      break;
-    case 'background.started':
-      if (context.background.length >= backgroundMax && !context.background.includes(entry.data.id)) {
-        refuseWorker(
-          fleet,
-          record,
-          entry.type,
-          `${backgroundMax} background works are outstanding, the most there may be`,
-        );
-        return;
-      }
-      break;
-    case 'input.requested': {
-      const refusal = refuseRequest(context, entry.data.request);
-      if (refusal !== null) {
-        refuseWorker(fleet, record, entry.type, refusal);
-        return;
-      }
-      break;
-    }
     case 'prompt.submitted':
-      if (context.ended !== 'retired') supersedeAttempt(fleet, record);
+      if (context.ended !== 'retired' && isByPerson(entry.data)) supersedeAttempt(fleet, record);
       break;
     case 'limit.reached':
     case 'limit.cleared':
-      if (hasTooManyScopes(context, entry)) {
-        refuseWorker(fleet, record, entry.type, `the worker has reported ${scopesMax} scopes, the most there may be`);
-        return;
-      }
       if (stepWithin(fleet, record, eventOf(fleet, entry))) changeLimit(fleet, record, entry);
       return;
     case 'worker.registered':
@@ -201,10 +177,39 @@ function apply(fleet: Fleet, record: WorkerRecord, entry: WorkerEntry, seq: numb
   if (workTypes.has(entry.type)) resumeTasks(fleet, record);
 }
 
-const hasTooManyScopes = (
-  { scopes }: WorkerContext,
-  { type, data: { scope } }: Extract<WorkerEntry, { type: 'limit.reached' | 'limit.cleared' }>,
-): boolean => type === 'limit.reached' && scope !== undefined && scopes.length >= scopesMax && !scopes.includes(scope);
+/** Says which bound of a worker's lists the entry would exceed (protocol.md §2), or null. */
+function limitFault(context: WorkerContext, entry: WorkerEntry): string | null {
+  switch (entry.type) {
+    case 'plan.updated':
+      return listFault(context, entry.data.steps);
+    case 'step.updated':
+      return context.plan.length >= planStepsMax && !context.plan.some(({ step }) => step === entry.data.step)
+        ? `the plan has ${planStepsMax} steps, the most there may be`
+        : null;
+    case 'background.started':
+      return context.background.length >= backgroundMax && !context.background.some(({ id }) => id === entry.data.id)
+        ? `${backgroundMax} background works are outstanding, the most there may be`
+        : null;
+    case 'input.requested':
+      return refuseRequest(context, entry.data.request);
+    case 'limit.reached': {
+      const { scope } = entry.data;
+      return scope !== undefined && context.scopes.length >= scopesMax && !context.scopes.includes(scope)
+        ? `the worker has reported ${scopesMax} scopes, the most there may be`
+        : null;
+    }
+    default:
+      return null;
+  }
+}
+
+/** Says why another list of the agent does not fit beside the steps of its held tasks, or null. */
+function listFault({ plan }: WorkerContext, list: Plan): string | null {
+  const { length } = replaceOwnSteps(plan, list);
+  return length <= planStepsMax
+    ? null
+    : `the plan would have ${length} steps, those of held tasks included; ${planStepsMax} is the most there may be`;
+}
 
 const workTypes: ReadonlySet<string> = new Set(['prompt.submitted', 'tool.used', 'plan.updated', 'step.updated']);
 

@@ -60,6 +60,9 @@ export function growthOfWorker(a: WorkerContext | null, b: WorkerContext): numbe
     differ(a?.heldAtEnd, b.heldAtEnd, sizeOf) +
     differ(a?.labels, b.labels, sizeOf) +
     differ(a?.background, b.background, sizeOf) +
+    differ(a?.commands, b.commands, sizeOf) +
+    differ(a?.lastChange, b.lastChange, sizeOf) +
+    differ(a?.pause, b.pause, sizeOf) +
     differ(a?.scopes, b.scopes, sizeOf) +
     differ(a?.inputs, b.inputs, sizeOf) +
     differ(a?.lastAnswer, b.lastAnswer, sizeOf) +

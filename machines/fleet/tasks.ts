@@ -136,7 +136,7 @@ function carryEvaluations(fleet: Fleet, task: string, before: TaskContext, after
 export function taskSurroundings(fleet: Fleet, task: string): TaskSurroundings {
   const holder = fleet.tasks.get(task)?.snapshot.context.worker ?? '';
   const worker = fleet.workers.get(holder)?.snapshot.context.worker;
-  return { files: worker?.files, labels: worker?.labels };
+  return { files: worker?.files, filesUnknown: worker?.filesUnknown, labels: worker?.labels };
 }
 
 /** Stores the results of its hooks with the task. */

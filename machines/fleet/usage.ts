@@ -5,6 +5,7 @@
 import type { OwnWorkerEntry, WorkerEntry } from '../entries/index.ts';
 import type { DayUsage } from '../policy/budget.ts';
 import { addUse, countedOf, grantPeriod, type Period, unusedPeriod, useOf } from '../values/usage.ts';
+import { countsUsage } from '../worker/changes.ts';
 import { type Fleet, placeOf, type WorkerRecord } from './fleet.ts';
 import { stepTask } from './tasks.ts';
 import { eventOf, stepWorker } from './workers.ts';
@@ -29,7 +30,10 @@ export function dayUsageOf(fleet: Fleet, nowMs = fleet.nowMs): DayUsage | null {
 type Reported = Extract<WorkerEntry, { type: 'usage.reported' }>;
 
 export function addUsage(fleet: Fleet, record: WorkerRecord, entry: Reported): void {
-  const { tasks } = record.snapshot.context.worker;
+  const { worker } = record.snapshot.context;
+  const { tasks } = worker;
+  // Another source reports the same usage in its own way.
+  if (!countsUsage(worker, entry.data)) return;
   const task = tasks.at(-1);
   stepWorker(fleet, record, eventOf(fleet, entry));
   if (task !== undefined) stepTask(fleet, task, { type: entry.type, data: entry.data, ...placeOf(fleet) });

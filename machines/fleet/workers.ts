@@ -97,7 +97,7 @@ function returnPlans(fleet: Fleet, before: WorkerContext, after: WorkerContext):
   for (const task of before.tasks) {
     if (after.tasks.includes(task)) continue;
     const steps = stepsOf(before.plan, task);
-    if (steps.length > 0) stepTask(fleet, task, { type: 'steps.returned', steps, ...placeOf(fleet) });
+    stepTask(fleet, task, { type: 'steps.returned', steps, ...placeOf(fleet) });
   }
 }
 

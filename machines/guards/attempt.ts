@@ -1,11 +1,14 @@
 /** An attempt: one try of a worker to stop, from `stop.attempted` to its decision, with how far it has been judged. */
 import type { AttemptFields } from '../entries/worker.ts';
+import type { BackgroundWork } from '../policy/background.ts';
 import type { DayUsage, TaskUsage } from '../policy/budget.ts';
 import type { EffectfulCheck, Findings } from '../policy/checks/check.ts';
 import type { Feedback } from '../policy/checks/check-result.ts';
+import type { Evidence } from '../policy/commands.ts';
 import type { Plan } from '../policy/plan.ts';
 import type { Policy } from '../policy/policy.ts';
 import type { Escalation } from '../values/escalation.ts';
+import type { Pause } from '../values/pause.ts';
 import type { WorkerUsage } from '../values/usage.ts';
 import type { GuardName, Verdict } from './decision.ts';
 import type { Hook, HookResults, Iteration, JudgedTask } from './task-hooks/hook.ts';
@@ -87,21 +90,29 @@ export type TaskFacts = {
 };
 
 /** The worker as the guards see it. */
-export type JudgedWorker = {
+export type JudgedWorker = Evidence & {
   readonly worker: string;
   readonly fleet: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly ended: 'ended' | 'retired' | null;
   readonly escalation: Escalation | null;
+  readonly agent: string | null;
+  /** False: no person is at the session, which ends with its turn. Null: the agent did not say. */
+  readonly interactive: boolean | null;
   readonly budgetExhausted: boolean;
+  /** A person's pause, which may be over; null: none. */
+  readonly pause: Pause | null;
   readonly usage: WorkerUsage;
-  readonly background: readonly string[];
+  /** Outstanding background work, in the order in which it started. */
+  readonly background: readonly BackgroundWork[];
   readonly awaitsInput: boolean;
   readonly retryCount: number;
   readonly keepAlives: number;
   readonly failureStreak: FailureStreak | null;
   readonly plan: Plan;
   readonly files: readonly string[];
+  /** A tool may have changed any file since `files` was last emptied. */
+  readonly filesUnknown: boolean;
   readonly tasks: readonly string[];
   readonly activeMs: number;
 };

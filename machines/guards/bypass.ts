@@ -1,5 +1,10 @@
-/** Guard `bypass`: stops for a budget that is used up, or for a reason that the policy lists, are not judged. */
+/**
+ * Guard `bypass`: stops for a budget that is used up, while a person has paused the worker, or for a reason that the
+ * policy lists, are not judged.
+ */
 import { type BudgetLine, type BudgetPeriod, budgetLines, describeLine, usedUp } from '../policy/budget.ts';
+import { describePause, type Pause, pauseAt } from '../values/pause.ts';
+import { formatIsoTime } from '../values/time.ts';
 import type { TaskFacts } from './attempt.ts';
 import { allow, constantPass, decide, type Guard, type GuardResult, type GuardScope, pass } from './guard.ts';
 
@@ -8,6 +13,8 @@ export const bypass: Guard = (scope) => {
   const { policy } = attempt.inForce;
   const line = budgetUsedUp(scope);
   if (line !== null) return overBudget(line, policy.onBudget, attempt.facts.tasks);
+  const pause = pauseAt(worker.pause, attempt.facts.nowMs);
+  if (pause !== null) return paused(pause);
   const { budgetExhausted } = worker;
   const stopReason = attempt.fields.stopReason ?? null;
   if (!budgetExhausted && stopReason === null) return judged;
@@ -19,6 +26,13 @@ export const bypass: Guard = (scope) => {
     : `Stops for '${stopReason}' are not judged`;
   return decide(allow('complete', 'bypassed', reason), input);
 };
+
+function paused(pause: Pause): GuardResult {
+  const { by, untilMs } = pause;
+  const text = describePause(pause);
+  const input = { paused: { by, until: untilMs === null ? null : formatIsoTime(untilMs) } };
+  return decide(allow('complete', 'bypassed', `The worker is ${text}: the stop is not judged`), input, text);
+}
 
 const judged = constantPass('judged', { budgetExhausted: false, stopReason: null });
 

@@ -10,10 +10,10 @@ export const checks: Guard = (scope) => {
   const { checks: ofPolicy, failures } = attempt.inForce.policy;
   const input = { checks: ofPolicy.map((check) => check.name) };
   if (ofPolicy.length === 0) return pass('none', input);
-  const { plan } = worker;
+  const { plan, commands, lastChange, promptedSeq, claimedSeq } = worker;
   const { validation = [] } = attempt.fields;
-  const { iteration, phase, files, labels, work } = circumstancesOf(scope, attempt.facts.tasks.at(-1));
-  const facts = { plan, validation, iteration, phase, files, labels, work };
+  const circumstances = circumstancesOf(scope, attempt.facts.tasks.at(-1));
+  const facts = { ...circumstances, plan, validation, commands, lastChange, promptedSeq, claimedSeq };
   const { outcome, findings, feedback } = evaluateChecks(ofPolicy, facts, attempt.findings, failures);
   const kept = { findings, feedback };
   const withNotRun = () => {

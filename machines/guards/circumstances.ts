@@ -18,6 +18,7 @@ export function circumstancesOf(
     iteration: task?.iteration?.iteration ?? 0,
     phase: task?.phase ?? null,
     files: fields.files === undefined ? [worker.files] : [worker.files, fields.files],
+    filesUnknown: worker.filesUnknown,
     labels: worker.labels,
     work,
   };

@@ -1,15 +1,28 @@
-/** Guard `waiting`: while background work or a person's input is outstanding, the agent may stop: it will be woken. */
-import { allow, constantPass, decide, type Guard } from './guard.ts';
+/**
+ * Guard `waiting`: while a person's input is outstanding the agent may stop, since it will be woken. While background work
+ * is outstanding it may stop too, or is blocked until the work has ended (policy `background`).
+ */
+import { awaitedWork, runningWorkMessage } from '../policy/background.ts';
+import { allow, block, constantPass, decide, type Guard, keepAlive } from './guard.ts';
 
 // An agent may name any number of things at any length; a decision must fit into one message.
 const shownMax = 20;
 const shownLengthMax = 200;
 const namedMax = 3;
 
-export const waiting: Guard = ({ worker: { background, awaitsInput } }) => {
-  if (background.length === 0 && !awaitsInput) return nothingOutstanding;
-  const shown = background.slice(0, shownMax).map(shorten);
+export const waiting: Guard = (scope) => {
+  const { worker, attempt } = scope;
+  const { awaitsInput, interactive } = worker;
+  const { background: policy } = attempt.inForce.policy;
+  const awaited = awaitedWork(worker.background, policy, attempt.facts.nowMs);
+  if (awaited.length === 0 && !awaitsInput) return nothingOutstanding;
+  const shown = awaited.slice(0, shownMax).map(({ id }) => shorten(id));
   const input = { background: shown, awaitsInput };
+  const onStop = policy.onStop ?? (interactive === false ? 'block' : 'allow');
+  if (onStop === 'block' && !awaitsInput) {
+    const reason = runningWorkMessage(awaited);
+    return decide(keepAlive(scope, block('waiting', reason, `${reason}.`)), input, reason);
+  }
   const outstanding = [...shown, ...(awaitsInput ? ["a person's input"] : [])];
   const more = outstanding.length > namedMax ? ', …' : '';
   return decide(allow('continue', 'waiting', `Waiting for ${outstanding.slice(0, namedMax).join(', ')}${more}`), input);

@@ -23,6 +23,8 @@ export type Circumstances = {
   readonly phase: string | null;
   /** Lists of paths, taken together. */
   readonly files: readonly (readonly string[])[];
+  /** A tool may have changed any file. */
+  readonly filesUnknown: boolean;
   readonly labels: Readonly<Record<string, string>>;
   readonly work: Work;
 };
@@ -33,9 +35,10 @@ export function holds(when: Condition | null | undefined, at: Circumstances): bo
   const { iterationAtLeast, phase, filesMatch, filesModified, label } = when;
   if (iterationAtLeast !== undefined && at.iteration < iterationAtLeast) return false;
   if (phase !== undefined && at.phase !== phase) return false;
-  if (filesModified !== undefined && at.files.some((it) => it.length > 0) !== filesModified) return false;
+  const isModified = at.filesUnknown || at.files.some((it) => it.length > 0);
+  if (filesModified !== undefined && isModified !== filesModified) return false;
   if (label !== undefined && !hasLabel(at.labels, label)) return false;
-  return filesMatch === undefined ? true : matchesAny(filesMatch, at.files, at.work);
+  return filesMatch === undefined || at.filesUnknown ? true : matchesAny(filesMatch, at.files, at.work);
 }
 
 function hasLabel(labels: Circumstances['labels'], wanted: string): boolean {

@@ -43,6 +43,22 @@ export function matchGlobs(globs: readonly string[]): (path: string) => boolean 
   return (path) => compiled.some((it) => mayMatch(it, path) && matches(it, normalize(path), work));
 }
 
+/**
+ * Matches texts that are no paths, such as commands: `*` and `?` match `/` too. The matcher returns null once the work is
+ * used up.
+ */
+export function textMatcher(glob: string, work: Work): (text: string) => boolean | null {
+  if (work.left >= 0) work.left -= globSteps;
+  const compiled = work.left < 0 ? null : compile(tokenizeText(glob), true);
+  return (text) => {
+    if (compiled === null || work.left < 0) return null;
+    work.left -= pathSteps;
+    if (!mayMatch(compiled, text)) return false;
+    const found = matches(compiled, text, work);
+    return work.left < 0 ? null : found;
+  };
+}
+
 /** Most paths differ at one end already. */
 const mayMatch = ({ start, end }: Compiled, path: string): boolean =>
   path.endsWith(end) && (path.startsWith(start) || path.startsWith('./'));
@@ -68,7 +84,8 @@ type Compiled = {
 const asciiEnd = 128;
 const nothing: Bits = new Int32Array((globLengthMax >> 5) + 1);
 
-function compile(tokens: readonly Token[]): Compiled {
+/** @param isText whether `?` matches a slash, too */
+function compile(tokens: readonly Token[], isText = false): Compiled {
   const words = (tokens.length >> 5) + 1;
   const bits = () => new Int32Array(words);
   const kinds = { text: bits(), one: bits(), run: bits(), folders: bits(), rest: bits() };
@@ -76,6 +93,7 @@ function compile(tokens: readonly Token[]): Compiled {
   const others = new Map<number, Bits>();
   for (const [index, { kind, text }] of tokens.entries()) {
     add(kinds[kind], index);
+    if (kind === 'one' && isText) add(ascii, index + slash * words * 32);
     if (kind !== 'text') continue;
     const code = text.codePointAt(0) as number;
     if (code < asciiEnd) add(ascii, index + code * words * 32);
@@ -188,6 +206,16 @@ function tokenize(glob: string): Token[] {
       if (kind !== 'run' || last !== 'rest') tokens.push({ kind, text: kind === 'text' ? char : '' });
       rest = rest.slice(char.length);
     }
+  }
+  return tokens;
+}
+
+/** The same for a text: `*` matches anything, and nothing is normalised. */
+function tokenizeText(glob: string): Token[] {
+  const tokens: Token[] = [];
+  for (const char of glob) {
+    if (char !== '*') tokens.push({ kind: char === '?' ? 'one' : 'text', text: char === '?' ? '' : char });
+    else if (tokens.at(-1)?.kind !== 'rest') tokens.push({ kind: 'rest', text: '' });
   }
   return tokens;
 }

@@ -57,6 +57,23 @@ export function replaceSteps(plan: Plan, task: string, steps: Plan): Plan {
   return others.toSpliced(index, 0, ...added);
 }
 
+/**
+ * The plan with another list of the agent's own (protocol.md §3). The steps of held tasks stay behind it. A step of the
+ * list with the id of a task's step is that step, and sets its title and status.
+ */
+export function replaceOwnSteps(plan: Plan, list: Plan): Plan {
+  const ofTasks = plan.filter((it) => it.task !== undefined);
+  if (ofTasks.length === 0) return list;
+  const own: Step[] = [];
+  for (const step of list) {
+    const index = step.step === undefined ? -1 : ofTasks.findIndex((it) => it.step === step.step);
+    const known = ofTasks[index];
+    if (known === undefined) own.push(step);
+    else ofTasks[index] = { ...known, title: step.title, status: step.status };
+  }
+  return [...own, ...ofTasks];
+}
+
 /** The plan without the steps of these tasks. */
 export function removeSteps(plan: Plan, tasks: readonly string[]): Plan {
   const isOf = ({ task }: Step) => task !== undefined && tasks.includes(task);

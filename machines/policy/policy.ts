@@ -1,6 +1,7 @@
 /** A policy: the rules by which a stop is judged (protocol.md §8). */
 import { z } from 'zod';
 import { durationSchema, idSchema, type ObjectMaker } from '../values/schemas.ts';
+import { type BackgroundPolicy, createBackgroundForm, normalizeBackground } from './background.ts';
 import { type Budget, createBudgetForm, normalizeBudget } from './budget.ts';
 import type { Check } from './checks/check.ts';
 import { createCheckForm, normalizeChecks } from './checks/form.ts';
@@ -23,6 +24,10 @@ export type Policy = {
   /** Tells whether a person is asked when a budget is used up. */
   readonly onBudget: 'allow' | 'escalate';
   readonly bypass: readonly string[];
+  /** How long a stop waits for background work, and what it does meanwhile. */
+  readonly background: BackgroundPolicy;
+  /** Tells whether people may pause a worker. */
+  readonly pause: 'allow' | 'deny';
   /** A request for permission is held this long for an operator's answer; null: not at all. */
   readonly askMs: number | null;
   /** A tool that runs keeps its worker this long from being stale. */
@@ -66,6 +71,8 @@ export function createPolicyForm(object: ObjectMaker) {
       .describe('what may be used before stops are no longer judged; usage comes from the agents, see usage.reported'),
     onBudget: z.enum(['allow', 'escalate']).optional().describe('when a budget is used up'),
     bypass: z.array(z.string().min(1)).optional().describe('stop reasons that are not judged'),
+    background: createBackgroundForm(object).optional().describe('work that runs on when the agent stops'),
+    pause: z.enum(['allow', 'deny']).optional().describe('deny: no person may pause a worker'),
     ask: z
       .union([z.literal('off'), durationSchema])
       .optional()
@@ -107,6 +114,8 @@ export function normalizePolicy(form: PolicyForm): Policy {
     budget: normalizeBudget(form.budget),
     onBudget: form.onBudget ?? 'allow',
     bypass: form.bypass ?? bypassDefault,
+    background: normalizeBackground(form.background),
+    pause: form.pause ?? 'allow',
     askMs: form.ask === undefined || form.ask === 'off' || form.ask === 0 ? null : form.ask,
     toolTimeMs: form.toolTime ?? toolTimeMsDefault,
     onStale: form.onStale ?? 'wait',

@@ -24,7 +24,8 @@ type TaskFacts = Omit<StandingTask, 'lastTransition'>;
 const lengthMax = 240;
 const cut = (text: string): string => cutMiddle(text.replace(/\s+/g, ' ').trim(), lengthMax);
 
-export function sentenceOfWorker(worker: WorkerFacts): string {
+/** @param awaited the background work that its stops wait for, by name */
+export function sentenceOfWorker(worker: WorkerFacts, awaited: readonly string[]): string {
   const { state, escalation, inputs, attempt, lastDecision } = worker;
   const [asked] = inputs;
   if (state === 'stopped') return cut(whyStopped(worker));
@@ -33,7 +34,7 @@ export function sentenceOfWorker(worker: WorkerFacts): string {
   if (attempt !== null)
     return attempt.waitsFor === 'hold' ? 'Held: a task may still come' : `Waits for ${attempt.waitsFor}`;
   if (state === 'blocked' && lastDecision !== null) return cut(sentenceOfDecision(lastDecision));
-  return cut(state === 'idle' ? whyIdle(worker) : whatItDoes(worker));
+  return cut(state === 'idle' ? whyIdle(worker, awaited) : whatItDoes(worker));
 }
 
 /** @param openAfter the tasks that it comes after and that are not completed */
@@ -94,7 +95,7 @@ const whyEscalated = ({ cause, reason, attempt }: Escalation, last: Decision | n
     ? sentenceOfDecision(last)
     : whatIsAsked(reason);
 
-function whyIdle({ presence, background, lastDecision, resolution, plan }: WorkerFacts): string {
+function whyIdle({ presence, lastDecision, resolution, plan }: WorkerFacts, background: readonly string[]): string {
   if (presence === 'limited') return 'Paused: it has reached its usage limit';
   const [first] = background;
   if (first !== undefined)

@@ -41,7 +41,6 @@ export type StandingWorker = Partner & {
   readonly ended: 'ended' | 'retired' | null;
   readonly inputs: readonly InputRequest[];
   readonly plan: Plan;
-  readonly background: readonly string[];
   readonly attempt: {
     readonly waitsFor: string;
     readonly since: string;
@@ -65,8 +64,9 @@ export type StandingTask = {
   readonly lastTransition: { readonly at: string } | null;
 };
 
-export function standingOfWorker(view: StandingWorker): Standing {
-  const waits = waitsOfWorker(view);
+/** @param awaited the background work that its stops wait for, by name */
+export function standingOfWorker(view: StandingWorker, awaited: readonly string[] = []): Standing {
+  const waits = waitsOfWorker(view, awaited);
   const { state, escalation, inputs } = view;
   const forPerson = [
     ...(escalation === null ? [] : [resumedByPerson]),
@@ -157,15 +157,10 @@ const isEscalatedWith = (escalation: Pick<Escalation, 'since'>, partner: Partner
  */
 const textMax = 500;
 
-function waitsOfWorker({
-  state,
-  presence,
-  escalation,
-  inputs,
-  background,
-  attempt,
-  lastDecision,
-}: StandingWorker): Wait[] {
+function waitsOfWorker(
+  { state, presence, escalation, inputs, attempt, lastDecision }: StandingWorker,
+  awaited: readonly string[],
+): Wait[] {
   if (state === 'stopped') return [];
   const asked = inputs.map((input) => ({
     kind: kindOf(input),
@@ -175,9 +170,11 @@ function waitsOfWorker({
   }));
   const pending = attempt === null ? [] : [waitOfAttempt(attempt)];
   // While the agent works, its background work holds nothing up.
-  const running = state === 'idle' ? background : [];
+  const running = state === 'idle' ? awaited : [];
   const outside: Wait[] = [
-    ...running.map((id): Wait => ({ kind: 'background', whom: `background work ${id}`, text: 'it ends', since: null })),
+    ...running.map(
+      (name): Wait => ({ kind: 'background', whom: `background work ${name}`, text: 'it ends', since: null }),
+    ),
     ...(presence === 'limited'
       ? [{ kind: 'limit', whom: 'its usage limit', text: 'it ends', since: null } as const]
       : []),

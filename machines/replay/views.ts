@@ -13,11 +13,20 @@ import { dayUsageOf } from '../fleet/usage.ts';
 import type { NextTask } from '../guards/attempt.ts';
 import type { Decision, Idle } from '../guards/decision.ts';
 import { idleOf } from '../guards/idle.ts';
+import {
+  awaitedWork,
+  type BackgroundPolicy,
+  type BackgroundWork,
+  endOfWork,
+  ignores,
+  nameOfWork,
+} from '../policy/background.ts';
 import { type BudgetLine, budgetLines } from '../policy/budget.ts';
 import { idleLimitOf } from '../policy/persistence.ts';
 import type { Plan } from '../policy/plan.ts';
 import { type HookStats, phaseOf, type SavedCheckpoint } from '../task/records.ts';
 import type { Escalation, Resolution, TaskEscalation, Unattended } from '../values/escalation.ts';
+import { type PauseView, pauseAt, viewPause } from '../values/pause.ts';
 import type { InputAnswer, InputRequest } from '../values/questions.ts';
 import type { Presence, State } from '../values/states.ts';
 import { fromJsonText } from '../values/text.ts';
@@ -28,6 +37,15 @@ import { type Standing, standingOfTask, standingOfWorker } from './standing.ts';
 
 /** A transition of the actor's machine, and when. */
 export type TransitionView = { from: State; to: State; event: string; at: string };
+
+export type BackgroundView = {
+  id: string;
+  kind: string | null;
+  command: string | null;
+  since: string;
+  until: string | null;
+  ignored: boolean;
+};
 
 /** The reason for which a check waits, and when it is asked again. */
 export type PendingView = { check: string; reason: string | null; askedAgainAt: string };
@@ -46,6 +64,10 @@ export type WorkerView = {
   parent: string | null;
   cwd: string | null;
   labels: Readonly<Record<string, string>>;
+  /** False: no person is at the session. Null: its agent did not say. */
+  interactive: boolean | null;
+  /** A person's pause that holds: its stops are not judged. `until` null: until the session ends. */
+  paused: PauseView | null;
   retry: { count: number; max: number | null };
   keepAlives: number;
   idle: Idle;
@@ -65,10 +87,13 @@ export type WorkerView = {
   /** Tools that run, in the order in which they started; until `until` they keep it from becoming stale. */
   calls: readonly { tool: string; call: string | null; since: string; until: string }[];
   toolCount: number;
-  filesModified: number;
-  /** The number of older ones that the full list has dropped. */
-  filesDropped: number;
-  background: readonly string[];
+  /**
+   * How many files its tools have modified. `dropped`: the number of older ones that the full list has dropped. `unknown`: a
+   * tool may have changed any file.
+   */
+  filesModified: { count: number; dropped: number; unknown: boolean };
+  /** Outstanding background work. Stops wait for it until `until` (null: without an end), unless it is ignored. */
+  background: readonly BackgroundView[];
   awaitsInput: boolean;
   /** The open input requests. */
   inputs: readonly InputRequest[];
@@ -170,6 +195,7 @@ export function viewWorker(
   const { policy } = inForce;
   const idleLimitMs = context.attempt?.idleLimitMs ?? idleLimitOf(policy, context.profile);
   const presence = presenceAt(fleet, record, nowMs);
+  const pause = pauseAt(context.pause, nowMs);
   const taskUsage = fleet.tasks.get(context.tasks.at(-1) ?? '')?.snapshot.context.usage ?? null;
   // Field by field: V8 (Node 20) takes most of a microsecond for each field that follows a spread.
   const view = {
@@ -186,6 +212,8 @@ export function viewWorker(
     parent: context.parent,
     cwd: context.cwd,
     labels: context.labels,
+    interactive: context.interactive,
+    paused: pause === null ? null : viewPause(pause),
     retry: { count: context.retryCount, max: policy.retries },
     keepAlives: context.keepAlives,
     idle: idleOf(context, idleLimitMs, nowMs),
@@ -206,9 +234,8 @@ export function viewWorker(
       return { tool, call, since: formatIsoTime(atMs), until: formatIsoTime(untilMs) };
     }),
     toolCount: context.toolCount,
-    filesModified: context.files.length,
-    filesDropped: context.filesDropped,
-    background: context.background,
+    filesModified: { count: context.files.length, dropped: context.filesDropped, unknown: context.filesUnknown },
+    background: viewBackground(context.background, policy.background),
     awaitsInput: context.awaitsInput,
     inputs: context.inputs,
     lastAnswer: context.lastAnswer,
@@ -221,8 +248,22 @@ export function viewWorker(
     resolution: context.resolution,
     refused: context.refused,
   };
-  return Object.assign(view, { standing: standingOfWorker(view), sentence: sentenceOfWorker(view) });
+  const awaited = awaitedWork(context.background, policy.background, nowMs).map(nameOfWork);
+  return Object.assign(view, { standing: standingOfWorker(view, awaited), sentence: sentenceOfWorker(view, awaited) });
 }
+
+function viewBackground(background: readonly BackgroundWork[], policy: BackgroundPolicy): readonly BackgroundView[] {
+  if (background.length === 0) return noBackground;
+  const isIgnored = ignores(policy);
+  return background.map((work) => {
+    const { id, kind, command, sinceMs } = work;
+    const endMs = endOfWork(work, policy);
+    const until = endMs === null ? null : formatIsoTime(endMs);
+    return { id, kind, command, since: formatIsoTime(sinceMs), until, ignored: isIgnored(work) };
+  });
+}
+
+const noBackground: readonly never[] = Object.freeze([]);
 
 function viewAttempt({ snapshot, wakeMs, owner }: WorkerRecord, pending: PendingView | null): WorkerView['attempt'] {
   const { attempt } = snapshot.context.worker;

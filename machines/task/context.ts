@@ -75,8 +75,9 @@ export const createTaskContext = ({ fleet, task, queue = null }: TaskInput): Tas
 export type TaskSurroundings = {
   /** The worker that claims the task. */
   readonly worker?: string | undefined;
-  /** The files that the holding worker modified, and its labels. */
+  /** The files that the holding worker modified, whether it may have changed any other, and its labels. */
   readonly files?: readonly string[] | undefined;
+  readonly filesUnknown?: boolean | undefined;
   readonly labels?: Readonly<Record<string, string>> | undefined;
   /** With `iteration.validated`: the replica that calls its remote hooks. */
   readonly owner?: string | null | undefined;

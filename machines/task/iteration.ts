@@ -152,6 +152,7 @@ function evaluate(
     iteration: iteration.iteration,
     phase: phaseOf(context),
     files: [facts?.files ?? empty, fields.files ?? empty],
+    filesUnknown: facts?.filesUnknown ?? false,
     labels: facts?.labels ?? {},
     work,
     promises: promisesOf(fields),

@@ -117,8 +117,9 @@ export const taskMachine = setup({
     enableHook: change(enableHook),
     removeHook: change(removeHook),
     clearHooks: change((it, event: On<'hooks.cleared'>) => removeHooks(it, event)),
+    // A task without a plan got none by being held.
     keepSteps: change((it, { steps }: On<'steps.returned'>) => ({
-      plan: returnSteps(it.plan ?? [], it.task, steps),
+      plan: it.plan === null && steps.length === 0 ? null : returnSteps(it.plan ?? [], it.task, steps),
     })),
     startIteration: change((_it, event: On<'iteration.started'>) => startIteration(event)),
     advanceIteration: change((it) => advanceIteration(it)),

@@ -22,6 +22,11 @@ export function cutMiddle(text: string, lengthMax: number): string {
   return [text.slice(0, end), '…', text.slice(start)].join('');
 }
 
+/** The first `lengthMax` code points. */
+export const cutEnd = (text: string, lengthMax: number): string =>
+  // `join` copies: a slice would keep the whole text in memory.
+  isLonger(text, lengthMax) ? [...text.slice(0, 2 * lengthMax)].slice(0, lengthMax).join('') : text;
+
 /** Tells whether a surrogate pair begins at this index. */
 const isPair = (text: string, at: number): boolean =>
   (text.charCodeAt(at) & 0xfc00) === 0xd800 && (text.charCodeAt(at + 1) & 0xfc00) === 0xdc00;

@@ -24,7 +24,7 @@ import { idleLimitOf } from '../policy/persistence.ts';
 import { noInputs } from '../values/questions.ts';
 import type { Cause } from '../values/states.ts';
 import { addToBoth, oneTurn } from '../values/usage.ts';
-import { type Change, resetCounts, withHeldAtEnd, withoutTasks } from './changes.ts';
+import { type Change, pauseAfterSession, resetCounts, withHeldAtEnd, withoutTasks } from './changes.ts';
 import { empty, type WorkerContext } from './context.ts';
 import { decide, stateAfter } from './decide.ts';
 import { factsFor, type On, policyFor } from './events.ts';
@@ -197,6 +197,7 @@ function rulingOf(guard: GuardName, to: Verdict, result: GuardResult): Pick<Ruli
 function causesOf(guard: GuardName, to: Verdict): Cause {
   if (guard === 'checks' || guard === 'hooks') return to === 'blocked' ? 'incomplete' : 'escalated';
   if (guard === 'pending') return to === 'blocked' ? 'pending-tasks' : 'capped';
+  if (guard === 'waiting') return to === 'stopped' ? 'capped' : 'waiting';
   if (guard === 'idle') return to === 'blocked' ? 'idle' : 'idle-timeout';
   if (guard === 'bypass') return to === 'escalated' ? 'budget' : 'bypassed';
   if (guard === 'done') return to === 'idle' ? 'unjudged' : 'complete';
@@ -206,7 +207,6 @@ const guardCauses = {
   retired: 'retired',
   escalated: 'escalated',
   limited: 'limited',
-  waiting: 'waiting',
   retries: 'capped',
   promise: 'escalated',
   stuck: 'stuck',
@@ -260,6 +260,7 @@ export function closeSession(context: WorkerContext, event: On<'session.ended' |
     escalation: null,
     ...noInputs,
     background: empty,
+    pause: pauseAfterSession(context.pause),
     calls: empty,
     heldAtEnd: withHeldAtEnd(context, context.tasks),
     ...withoutTasks(context, context.tasks),

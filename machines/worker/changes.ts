@@ -1,7 +1,9 @@
 /** Changes a worker's context as each entry says (protocol.md §3 and §4). */
 import type { Attempt } from '../guards/attempt.ts';
+import type { BackgroundWork } from '../policy/background.ts';
 import type { Check, Findings } from '../policy/checks/check.ts';
 import { joinChecks } from '../policy/checks/form.ts';
+import { addCommand, cutCommand } from '../policy/commands.ts';
 import { addSteps, removeSteps, replaceSteps } from '../policy/plan.ts';
 import { acknowledge, noteNotice, unnoticed } from '../values/escalation.ts';
 import {
@@ -13,10 +15,11 @@ import {
   inputsMax,
   inputToolLengthMax,
 } from '../values/limits.ts';
+import type { Pause } from '../values/pause.ts';
 import { type InputAnswer, type InputRequest, type Inputs, noInputs } from '../values/questions.ts';
 import { cutMiddle, utf8Length } from '../values/text.ts';
 import { formatIsoTime, parseIsoTime } from '../values/time.ts';
-import { beginPeriod, beginUsage, grantPeriod, type WorkerUsage } from '../values/usage.ts';
+import { addToBoth, beginPeriod, beginUsage, grantPeriod, useOf, type WorkerUsage } from '../values/usage.ts';
 import { empty, noFiles, type ToolCall, type WorkerContext } from './context.ts';
 import { type On, policyFor, type Surroundings } from './events.ts';
 
@@ -66,7 +69,8 @@ const answersOf = (checks: readonly Check[], findings: Readonly<Findings>): Find
 function answerOf(check: Check, findings: Readonly<Findings>): Findings {
   if (check.kind === 'all' || check.kind === 'any') return answersOf(check.of, findings);
   const found = Object.hasOwn(findings, check.name) ? findings[check.name] : undefined;
-  const isAnswer = check.kind !== 'plan' && check.kind !== 'rules' && found !== undefined && found.kind !== 'skip';
+  const isFromOutside = check.kind !== 'plan' && check.kind !== 'rules' && check.kind !== 'ran';
+  const isAnswer = isFromOutside && found !== undefined && found.kind !== 'skip';
   return isAnswer ? { [check.name]: found } : {};
 }
 
@@ -78,12 +82,19 @@ const notEscalated = { escalation: null, resolution: null } as const;
 /** A registration that is repeated goes on in its session; one after an end begins another. */
 export function register(context: WorkerContext, { data, atMs }: On<'worker.registered'>): Change {
   const given = Object.fromEntries(Object.entries(data).filter(([, value]) => value !== undefined));
-  const usage = context.ended === null ? context.usage : beginUsage(atMs);
+  const session =
+    context.ended === null
+      ? { usage: context.usage, usageSource: context.usageSource }
+      : { usage: beginUsage(atMs), usageSource: null };
   const reset = { ended: null, heldAtEnd: empty, calls: empty, background: empty, budgetExhausted: false };
-  return { usage, activeMs: atMs, ...reset, ...noInputs, ...notEscalated, ...resetCounts, ...given };
+  return { ...session, activeMs: atMs, ...reset, ...noInputs, ...notEscalated, ...resetCounts, ...given };
 }
 
-export function beginTurn(context: WorkerContext, { atMs }: On<'prompt.submitted'>): Change {
+/** Tells whether a person has prompted, which begins a turn. Other prompts only put the worker to work. */
+export const isByPerson = ({ by = 'person' }: On<'prompt.submitted'>['data']): boolean => by === 'person';
+
+/** A person prompts. */
+export function beginTurn(context: WorkerContext, { seq, atMs }: On<'prompt.submitted'>): Change {
   // Nothing but a registration brings a retired worker back.
   const ended = context.ended === 'retired' ? context.ended : null;
   const heldAtEnd = ended === null ? empty : context.heldAtEnd;
@@ -92,6 +103,7 @@ export function beginTurn(context: WorkerContext, { atMs }: On<'prompt.submitted
     ended,
     heldAtEnd,
     usage,
+    promptedSeq: seq,
     calls: empty,
     budgetExhausted: false,
     ...noInputs,
@@ -101,14 +113,31 @@ export function beginTurn(context: WorkerContext, { atMs }: On<'prompt.submitted
   };
 }
 
-export function useTool(context: WorkerContext, { data }: On<'tool.used'>): Change {
+export function useTool(context: WorkerContext, { data, seq }: On<'tool.used'>): Change {
   const toolCount = context.toolCount + 1;
   const calls = context.calls.length === 0 ? context.calls : endCall(context.calls, data);
   const given = data.files ?? empty;
+  const file = given.at(-1);
+  const used = {
+    toolCount,
+    calls,
+    filesUnknown: context.filesUnknown || mayChangeAny(data),
+    commands:
+      data.command === undefined
+        ? context.commands
+        : addCommand(context.commands, { command: data.command, seq, ok: data.ok !== false }),
+    lastChange: file === undefined ? context.lastChange : { seq, file },
+  };
   const added = given.length === 0 ? empty : newFiles(context, given);
-  if (added.length === 0) return { toolCount, calls };
-  const { files, filesBytes, filesDropped } = keepNewest(context, added);
-  return { toolCount, calls, files, filesBytes, filesDropped };
+  return added.length === 0 ? used : { ...used, ...keepNewest(context, added) };
+}
+
+/**
+ * Tells whether the tool may have changed any file. `files` without any, and a word that is not known, leave that open.
+ */
+function mayChangeAny({ changes, files = [] }: On<'tool.used'>['data']): boolean {
+  if (changes === undefined || changes === 'none') return false;
+  return changes !== 'files' || files.length === 0;
 }
 
 function newFiles({ files }: WorkerContext, given: readonly string[]): readonly string[] {
@@ -138,12 +167,12 @@ function keepNewest({ files, filesBytes, filesDropped }: WorkerContext, added: r
 type Modified = Pick<WorkerContext, 'files' | 'filesBytes' | 'filesDropped'>;
 
 /** A task that is held already moves to the end of the order, and adds no steps again. */
-export function takeTask(context: WorkerContext, { data: { task }, facts, atMs }: On<'task.claimed'>): Change {
+export function takeTask(context: WorkerContext, { data: { task }, facts, seq, atMs }: On<'task.claimed'>): Change {
   const isNew = !context.tasks.includes(task);
   const tasks = [...context.tasks.filter((held) => held !== task), task];
   const plan = isNew ? addSteps(context.plan, task, facts?.plan ?? empty) : context.plan;
   const attempt = isNew && context.attempt !== null ? joinTask(context.attempt, facts) : context.attempt;
-  return { tasks, plan, attempt, heldAtEnd: empty, activeMs: atMs, ...resetCounts, ...noFiles };
+  return { tasks, plan, attempt, heldAtEnd: empty, activeMs: atMs, claimedSeq: seq, ...resetCounts, ...noFiles };
 }
 
 /** A held task was given another plan. */
@@ -170,15 +199,51 @@ export function letGoOfTask(context: WorkerContext, { type, data, atMs }: On<'ta
 export const withHeldAtEnd = ({ heldAtEnd }: WorkerContext, tasks: readonly string[]): readonly string[] =>
   tasks.length === 0 ? heldAtEnd : [...heldAtEnd.filter((task) => !tasks.includes(task)), ...tasks];
 
-export const startBackground = ({ background }: WorkerContext, { data: { id } }: On<'background.started'>): Change =>
-  background.includes(id) ? {} : { background: [...background, id] };
+/** Work that is outstanding already is updated, and its time goes on. */
+export function startBackground({ background }: WorkerContext, { data, atMs }: On<'background.started'>): Change {
+  const { id, kind, command } = data;
+  const index = background.findIndex((started) => started.id === id);
+  const known = background[index];
+  const work: BackgroundWork = {
+    id,
+    kind: kind === undefined ? (known?.kind ?? null) : cutCommand(kind),
+    command: command === undefined ? (known?.command ?? null) : cutCommand(command),
+    sinceMs: known?.sinceMs ?? atMs,
+  };
+  return { background: known === undefined ? [...background, work] : background.with(index, work) };
+}
 
 export const finishBackground = (
   { background }: WorkerContext,
   { data: { id } }: On<'background.finished'>,
 ): Change => ({
-  background: background.filter((started) => started !== id),
+  background: background.filter((started) => started.id !== id),
 });
+
+// A person's pause (protocol.md §3).
+
+/** The policy that holds at the entry says whether a person may pause. */
+export const mayPause = ({ facts }: On<'worker.paused'>): boolean => policyFor(facts).policy.pause === 'allow';
+
+/** The newest pause replaces an older one. */
+export function pauseWorker({ data: { by, forMs }, atMs }: On<'worker.paused'>): Change {
+  const pause: Pause = { by, sinceMs: atMs, untilMs: forMs === undefined ? null : atMs + forMs };
+  return { pause };
+}
+
+/** A pause without an end is over with the session; one with a time outlives it. */
+export const pauseAfterSession = (pause: Pause | null): Pause | null => (pause?.untilMs == null ? null : pause);
+
+/** Tells whether a report of usage counts: the first source that names itself is the worker's only one. */
+export const countsUsage = (
+  { usageSource }: Pick<WorkerContext, 'usageSource'>,
+  { source }: On<'usage.reported'>['data'],
+): boolean => source === undefined || usageSource === null || source === usageSource;
+
+export const addUsage = (context: WorkerContext, { data }: On<'usage.reported'>): Change =>
+  countsUsage(context, data)
+    ? { usage: addToBoth(context.usage, useOf(data)), usageSource: data.source ?? context.usageSource }
+    : {};
 
 export function reachLimit(context: WorkerContext, { data }: On<'limit.reached'>): Change {
   const { scope } = data;

@@ -9,7 +9,6 @@ import type { TaskDisposition } from '../values/states.ts';
 import { beginUsage } from '../values/usage.ts';
 
 export type WorkerContext = JudgedWorker & {
-  readonly agent: string | null;
   readonly profile: string | null;
   readonly policy: string | null;
   readonly queue: string | null;
@@ -23,6 +22,8 @@ export type WorkerContext = JudgedWorker & {
   readonly limit: { readonly untilMs: number | null } | null;
   /** Every scope of a usage limit that it ever reported. */
   readonly scopes: readonly string[];
+  /** The source whose usage reports count, by its name; null: none has reported yet. */
+  readonly usageSource: string | null;
   /** The open attempt; null: none. */
   readonly attempt: Attempt | null;
   readonly lastDecision: Decision | null;
@@ -57,7 +58,7 @@ export type WorkerInput = { readonly fleet: string; readonly worker: string; rea
 
 export const empty: readonly never[] = Object.freeze([]);
 /** Nothing was modified since the last prompt or claim. */
-export const noFiles = Object.freeze({ files: empty, filesBytes: 0, filesDropped: 0 });
+export const noFiles = Object.freeze({ files: empty, filesBytes: 0, filesDropped: 0, filesUnknown: false });
 const noLabels = Object.freeze({});
 
 export const createWorkerContext = ({ fleet, worker, atMs }: WorkerInput): WorkerContext => ({
@@ -70,9 +71,11 @@ export const createWorkerContext = ({ fleet, worker, atMs }: WorkerInput): Worke
   parent: null,
   cwd: null,
   labels: noLabels,
+  interactive: null,
   ended: null,
   escalation: null,
   budgetExhausted: false,
+  pause: null,
   usage: beginUsage(atMs),
   background: empty,
   inputs: noInputs.inputs,
@@ -84,11 +87,17 @@ export const createWorkerContext = ({ fleet, worker, atMs }: WorkerInput): Worke
   files: noFiles.files,
   filesBytes: noFiles.filesBytes,
   filesDropped: noFiles.filesDropped,
+  filesUnknown: noFiles.filesUnknown,
+  commands: empty,
+  lastChange: null,
+  promptedSeq: null,
+  claimedSeq: null,
   tasks: empty,
   toolCount: 0,
   activeMs: atMs,
   limit: null,
   scopes: empty,
+  usageSource: null,
   attempt: null,
   lastDecision: null,
   lastDisposition: 'held',
@@ -114,9 +123,11 @@ export const changeContext = (it: WorkerContext, change: Partial<WorkerContext>)
   parent: given(change.parent, it.parent),
   cwd: given(change.cwd, it.cwd),
   labels: given(change.labels, it.labels),
+  interactive: given(change.interactive, it.interactive),
   ended: given(change.ended, it.ended),
   escalation: given(change.escalation, it.escalation),
   budgetExhausted: given(change.budgetExhausted, it.budgetExhausted),
+  pause: given(change.pause, it.pause),
   usage: given(change.usage, it.usage),
   background: given(change.background, it.background),
   inputs: given(change.inputs, it.inputs),
@@ -128,11 +139,17 @@ export const changeContext = (it: WorkerContext, change: Partial<WorkerContext>)
   files: given(change.files, it.files),
   filesBytes: given(change.filesBytes, it.filesBytes),
   filesDropped: given(change.filesDropped, it.filesDropped),
+  filesUnknown: given(change.filesUnknown, it.filesUnknown),
+  commands: given(change.commands, it.commands),
+  lastChange: given(change.lastChange, it.lastChange),
+  promptedSeq: given(change.promptedSeq, it.promptedSeq),
+  claimedSeq: given(change.claimedSeq, it.claimedSeq),
   tasks: given(change.tasks, it.tasks),
   toolCount: given(change.toolCount, it.toolCount),
   activeMs: given(change.activeMs, it.activeMs),
   limit: given(change.limit, it.limit),
   scopes: given(change.scopes, it.scopes),
+  usageSource: given(change.usageSource, it.usageSource),
   attempt: given(change.attempt, it.attempt),
   lastDecision: given(change.lastDecision, it.lastDecision),
   lastDisposition: given(change.lastDisposition, it.lastDisposition),

@@ -62,7 +62,7 @@ export function escalationOf({ seq, at, reason, cause, attempt, worker, verdicts
 }
 
 function decisionOf(context: WorkerContext, attempt: Attempt, ruling: Decided): Decision {
-  const { decision, action, cause, reason, nextPrompt } = ruling;
+  const { decision, action, cause, reason } = ruling;
   const { policy, name, seq } = attempt.inForce;
   const { facts } = attempt;
   return {
@@ -78,7 +78,7 @@ function decisionOf(context: WorkerContext, attempt: Attempt, ruling: Decided): 
     action,
     cause,
     reason,
-    nextPrompt,
+    nextPrompt: promptOf(context, attempt, ruling),
     feedback: [...attempt.feedback],
     state: stateAfter(ruling),
     retry: { count: context.retryCount + (isFailure(ruling) ? 1 : 0), max: policy.retries },
@@ -93,6 +93,29 @@ function decisionOf(context: WorkerContext, attempt: Attempt, ruling: Decided): 
   };
 }
 
+/** The agents whose adapters read `/stopgate off` in a person's prompt. */
+const promptedAgents: ReadonlySet<string> = new Set([
+  'claude',
+  'codex',
+  'copilot',
+  'cursor',
+  'gemini',
+  'opencode',
+  'qwen',
+]);
+
+const wayOut = 'A person can let it stop unjudged by typing /stopgate off.';
+
+/** The prompt of a block names a person's way out where there is one, at the end of its first paragraph. */
+function promptOf(worker: WorkerContext, attempt: Attempt, { decision, nextPrompt }: Decided): string | null {
+  if (decision !== 'block' || nextPrompt === null) return nextPrompt;
+  const works =
+    worker.interactive !== false && promptedAgents.has(worker.agent ?? '') && attempt.inForce.policy.pause === 'allow';
+  if (!works) return nextPrompt;
+  const [first = '', ...others] = nextPrompt.split('\n\n');
+  return [`${first} ${wayOut}`, ...others].join('\n\n');
+}
+
 /** The worker's state after a decision. */
 export function stateAfter({ decision, action, cause }: Pick<Ruling, 'decision' | 'action' | 'cause'>): State {
   if (cause === 'superseded') return 'validating';
@@ -100,9 +123,9 @@ export function stateAfter({ decision, action, cause }: Pick<Ruling, 'decision' 
   return action === 'complete' ? 'stopped' : action === 'escalate' ? 'escalated' : 'idle';
 }
 
-/** Blocks by `pending` and `idle` keep a worker alive, and are counted separately. */
+/** Blocks by `waiting`, `pending` and `idle` keep a worker alive, and are counted separately. */
 const isKeepAlive = ({ decision, guard }: Decided): boolean =>
-  decision === 'block' && (guard === 'pending' || guard === 'idle');
+  decision === 'block' && (guard === 'waiting' || guard === 'pending' || guard === 'idle');
 
 type Counts = Pick<WorkerContext, 'retryCount' | 'keepAlives' | 'failureStreak'>;
 

@@ -26,6 +26,8 @@ export const judging = [
   row('bypass', 'escalated'),
   row('limited', 'idle'),
   row('waiting', 'idle'),
+  row('waiting', 'blocked'),
+  row('waiting', 'stopped'),
   row('promise', 'escalated'),
   waitAt('checks'),
   insteadOf('checks', 'retries', 'stopped'),

@@ -6,12 +6,11 @@
 import { assign, setup } from 'xstate';
 import type { FailureGuard, GuardName, WorkGuard } from '../guards/decision.ts';
 import { placeOf } from '../guards/evaluate.ts';
-import { updateStep } from '../policy/plan.ts';
+import { replaceOwnSteps, updateStep } from '../policy/plan.ts';
 import type { Stepped } from '../step.ts';
 import { acknowledge, noteNotice } from '../values/escalation.ts';
 import type { Presence } from '../values/states.ts';
 import { formatIsoTime } from '../values/time.ts';
-import { addToBoth, useOf } from '../values/usage.ts';
 import {
   answerCheck,
   closeSession,
@@ -30,14 +29,18 @@ import {
 } from './attempt.ts';
 import {
   acknowledgeInputs,
+  addUsage,
   answerInput,
   beginTurn,
   type Change,
   escalateStale,
   finishBackground,
+  isByPerson,
   letGoOfTask,
+  mayPause,
   noteOverdue,
   noticeInput,
+  pauseWorker,
   planTask,
   reachLimit,
   receiveInput,
@@ -118,6 +121,10 @@ const machine = setup({
     isAboutPending: ({ context: { worker }, event }) => isAboutPending(worker, event as On<'check.finished'>),
     inService: ({ context: { worker } }) => worker.ended === null,
     mayReturn: ({ context: { worker } }) => worker.ended !== 'retired',
+    mayPause: ({ event }) => mayPause(event as On<'worker.paused'>),
+    isByPerson: ({ event }) => isByPerson((event as On<'prompt.submitted'>).data),
+    isReturnByPerson: ({ context: { worker }, event }) =>
+      worker.ended !== 'retired' && isByPerson((event as On<'prompt.submitted'>).data),
     holdsNotIt: ({ context: { worker }, event }) => !worker.tasks.includes(taskOf(event)),
     holdsNoOther: ({ context: { worker }, event }) => worker.tasks.every((task) => task === taskOf(event)),
     resumes: (_, { verdict }: { verdict: 'resume' | 'stop' }) => verdict === 'resume',
@@ -126,11 +133,15 @@ const machine = setup({
     nowLimited: (_, { presence }: { presence: Presence }) => presence === 'limited',
   },
   actions: {
+    move: change((_it, { data }: On<'worker.moved'>) => ({ cwd: data.cwd })),
+    pause: change((_it, event: On<'worker.paused'>) => pauseWorker(event)),
+    unpause: change(() => ({ pause: null })),
+    resumeSession: change(() => ({ ended: null })),
     register: change((it, event: On<'worker.registered'>) => register(it, event)),
     prompt: change((it, event: On<'prompt.submitted'>) => beginTurn(it, event)),
     startCall: change((it, event: On<'tool.started'>) => ({ calls: startCall(it.calls, event) })),
     useTool: change((it, event: On<'tool.used'>) => useTool(it, event)),
-    setPlan: change((_it, { data }: On<'plan.updated'>) => ({ plan: data.steps })),
+    setPlan: change((it, { data }: On<'plan.updated'>) => ({ plan: replaceOwnSteps(it.plan, data.steps) })),
     setStep: change((it, { data }: On<'step.updated'>) => ({ plan: updateStep(it.plan, data) })),
     takeTask: change((it, event: On<'task.claimed'>) => takeTask(it, event)),
     planTask: change((it, event: On<'task.planned'>) => planTask(it, event)),
@@ -146,7 +157,7 @@ const machine = setup({
     reachLimit: change((it, event: On<'limit.reached'>) => reachLimit(it, event)),
     clearLimit: change((_it, { data }: On<'limit.cleared'>) => (data.scope === undefined ? { limit: null } : {})),
     exhaustBudget: change(() => ({ budgetExhausted: true })),
-    addUsage: change((it, { data }: On<'usage.reported'>) => ({ usage: addToBoth(it.usage, useOf(data)) })),
+    addUsage: change((it, event: On<'usage.reported'>) => addUsage(it, event)),
     openAttempt: change((it, event: On<'stop.attempted'>) => openAttempt(it, event)),
     startCheck: change((it, event: On<'check.started'>) => startCheck(it, event)),
     answerCheck: change((it, event: On<'check.finished'>) => answerCheck(it, event)),
@@ -183,7 +194,7 @@ const presenceMoves = {
 
 /** Work leads to `working`; other entries that need no state stand at the root. */
 const workMoves = {
-  'prompt.submitted': { target: 'working', actions: 'prompt' },
+  'prompt.submitted': [{ guard: 'isByPerson', target: 'working', actions: 'prompt' }, { target: 'working' }],
   'tool.started': { target: 'working', actions: 'startCall' },
   'tool.used': { target: 'working', actions: 'useTool' },
   'plan.updated': { target: 'working', actions: 'setPlan' },
@@ -217,6 +228,9 @@ export const workerMachine = machine.createMachine({
   type: 'parallel',
   on: {
     'heartbeat.sent': {},
+    'worker.moved': { actions: 'move' },
+    'worker.paused': { guard: 'mayPause', actions: 'pause' },
+    'worker.unpaused': { actions: 'unpause' },
     'background.started': { actions: 'startBackground' },
     'background.finished': { actions: 'finishBackground' },
     'input.requested': { actions: 'requestInput' },
@@ -250,7 +264,15 @@ export const workerMachine = machine.createMachine({
       states: {
         idle: { on: { ...workMoves, ...lettingGo, ...attempted, ...closed, ...stale } },
         // Work here changes the context only, by the root.
-        working: { on: { 'prompt.submitted': { actions: 'prompt' }, ...lettingGo, ...attempted, ...closed, ...stale } },
+        working: {
+          on: {
+            'prompt.submitted': { guard: 'isByPerson', actions: 'prompt' },
+            ...lettingGo,
+            ...attempted,
+            ...closed,
+            ...stale,
+          },
+        },
         validating: {
           always: judging,
           on: {
@@ -260,7 +282,8 @@ export const workerMachine = machine.createMachine({
             'check.finished': { guard: 'isAboutPending', actions: 'answerCheck' },
             'timer.fired': { actions: 'reevaluate' },
             'attempt.superseded': { target: 'working', actions: 'supersede' },
-            'prompt.submitted': { target: 'working', actions: ['supersede', 'prompt'] },
+            // Another agent or the system ends no attempt.
+            'prompt.submitted': { guard: 'isByPerson', target: 'working', actions: ['supersede', 'prompt'] },
           },
         },
         blocked: { on: { ...workMoves, ...lettingGo, ...attempted, ...closed, ...registration, ...stale } },
@@ -269,7 +292,7 @@ export const workerMachine = machine.createMachine({
             ...attempted,
             ...closed,
             ...registration,
-            'prompt.submitted': { target: 'working', actions: 'prompt' },
+            'prompt.submitted': { guard: 'isByPerson', target: 'working', actions: 'prompt' },
             'stale.escalated': { actions: 'escalateStale' },
             'escalation.acknowledged': { actions: 'acknowledge' },
             'escalation.notified': { actions: 'noteNotice' },
@@ -288,7 +311,12 @@ export const workerMachine = machine.createMachine({
             ...attempted,
             ...closed,
             ...registration,
-            'prompt.submitted': [{ guard: 'mayReturn', target: 'working', actions: 'prompt' }, { actions: 'prompt' }],
+            'prompt.submitted': [
+              { guard: 'isReturnByPerson', target: 'working', actions: 'prompt' },
+              { guard: 'isByPerson', actions: 'prompt' },
+              // One whose session has ended is back, with its counts.
+              { guard: 'mayReturn', target: 'working', actions: 'resumeSession' },
+            ],
             'tool.started': [{ guard: 'inService', target: 'working', actions: 'startCall' }, { actions: 'startCall' }],
             'tool.used': [{ guard: 'inService', target: 'working', actions: 'useTool' }, { actions: 'useTool' }],
             'plan.updated': [{ guard: 'inService', target: 'working', actions: 'setPlan' }, { actions: 'setPlan' }],

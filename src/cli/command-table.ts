@@ -127,6 +127,14 @@ export const commandGroups: Readonly<Record<string, CommandTable>> = {
       summary: 'take a worker out of service',
       load: async () => (await import('./commands/operate/actions.ts')).retire,
     },
+    pause: {
+      summary: 'let a worker stop unjudged, for a time or until its session ends',
+      load: async () => (await import('./commands/operate/actions.ts')).pause,
+    },
+    unpause: {
+      summary: 'end a pause: stops are judged again',
+      load: async () => (await import('./commands/operate/actions.ts')).unpause,
+    },
     audit: {
       summary: 'list what operators did, to which worker or task, and when',
       load: async () => (await import('./commands/operate/audit.ts')).audit,

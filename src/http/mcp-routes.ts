@@ -4,7 +4,9 @@ import { isId } from '../../machines/index.ts';
 import { createKeyedMutex } from '../concurrency/semaphore.ts';
 import { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
-import { callerOf, fleetsOf, serviceFor } from './access.ts';
+import type { ServicePort } from '../mcp/nats-port.ts';
+import type { Service } from '../service/index.ts';
+import { type Caller, callerOf, checkSubject, fleetsOf, hasRole, serviceFor, withCallerName } from './access.ts';
 import { createPerService, fleetNamed } from './fleet-directory.ts';
 
 const forwardedHeaders = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-session-id'] as const;
@@ -22,7 +24,7 @@ export function addMcpRoutes(app: FastifyInstance, log: Logger): void {
       return typeof value === 'string' ? [[name, value] as const] : [];
     });
     const onBug = (err: unknown, tool: string) => log.error({ err, tool }, 'MCP tool failed: a bug');
-    const port = serviceFor(callerOf(request), service);
+    const port = portFor(callerOf(request), service);
     const options = { port, worker, mutex: mutexOf(service), onBug };
     const answer = await answerPost(options, Object.fromEntries(forwarded), body);
     return reply.code(answer.status).headers(answer.headers).send(answer.body);
@@ -35,6 +37,20 @@ export function addMcpRoutes(app: FastifyInstance, log: Logger): void {
       return reply.code(405).header('allow', 'POST').send({ jsonrpc: '2.0', error, id: null });
     },
   });
+}
+
+/** The service as the tools use it: only an operator's caller may operate. */
+function portFor(caller: Caller, service: Service): ServicePort {
+  const port: ServicePort = { ...serviceFor(caller, service) };
+  delete port.operate;
+  if (!hasRole(caller, 'operator')) return port;
+  return {
+    ...port,
+    async operate(action, body) {
+      checkSubject(caller, body);
+      return service.operate(action, withCallerName(caller, body));
+    },
+  };
 }
 
 /** `?worker=W`: the worker for calls that name none. @throws AppError input.bad */

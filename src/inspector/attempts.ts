@@ -1,6 +1,8 @@
 /** The last attempts of a worker, each with its answer, its checks and the work before it, for comparison. */
-import { type Decision, readEntry, readJson } from '../../machines/index.ts';
+import { type Decision, readEntry, readJson, topicOf } from '../../machines/index.ts';
+import { createUsageSources } from '../../machines/replay/usage-sources.ts';
 import { addUsed, unused, usdOf, useOf } from '../../machines/values/usage.ts';
+import { isByPerson } from '../../machines/worker/changes.ts';
 import type { EventLog } from '../nats/log/event-log.ts';
 import type { LogMessage } from '../nats/log/log-reader.ts';
 import type { AttemptRecord, AttemptWork } from './messages.ts';
@@ -29,6 +31,7 @@ export async function readAttempts(
   const decisions = new Map(decided.map((it) => [String(fieldsOf(it).attempt), fieldsOf(it) as unknown as Decision]));
   const checks = groupByAttempt(checked);
   const readFrom = own.length < workMax ? 0 : (own[0]?.seq ?? 0);
+  const counted = countedReports(own);
   const attempts = attempted.map((message, index): AttemptRecord => {
     const { attempt: given, output, stopReason } = fieldsOf(message);
     const attempt = typeof given === 'string' ? given : `seq-${message.seq}`;
@@ -39,31 +42,44 @@ export async function readAttempts(
         ...{ check: String(check), outcome: String(outcome), reason: textOf(reason) },
         ...{ feedback: feedback ?? null, tookMs: typeof tookMs === 'number' ? tookMs : null },
       })),
-      work: workBetween(attempted[index - 1], message, own, readFrom),
+      work: workBetween(attempted[index - 1], message, { own, counted, readFrom }),
     };
   });
   return attempts.slice(-limit).reverse();
 }
 
-/** @param own the worker's entries from entry `readFrom` on */
+/** The usage reports that count: those of the source that reported first (protocol.md §3), as far as is read. */
+function countedReports(own: readonly LogMessage[]): ReadonlySet<number> {
+  const sources = createUsageSources();
+  const counted = new Set<number>();
+  for (const message of own) {
+    const { id, type } = topicOf(message.subject);
+    sources.note(id, type);
+    if (type !== 'usage.reported') continue;
+    const { source } = fieldsOf(message);
+    if (sources.counts(id, typeof source === 'string' ? source : undefined)) counted.add(message.seq);
+  }
+  return counted;
+}
+
+/** @param own the worker's entries from entry `readFrom` on @param counted its usage reports that count */
 function workBetween(
   older: LogMessage | undefined,
   newer: LogMessage,
-  own: readonly LogMessage[],
-  readFrom: number,
+  { own, counted, readFrom }: OwnEntries,
 ): AttemptWork | null {
   const fromSeq = older?.seq ?? 0;
   if (fromSeq < readFrom) return null;
   const done = own.filter(({ seq }) => seq > fromSeq && seq < newer.seq);
   let [tools, used, begun] = [0, unused, null as AttemptWork['begun']];
   const files = new Set<string>();
-  for (const { subject, data } of done) {
+  for (const { seq, subject, data } of done) {
     const entry = readEntry(subject, decoder.decode(data), data.length);
     // What is refused did nothing.
     if (entry === null || !('data' in entry)) continue;
-    if (entry.type === 'usage.reported') used = addUsed(used, useOf(entry.data));
+    if (entry.type === 'usage.reported') used = counted.has(seq) ? addUsed(used, useOf(entry.data)) : used;
     else if (entry.type === 'task.claimed') begun = 'task';
-    else if (entry.type === 'prompt.submitted') begun ??= 'prompt';
+    else if (entry.type === 'prompt.submitted' && isByPerson(entry.data)) begun ??= 'prompt';
     else if (entry.type === 'tool.used') {
       tools += 1;
       for (const file of entry.data.files ?? []) files.add(file);
@@ -74,6 +90,12 @@ function workBetween(
     ...{ ms: newer.atMs - ((older ?? done[0])?.atMs ?? newer.atMs), begun: older === undefined ? null : begun },
   };
 }
+
+type OwnEntries = {
+  readonly own: readonly LogMessage[];
+  readonly counted: ReadonlySet<number>;
+  readonly readFrom: number;
+};
 
 type Fields = Readonly<Record<string, unknown>>;
 

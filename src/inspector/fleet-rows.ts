@@ -12,7 +12,9 @@ import {
   type WorkerContext,
   type WorkerRecord,
 } from '../../machines/index.ts';
+import { awaitedWork, nameOfWork } from '../../machines/policy/background.ts';
 import { sentenceOfTask, sentenceOfWorker } from '../../machines/replay/sentence.ts';
+import { pauseAt } from '../../machines/values/pause.ts';
 import { viewUsage } from '../../machines/values/usage.ts';
 import type { LastMoves, Transition } from './messages.ts';
 import {
@@ -103,6 +105,8 @@ function workerRow(fleet: Fleet, worker: string): WorkerRow | null {
   const last = it.lastDecision;
   const { usd, tokens } = viewUsage(it.usage.session);
   const waits = waitsFor(record);
+  const awaited = awaitedWork(it.background, inForce.policy.background, fleet.nowMs);
+  const pause = pauseAt(it.pause, fleet.nowMs);
   return {
     id: worker,
     state: value.state,
@@ -127,25 +131,29 @@ function workerRow(fleet: Fleet, worker: string): WorkerRow | null {
     planTotal: it.plan.length,
     policy: inForce.name,
     queue: queueOfWorker(it, inForce),
-    sentence: sentenceOfWorker({
-      state: value.state,
-      presence: value.presence,
-      ended: it.ended,
-      escalation: it.escalation,
-      resolution: it.resolution,
-      inputs: it.inputs,
-      background: it.background,
-      plan: it.plan,
-      tasks: it.tasks,
-      lastDecision: last,
-      retry: { count: it.retryCount, max: inForce.policy.retries },
-      attempt: waits === null ? null : { waitsFor: waits === 'hold' ? waits : `check ${waits}` },
-    }),
+    sentence: sentenceOfWorker(
+      {
+        state: value.state,
+        presence: value.presence,
+        ended: it.ended,
+        escalation: it.escalation,
+        resolution: it.resolution,
+        inputs: it.inputs,
+        plan: it.plan,
+        tasks: it.tasks,
+        lastDecision: last,
+        retry: { count: it.retryCount, max: inForce.policy.retries },
+        attempt: waits === null ? null : { waitsFor: waits === 'hold' ? waits : `check ${waits}` },
+      },
+      awaited.map(nameOfWork),
+    ),
     stateSinceMs: record.lastMove?.atMs ?? null,
     awaitsInput: it.awaitsInput,
     usd,
     tokens,
-    isWaiting: value.presence === 'limited' || (value.state === 'idle' && it.background.length > 0),
+    pausedBy: pause?.by.slice(0, nameLengthMax) ?? null,
+    pausedUntilMs: pause?.untilMs ?? null,
+    isWaiting: value.presence === 'limited' || (value.state === 'idle' && awaited.length > 0),
     ...personWait(it, inForce.policy.askMs), // at the end: fields behind a spread are slow (docs/decisions/010)
   };
 }

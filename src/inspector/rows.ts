@@ -95,6 +95,9 @@ export const workerRows = createRowCodec({
   /** Used in this session, as its agent reports it; 0 and 0: nothing was reported. */
   usd: plain<number>(),
   tokens: plain<number>(),
+  /** Who has paused it, so that its stops are not judged; null: nobody. `pausedUntilMs` null: until its session ends. */
+  pausedBy: plain<string | null>(),
+  pausedUntilMs: plain<number | null>(),
   /** It has stopped for something that will wake it: background work that goes on, or the end of its usage limit. */
   isWaiting: flag,
   /** Since when it waits for a person; null: it does not. */

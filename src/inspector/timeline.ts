@@ -18,6 +18,8 @@ const operatorTypes: ReadonlySet<string> = new Set([
   'escalation.resolved',
   'input.answered',
   'worker.retired',
+  'worker.paused',
+  'worker.unpaused',
 ]);
 const textLengthMax = 300;
 const decoder = new TextDecoder();

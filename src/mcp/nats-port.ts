@@ -2,6 +2,7 @@
 import type { Decision, HookResult, TaskDetail } from '../../machines/index.ts';
 import type { Requester, RequestVerb } from '../nats/requester.ts';
 import type { ClaimedNext } from '../service/claim-next.ts';
+import type { OperatorAction } from '../service/operate.ts';
 import { checkEntry, type NewEntry } from '../service/publish.ts';
 import type { Entity, View } from '../service/views.ts';
 
@@ -24,6 +25,8 @@ export type ServicePort = {
   evaluate(task: string, body: object): Promise<HookResult>;
   /** `body` for a task: `{ checkpoint?: id }`. @throws AppError actor.unknown */
   get(entity: Entity, id: string, body?: object): Promise<View | TaskDetail>;
+  /** Only for a caller that is an operator. @throws AppError input.bad, actor.unknown, entry.refused */
+  operate?(action: OperatorAction, body: object): Promise<{ readonly view: unknown }>;
 };
 
 /** Checks and remote hooks may be slow. A hold comes on top. */

@@ -17,7 +17,7 @@ import { createKeyedMutex, type KeyedMutex } from '../concurrency/semaphore.ts';
 import { AppError } from '../errors.ts';
 import { version } from '../version.ts';
 import type { ServicePort } from './nats-port.ts';
-import { tools } from './tools/index.ts';
+import { tools, toolsFor } from './tools/index.ts';
 import type { Tool, ToolContext } from './tools/tool.ts';
 
 export type McpOptions = {
@@ -50,7 +50,7 @@ export function createMcpServer(options: McpOptions): McpServer {
   // Not registerTool: its errors for bad input are hard to read, and it would rebuild all schemas for each request.
   const { server } = mcp;
   server.registerCapabilities({ tools: {} });
-  server.setRequestHandler(ListToolsRequestSchema, () => listTools());
+  server.setRequestHandler(ListToolsRequestSchema, () => listTools(port.operate !== undefined));
   server.setRequestHandler(CallToolRequestSchema, ({ params }) => {
     const answer = call({ port, worker, mutex, newId }, params.name, params.arguments ?? {}, options);
     onCall(answer);
@@ -69,8 +69,11 @@ async function call(
 ): Promise<CallToolResult> {
   try {
     const tool = tools.get(name);
-    if (tool === undefined)
-      throw new AppError('input.bad', `there is no tool '${name}'; the tools are: ${[...tools.keys()].join(', ')}`);
+    const isOperator = context.port.operate !== undefined;
+    if (tool === undefined || (tool.forOperators && !isOperator)) {
+      const known = toolsFor(isOperator).map((it) => it.name);
+      throw new AppError('input.bad', `there is no tool '${name}'; the tools are: ${known.join(', ')}`);
+    }
     const result = await tool.run(context, readInput(tool, given));
     // Through JSON, so that undefined fields disappear.
     const text = JSON.stringify(result);
@@ -115,17 +118,20 @@ function describeError({ code, message }: AppError): string {
   }
 }
 
-let listed: ListToolsResult | null = null;
+const lists = new Map<boolean, ListToolsResult>();
 
-/** Lists the tools. The list is the same for every client, so it is built once. */
-function listTools(): ListToolsResult {
-  listed ??= {
-    tools: [...tools.values()].map(({ name, title, description, input, output, annotations }) => ({
+/** Lists the tools of operators, or of everybody else. Each list is built once. */
+function listTools(isOperator: boolean): ListToolsResult {
+  const known = lists.get(isOperator);
+  if (known !== undefined) return known;
+  const listed: ListToolsResult = {
+    tools: toolsFor(isOperator).map(({ name, title, description, input, output, annotations }) => ({
       ...{ name, title, description, annotations },
       inputSchema: toJsonSchema(input, 'input') as ListToolsResult['tools'][number]['inputSchema'],
       outputSchema: toJsonSchema(output, 'output') as NonNullable<ListToolsResult['tools'][number]['outputSchema']>,
     })),
   };
+  lists.set(isOperator, listed);
   return listed;
 }
 

@@ -130,6 +130,8 @@ function operator(fleet: string, fleets: string): Permissions {
           'task.*.escalation.*',
           'queue.*.escalation.*',
           'worker.*.worker.retired',
+          'worker.*.worker.paused',
+          'worker.*.worker.unpaused',
         ].map((tail) => `stopgate.${fleets}.own.${tail}`),
         ...['INFO', 'STREAM.LIST', 'STREAM.NAMES', ...reading].map((call) => `$JS.API.${call}`),
         ...['$JS.ACK.>', '$JS.FC.>', '$SRV.>'],

@@ -1,9 +1,10 @@
-/** operate: what an operator does (protocol.md §3, own entries): acknowledge, resolve, answer, retire. Each is an entry. */
+/** operate: what an operator does (protocol.md §3, own entries): acknowledge, resolve, answer, retire, pause. Each is an entry. */
 import { z } from 'zod';
 import {
   idSchema,
   inputMessageLengthMax,
   operatorNameLengthMax,
+  pauseMsMax,
   type QueueView,
   requestLengthMax,
   type TaskView,
@@ -33,6 +34,9 @@ export const operatorActions = {
     message: z.string().trim().min(1).max(inputMessageLengthMax).optional(),
   }),
   retire: z.strictObject({ id: idSchema, by }),
+  /** Without `forMs` the pause holds until the session ends. */
+  pause: z.strictObject({ id: idSchema, by, forMs: z.int().positive().max(pauseMsMax).optional() }),
+  unpause: z.strictObject({ id: idSchema, by }),
 } as const;
 export type OperatorAction = keyof typeof operatorActions;
 
@@ -41,6 +45,8 @@ const types = {
   resolve: 'escalation.resolved',
   answer: 'input.answered',
   retire: 'worker.retired',
+  pause: 'worker.paused',
+  unpause: 'worker.unpaused',
 } as const satisfies Record<OperatorAction, string>;
 
 /** The body of an action, with the fields of an answer if it is one. */

@@ -159,7 +159,7 @@ export function createPlainActors(run: Run = runs.createActor): PlainActors {
     if (actor === undefined) return;
     const holder = workers.get(actor.getSnapshot().context.worker ?? '')?.getSnapshot().context.worker;
     const before = actor.getSnapshot().context.validated;
-    const facts = { files: holder?.files, labels: holder?.labels, ...more };
+    const facts = { files: holder?.files, filesUnknown: holder?.filesUnknown, labels: holder?.labels, ...more };
     actor.send({ type, data, seq, atMs: nowMs, facts, ...more } as never);
     const { validated } = actor.getSnapshot().context;
     if (isOther(validated, before)) results.push(...validated.map((it) => it.result));
@@ -182,7 +182,7 @@ export function createPlainActors(run: Run = runs.createActor): PlainActors {
     if (type !== 'task.lost')
       for (const task of before.tasks.filter((it) => !after.tasks.includes(it))) {
         const steps = before.plan.filter((step) => step.task === task);
-        if (steps.length > 0) sendTask(task, 'steps.returned', {}, { steps });
+        sendTask(task, 'steps.returned', {}, { steps });
         if (type === 'session.ended' || type === 'worker.retired') sendTask(task, 'task.released', { task });
       }
     const isWork = ['prompt.submitted', 'tool.started', 'tool.used', 'plan.updated', 'step.updated', 'task.claimed'];
@@ -254,7 +254,11 @@ export function createPlainActors(run: Run = runs.createActor): PlainActors {
       sendWorker(id, type, data);
     } else {
       const last = contextOf(id).tasks.at(-1);
+      const { usageSource } = contextOf(id);
       sendWorker(id, type, data);
+      // Reports of another source than the worker's first are not counted.
+      if (type === 'usage.reported' && data.source !== undefined && (usageSource ?? data.source) !== data.source)
+        return;
       if (last !== undefined && (type === 'usage.reported' || type === 'stop.attempted')) sendTask(last, type, data);
       if (type !== 'usage.reported') return;
       const { input = 0, output = 0, cacheWrite = 0, usd = 0 } = data;
@@ -277,7 +281,7 @@ export function createPlainActors(run: Run = runs.createActor): PlainActors {
       else if (area === 'task') foldTask(entry);
       else if (area === 'queue') depths.set(id, entry.data.pending);
       else if (area === 'ownWorker') {
-        const isOperator = type === 'worker.retired' || type === 'input.answered' || type.startsWith('escalation.');
+        const isOperator = type.startsWith('worker.') || type === 'input.answered' || type.startsWith('escalation.');
         // Whoever resumes such a worker grants the budget of the day once more, for all.
         if (type === 'escalation.resolved' && entry.data.verdict === 'resume')
           if (contextOf(id).escalation?.budget === 'day') today = { ...usedToday(), tokens: 0, nanoUsd: 0 };

@@ -50,6 +50,7 @@ function createPolicyShapes() {
   } satisfies Shape<CheckSettings>;
   const fields: { readonly [K in Kind]: Shape<Omit<CheckOf<K>, keyof CheckSettings | 'kind'>> } = {
     ...{ plan: { required: flag }, rules: { rules: texts }, files: { files: texts } },
+    ran: { commands: texts, since: z.enum(['change', 'prompt', 'claim']) },
     git: { clean: flag, pushed: flag, unchanged: texts, since: text.nullable() },
     ...{ command: { command: text }, remote: { remote: text }, all: { of: checks }, any: { of: checks } },
     judge: {
@@ -64,6 +65,8 @@ function createPolicyShapes() {
     ...{ retries: number.nullable(), onCap: text, stuckAfter: object({ times: number, mask: flag }).nullable() },
     ...{ promises: flag, keepAlives: number.nullable(), onBudget: text, bypass: texts, askMs: number.nullable() },
     persistence: object({ idleMs: number.nullable(), named: flag, holdMs: number, queue: text.nullable() }).nullable(),
+    background: object({ maxMs: number.nullable(), ignore: texts, onStop: z.enum(['allow', 'block']).nullable() }),
+    pause: z.enum(['allow', 'deny']),
     budget: object({
       ...{ tokens: number.nullable(), usd: number.nullable(), turns: number.nullable(), timeMs: number.nullable() },
       per: z.enum(['session', 'prompt', 'task']),
@@ -191,9 +194,16 @@ function createWorkerShape(common: Common, policies: Policies) {
     ...{ worker: text, fleet: text, labels, ended: z.enum(['ended', 'retired']).nullable() },
     ...{ escalation: escalation.nullable(), budgetExhausted: flag },
     usage: object({ session: period, prompt: period }),
-    ...{ background: texts, awaitsInput: flag, retryCount: count, keepAlives: count },
+    background: z.array(object({ id: text, kind: text.nullable(), command: text.nullable(), sinceMs: time })),
+    pause: object({ by: text, sinceMs: time, untilMs: time.nullable() }).nullable(),
+    interactive: flag.nullable(),
+    ...{ awaitsInput: flag, retryCount: count, keepAlives: count },
     ...{ failureStreak: object({ reason: text, count }).nullable(), plan, files: texts, tasks: texts, activeMs: time },
     ...{ agent: text.nullable(), profile: text.nullable(), policy: text.nullable(), queue: text.nullable() },
+    filesUnknown: flag,
+    commands: z.array(object({ command: text, seq: count, ok: flag })),
+    lastChange: object({ seq: count, file: text }).nullable(),
+    ...{ promptedSeq: count.nullable(), claimedSeq: count.nullable(), usageSource: text.nullable() },
     ...{ parent: text.nullable(), cwd: text.nullable(), toolCount: number, filesBytes: number, filesDropped: number },
     ...{ limit: object({ untilMs: time.nullable() }).nullable(), scopes: texts, attempt: attempt.nullable() },
     lastDecision: decisionSchema.extend({ feedback: z.array(feedbackSchema.partial({ details: true })) }).nullable(),

@@ -4,6 +4,7 @@
  */
 import type { z } from 'zod';
 import type { ObjectMaker } from '../../values/schemas.ts';
+import type { Evidence } from '../commands.ts';
 import type { Circumstances, Condition } from '../condition.ts';
 import type { Plan } from '../plan.ts';
 import { type Feedback, noDetails, type Validation } from './check-result.ts';
@@ -18,6 +19,7 @@ export type OnFail = 'block' | 'warn';
 export type CheckForm = {
   plan?: { required?: boolean | undefined } | null | undefined;
   rules?: string[] | undefined;
+  ran?: string | { command: string | string[]; since?: RanSince | undefined } | undefined;
   files?: string[] | undefined;
   git?:
     | {
@@ -65,6 +67,8 @@ export type GitAspects = {
   readonly unchanged: readonly string[];
   readonly since: string | null;
 };
+/** What a command must have run after. */
+export type RanSince = 'change' | 'prompt' | 'claim';
 /** OpenAI's chat completions, which most servers of models speak, or Anthropic's messages. */
 export type JudgeApi = 'openai' | 'anthropic';
 /**
@@ -82,6 +86,7 @@ export type JudgeFields = {
 type CheckFields =
   | { readonly kind: 'plan'; readonly required: boolean }
   | { readonly kind: 'rules'; readonly rules: readonly string[] }
+  | { readonly kind: 'ran'; readonly commands: readonly string[]; readonly since: RanSince }
   | { readonly kind: 'files'; readonly files: readonly string[] }
   | ({ readonly kind: 'git' } & GitAspects)
   | { readonly kind: 'command'; readonly command: string }
@@ -97,7 +102,7 @@ export type CheckOf<K extends Kind> = Extract<Check, { kind: K }>;
 /** Checks that a replica runs, and an entry answers; the fold evaluates all others. */
 export type EffectfulCheck = CheckOf<'files' | 'git' | 'command' | 'remote' | 'judge'>;
 
-export type CheckFacts = Circumstances & { readonly plan: Plan; readonly validation: Validation };
+export type CheckFacts = Circumstances & Evidence & { readonly plan: Plan; readonly validation: Validation };
 
 /**
  * A finding is what is known of a check. `error`: it could not be judged, and its `onError` lets that pass; `warn`: it
@@ -127,6 +132,8 @@ export type CheckScope = {
   /** The feedback of the checks that did not pass, in order. */
   readonly feedback: Feedback[];
   readonly evaluate: (check: Check, scope: CheckScope) => CheckOutcome;
+  /** The finding of a check that could not be judged: by its `onError`. */
+  readonly errorOf: (check: CheckSettings, message: string) => Finding;
 };
 
 /** Everything that is known of one kind of check. */

@@ -13,6 +13,7 @@ import {
   type CheckOf,
   type CheckOutcome,
   type CheckScope,
+  type CheckSettings,
   checkTimeoutMs,
   type EffectfulCheck,
   type Finding,
@@ -41,7 +42,7 @@ export function evaluateChecks(
   known: Readonly<Findings>,
   failures: 'first' | 'all' = 'first',
 ): ChecksResult {
-  const scope: CheckScope = { facts, findings: { ...known }, feedback: [], evaluate };
+  const scope: CheckScope = { facts, findings: { ...known }, feedback: [], evaluate, errorOf };
   const outcome = failures === 'first' ? evaluateAll(checks, scope) : evaluateEvery(checks, scope);
   return { outcome, findings: scope.findings, feedback: scope.feedback };
 }
@@ -130,7 +131,7 @@ export function findingOf(check: EffectfulCheck, result: CheckResult): Finding {
 
 /** The finding of a check that could not be judged: by its `onError`. */
 function errorOf(
-  { name, onError }: Check,
+  { name, onError }: CheckSettings,
   message: string,
   { outcome, details }: Pick<Feedback, 'outcome' | 'details'> = { outcome: 'error', details: noDetails },
 ): Finding {

@@ -14,6 +14,7 @@ import {
 } from './check.ts';
 import { type Feedback, passedRules, rulesSchema, type Validation } from './check-result.ts';
 import { judgeCheck } from './judge.ts';
+import { ranCheck } from './ran.ts';
 
 /** `all: [...]`: every member passes. A policy's own list of checks is evaluated in the same way. */
 const allCheck: CheckKind<'all'> = {
@@ -168,6 +169,7 @@ function failedRulesMessage(rules: readonly string[], validation: Validation): s
 export const checkKinds: { readonly [K in Kind]: CheckKind<K> } = {
   plan: planCheck,
   rules: rulesCheck,
+  ran: ranCheck,
   files: filesCheck,
   git: gitCheck,
   command: commandCheck,

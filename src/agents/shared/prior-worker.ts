@@ -47,7 +47,8 @@ export function toPriorWorker(view: WorkerView): PriorWorker {
   return {
     stopped: view.state === 'stopped',
     registered: agent !== null,
-    ...{ parent, cwd, plan, lastDecision, background, awaitsInput },
+    ...{ parent, cwd, plan, lastDecision, awaitsInput },
+    background: background.map(({ id }) => id),
     held: view.inputs.flatMap(({ request }) => request ?? []),
     limited: view.presence === 'limited',
     escalated: view.escalation !== null,

@@ -45,6 +45,8 @@ export function formatWorker(view: WorkerView, timeline: readonly LogLine[], col
   const labelled = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
   const facts: Fact[] = [
     ['agent', view.agent],
+    ['paused', view.paused === null ? null : describePaused(view.paused)],
+    ['person', view.interactive === false ? 'none is at the session' : null],
     ['profile', view.profile],
     ['parent', view.parent],
     ['folder', view.cwd],
@@ -56,10 +58,10 @@ export function formatWorker(view: WorkerView, timeline: readonly LogLine[], col
     ['kept alive', view.keepAlives === 0 ? null : count(view.keepAlives, 'time')],
     ['idle', formatIdle(view.idle)],
     ['last seen', `${formatAgo(view.lastSeen)}, ${view.lastSeen}`],
-    ['work', `${count(view.toolCount, 'tool call')}, ${count(view.filesModified, 'file')} modified`],
+    ['work', `${count(view.toolCount, 'tool call')}, ${describeFiles(view.filesModified)}`],
     ['used', formatUsed(view.usage.session)],
     ...view.budgets.map((line): Fact => ['budget', `${describeLine(line)} per ${line.per}`]),
-    ['background', view.background.join(', ') || null],
+    ...view.background.map((work): Fact => ['background', describeWork(work)]),
     ...escalationFacts(view.escalation),
     ['resolved', view.resolution === null ? null : formatResolution(view.resolution)],
     ...view.inputs.map((input): Fact => ['asks', describeInput(input)]),
@@ -82,6 +84,20 @@ export function formatWorker(view: WorkerView, timeline: readonly LogLine[], col
     ...titled('timeline', formatTimeline(timeline, { entity: 'worker', id: view.worker }, colors, width - 2), colors),
   ];
 }
+
+const describeFiles = ({ count: files, unknown }: WorkerView['filesModified']): string =>
+  `${count(files, 'file')} modified${unknown ? ', and maybe any other' : ''}`;
+
+/** `npm run dev (b1), since 12:00, ignored` */
+function describeWork({ id, kind, command, since, until, ignored }: WorkerView['background'][number]): string {
+  const name = command ?? kind;
+  const waited = ignored ? 'ignored' : until === null ? 'waited for' : `waited for until ${until}`;
+  return `${name === null ? id : `${name} (${id})`}, since ${since}, ${waited}`;
+}
+
+/** `by ann until 2026-03-02T12:30:00.000Z` */
+export const describePaused = ({ by, until }: NonNullable<WorkerView['paused']>): string =>
+  `by ${by} until ${until ?? 'its session ends'}`;
 
 export function formatTask(view: TaskView, timeline: readonly LogLine[], colors: Colors, width: number): string[] {
   const { iteration, maxIterations, checkpoints } = view;

@@ -3,7 +3,7 @@ import { type Decision, explainDecision } from '../../../machines/index.ts';
 import { formatTable } from '../../terminal/table.ts';
 import { type Colors, clean, createColors, cut, wrap } from '../../terminal/text.ts';
 import { itemsUnder, workerListing } from '../listing/listing.ts';
-import { describeWaits } from '../text/actor-text.ts';
+import { describePaused, describeWaits } from '../text/actor-text.ts';
 import { formatOutdated } from '../text/state-text.ts';
 import { type Model, rankOf, selectedOf } from './model.ts';
 
@@ -86,6 +86,7 @@ function detailLines(model: Model, colors: Colors, columns: number): string[] {
   if (view === undefined) return [];
   const { escalation, lastDecision, standing } = view;
   const texts = [
+    ...(view.paused == null ? [] : [`paused ${describePaused(view.paused)}`]),
     ...describeWaits(view, model.readMs),
     ...(lastDecision === null
       ? [standing.note ?? '']

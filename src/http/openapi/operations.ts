@@ -163,7 +163,11 @@ export const operations: Readonly<Record<Exclude<Endpoint, PageFile>, Operation>
   },
   'POST /api/:fleet/operator/:word': {
     ...{ tag: 'operator', path: { word: oneOf(Object.keys(operatorActions)) }, body: 'OperatorAction' },
-    ...{ returns: 'Operated', errors: [404, 409], summary: 'Acknowledges, resolves, answers or retires' },
+    ...{
+      returns: 'Operated',
+      errors: [404, 409],
+      summary: 'Acknowledges, resolves, answers, retires, pauses or unpauses',
+    },
   },
   'POST /api/:fleet/session': {
     ...{ tag: 'operator', body: 'Token', empty: 'the cookie is set', summary: 'Signs in with a token: sets a cookie' },

@@ -15,6 +15,7 @@ import {
   topicOf,
   type UsageReport,
 } from '../../../machines/index.ts';
+import { createUsageSources, type UsageSources } from '../../../machines/replay/usage-sources.ts';
 import {
   addUsage,
   byCost,
@@ -25,6 +26,7 @@ import {
   sumOfReport,
   type UsageSum,
 } from '../../../machines/values/usage.ts';
+import { isByPerson } from '../../../machines/worker/changes.ts';
 import type { FleetStatistics, UsageLine } from '../messages.ts';
 import { countedKindOf } from '../vocabulary.ts';
 import {
@@ -118,13 +120,14 @@ export type Statistics = {
 /** More people cannot answer. Of the oldest nobody learns how long they took. */
 const escalationsMax = 10_000;
 
-/** They end an escalation: the worker goes on, or has ended. */
+/** They end an escalation: the worker goes on, or has ended. Of prompts only a person's does. */
 const endings: ReadonlySet<string> = new Set(['escalation.resolved', 'prompt.submitted', 'worker.retired']);
 
 /** @param windows what is counted, by the names of their spans */
 export function createStatistics(windows: Windows = spans): Statistics {
   const buckets = createBuckets(windows);
   const flakiness = createFlakiness();
+  const sources = createUsageSources();
   /** The time of each open escalation. */
   const escalated = new Map<string, number>();
   let hasUsage = false;
@@ -184,8 +187,9 @@ export function createStatistics(windows: Windows = spans): Statistics {
         readAs<CheckResult>(text, isCheckResult, (it) => checked(id, atMs, it));
       // A worker that nobody heard of for long is escalated without a decision; its first notice shows it.
       else if (type === 'escalation.notified') begin(key, atMs);
-      else if (endings.has(type) && escalated.has(key) && isValid(subject, text())) end(key, atMs);
-      else if (type === 'usage.reported') hasUsage = countUsage(buckets, { atMs, subject, text }) || hasUsage;
+      else if (endings.has(type) && escalated.has(key) && isEnding(subject, text())) end(key, atMs);
+      else if (type === 'usage.reported') hasUsage = countUsage(buckets, sources, { atMs, subject, text }) || hasUsage;
+      if (entity === 'worker') sources.note(id, type);
       if (entity === 'worker' && !isOwn) flakiness.entry(id, type, atMs, () => toolIn(text()));
     },
     view(wanted) {
@@ -211,11 +215,12 @@ function countCheck(bucket: Bucket, { check, outcome, tookMs = 0 }: CheckResult,
 }
 
 /** Counts what was reported as used. @returns false: it is no report, or is refused by everybody */
-function countUsage(buckets: Buckets, { atMs, subject, text }: CountedEntry): boolean {
+function countUsage(buckets: Buckets, sources: UsageSources, { atMs, subject, text }: CountedEntry): boolean {
   const json = text();
   const entry = readEntry(subject, json, Buffer.byteLength(json));
   if (entry === null || !('data' in entry) || entry.type !== 'usage.reported') return false;
-  const { data } = entry;
+  const { id, data } = entry;
+  if (!sources.counts(id, data.source)) return true;
   const more = sumOfReport(data);
   buckets.at(atMs, (bucket) => {
     bucket.usage = addUsage(bucket.usage, more);
@@ -224,10 +229,11 @@ function countUsage(buckets: Buckets, { atMs, subject, text }: CountedEntry): bo
   return true;
 }
 
-/** One that is refused has ended nothing. */
-function isValid(subject: string, text: string): boolean {
+/** One that is refused has ended nothing, nor has a prompt of another agent or the system. */
+function isEnding(subject: string, text: string): boolean {
   const entry = readEntry(subject, text, Buffer.byteLength(text));
-  return entry !== null && 'data' in entry;
+  if (entry === null || !('data' in entry)) return false;
+  return entry.type !== 'prompt.submitted' || isByPerson(entry.data);
 }
 
 function toolIn(text: string): unknown {

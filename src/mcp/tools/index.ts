@@ -4,6 +4,7 @@ import { checkpointTools } from './checkpoints.ts';
 import { decisionTools } from './decisions.ts';
 import { hookTools } from './hooks.ts';
 import { iterationTools } from './iterations.ts';
+import { operatorTools } from './operator.ts';
 import { taskTools } from './tasks.ts';
 import type { Tool } from './tool.ts';
 
@@ -14,6 +15,11 @@ const all: readonly Tool[] = [
   ...decisionTools,
   ...workerTools,
   ...taskTools,
+  ...operatorTools,
 ];
+
+/** The tools that a caller has. */
+export const toolsFor = (isOperator: boolean): readonly Tool[] =>
+  all.filter((tool) => isOperator || !tool.forOperators);
 
 export const tools: ReadonlyMap<string, Tool> = new Map(all.map((tool) => [tool.name, tool]));

@@ -27,6 +27,8 @@ export type Tool = {
   readonly input: z.ZodObject;
   readonly output: z.ZodObject;
   readonly annotations: ToolAnnotations;
+  /** Listed for, and served to, operators only. */
+  readonly forOperators: boolean;
   /** @throws AppError: becomes a tool error */
   readonly run: (context: ToolContext, input: never) => Promise<object>;
 };
@@ -42,12 +44,13 @@ export function defineTool<const In extends z.ZodRawShape, const Out extends z.Z
   readonly output: Out;
   readonly effect: Effect;
   readonly idempotent?: boolean;
+  readonly forOperators?: boolean;
   readonly run: (
     context: ToolContext,
     input: z.output<z.ZodObject<In>>,
   ) => Promise<Readonly<z.input<z.ZodObject<Out>>>>;
 }): Tool {
-  const { name, title, description, effect, idempotent = effect === 'reads' } = tool;
+  const { name, title, description, effect, idempotent = effect === 'reads', forOperators = false } = tool;
   return {
     ...{ name, title, description },
     // Input is strict, because a misspelled field must not be ignored; output may get new fields.
@@ -60,6 +63,7 @@ export function defineTool<const In extends z.ZodRawShape, const Out extends z.Z
       idempotentHint: idempotent,
       openWorldHint: false,
     },
+    forOperators,
     run: tool.run as Tool['run'],
   };
 }

@@ -189,6 +189,8 @@ const examples = { worker: 'w1', task: 'T-1', queue: 'main' };
 function hintFor(subject: string, message: string): string {
   const [entity = '', id = '', noun = '', verb = '', ...more] = subject.replace(/^stopgate\.[^.]*\./, '').split('.');
   if (`${noun}.${verb}` === 'worker.retired') return `${message}. Operators use: stopgate retire ${id}`;
+  if (`${noun}.${verb}` === 'worker.paused') return `${message}. Operators use: stopgate pause ${id}`;
+  if (`${noun}.${verb}` === 'worker.unpaused') return `${message}. Operators use: stopgate unpause ${id}`;
   if (noun === 'escalation') return `${message}. Operators use: stopgate ack ${id}, stopgate resolve ${id}`;
   if (!['worker', 'task', 'queue', 'own'].includes(entity)) return `${message}; ${example}`;
   const about = (Object.keys(examples) as (keyof typeof examples)[]).find(

@@ -16,7 +16,6 @@ import type { Requester } from '../../../nats/requester.ts';
 import { formatTable } from '../../../terminal/table.ts';
 import { choice, defineCommand, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
-import { entryOf } from '../../log-source.ts';
 import { clientArgs, readTime, timeForms } from '../../option-values.ts';
 
 const dimensions = ['day', 'model', 'task', 'worker'] as const;
@@ -40,9 +39,7 @@ export const spend = defineCommand({
     const by: Dimension = flags.by ?? 'day';
     const sinceMs = readTime('--since', flags.since) ?? 0;
     return withRequester(flags, io, async (requester, fleet) => {
-      const rows = await sumUp(
-        by === 'task' ? readTasks(requester, fleet, sinceMs) : readReports(requester, by, sinceMs),
-      );
+      const rows = await sumUp(readReports(requester, fleet, by, sinceMs));
       rows.sort(by === 'day' ? byName : byCost);
       if (flags.json) await out.json(rows.map(({ name, ...sum }) => ({ [by]: name, ...showUsage(sum) })));
       else if (rows.length === 0) await out.print(...emptyText(fleet, flags.since).map(asTyped));
@@ -52,27 +49,38 @@ export const spend = defineCommand({
   },
 });
 
-/** The names of days, models or workers: only the reports themselves are read. */
-async function* readReports(requester: Requester, by: Dimension, sinceMs: number): AsyncGenerator<Report> {
-  const { batches } = await requester.read('worker.*.usage.reported');
-  for await (const batch of batches)
-    for (const message of batch) {
-      const entry = message.atMs < sinceMs ? null : entryOf(message);
-      if (entry?.type !== 'usage.reported') continue;
-      const { id, data } = entry;
-      yield { name: by === 'worker' ? id : by === 'model' ? (data.model ?? null) : dayOf(message), data };
-    }
-}
-
-/** Reads the usage by task. The whole log is needed to know which worker held which task. */
-async function* readTasks(requester: Requester, name: string, sinceMs: number): AsyncGenerator<Report> {
+/**
+ * Reads what counts as used. The whole log is folded: only the state tells which task a worker held, and which source's
+ * reports count.
+ */
+async function* readReports(
+  requester: Requester,
+  name: string,
+  by: Dimension,
+  sinceMs: number,
+): AsyncGenerator<Report> {
   const fleet = createFleet(name);
   const { batches } = await requester.read();
   for await (const batch of batches)
     for (const message of batch)
       for (const outcome of foldMessage(fleet, message).outcomes)
         if (outcome.kind === 'used' && message.atMs >= sinceMs)
-          yield { name: taskOf(fleet, outcome.worker), data: outcome.report };
+          yield { name: nameOf(by, fleet, message, outcome), data: outcome.report };
+}
+
+type Used = { readonly worker: string; readonly report: UsageReport };
+
+function nameOf(by: Dimension, fleet: Fleet, message: LogMessage, { worker, report }: Used): string | null {
+  switch (by) {
+    case 'task':
+      return taskOf(fleet, worker);
+    case 'worker':
+      return worker;
+    case 'model':
+      return report.model ?? null;
+    case 'day':
+      return dayOf(message);
+  }
 }
 
 const taskOf = ({ workers }: Fleet, worker: string): string | null =>

@@ -1,14 +1,16 @@
-/** ack, resolve, answer and retire: what a person does about a worker, a task or a queue. */
+/** ack, resolve, answer, retire, pause and unpause: what a person does about a worker, a task or a queue. */
 import type { InputRequest, TaskView, WorkerView } from '../../../../machines/index.ts';
 import { sentence } from '../../../../machines/replay/standing.ts';
+import { pauseMsMax } from '../../../../machines/values/limits.ts';
+import { formatDuration } from '../../../../machines/values/time.ts';
 import { agents, resumeCommand } from '../../../agents/index.ts';
 import { AppError } from '../../../errors.ts';
 import type { Requester } from '../../../nats/requester.ts';
 import { createAnswer, openRequest, throwIfRetired } from '../../../service/refusal.ts';
 import { cut } from '../../../terminal/text.ts';
 import { argument, defineCommand, flag, option } from '../../command.ts';
-import { readTimeout } from '../../option-values.ts';
-import { describeInput } from '../../text/actor-text.ts';
+import { readDuration, readTimeout } from '../../option-values.ts';
+import { describeInput, describePaused } from '../../text/actor-text.ts';
 import { operatorArgs, publishOperatorEntry, taskFlag, type View } from './operator-entry.ts';
 
 /** A person looks at it: an escalation, a request that waits for long, a queue without workers. */
@@ -208,3 +210,66 @@ export const retire = defineCommand({
     );
   },
 });
+
+export const pause = defineCommand({
+  args: {
+    worker: argument('WORKER', 'the id of the worker'),
+    for: option('TIME', 'for how long, e.g. 30m; 7d at most (default: until its session ends)'),
+    ...operatorArgs,
+  },
+  details: [
+    'While the pause holds its stops are allowed and not judged, and its tasks go back to their queue. A new pause replaces an older one.',
+    'Exit code 1: it is not known, or its policy has "pause: deny".',
+  ],
+  examples: ['stopgate pause w1', 'stopgate pause w1 --for 30m --by ann --yes'],
+  run: async (context) => {
+    const { worker, for: time } = context.flags;
+    const forMs = readPauseTime(time);
+    return publishOperatorEntry(
+      {
+        entity: 'worker',
+        id: worker,
+        type: 'worker.paused',
+        data: forMs === undefined ? {} : { forMs },
+        needs: null,
+        question: `Let it stop unjudged ${forMs === undefined ? 'until its session ends' : `for ${formatDuration(forMs)}`}?`,
+        describe: async (view) => [describePause(worker, view)],
+      },
+      context,
+    );
+  },
+});
+
+/** @throws AppError input.bad */
+function readPauseTime(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const ms = readDuration('--for', text);
+  if (ms > 0 && ms <= pauseMsMax) return ms;
+  throw new AppError('input.bad', `--for '${text}' is not a time for a pause: more than 0, and 7d at most`);
+}
+
+export const unpause = defineCommand({
+  args: { worker: argument('WORKER', 'the id of the worker'), ...operatorArgs },
+  details: ['Its stops are judged again. Without a pause it changes nothing.', 'Exit code 1: it is not known.'],
+  examples: ['stopgate unpause w1', 'stopgate unpause w1 --yes --json'],
+  run: async (context) => {
+    const { worker } = context.flags;
+    return publishOperatorEntry(
+      {
+        entity: 'worker',
+        id: worker,
+        type: 'worker.unpaused',
+        data: {},
+        needs: null,
+        question: 'Judge its stops again?',
+        describe: async (view) => [describePause(worker, view)],
+      },
+      context,
+    );
+  },
+});
+
+function describePause(worker: string, view: View): string {
+  const { paused } = view as WorkerView;
+  return `${worker}: ${paused === null ? 'not paused; its stops are judged' : `paused ${describePaused(paused)}`}`;
+}

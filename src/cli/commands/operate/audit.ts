@@ -1,5 +1,6 @@
 /** audit: what operators did, to whom, and who they are. */
 import { isFields, topicOf } from '../../../../machines/index.ts';
+import { formatDuration } from '../../../../machines/values/time.ts';
 import { toLogLine } from '../../../nats/log/log-line.ts';
 import type { LogMessage } from '../../../nats/log/log-reader.ts';
 import { formatTable } from '../../../terminal/table.ts';
@@ -13,12 +14,14 @@ const actions = {
   'escalation.resolved': 'resolved',
   'input.answered': 'answered',
   'worker.retired': 'retired',
+  'worker.paused': 'paused',
+  'worker.unpaused': 'unpaused',
 } as const;
 
 /** This many of the newest are searched for a name. */
 const windowMin = 10_000;
 
-/** `action` is the entry's type; `verdict` and `text` (a prompt or a message) are null where there is none. */
+/** `action` is the entry's type; `verdict` and `text` (a prompt, a message, or the time of a pause) are null where there is none. */
 type Action = {
   readonly seq: number;
   readonly at: string;
@@ -39,7 +42,7 @@ export const audit = defineCommand({
     ...clientArgs,
   },
   details: [
-    'Prints who acknowledged, resolved, answered or retired what, oldest first, from the log. Actions that were refused are listed too; "stopgate worker W" shows why.',
+    'Prints who acknowledged, resolved, answered, retired, paused or unpaused what, oldest first, from the log. Actions that were refused are listed too; "stopgate worker W" shows why.',
     'Over HTTP the name is that of the token (see "stopgate token"); the name given in the request follows in brackets. Over NATS, and with the single token of --token, operators choose the name.',
     '--json prints one action per line.',
     readsLog,
@@ -81,9 +84,13 @@ function toAction(message: LogMessage): Action {
   const { entity, id, type } = topicOf(subject);
   const given = isFields(data) ? data : {};
   const textOf = (name: string) => (typeof given[name] === 'string' ? given[name] : null);
-  const text = textOf('prompt') ?? textOf('message');
+  const text = textOf('prompt') ?? textOf('message') ?? timeOf(type, given);
   return { seq, at, by: textOf('by'), action: type, entity, id, verdict: textOf('verdict'), text };
 }
+
+/** How long a pause lasts, if it has an end. */
+const timeOf = (type: string, { forMs }: Readonly<Record<string, unknown>>): string | null =>
+  type === 'worker.paused' && typeof forMs === 'number' ? `for ${formatDuration(forMs)}` : null;
 
 function rowOf({ at, by, action, entity, id, verdict, text }: Action) {
   const what = actions[action as keyof typeof actions];

@@ -165,14 +165,24 @@ function WorkerFacts({ id, view: { retry, usage, ...view } }: { id: string; view
             `${amount('usd', usage.session.usd)}${usage.session.tokens > 0 ? `, ${amount('tokens', usage.session.tokens)} tokens` : ''}`,
         ],
         ['Tools used', view.toolCount],
-        ['Files modified', view.filesModified],
+        ['Files modified', `${view.filesModified.count}${view.filesModified.unknown ? ', and maybe any other' : ''}`],
+        ['Paused', view.paused !== null && <Text value={pauseText(view.paused)} max={240} />],
+        ['Person', view.interactive === false && 'none is at the session'],
         ['Keep-alives', view.keepAlives > 0 && view.keepAlives],
         ['Input', view.awaitsInput && 'waiting for a person'],
-        ['Background', view.background.length > 0 && <Text value={view.background.join(', ')} />],
+        ['Background', view.background.length > 0 && <Text value={view.background.map(workText).join(', ')} />],
         ...labels,
       ]}
     />
   );
+}
+
+const pauseText = ({ by, until }: NonNullable<WorkerView['paused']>): string =>
+  `by ${by} until ${until ?? 'its session ends'}: its stops are not judged`;
+
+/** `npm run dev (ignored)` */
+function workText({ id, kind, command, ignored }: WorkerView['background'][number]): string {
+  return `${command ?? kind ?? id}${ignored ? ' (ignored)' : ''}`;
 }
 
 type Props = { readonly id: string; readonly view: WorkerView };
@@ -218,9 +228,9 @@ function KnownWorker({ id, view }: Props) {
 }
 
 /** It goes on by itself, or when a person answers; null: it does not wait. The list has the same words. */
-function waitNote({ state, awaitsInput, background, attempt }: WorkerView): string | null {
+function waitNote({ state, awaitsInput, standing, attempt }: WorkerView): string | null {
   if (state === 'stopped') return null;
-  if (state === 'idle' && background.length > 0) return 'waiting';
+  if (state === 'idle' && standing.waits.some(({ kind }) => kind === 'background')) return 'waiting';
   return awaitsInput ? 'asks' : attempt?.waitsFor === 'hold' ? 'held' : null;
 }
 

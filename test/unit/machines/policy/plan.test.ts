@@ -31,7 +31,9 @@ test('titles are cut between code points', () => {
 test('an empty plan passes, unless a plan is required', () => {
   const outcomeOf = (form: object, plan: { title: string; status: string }[]) => {
     const { policies } = policySetSchema.parse({ policies: { default: { checks: [{ plan: form }] } } });
-    const facts = { plan, validation: [], iteration: 0, phase: null, files: [], labels: {}, work: createWork() };
+    const nothingDone = { commands: [], lastChange: null, promptedSeq: null, claimedSeq: null };
+    const circumstances = { iteration: 0, phase: null, files: [], filesUnknown: false, labels: {}, work: createWork() };
+    const facts = { ...circumstances, ...nothingDone, plan, validation: [] };
     return evaluateChecks(policies.get('default')?.checks ?? [], facts, {}).outcome;
   };
   expect(outcomeOf({}, [])).toEqual({ kind: 'pass' });

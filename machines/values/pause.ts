@@ -1,0 +1,21 @@
+/** A person's pause: while it holds, the worker's stops are not judged (protocol.md §3 and §5). */
+import { formatIsoTime } from './time.ts';
+
+/** `untilMs` null: until the session ends. */
+export type Pause = { readonly by: string; readonly sinceMs: number; readonly untilMs: number | null };
+
+/** The pause as views show it. */
+export type PauseView = { readonly by: string; readonly since: string; readonly until: string | null };
+
+/** Returns the pause if it still holds at `nowMs`. At exactly its end it is over. */
+export const pauseAt = (pause: Pause | null, nowMs: number): Pause | null =>
+  pause !== null && (pause.untilMs === null || nowMs < pause.untilMs) ? pause : null;
+
+export const describePause = ({ by, untilMs }: Pause): string =>
+  untilMs === null ? `paused by ${by}` : `paused by ${by} until ${formatIsoTime(untilMs)}`;
+
+export const viewPause = ({ by, sinceMs, untilMs }: Pause): PauseView => ({
+  by,
+  since: formatIsoTime(sinceMs),
+  until: untilMs === null ? null : formatIsoTime(untilMs),
+});
