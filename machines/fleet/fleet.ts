@@ -9,6 +9,7 @@ import type { State } from '../values/states.ts';
 import { type Period, unusedPeriod } from '../values/usage.ts';
 import type { workerMachine } from '../worker/worker.ts';
 import type { Outcome } from './outcome.ts';
+import type { PastClaim } from './queues/past-claims.ts';
 import { ReadyTasks } from './queues/ready-tasks.ts';
 import type { StateMove, TaskRecord, WorkerRecord } from './records.ts';
 import { packWorkers } from './snapshot/worker-text.ts';
@@ -44,6 +45,8 @@ export type Fleet = {
   readonly queues: SnapshotMap<QueueRecord>;
   /** The number of workers that are alive and could take tasks of a queue; a queue without any has no entry. */
   readonly attendants: Map<string, number>;
+  /** Claims by a request that were let go of, by worker and request, the newest last. */
+  readonly pastClaims: Map<string, PastClaim>;
   /** Queues with a reported depth, the one that was reported last at the end. */
   readonly reports: Set<string>;
   /** Tasks that are not stopped and come after a task. */
@@ -161,6 +164,7 @@ export function createFleet(name: string, options: FleetOptions = {}): Fleet {
       held: new Set(),
       evaluating: new Set(),
       unplacedDecisions: new Map(),
+      pastClaims: new Map(),
       escalated: new Map(),
       neglected: new Map(),
       attendants: new Map(),
@@ -195,6 +199,7 @@ export function copyFleet(fleet: Fleet): Fleet {
     ...{ arrivals: new Set(fleet.arrivals), open: new Set(fleet.open), held: new Set(fleet.held) },
     evaluating: new Set(fleet.evaluating),
     unplacedDecisions: new Map(fleet.unplacedDecisions),
+    pastClaims: new Map(fleet.pastClaims),
     ...{ escalated: new Map(fleet.escalated), neglected: new Map(fleet.neglected) },
     ...{ attendants: new Map(fleet.attendants), replicas: new Map(fleet.replicas) },
     rulesOfReplicas: new Map(fleet.rulesOfReplicas),

@@ -2,8 +2,9 @@
 import type { RefusedEntry } from '../entries/refusal.ts';
 import { empty, type TaskContext, type TaskEvent, type TaskSurroundings } from '../task/context.ts';
 import { formatIsoTime } from '../values/time.ts';
-import { actorKey, type Fleet, moveOf, placeOf, queueOf, type TaskRecord } from './fleet.ts';
+import { actorKey, type Fleet, moveOf, queueOf, type TaskRecord } from './fleet.ts';
 import { trackEscalation } from './owner.ts';
+import { trackPastClaim } from './queues/past-claims.ts';
 import { changeQueue, trackQueue } from './queues/queues.ts';
 import { describeFull, exceedsState, growthOfTask, newActorSize } from './state-size.ts';
 import { armForget, newlyNamed, noteStop } from './time/forgetting.ts';
@@ -91,6 +92,7 @@ function moveTask(
   }
   if (context.evaluations !== before.context.evaluations || context.validated !== before.context.validated)
     carryEvaluations(fleet, task, before.context, context);
+  if (context.worker !== before.context.worker) trackPastClaim(fleet, task, before.context, context);
   const isStopped = record.snapshot.value === 'stopped';
   noteStop(fleet, record, isStopped);
   if (isStopped) armForget(fleet, 'forgetTask', task);

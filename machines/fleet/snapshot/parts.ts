@@ -302,6 +302,7 @@ export const parts: Parts = {
   ...{ day, policies },
   ...{ open: names, held: names, evaluating: names, arrivals: names, reports: names },
   unplacedDecisions: plainMap(z.array(z.string())),
+  pastClaims: plainMap(z.looseObject({ task: z.string(), atMs: z.number() })),
   escalated: plainMap(
     z.looseObject({ entity: z.enum(['worker', 'task']), id: z.string(), owner: z.string().nullable() }),
   ),
