@@ -16,7 +16,14 @@ SCHEMA = HERE.parent.parent / "dist/schema/entries.schema.json"
 TYPES = HERE / "src/stopgate/entries.py"
 SCHEMAS = HERE / "src/stopgate/entries.json"
 # What a client publishes. The service's own entries are not among them.
-OPERATORS = {"escalation.acknowledged", "escalation.resolved", "input.answered", "worker.retired"}
+OPERATORS = {
+    "escalation.acknowledged",
+    "escalation.resolved",
+    "input.answered",
+    "worker.paused",
+    "worker.retired",
+    "worker.unpaused",
+}
 SCALARS = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}
 # Objects that several entries share.
 NAMED = {"steps": "Step", "plan": "Step", "validation": "RuleReport", "promises": "PromiseReport"}

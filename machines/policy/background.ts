@@ -1,6 +1,7 @@
 /** Background work: how long a stop waits for it, and what a stop does meanwhile (protocol.md §8, policy `background`). */
 import { z } from 'zod';
 import { durationSchema, type ObjectMaker } from '../values/schemas.ts';
+import { formatIsoTime } from '../values/time.ts';
 import { createWork, globSchema, textMatcher, type Work } from './glob.ts';
 import { shortTitle } from './plan.ts';
 
@@ -78,6 +79,32 @@ export function awaitedWork(
 /** The name of a piece of work for people: its command, else its kind, else its id. */
 export const nameOfWork = ({ id, kind, command }: Pick<BackgroundWork, 'id' | 'kind' | 'command'>): string =>
   command ?? kind ?? id;
+
+/** The work as views show it. `until` null: it is waited for without an end. */
+export type BackgroundView = {
+  id: string;
+  kind: string | null;
+  command: string | null;
+  since: string;
+  until: string | null;
+  ignored: boolean;
+};
+
+export function viewBackground(
+  background: readonly BackgroundWork[],
+  policy: BackgroundPolicy,
+): readonly BackgroundView[] {
+  if (background.length === 0) return noBackground;
+  const isIgnored = ignores(policy);
+  return background.map((work) => {
+    const { id, kind, command, sinceMs } = work;
+    const endMs = endOfWork(work, policy);
+    const until = endMs === null ? null : formatIsoTime(endMs);
+    return { id, kind, command, since: formatIsoTime(sinceMs), until, ignored: isIgnored(work) };
+  });
+}
+
+const noBackground: readonly never[] = Object.freeze([]);
 
 const namedMax = 3;
 

@@ -13,14 +13,7 @@ import { dayUsageOf } from '../fleet/usage.ts';
 import type { NextTask } from '../guards/attempt.ts';
 import type { Decision, Idle } from '../guards/decision.ts';
 import { idleOf } from '../guards/idle.ts';
-import {
-  awaitedWork,
-  type BackgroundPolicy,
-  type BackgroundWork,
-  endOfWork,
-  ignores,
-  nameOfWork,
-} from '../policy/background.ts';
+import { awaitedWork, type BackgroundView, nameOfWork, viewBackground } from '../policy/background.ts';
 import { type BudgetLine, budgetLines } from '../policy/budget.ts';
 import { idleLimitOf } from '../policy/persistence.ts';
 import type { Plan } from '../policy/plan.ts';
@@ -37,15 +30,6 @@ import { type Standing, standingOfTask, standingOfWorker } from './standing.ts';
 
 /** A transition of the actor's machine, and when. */
 export type TransitionView = { from: State; to: State; event: string; at: string };
-
-export type BackgroundView = {
-  id: string;
-  kind: string | null;
-  command: string | null;
-  since: string;
-  until: string | null;
-  ignored: boolean;
-};
 
 /** The reason for which a check waits, and when it is asked again. */
 export type PendingView = { check: string; reason: string | null; askedAgainAt: string };
@@ -251,19 +235,6 @@ export function viewWorker(
   const awaited = awaitedWork(context.background, policy.background, nowMs).map(nameOfWork);
   return Object.assign(view, { standing: standingOfWorker(view, awaited), sentence: sentenceOfWorker(view, awaited) });
 }
-
-function viewBackground(background: readonly BackgroundWork[], policy: BackgroundPolicy): readonly BackgroundView[] {
-  if (background.length === 0) return noBackground;
-  const isIgnored = ignores(policy);
-  return background.map((work) => {
-    const { id, kind, command, sinceMs } = work;
-    const endMs = endOfWork(work, policy);
-    const until = endMs === null ? null : formatIsoTime(endMs);
-    return { id, kind, command, since: formatIsoTime(sinceMs), until, ignored: isIgnored(work) };
-  });
-}
-
-const noBackground: readonly never[] = Object.freeze([]);
 
 function viewAttempt({ snapshot, wakeMs, owner }: WorkerRecord, pending: PendingView | null): WorkerView['attempt'] {
   const { attempt } = snapshot.context.worker;

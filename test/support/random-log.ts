@@ -48,6 +48,16 @@ const policies = fc.constantFrom<object>(
   { policies: { default: { checks: [{ command: 'tests' }, { remote: 'review' }], retries: 2 } }, forget: '1m' },
   {
     policies: {
+      default: {
+        checks: [{ ran: 'npm test' }, { rules: ['tests'], when: { filesMatch: 'src/**' } }],
+        background: { max: '5m', ignore: ['npm run *'], onStop: 'block' },
+        keepAlives: 2,
+      },
+      other: { checks: [{ ran: { command: ['npm test'], since: 'claim' } }], pause: 'deny' },
+    },
+  },
+  {
+    policies: {
       default: { checks: [{ rules: ['tests'] }, { files: ['a.md'] }], stuckAfter: 2, promises: true },
       other: { checks: [{ any: [{ plan: {} }, { remote: 'review' }] }], onStale: 'escalate', onCap: 'escalate' },
     },
@@ -68,22 +78,44 @@ const ofWorker = choice(['w1', 'w2', 'w3'], (w): fc.Arbitrary<Line> => {
         queue: maybe(queue),
         profile: maybe(fc.constantFrom('patient', 'aggressive')),
         labels: maybe(fc.constant({ 1: 'one', team: 'a' })),
+        cwd: maybe(fc.constant('/repo')),
+        interactive: maybe(fc.boolean()),
       }),
     ),
     entry('heartbeat.sent'),
-    entry('prompt.submitted'),
+    entry('prompt.submitted', fc.record({ by: maybe(fc.constantFrom('person', 'agent', 'system')) })),
+    entry('worker.moved', fc.constant({ cwd: '/repo/ü' })),
     entry(
       'tool.started',
       fc.record({ tool: fc.constantFrom('Edit', 'Bash'), call: maybe(fc.constantFrom('c1', 'c2')) }),
     ),
-    entry('tool.used', fc.record({ tool: fc.constant('Bash'), call: maybe(fc.constantFrom('c1', 'c2')) })),
+    entry(
+      'tool.used',
+      fc.record({
+        tool: fc.constant('Bash'),
+        call: maybe(fc.constantFrom('c1', 'c2')),
+        command: maybe(fc.constantFrom('npm test', 'cd a && npm test | tee "ü"')),
+        changes: maybe(fc.constantFrom('none', 'files', 'unknown', 'more')),
+        ok: maybe(fc.boolean()),
+      }),
+    ),
     entry('tool.used', fc.record({ tool: fc.constant('Edit'), files: maybe(fc.constant(['a.md', 'src/ü.ts'])) })),
     entry('plan.updated', fc.constant({ steps: [{ title: 'Write', status: 'pending', step: '1' }] })),
-    entry('step.updated', fc.record({ step: fc.constant('1'), status: fc.constantFrom('completed', 'pending') })),
+    entry(
+      'step.updated',
+      fc.record({ step: fc.constant('1'), status: fc.constantFrom('completed', 'pending', 'deleted') }),
+    ),
     entry('task.claimed', fc.record({ task })),
     entry('task.claimed', fc.record({ task })),
     choice(['task.completed', 'task.failed', 'task.released'], (type) => entry(type, fc.record({ task }))),
-    entry('background.started', fc.constant({ id: 'b' })),
+    entry(
+      'background.started',
+      fc.record({
+        id: fc.constantFrom('b', 'c'),
+        kind: maybe(fc.constant('shell')),
+        command: maybe(fc.constant('npm run dev')),
+      }),
+    ),
     entry('background.finished', fc.constant({ id: 'b' })),
     entry('input.requested', fc.record({ request: maybe(request) })),
     entry('input.received', fc.record({ request: maybe(request) })),
@@ -93,6 +125,7 @@ const ofWorker = choice(['w1', 'w2', 'w3'], (w): fc.Arbitrary<Line> => {
         input: maybe(fc.nat(300)),
         usd: maybe(fc.nat(8).map((it) => it / 10)),
         model: maybe(fc.constant('m')),
+        source: maybe(fc.constantFrom('hook', 'metrics')),
       }),
     ),
     entry('limit.reached', fc.record({ scope: maybe(scope), until: maybe(fc.constant('2026-03-02T13:00:00.000Z')) })),
@@ -118,6 +151,8 @@ const ofWorker = choice(['w1', 'w2', 'w3'], (w): fc.Arbitrary<Line> => {
     own('escalation.resolved', fc.record({ by: fc.constant('ann'), verdict: fc.constantFrom('resume', 'stop') })),
     own('input.answered', fc.record({ by: fc.constant('ann'), request, verdict: fc.constantFrom('allow', 'deny') })),
     own('worker.retired', fc.constant({ by: 'ann' })),
+    own('worker.paused', fc.record({ by: fc.constant('ann'), forMs: maybe(fc.constantFrom(1, 300_000)) })),
+    own('worker.unpaused', fc.constant({ by: 'bob' })),
   );
 });
 

@@ -45,7 +45,7 @@ export function formatWorker(view: WorkerView, timeline: readonly LogLine[], col
   const labelled = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
   const facts: Fact[] = [
     ['agent', view.agent],
-    ['paused', view.paused === null ? null : describePaused(view.paused)],
+    ['paused', view.paused == null ? null : describePaused(view.paused)],
     ['person', view.interactive === false ? 'none is at the session' : null],
     ['profile', view.profile],
     ['parent', view.parent],

@@ -28,6 +28,8 @@ test('lists who said what to whom, in the order of the log, and nothing else', a
   await put('worker.w1.tool.used', { tool: 'Bash', ok: true });
   await put('own.task.T-1.escalation.resolved', { by: 'alice (ann)', verdict: 'resume', prompt: 'Try again' });
   await put('own.worker.w1.worker.retired', { by: 'alice' });
+  await put('own.worker.w3.worker.paused', { by: 'cem', forMs: 1_800_000 });
+  await put('own.worker.w3.worker.unpaused', { by: 'cem' });
   const { code, stdout } = await audit();
   expect({
     code,
@@ -43,13 +45,15 @@ test('lists who said what to whom, in the order of the log, and nothing else', a
       ['alice', 'acknowledged', 'worker w1'],
       ['alice (ann)', 'resolved: resume', 'task T-1', 'Try again'],
       ['alice', 'retired', 'worker w1'],
+      ['cem', 'paused', 'worker w3', 'for 30m'],
+      ['cem', 'unpaused', 'worker w3'],
     ],
   });
   const named = async (...argv: string[]) =>
     (jsonLines((await audit('--json', ...argv)).stdout) as { action: string }[]).map(({ action }) => action);
   expect(await named('--by', 'alice')).toEqual(['escalation.acknowledged', 'escalation.resolved', 'worker.retired']);
   expect(await named('--worker', 'w1')).toEqual(['escalation.acknowledged', 'worker.retired']);
-  expect(await named('--last', '1')).toEqual(['worker.retired']);
+  expect(await named('--last', '1')).toEqual(['worker.unpaused']);
   expect(await named('--since', '2999-01-01T00:00:00.000Z')).toEqual([]);
   expect(await named('--since', '2999-01-01')).toEqual([]);
   expect(await named('--since', '1h', '--by', 'bob')).toEqual(['input.answered']);

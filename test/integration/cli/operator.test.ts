@@ -1,4 +1,4 @@
-/** ack, resolve and retire: looked at, asked, published, and read back. */
+/** ack, resolve, retire, pause and unpause: looked at, asked, published, and read back. */
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { type Asked, Refusal, useStandIn } from '../../support/stand-in.ts';
@@ -79,11 +79,35 @@ test.each([
   },
   { argv: ['resolve', 'w1', '--stop'], entry: ['own.worker.w1.escalation.resolved', { by: 'ann', verdict: 'stop' }] },
   { argv: ['retire', 'w1'], entry: ['own.worker.w1.worker.retired', { by: 'ann' }] },
+  { argv: ['pause', 'w1'], entry: ['own.worker.w1.worker.paused', { by: 'ann' }] },
+  { argv: ['pause', 'w1', '--for', '30m'], entry: ['own.worker.w1.worker.paused', { by: 'ann', forMs: 1_800_000 }] },
+  { argv: ['pause', 'w1', '--for', '7d'], entry: ['own.worker.w1.worker.paused', { by: 'ann', forMs: 604_800_000 }] },
+  { argv: ['unpause', 'w1'], entry: ['own.worker.w1.worker.unpaused', { by: 'ann' }] },
 ])('$argv stores one entry, and --json prints the view after it', async ({ argv, entry }) => {
   const log = await openLog();
   const { code, stdout } = await log.run([...argv, '--by', 'ann', '--yes', '--json']);
   expect({ code, view: JSON.parse(stdout) }).toEqual({ code: 0, view: idle });
   expect(await log.stored()).toEqual([entry]);
+});
+
+test.each([
+  [['pause', 'w1'], { by: 'ann', since: '…', until: null }, 'w1: paused by ann until its session ends\n'],
+  [
+    ['pause', 'w1', '--for', '1m'],
+    { by: 'ann', since: '…', until: '2026-03-02T12:31:00.000Z' },
+    'w1: paused by ann until 2026-03-02T12:31:00.000Z\n',
+  ],
+  [['unpause', 'w1'], null, 'w1: not paused; its stops are judged\n'],
+])('%j says how the worker is afterwards', async (argv, paused, says) => {
+  const log = await openLog([idle, { ...idle, paused }]);
+  expect(await log.run([...argv, '--yes'])).toMatchObject({ code: 0, stdout: says });
+});
+
+test('a policy that denies a pause is named', async () => {
+  const reason = 'policy strict lets nobody pause its workers';
+  const refused = [{ at: '2026-03-02T12:01:00.000Z', seq: 1, type: 'worker.paused', reason }];
+  const log = await openLog([idle, { ...idle, refused }]);
+  expect(await log.run(['pause', 'w1', '--yes'])).toMatchObject({ code: 1, stderr: `stopgate: ${reason}\n` });
 });
 
 test('of a task with --task', async () => {
@@ -135,6 +159,9 @@ test.each([
   { argv: ['resolve', 'T-1', '--task', '--resume', '--prompt', 'x'], says: 'a task takes none' },
   { argv: ['ack', 'w 1'], says: `'w 1' is not the id of a worker` },
   { argv: ['ack'], says: 'WORKER is missing' },
+  { argv: ['pause', 'w1', '--for', '8d'], says: '7d at most' },
+  { argv: ['pause', 'w1', '--for', '0s'], says: '7d at most' },
+  { argv: ['pause', 'w1', '--for', 'ever'], says: "--for 'ever' is not a duration" },
   { argv: ['retire', 'w1', '--task'], says: `there is no option '--task'` },
 ])('bad usage: $argv', async ({ argv, says }) => {
   const { code, stderr } = await runOnce([...argv, '--yes']);

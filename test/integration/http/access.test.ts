@@ -67,6 +67,9 @@ test.each([
   ['ci', '/api/main/timeline/worker/w2', undefined, 403],
   ['bob', '/api/main/operator/retire', w1, 200],
   ['bob', '/api/main/operator/retire', { ...w1, id: 'w2' }, 403],
+  ['bob', '/api/main/operator/pause', { ...w1, forMs: 60_000 }, 200],
+  ['bob', '/api/main/operator/unpause', { ...w1, id: 'w2' }, 403],
+  ['robot', '/api/main/operator/pause', w1, 403],
   ['bob', '/api/main/operator/acknowledge', { ...w1, entity: 'task' }, 403],
   ['wild', '/api/main/decide/abba', {}, 200],
   ['wild', '/api/main/decide/ab-ba', {}, 200],
@@ -133,6 +136,26 @@ test('a tool of MCP can act for no other worker than its token', async () => {
   expect(http.service.requests).toEqual([]);
   await call('w1');
   expect(http.service.requests).toMatchObject([{ verb: 'probe', id: 'w1' }]);
+});
+
+test('only an operator has the tools of MCP that pause a worker, and for its own workers only', async () => {
+  const { url } = await open();
+  const call = (name: string, method: string, params: object = {}) =>
+    ask(url, '/mcp', {
+      headers: { authorization: `Bearer secret-of-${name}`, accept: 'application/json, text/event-stream' },
+      body: { jsonrpc: '2.0', id: 1, method, params },
+    });
+  const pause = (name: string, worker: string) =>
+    call(name, 'tools/call', { name: 'worker_pause', arguments: { worker, by: 'ann', forMs: 60_000 } });
+  expect((await call('robot', 'tools/list')).text).not.toContain('worker_pause');
+  expect((await call('alice', 'tools/list')).text).toContain('worker_unpause');
+  expect((await pause('robot', 'w1')).text).toContain("there is no tool 'worker_pause'");
+  expect((await pause('bob', 'w2')).text).toContain("the token 'bob' is not for the worker 'w2'");
+  expect(http.service.requests).toEqual([]);
+  await pause('bob', 'w1');
+  expect(http.service.requests).toEqual([
+    { verb: 'operate', id: 'pause', body: { id: 'w1', by: 'bob (ann)', forMs: 60_000 } },
+  ]);
 });
 
 test('a token that comes or goes counts from the next request on, and so does its session', async () => {

@@ -179,11 +179,15 @@ test('a check server answers its check, and no other', async () => {
 });
 
 describe('an operator', () => {
-  test('acknowledges, resolves and retires', async () => {
+  test('acknowledges, resolves, pauses and retires', async () => {
     const operator = await connectAs('operator');
     await put(operator, 'own.worker.w9.escalation.acknowledged', { by: 'me' });
     await put(operator, 'own.worker.w9.escalation.resolved', { by: 'me', verdict: 'resume' });
     await put(operator, 'worker.w9.heartbeat.sent');
+    await put(operator, 'own.worker.w9.worker.paused', { by: 'me' });
+    await expect.poll(() => ask(operator, 'get.worker.w9')).toMatchObject({ paused: { by: 'me', until: null } });
+    await put(operator, 'own.worker.w9.worker.unpaused', { by: 'me' });
+    await expect.poll(() => ask(operator, 'get.worker.w9')).toMatchObject({ paused: null });
     await put(operator, 'own.worker.w9.worker.retired', { by: 'me' });
     await expect.poll(() => ask(operator, 'get.worker.w9')).toMatchObject({ worker: 'w9', state: 'stopped' });
     expect(await ask(operator, 'list.workers')).toMatchObject({ items: expect.any(Array) });

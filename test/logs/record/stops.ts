@@ -71,13 +71,15 @@ export const stops: Scenarios = {
     async play(stage) {
       await stage.entry('task.T-1.task.created', {
         title: 'Fix the login',
-        plan: [{ title: 'Write a test', status: 'pending' }],
+        plan: [{ title: 'Write a test', status: 'pending', step: 'test' }],
       });
       await stage.entry('worker.w1.task.claimed', { task: 'T-1' });
       await stage.decide('w1', { attempt: 'a1', output: 'I could say `<promise>ESCALATE</promise>`, but go on.' });
       await stage.decide('w1', { attempt: 'a2', output: '> <promise>BLOCKED</promise>\n<promise>COMPLETE</promise>' });
       await stage.ask('verify.w1');
-      await stage.entry('worker.w1.plan.updated', { steps: [{ title: 'Write a test', status: 'done' }] });
+      await stage.entry('worker.w1.plan.updated', {
+        steps: [{ title: 'Write a test', status: 'done', step: 'test' }],
+      });
       await stage.ask('verify.w1');
       await stage.decide('w1', { attempt: 'a3', output: 'All is done.\n<promise> COMPLETE </promise>' });
       await stage.ask('verify-task.T-1');
@@ -92,6 +94,46 @@ export const stops: Scenarios = {
         attempt: 'a5',
         promises: [{ type: 'ESCALATE', detected: true, content: 'the key does not work' }],
       });
+    },
+  },
+
+  'evidence-and-pause': {
+    shows:
+      'A command must have run since the last change; background work keeps a session without a person; a person pauses it.',
+    config: {
+      policies: {
+        default: {
+          keepAlives: 2,
+          background: { max: '1h', ignore: ['npm run dev*'] },
+          checks: [{ ran: 'npm test' }, { rules: ['types'], when: { filesMatch: 'docs/**' } }],
+        },
+        strict: { pause: 'deny' },
+      },
+    },
+    async play(stage) {
+      const used = (tool: object) => stage.entry('worker.w1.tool.used', tool);
+      const operator = (tail: string, data: object = {}) => stage.entry(`own.worker.${tail}`, { by: 'ann', ...data });
+      await register(stage, 'w1', { cwd: '/repo', interactive: false });
+      await stage.entry('worker.w1.worker.moved', { cwd: '/repo/.worktrees/login' });
+      await prompt(stage, 'w1', 'Fix the login');
+      await edit(stage, 'w1', 'src/login.ts');
+      await used({ tool: 'Bash', ok: false, command: 'npm test', changes: 'unknown' });
+      await stage.decide('w1', { attempt: 'a1', validation: passed('types') });
+      await used({ tool: 'Bash', ok: true, command: 'cd app && npm test | tee log', changes: 'unknown' });
+      await stage.entry('worker.w1.background.started', { id: 'b1', kind: 'shell', command: 'npm run dev' });
+      await stage.entry('worker.w1.background.started', { id: 'b2', kind: 'shell', command: 'npm run e2e' });
+      await stage.decide('w1', { attempt: 'a2', validation: passed('types') });
+      await stage.entry('worker.w1.background.finished', { id: 'b2' });
+      await stage.entry('worker.w1.prompt.submitted', { by: 'system', text: 'b2 has ended' });
+      await stage.entry('worker.w1.usage.reported', { input: 100, usd: 0.01, source: 'hook' });
+      await stage.entry('worker.w1.usage.reported', { input: 100, usd: 0.01, source: 'metrics' });
+      await stage.decide('w1', { attempt: 'a3' });
+      await operator('w1.worker.paused', { forMs: 1_800_000 });
+      await stage.decide('w1', { attempt: 'a4' });
+      await operator('w1.worker.unpaused');
+      await stage.decide('w1', { attempt: 'a5', validation: passed('types') });
+      await register(stage, 'w2', { policy: 'strict' });
+      await operator('w2.worker.paused');
     },
   },
 

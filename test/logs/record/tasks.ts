@@ -13,8 +13,8 @@ export const tasks: Scenarios = {
     async play(stage) {
       const created = (task: string, more: object = {}) =>
         stage.entry(`task.${task}.task.created`, { title: `Task ${task}`, ...more });
-      await created('T-1', { plan: steps([], ['Fix the code']) });
-      await created('T-2', { plan: steps([], ['Write docs']), policy: 'strict' });
+      await created('T-1', { plan: [{ title: 'Fix the code', status: 'pending', step: 'fix' }] });
+      await created('T-2', { plan: [{ title: 'Write docs', status: 'pending', step: 'docs' }], policy: 'strict' });
       await created('T-3');
       await created('T-4');
       await register(stage, 'w1');
@@ -23,7 +23,14 @@ export const tasks: Scenarios = {
       await stage.entry('worker.w1.task.failed', { task: 'T-4', reason: 'No access to the database' });
       await stage.decide('w1', { attempt: 'a1' });
       await stage.entry('worker.w1.usage.reported', { input: 1_000, output: 200, usd: 0.02, model: 'm1' });
-      await plan(stage, 'w1', ['Fix the code', 'Write docs']);
+      // A list of the agent's own leaves the steps of the tasks; those that it names by their ids are done.
+      await stage.entry('worker.w1.plan.updated', {
+        steps: [
+          { title: 'Read the code', status: 'completed' },
+          { title: 'Fix the code', status: 'completed', step: 'fix' },
+        ],
+      });
+      await stage.entry('worker.w1.step.updated', { step: 'docs', status: 'deleted' });
       await stage.decide('w1', { attempt: 'a2', validation: [failed('types', 'login.ts:3')] });
       await stage.decide('w1', { attempt: 'a3', validation: passed('types') });
       await prompt(stage, 'w1', 'One more');

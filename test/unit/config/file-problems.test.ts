@@ -163,7 +163,7 @@ describe('a wrong value', () => {
     ['no kind', 'name: a', '4:9', 'none'],
   ])('(a check with %s) is reported where the check begins', (_what, check, at, got) => {
     expect(problemsOf(`policies:\n  default:\n    checks:\n      - ${check}\n`)).toEqual([
-      `${at} a check is one of plan, rules, files, git, command, remote, judge, all, any; this has ${got}`,
+      `${at} a check is one of plan, rules, ran, files, git, command, remote, judge, all, any; this has ${got}`,
     ]);
   });
 
@@ -177,7 +177,7 @@ describe('a wrong value', () => {
       '            remote: scan',
     );
     expect(problemsOf(text)).toEqual([
-      '5:13 a check is one of plan, rules, files, git, command, remote, judge, all, any; this has plan and remote',
+      '5:13 a check is one of plan, rules, ran, files, git, command, remote, judge, all, any; this has plan and remote',
     ]);
   });
 

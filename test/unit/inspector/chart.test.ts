@@ -200,7 +200,7 @@ describe('the edge that a transition took', () => {
 
   test.each([
     ['worker', 'working', 'blocked', 'stop.attempted', 'hooks', '[hooks]'],
-    ['worker', 'working', 'blocked', 'stop.attempted', null, '[checks] or [hooks] or [pending] or [idle]'],
+    ['worker', 'working', 'blocked', 'stop.attempted', null, '[waiting] or [checks] or [hooks] or [pending] or [idle]'],
     // The guard of an older decision.
     ['worker', 'validating', 'stopped', 'session.ended', 'checks', 'session.ended'],
     ['worker', 'active', 'stale', 'presence.changed', null, 'presence.changed [nowStale]'],

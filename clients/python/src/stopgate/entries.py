@@ -31,6 +31,11 @@ class WorkerRegistered(TypedDict, total=False):
     parent: str
     cwd: str
     labels: Mapping[str, str]
+    interactive: bool
+
+
+class WorkerMoved(TypedDict):
+    cwd: str
 
 
 class HeartbeatSent(TypedDict, total=False):
@@ -39,6 +44,7 @@ class HeartbeatSent(TypedDict, total=False):
 
 class PromptSubmitted(TypedDict, total=False):
     text: str
+    by: Literal["person", "agent", "system"]
 
 
 class _ToolStarted(TypedDict):
@@ -57,6 +63,8 @@ class ToolUsed(_ToolUsed, total=False):
     ok: bool
     files: Sequence[str]
     call: str
+    changes: str
+    command: str
 
 
 class _Step(TypedDict):
@@ -115,6 +123,7 @@ class _BackgroundStarted(TypedDict):
 
 class BackgroundStarted(_BackgroundStarted, total=False):
     kind: str
+    command: str
 
 
 class _BackgroundFinished(TypedDict):
@@ -162,6 +171,7 @@ class UsageReported(TypedDict, total=False):
     cacheWrite: float
     usd: float
     model: str
+    source: str
 
 
 class _RuleReport(TypedDict):
@@ -344,12 +354,26 @@ class OperatorWorkerRetired(TypedDict):
     by: str
 
 
+class _OperatorWorkerPaused(TypedDict):
+    by: str
+
+
+class OperatorWorkerPaused(_OperatorWorkerPaused, total=False):
+    forMs: int
+
+
+class OperatorWorkerUnpaused(TypedDict):
+    by: str
+
+
 class EntryPublisher(ABC):
     """Publishes entries, with typed fields."""
 
     # fmt: off
     @overload
     async def publish(self, entity: Literal["worker"], entity_id: str, kind: Literal["worker.registered"], data: WorkerRegistered | None = None, *, message_id: str | None = None) -> Stored: ...
+    @overload
+    async def publish(self, entity: Literal["worker"], entity_id: str, kind: Literal["worker.moved"], data: WorkerMoved, *, message_id: str | None = None) -> Stored: ...
     @overload
     async def publish(self, entity: Literal["worker"], entity_id: str, kind: Literal["heartbeat.sent"], data: HeartbeatSent | None = None, *, message_id: str | None = None) -> Stored: ...
     @overload
@@ -425,6 +449,10 @@ class EntryPublisher(ABC):
     @overload
     async def publish(self, entity: Literal["own.worker"], entity_id: str, kind: Literal["worker.retired"], data: OperatorWorkerRetired, *, message_id: str | None = None) -> Stored: ...
     @overload
+    async def publish(self, entity: Literal["own.worker"], entity_id: str, kind: Literal["worker.paused"], data: OperatorWorkerPaused, *, message_id: str | None = None) -> Stored: ...
+    @overload
+    async def publish(self, entity: Literal["own.worker"], entity_id: str, kind: Literal["worker.unpaused"], data: OperatorWorkerUnpaused, *, message_id: str | None = None) -> Stored: ...
+    @overload
     async def publish(self, entity: Literal["own.task"], entity_id: str, kind: Literal["escalation.acknowledged"], data: OperatorEscalationAcknowledged, *, message_id: str | None = None) -> Stored: ...
     @overload
     async def publish(self, entity: Literal["own.task"], entity_id: str, kind: Literal["escalation.resolved"], data: OperatorEscalationResolved, *, message_id: str | None = None) -> Stored: ...
@@ -456,6 +484,8 @@ class WorkerPublisher(ABC):
     # fmt: off
     @overload
     async def publish(self, kind: Literal["worker.registered"], data: WorkerRegistered | None = None, *, message_id: str | None = None) -> Stored: ...
+    @overload
+    async def publish(self, kind: Literal["worker.moved"], data: WorkerMoved, *, message_id: str | None = None) -> Stored: ...
     @overload
     async def publish(self, kind: Literal["heartbeat.sent"], data: HeartbeatSent | None = None, *, message_id: str | None = None) -> Stored: ...
     @overload

@@ -270,6 +270,6 @@ export const unpause = defineCommand({
 });
 
 function describePause(worker: string, view: View): string {
-  const { paused } = view as WorkerView;
-  return `${worker}: ${paused === null ? 'not paused; its stops are judged' : `paused ${describePaused(paused)}`}`;
+  const { paused } = view as Partial<WorkerView>;
+  return `${worker}: ${paused == null ? 'not paused; its stops are judged' : `paused ${describePaused(paused)}`}`;
 }

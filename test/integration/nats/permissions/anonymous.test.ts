@@ -137,12 +137,16 @@ describe('without credentials', () => {
     expect((await streams.info(deadStream)).config.name).toBe(deadStream);
   });
 
-  test.each(['own.worker.w1.worker.retired', 'own.fleet.main.policy.set', 'decision.w1', 'dead.worker.w1'])(
-    'may not publish %s, in any fleet',
-    async (tail) => {
-      for (const name of [fleet, 'other']) await refusesPublish(stage.agent, `stopgate.${name}.${tail}`);
-    },
-  );
+  test.each([
+    'own.worker.w1.worker.retired',
+    'own.worker.w1.worker.paused',
+    'own.worker.w1.worker.unpaused',
+    'own.fleet.main.policy.set',
+    'decision.w1',
+    'dead.worker.w1',
+  ])('may not publish %s, in any fleet', async (tail) => {
+    for (const name of [fleet, 'other']) await refusesPublish(stage.agent, `stopgate.${name}.${tail}`);
+  });
 
   test.each(['check.scan', 'check.>', 'run.r1', 'run.>', ...serviceVerbs.map((verb) => `${verb}.>`)])(
     'may not serve %s',
