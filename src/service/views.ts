@@ -21,6 +21,7 @@ import { AppError, type ErrorCode } from '../errors.ts';
 import type { Host } from '../host/host.ts';
 import type { RunnerSearch } from '../nats/bus.ts';
 import { checkId, parseInput } from './parse-input.ts';
+import { throwIfRefused } from './refusal.ts';
 
 /** Actors as requests name and show them: workers, tasks and queues, as the fold has them now. */
 export type Entity = 'worker' | 'task' | 'queue';
@@ -121,16 +122,45 @@ const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(val
 
 /** A message takes 1 MiB, unless the server is set otherwise. */
 const viewBytesMax = 786_432;
-export const detailSchema = z.object({ checkpoint: idSchema.optional() });
+export const detailSchema = z.object({ checkpoint: idSchema.optional(), entry: z.int().positive().optional() });
+/** The reply to a question about one entry: it was not refused. */
+export type EntryStanding = { readonly entry: number; readonly refused: null };
 
-/** `body` of a task: `{ checkpoint? }`, the one to show whole; by default the last. @throws AppError actor.unknown */
-export async function get(host: Host, entity: Entity, id: string, body: unknown): Promise<View | TaskDetail> {
+/**
+ * `body`: `{ checkpoint? }` of a task, the one to show whole; by default the last. Or `{ entry }`: was this entry about
+ * the actor refused? @throws AppError actor.unknown; entry.refused
+ */
+export async function get(
+  host: Host,
+  entity: Entity,
+  id: string,
+  body: unknown,
+): Promise<View | TaskDetail | EntryStanding> {
   checkId(entity, id);
-  const { checkpoint } = parseInput(detailSchema, body ?? {});
+  const { checkpoint, entry } = parseInput(detailSchema, body ?? {});
   await host.caughtUp();
+  if (entry !== undefined) {
+    throwIfEntryRefused(host, { entity, id }, entry);
+    return { entry, refused: null };
+  }
   const view = findActor(host, entity, id);
   const whole = 'hooks' in view ? { ...view, checkpoint: findCheckpoint(host.fleet, id, checkpoint ?? null) } : view;
   return fitView(viewBytesMax, whole);
+}
+
+/**
+ * @param seq of an entry about this actor that is folded
+ * @throws AppError entry.refused: the fold refused it
+ */
+export function throwIfEntryRefused(
+  host: Host,
+  { entity, id }: { readonly entity: Entity; readonly id: string },
+  seq: number,
+): void {
+  const reason = host.refusal(seq, entity, id);
+  if (reason !== null) throw new AppError('entry.refused', reason);
+  // This replica may have begun at a snapshot behind the entry.
+  throwIfRefused((viewActor(host, entity, id) ?? {}) as Partial<WorkerView>, seq);
 }
 
 /** The worker as this replica has folded it, at least up to `seq`. Null: unknown. */
