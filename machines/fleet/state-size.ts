@@ -63,6 +63,7 @@ export function growthOfWorker(a: WorkerContext | null, b: WorkerContext): numbe
     differ(a?.commands, b.commands, sizeOf) +
     differ(a?.lastChange, b.lastChange, sizeOf) +
     differ(a?.pause, b.pause, sizeOf) +
+    differ(a?.usageSource, b.usageSource, sizeOf) +
     differ(a?.scopes, b.scopes, sizeOf) +
     differ(a?.inputs, b.inputs, sizeOf) +
     differ(a?.lastAnswer, b.lastAnswer, sizeOf) +

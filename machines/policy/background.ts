@@ -47,14 +47,14 @@ export const normalizeBackground = ({ max, ignore, onStop }: BackgroundForm = {}
 });
 
 /** Returns when the work is no longer waited for; null: never. */
-export const endOfWork = ({ sinceMs }: BackgroundWork, { maxMs }: BackgroundPolicy): number | null =>
+const endOfWork = ({ sinceMs }: BackgroundWork, { maxMs }: BackgroundPolicy): number | null =>
   maxMs === null ? null : sinceMs + maxMs;
 
 /**
  * Returns a test whether the policy ignores a piece of work. Work that cannot be matched within the steps of an
  * evaluation is not ignored.
  */
-export function ignores({ ignore }: BackgroundPolicy, work: Work = createWork()): (it: BackgroundWork) => boolean {
+function ignores({ ignore }: BackgroundPolicy, work: Work = createWork()): (it: BackgroundWork) => boolean {
   const globs = ignore.map((glob) => textMatcher(glob, work));
   return ({ command, kind }) =>
     globs.some(

@@ -6,7 +6,8 @@
 /** More workers at once are not followed; the oldest are forgotten. */
 const workersMax = 50_000;
 
-type Known = { readonly source: string; hasEnded: boolean };
+/** `source` null: none has reported in this session yet. */
+type Known = { source: string | null; ended: 'ended' | 'retired' | null };
 
 export type UsageSources = {
   /** Call this with each entry about a worker, in the log's order. */
@@ -17,24 +18,27 @@ export type UsageSources = {
 
 export function createUsageSources(): UsageSources {
   const workers = new Map<string, Known>();
+  const knownOf = (worker: string): Known => {
+    const known = workers.get(worker) ?? { source: null, ended: null };
+    if (workers.has(worker)) return known;
+    workers.set(worker, known);
+    const [oldest] = workers.keys();
+    if (workers.size > workersMax && oldest !== undefined) workers.delete(oldest);
+    return known;
+  };
   return {
     note(worker, type) {
-      const known = workers.get(worker);
-      if (known === undefined) return;
-      if (type === 'session.ended' || type === 'worker.retired') known.hasEnded = true;
-      // A registration after the end begins another session.
-      else if (type === 'worker.registered' && known.hasEnded) workers.delete(worker);
-      // A prompt continues the session, unless the worker was retired; then its next registration begins another anyway.
-      else if (type === 'prompt.submitted') known.hasEnded = false;
+      if (type === 'worker.retired') knownOf(worker).ended = 'retired';
+      else if (type === 'session.ended') knownOf(worker).ended ??= 'ended';
+      // A prompt continues an ended session; a registration after an end begins another.
+      else if (type === 'prompt.submitted' && workers.get(worker)?.ended === 'ended') knownOf(worker).ended = null;
+      else if (type === 'worker.registered' && workers.get(worker)?.ended != null) workers.delete(worker);
     },
     counts(worker, source) {
       if (source === undefined) return true;
-      const known = workers.get(worker);
-      if (known !== undefined) return known.source === source;
-      workers.set(worker, { source, hasEnded: false });
-      const [oldest] = workers.keys();
-      if (workers.size > workersMax && oldest !== undefined) workers.delete(oldest);
-      return true;
+      const known = knownOf(worker);
+      known.source ??= source;
+      return known.source === source;
     },
   };
 }

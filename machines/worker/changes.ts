@@ -206,8 +206,9 @@ export function startBackground({ background }: WorkerContext, { data, atMs }: O
   const known = background[index];
   const work: BackgroundWork = {
     id,
-    kind: kind === undefined ? (known?.kind ?? null) : cutCommand(kind),
-    command: command === undefined ? (known?.command ?? null) : cutCommand(command),
+    // An empty text says nothing.
+    kind: kind ? cutCommand(kind) : (known?.kind ?? null),
+    command: command ? cutCommand(command) : (known?.command ?? null),
     sinceMs: known?.sinceMs ?? atMs,
   };
   return { background: known === undefined ? [...background, work] : background.with(index, work) };

@@ -18,6 +18,7 @@ async function openLog() {
   const views = {
     w1: {
       worker: 'w1',
+      filesModified: { count: 0, dropped: 0, unknown: false },
       usage: { session: none, prompt: none, task: null },
       state: 'idle',
       presence: 'active',

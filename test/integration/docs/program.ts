@@ -20,7 +20,7 @@ export const isService = (name: string): boolean => ['dev', 'serve', 'runner'].i
 export const isEndless = ([name, ...rest]: readonly string[]): boolean => name === 'tail' || rest.includes('--watch');
 /** They ask before they change something, where there is a terminal. */
 const isAsked = ([name = '', ...rest]: readonly string[]): boolean =>
-  ['init', 'ack', 'resolve', 'retire', 'answer'].includes(name) && !rest.includes('--yes');
+  ['init', 'ack', 'resolve', 'retire', 'answer', 'pause', 'unpause'].includes(name) && !rest.includes('--yes');
 
 const services = createServices();
 

@@ -76,7 +76,8 @@ export const adapter = [
         const fleet = createClaudeFleet(planned);
         await fleet.mark('pending');
         const prompt = 'Not done yet: 1 of 1 plan steps remain: Write the tests. Finish what remains, then stop again.';
-        expect(await fleet.claude('Stop')).toEqual({ decision: 'block', reason: prompt });
+        const wayOut = 'A person can let it stop unjudged by typing /stopgate off.';
+        expect(await fleet.claude('Stop')).toEqual({ decision: 'block', reason: `${prompt} ${wayOut}` });
       },
     ),
     holds('complete: an empty answer', async () => {

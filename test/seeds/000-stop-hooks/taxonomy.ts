@@ -62,7 +62,7 @@ export const taxonomy = [
         const { toolCount } = fleet.view(session);
         const edit = { tool_name: 'Write', tool_input: { file_path: '/workspace/project/a.ts' } };
         expect(await fleet.claude('PostToolUse', edit)).toBeNull();
-        expect(fleet.view(session)).toMatchObject({ toolCount: toolCount + 1, filesModified: 1 });
+        expect(fleet.view(session)).toMatchObject({ toolCount: toolCount + 1, filesModified: { count: 1 } });
         await fleet.mark('completed');
         expect(fleet.view(session).plan).toMatchObject([{ title: 'Write the tests', status: 'completed' }]);
       },

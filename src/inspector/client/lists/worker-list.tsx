@@ -79,6 +79,10 @@ function noteOf(row: WorkerRow): string | null {
   return row.isWaiting ? 'waiting' : row.awaitsInput ? 'asks' : row.waitsFor === 'hold' ? 'held' : null;
 }
 
+/** A pause with a time ends without an entry. */
+const isPaused = ({ pausedBy, pausedUntilMs }: WorkerRow): boolean =>
+  pausedBy !== null && (pausedUntilMs === null || shownMs.value < pausedUntilMs);
+
 /** Says in one sentence how it stands: what a person would ask first. Only what may need somebody stands out. */
 function Why({ row }: Cell) {
   const rank = rankOf(row);
@@ -90,6 +94,7 @@ function Why({ row }: Cell) {
       title={visible(row.sentence)}
     >
       {row.isAcknowledged && <span class="tag">acknowledged</span>}
+      {isPaused(row) && <span class="tag">paused</span>}
       <bdi>{visible(row.sentence)}</bdi>
       {untilMs !== null && <span class="age">, {duration(Math.max(0, untilMs - shownMs.value))} left</span>}
     </span>

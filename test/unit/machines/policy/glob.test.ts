@@ -1,6 +1,6 @@
 /** Globs over file paths. */
 import { expect, test } from 'vitest';
-import { createWork, matchesAny, workMax } from '../../../../machines/policy/glob.ts';
+import { createWork, matchesAny, textMatcher, workMax } from '../../../../machines/policy/glob.ts';
 
 const matchesGlob = (glob: string, path: string) => matchesAny(glob, [[path]], createWork(100_000_000));
 
@@ -61,4 +61,26 @@ test('work that is used up gives no answer, and a glob is matched once', () => {
   const { left } = enough;
   expect(matchesAny('*.ts', [['a.ts']], enough)).toBe(true);
   expect(enough.left).toBe(left);
+});
+
+test.each([
+  ['npx vitest run *', 'npx vitest run test/a.test.ts', true],
+  ['cat a?b', 'cat a/b', true],
+  ['?', '😀', true],
+  ['npm test', 'npm tests', false],
+  ['*test', 'npm test', true],
+  ['a**b', 'a/x\ny b', true],
+  ['./run', 'run', false],
+  ['run', './run', false],
+  [`${'x'.repeat(40)}?y*`, `${'x'.repeat(40)}/y z`, true],
+  [`${'x'.repeat(40)}?y*`, `${'x'.repeat(40)}/z`, false],
+])('as a text, %j and %j: %s', (glob, text, matches) => {
+  expect(textMatcher(glob, createWork())(text)).toBe(matches);
+});
+
+test('a text is not matched once the work is used up', () => {
+  expect(textMatcher('a', createWork(900))('a')).toBeNull();
+  const matches = textMatcher('*a'.repeat(60), createWork(1_500));
+  expect(matches(`${'ab'.repeat(300)}a`)).toBeNull();
+  expect(matches('a')).toBeNull();
 });

@@ -1,0 +1,28 @@
+/** Readers that do not fold the log count the same reports of usage as the fold. */
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { createFleet, foldEntry } from '../../../../machines/index.ts';
+import { createUsageSources } from '../../../../machines/replay/usage-sources.ts';
+import { randomLog } from '../../../support/random-log.ts';
+
+test('the reports of random logs that count are those that the fold counts', () => {
+  let reports = 0;
+  fc.assert(
+    fc.property(randomLog(400), (log) => {
+      const fleet = createFleet('main');
+      const sources = createUsageSources();
+      for (const stored of log) {
+        const { area, id, type, data } = stored.entry;
+        // A worker that was forgotten is another, which only the fold knows.
+        if (type === 'policy.set') continue;
+        const { outcomes } = foldEntry(fleet, stored);
+        if (area === 'worker' || area === 'ownWorker') sources.note(id, type);
+        if (type !== 'usage.reported') continue;
+        reports += 1;
+        expect(outcomes.some(({ kind }) => kind === 'used')).toBe(sources.counts(id, data.source));
+      }
+    }),
+    { numRuns: 30 },
+  );
+  expect(reports).toBeGreaterThan(50);
+});
