@@ -17,7 +17,7 @@ import { armUnattended, setUnattended, trackAllAttendance } from './queues/queue
 import { refuseTask, stepTask, taskSurroundings } from './tasks.ts';
 import { armStaleDeadlines, armStaleness, armWaiting } from './time/due-time.ts';
 import { rearmForgetting } from './time/forgetting.ts';
-import { grantBudget } from './usage.ts';
+import { grantBudget, grantDay } from './usage.ts';
 import { absentWorkerOf, eventOf, refreshPresence, refuseWorker, stepWorker } from './workers.ts';
 
 /** Folds an own entry about a worker: the answer of a check, a takeover, or what an operator decided. */
@@ -153,8 +153,10 @@ export function foldOwnTask(fleet: Fleet, entry: OwnTaskEntry): void {
     }
     case 'escalation.resolved':
     case 'escalation.acknowledged':
-      if (value === 'escalated') stepTask(fleet, id, event);
-      else refuseTask(fleet, id, type, `task ${id} is not escalated`);
+      if (value === 'escalated') {
+        if (type === 'escalation.resolved') grantDay(fleet, context.escalation, data.verdict);
+        stepTask(fleet, id, event);
+      } else refuseTask(fleet, id, type, `task ${id} is not escalated`);
       return;
   }
 }
