@@ -15,12 +15,16 @@ export const checkFinished = checkResultSchema;
 export const timerFired = z.object({ timer: name, attempt: idSchema.optional() });
 
 /** `escalation.*`: what people do about a worker or task that is escalated. */
-export const escalationAcknowledged = z.object({ by: name });
+/** `seq`: the entry of the escalation that it is about; without it, it is about whichever is open. */
+const escalationSeq = z.int().nonnegative().optional();
+
+export const escalationAcknowledged = z.object({ by: name, seq: escalationSeq });
 
 export const escalationResolved = z.object({
   by: name,
   verdict: z.enum(['resume', 'stop']),
   prompt: z.string().optional(),
+  seq: escalationSeq,
 });
 
 /**

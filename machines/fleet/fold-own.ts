@@ -61,6 +61,13 @@ export function foldOwnWorker(fleet: Fleet, entry: OwnWorkerEntry): void {
     case 'escalation.acknowledged':
     case 'escalation.resolved': {
       const record = absentWorkerOf(fleet, entry.id);
+      const { escalation, inputs } = record.snapshot.context.worker;
+      const about = entry.type === 'escalation.acknowledged' ? [escalation, ...inputs] : [escalation];
+      const fault = otherFault(`worker ${entry.id}`, about, entry.data.seq);
+      if (fault !== null) {
+        refuseWorker(fleet, record, entry.type, fault);
+        return;
+      }
       const looksAtRequests =
         entry.type === 'escalation.acknowledged' && fleet.neglected.has(actorKey('worker', entry.id));
       if (looksAtRequests)
@@ -91,6 +98,16 @@ const withoutNumber = <It extends Extract<OwnWorkerEntry, { type: 'check.started
   ...entry,
   data: { ...entry.data, number: undefined },
 });
+
+/** Says why an operator's entry is refused that is about something that is over, or null. */
+function otherFault(
+  actor: string,
+  open: readonly ({ readonly seq: number } | null)[],
+  seq: number | undefined,
+): string | null {
+  const isOpen = seq === undefined || open.every((it) => it === null) || open.some((it) => it?.seq === seq);
+  return isOpen ? null : `${actor} needs a person for something else by now than that of entry ${seq}; look again`;
+}
 
 /** People were told of its escalation or of an overdue request. One that comes late is about what is over. */
 function noteNoticeOfWorker(
@@ -152,12 +169,15 @@ export function foldOwnTask(fleet: Fleet, entry: OwnTaskEntry): void {
       return;
     }
     case 'escalation.resolved':
-    case 'escalation.acknowledged':
-      if (value === 'escalated') {
+    case 'escalation.acknowledged': {
+      const fault = otherFault(`task ${id}`, [context.escalation], data.seq);
+      if (fault !== null) refuseTask(fleet, id, type, fault);
+      else if (value === 'escalated') {
         if (type === 'escalation.resolved') grantDay(fleet, context.escalation, data.verdict);
         stepTask(fleet, id, event);
       } else refuseTask(fleet, id, type, `task ${id} is not escalated`);
       return;
+    }
   }
 }
 
@@ -170,9 +190,10 @@ export function foldOwnQueue(fleet: Fleet, entry: OwnQueueEntry): void {
     case 'timer.fired':
       return;
     case 'escalation.acknowledged':
-      if (unattended !== null) setUnattended(fleet, id, acknowledge(unattended, entry.data.by, at));
+      if (unattended !== null && (entry.data.seq === undefined || entry.data.seq === unattended.seq))
+        setUnattended(fleet, id, acknowledge(unattended, entry.data.by, at));
       else {
-        const reason = `queue ${id} is not unattended`;
+        const reason = otherFault(`queue ${id}`, [unattended], entry.data.seq) ?? `queue ${id} is not unattended`;
         fleet.outcomes.push({ kind: 'refused', entity: 'queue', id, type, reason });
       }
       return;

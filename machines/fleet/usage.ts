@@ -54,7 +54,11 @@ function taskOfLastStop({ lastDecision, usage }: WorkerContext): string | null {
 }
 
 /** Grants the day's budget once more, when a person resumes a worker or a task that was escalated for it. */
-export function grantDay(fleet: Fleet, escalation: Pick<Escalation, 'budget'> | null, verdict: 'resume' | 'stop'): void {
+export function grantDay(
+  fleet: Fleet,
+  escalation: Pick<Escalation, 'budget'> | null,
+  verdict: 'resume' | 'stop',
+): void {
   if (escalation?.budget === 'day' && verdict === 'resume')
     fleet.day = grantPeriod(dayOf(fleet, fleet.nowMs), fleet.nowMs);
 }

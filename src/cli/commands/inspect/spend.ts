@@ -13,10 +13,10 @@ import {
 import { foldMessage } from '../../../host/fold/fold-message.ts';
 import type { LogMessage } from '../../../nats/log/log-reader.ts';
 import type { Requester } from '../../../nats/requester.ts';
-import { entryOf } from '../../log-source.ts';
 import { formatTable } from '../../../terminal/table.ts';
 import { choice, defineCommand, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
+import { entryOf } from '../../log-source.ts';
 import { clientArgs, readTime, timeForms } from '../../option-values.ts';
 
 const dimensions = ['day', 'model', 'task', 'worker'] as const;
