@@ -94,7 +94,7 @@ function decisionOf(context: WorkerContext, attempt: Attempt, ruling: Decided): 
 }
 
 /** The agents whose adapters read `/stopgate off` in a person's prompt. */
-const promptedAgents: ReadonlySet<string> = new Set([
+export const promptedAgents: ReadonlySet<string> = new Set([
   'claude',
   'codex',
   'copilot',

@@ -105,7 +105,7 @@ test('background work lets the turn end, and its notification ends the wait', as
   expect(await call(session, 'Stop.background-running')).toMatchObject(allowed);
   expect(await view(session)).toMatchObject({
     state: 'idle',
-    background: ['ae60021059d27341b'],
+    background: [{ id: 'ae60021059d27341b' }],
     lastDecision: { cause: 'waiting' },
   });
   await call(session, 'UserPromptSubmit.task-notification');

@@ -1,5 +1,6 @@
 /** What holds for all agents alike: their calls go through their adapter, the hook call handler and the real fold. */
 import { describe, expect, test } from 'vitest';
+import { promptedAgents } from '../../../machines/worker/decide.ts';
 import { agents } from '../../../src/agents/index.ts';
 import type { AnswerableDecision } from '../../../src/agents/shared/block-text.ts';
 import { createAgentFleet } from './agent-fleet.ts';
@@ -28,6 +29,10 @@ test.each([...agents.values()])('$name: what is loaded on demand is there', asyn
 test('an event with the name of a member of every object is an unknown one', () => {
   const call = agents.get('copilot')?.readHook({ sessionId: 's1', hookEventName: 'constructor' }, undefined);
   expect(call?.event).toBe('constructor');
+});
+
+test('the agents whose blocks name /stopgate off are ours', () => {
+  expect([...promptedAgents].filter((name) => !agents.has(name))).toEqual([]);
 });
 
 test('every agent has its script', () => {
