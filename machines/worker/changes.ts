@@ -47,14 +47,19 @@ function endCall(calls: readonly ToolCall[], { tool, call }: On<'tool.used'>['da
 function joinTask(attempt: Attempt, facts: Surroundings | undefined): Attempt {
   if (attempt.isHeld) return attempt;
   const { policy } = attempt.inForce;
-  const given = facts?.inForce === undefined && facts?.policy === undefined ? policy : policyFor(facts).policy;
+  const isGiven = facts?.inForce !== undefined || facts?.policy !== undefined;
+  const { policy: given, notes } = isGiven ? policyFor(facts) : attempt.inForce;
+  const added = notes.filter((note) => !attempt.inForce.notes.includes(note));
   const known = new Set(policy.checks.map(contentOf));
   const checks = joinChecks([policy.checks, given.checks.filter((it) => !known.has(contentOf(it)))]);
   return {
     ...attempt,
-    inForce: { ...attempt.inForce, policy: { ...policy, checks } },
+    inForce: { ...attempt.inForce, policy: { ...policy, checks }, notes: [...attempt.inForce.notes, ...added] },
     findings: answersOf(policy.checks, attempt.findings),
-    verdicts: attempt.verdicts.filter(({ guard }) => guard !== 'checks'),
+    verdicts: [
+      ...added.map((detail) => ({ guard: 'policy', verdict: 'error', detail }) as const),
+      ...attempt.verdicts.filter(({ guard }) => guard !== 'checks'),
+    ],
     guard: 'checks',
   };
 }

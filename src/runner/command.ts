@@ -45,7 +45,10 @@ export async function runCommand(
     return { ...findingOf(end, about), ...(feedback !== undefined && { feedback }) };
   };
   if (config.reuse !== 'tree') return run();
-  return place.passes.takeOrRun({ name: request.name, config, folder: folder.path, place, stop }, run);
+  return place.passes.takeOrRun(
+    { name: request.name, config, task: request.env.task ?? null, folder: folder.path, place, stop },
+    run,
+  );
 }
 
 const findCommandFolder = (request: CommandRequest, { cwd }: CommandConfig, { roots, baseDir }: CommandPlace) =>

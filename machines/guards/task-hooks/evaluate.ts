@@ -103,10 +103,7 @@ export function keptAnswer(result: CheckResult): RemoteAnswer {
 
 /** Nothing would be saved. */
 const isEmpty = (data: unknown): boolean =>
-  data === undefined ||
-  data === null ||
-  data === '' ||
-  (typeof data === 'object' && Object.keys(data).length === 0);
+  data === undefined || data === null || data === '' || (typeof data === 'object' && Object.keys(data).length === 0);
 
 function outcomeOf(form: HookForm, result: RemoteAnswer): HookOutcome {
   if (result.outcome === 'error' || result.outcome === 'timeout') {

@@ -397,9 +397,11 @@ class WorkerHandle(WorkerPublisher):
         """See `StopgateClient.run_until_stopped`."""
         return await run_until_stopped(self, self.decide, turn, prompt, turns_max)
 
-    async def claim_next(self, *, queue: str | None = None, request: str | None = None) -> TaskView | None:
+    async def claim_next(
+        self, *, queue: str | None = None, request: str | None = None, timeout: float = _CLAIM_SECONDS
+    ) -> TaskView | None:
         """See `StopgateClient.claim_next`."""
-        return await self._client.claim_next(self.id, queue=queue, request=request)
+        return await self._client.claim_next(self.id, queue=queue, request=request, timeout=timeout)
 
     async def fail_task(self, task: str, reason: str | None = None) -> TaskView:
         """See `StopgateClient.fail_task`."""
