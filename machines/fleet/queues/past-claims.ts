@@ -6,9 +6,6 @@
 import type { TaskContext } from '../../task/context.ts';
 import type { Fleet } from '../fleet.ts';
 
-/** `atMs`: when the worker let go of it. */
-export type PastClaim = { readonly task: string; readonly atMs: number };
-
 const keptMs = 120_000;
 /** Far more than workers let go of in two minutes. The oldest makes room; a repeat of its request claims another task. */
 const claimsMax = 10_000;
