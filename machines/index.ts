@@ -63,7 +63,8 @@ export type { FoldStep, Outcome } from './fleet/outcome.ts';
 export { ownerFor, rulesOfMembers } from './fleet/owner.ts';
 export { policyInForce, queueOfWorker } from './fleet/policies.ts';
 export { isLimited, staleAfterMs } from './fleet/presence.ts';
-export { claimedBy, firstReady, isReady, queueFor } from './fleet/queues/queues.ts';
+export { claimedBy } from './fleet/queues/past-claims.ts';
+export { firstReady, isReady, queueFor } from './fleet/queues/queues.ts';
 export {
   type FleetSnapshot,
   restoreFleet,

@@ -1,13 +1,13 @@
 /** Entries that only replicas and operators write (protocol.md §3), a schema each. */
 import { z } from 'zod';
-import { checkResultSchema } from '../policy/checks/check-result.ts';
+import { checkRequestFields, checkResultSchema } from '../policy/checks/check-result.ts';
 import { policySetSchema } from '../policy/policy-set.ts';
 import { idSchema, name } from '../values/schemas.ts';
 
 // `check.started` and `check.finished`: what becomes of a pending check or remote hook (protocol.md §3).
 
 /** The check has its place on a runner, and its timeout starts; the first such entry counts. */
-export const checkStarted = z.object({ attempt: idSchema, check: idSchema });
+export const checkStarted = z.object(checkRequestFields);
 
 export const checkFinished = checkResultSchema;
 
@@ -15,12 +15,16 @@ export const checkFinished = checkResultSchema;
 export const timerFired = z.object({ timer: name, attempt: idSchema.optional() });
 
 /** `escalation.*`: what people do about a worker or task that is escalated. */
-export const escalationAcknowledged = z.object({ by: name });
+/** `seq`: the entry of the escalation that it is about; without it, it is about whichever is open. */
+const escalationSeq = z.int().nonnegative().optional();
+
+export const escalationAcknowledged = z.object({ by: name, seq: escalationSeq });
 
 export const escalationResolved = z.object({
   by: name,
   verdict: z.enum(['resume', 'stop']),
   prompt: z.string().optional(),
+  seq: escalationSeq,
 });
 
 /**

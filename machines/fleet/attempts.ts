@@ -1,6 +1,7 @@
 /** Attempts: opened, superseded, resumed, and closed with their session (protocol.md §4). */
 import type { WorkerEntry } from '../entries/index.ts';
 import { attemptMessageId } from '../entries/message-ids.ts';
+import type { AttemptFields } from '../entries/worker.ts';
 import { attemptIdFault } from '../values/id.ts';
 import type { WorkerEvent } from '../worker/events.ts';
 import { surroundingsOf } from './facts.ts';
@@ -10,7 +11,7 @@ import { ownerFor } from './owner.ts';
 import { policyInForce, queueOfWorker } from './policies.ts';
 import { describeFull, exceedsState, growthOfWorker, knownAttemptSize } from './state-size.ts';
 import { stepTask } from './tasks.ts';
-import { moveWorker, refuseWorker, stepWorker } from './workers.ts';
+import { growthOfHeldTasks, moveWorker, refuseWorker, stepWorker } from './workers.ts';
 
 export function openAttempt(
   fleet: Fleet,
@@ -29,17 +30,21 @@ export function openAttempt(
     refuseWorker(fleet, record, 'stop.attempted', fault);
     return;
   }
-  supersedeAttempt(fleet, record);
-  const { worker: context } = record.snapshot.context;
-  const inForce = policyInForce(fleet, context);
-  const facts = surroundingsOf(fleet, context, inForce);
-  const event = { type: 'stop.attempted', data: fields, seq, atMs: fleet.nowMs, facts } as const;
-  const next = fleet.workerStepper.next(record.snapshot, event);
-  const growth = growthOfWorker(context, next.context.worker);
-  if (exceedsState(fleet, growth)) {
+  const before = record.snapshot;
+  const superseded = supersededSnapshot(fleet, record);
+  let next = openedSnapshot(fleet, superseded, fields, seq);
+  let growth = growthOfStep(fleet, superseded, next);
+  if (exceedsState(fleet, growth.worker + growth.tasks + growthOfSuperseding(fleet, before, superseded))) {
     refuseWorker(fleet, record, 'stop.attempted', describeFull(fleet.stateSizeMax));
     return;
   }
+  if (superseded !== before) {
+    moveWorker(fleet, record, superseded, 'attempt.superseded');
+    // The end of that attempt may have saved a checkpoint, which this one sees.
+    next = openedSnapshot(fleet, superseded, fields, seq);
+    growth = growthOfStep(fleet, superseded, next);
+  }
+  const { worker: context } = superseded.context;
   const knownBefore = record.known?.length ?? 0;
   record.known = addAttempt(record.known, id);
   fleet.stateSize += ((record.known.length - knownBefore) / 2) * knownAttemptSize;
@@ -47,7 +52,33 @@ export function openAttempt(
   record.accepted = false;
   const task = context.tasks.at(-1);
   if (task !== undefined) stepTask(fleet, task, { type: 'stop.attempted', data: fields, ...placeOf(fleet) });
-  moveWorker(fleet, record, next, 'stop.attempted', growth);
+  moveWorker(fleet, record, next, 'stop.attempted', growth.worker);
+}
+
+type WorkerSnapshot = WorkerRecord['snapshot'];
+
+function openedSnapshot(fleet: Fleet, from: WorkerSnapshot, fields: AttemptFields, seq: number): WorkerSnapshot {
+  const { worker: context } = from.context;
+  const facts = surroundingsOf(fleet, context, policyInForce(fleet, context));
+  return fleet.workerStepper.next(from, {
+    type: 'stop.attempted',
+    data: fields,
+    seq,
+    atMs: fleet.nowMs,
+    facts,
+  });
+}
+
+/** Returns by how much the worker and its tasks keep more after a step of its machine. */
+function growthOfStep(fleet: Fleet, from: WorkerSnapshot, to: WorkerSnapshot) {
+  const [before, after] = [from.context.worker, to.context.worker];
+  return { worker: growthOfWorker(before, after), tasks: growthOfHeldTasks(fleet, before, after) };
+}
+
+function growthOfSuperseding(fleet: Fleet, before: WorkerSnapshot, superseded: WorkerSnapshot): number {
+  if (superseded === before) return 0;
+  const { worker, tasks } = growthOfStep(fleet, before, superseded);
+  return worker + tasks;
 }
 
 /** A replica has left: each of its open attempts goes to one of the remaining members. */
@@ -63,10 +94,16 @@ export function handOverAttempts(fleet: Fleet, left: string): void {
 }
 
 export function supersedeAttempt(fleet: Fleet, record: WorkerRecord): void {
-  const { worker: context } = record.snapshot.context;
-  if (context.attempt === null) return;
+  if (record.snapshot.context.worker.attempt === null) return;
+  moveWorker(fleet, record, supersededSnapshot(fleet, record), 'attempt.superseded');
+}
+
+/** Returns the worker after another attempt, or a prompt, has taken the place of the open one; as it is if none is open. */
+function supersededSnapshot(fleet: Fleet, { snapshot }: WorkerRecord): WorkerSnapshot {
+  const { worker: context } = snapshot.context;
+  if (context.attempt === null) return snapshot;
   const facts = surroundingsOf(fleet, context, context.attempt.inForce);
-  stepWorker(fleet, record, { type: 'attempt.superseded', ...placeOf(fleet), facts });
+  return fleet.workerStepper.next(snapshot, { type: 'attempt.superseded', ...placeOf(fleet), facts });
 }
 
 /** A deadline of the open attempt is due, or a task has arrived for it. */

@@ -10,7 +10,7 @@ import { type Period, unusedPeriod } from '../values/usage.ts';
 import type { workerMachine } from '../worker/worker.ts';
 import type { Outcome } from './outcome.ts';
 import { ReadyTasks } from './queues/ready-tasks.ts';
-import type { StateMove, TaskRecord, WorkerRecord } from './records.ts';
+import type { PastClaim, StateMove, TaskRecord, WorkerRecord } from './records.ts';
 import { packWorkers } from './snapshot/worker-text.ts';
 import { SnapshotMap } from './snapshot-map.ts';
 import { createDeadlines, type Deadlines } from './time/deadlines.ts';
@@ -44,6 +44,8 @@ export type Fleet = {
   readonly queues: SnapshotMap<QueueRecord>;
   /** The number of workers that are alive and could take tasks of a queue; a queue without any has no entry. */
   readonly attendants: Map<string, number>;
+  /** Claims by a request that were let go of, by worker and request, the newest last. */
+  readonly pastClaims: Map<string, PastClaim>;
   /** Queues with a reported depth, the one that was reported last at the end. */
   readonly reports: Set<string>;
   /** Tasks that are not stopped and come after a task. */
@@ -55,6 +57,12 @@ export type Fleet = {
   readonly held: Set<string>;
   /** Tasks with an iteration that waits for a remote hook. */
   readonly evaluating: Set<string>;
+  /**
+   * The tasks that a decision completed whose entry is not in the log yet, by `attemptMessageId`. A worker may have
+   * decided many other attempts by the time that the entry comes. Each task is in it once at most, and leaves it when it
+   * is forgotten.
+   */
+  readonly unplacedDecisions: Map<string, readonly string[]>;
   /** The escalated workers and tasks, by `<entity>/<id>`. */
   readonly escalated: Map<string, Escalated>;
   /** The workers and queues of which people are to be told though nothing is escalated, by `<entity>/<id>`. */
@@ -154,6 +162,8 @@ export function createFleet(name: string, options: FleetOptions = {}): Fleet {
       open: new Set(),
       held: new Set(),
       evaluating: new Set(),
+      unplacedDecisions: new Map(),
+      pastClaims: new Map(),
       escalated: new Map(),
       neglected: new Map(),
       attendants: new Map(),
@@ -186,7 +196,9 @@ export function copyFleet(fleet: Fleet): Fleet {
     ...{ dependents: fleet.dependents.copy(), scopes: fleet.scopes.copy() },
     reports: new Set(fleet.reports),
     ...{ arrivals: new Set(fleet.arrivals), open: new Set(fleet.open), held: new Set(fleet.held) },
-    ...{ evaluating: new Set(fleet.evaluating) },
+    evaluating: new Set(fleet.evaluating),
+    unplacedDecisions: new Map(fleet.unplacedDecisions),
+    pastClaims: new Map(fleet.pastClaims),
     ...{ escalated: new Map(fleet.escalated), neglected: new Map(fleet.neglected) },
     ...{ attendants: new Map(fleet.attendants), replicas: new Map(fleet.replicas) },
     rulesOfReplicas: new Map(fleet.rulesOfReplicas),

@@ -17,7 +17,7 @@ import { armUnattended, setUnattended, trackAllAttendance } from './queues/queue
 import { refuseTask, stepTask, taskSurroundings } from './tasks.ts';
 import { armStaleDeadlines, armStaleness, armWaiting } from './time/due-time.ts';
 import { rearmForgetting } from './time/forgetting.ts';
-import { grantBudget } from './usage.ts';
+import { grantBudget, grantDay } from './usage.ts';
 import { absentWorkerOf, eventOf, refreshPresence, refuseWorker, stepWorker } from './workers.ts';
 
 /** Folds an own entry about a worker: the answer of a check, a takeover, or what an operator decided. */
@@ -32,7 +32,7 @@ export function foldOwnWorker(fleet: Fleet, entry: OwnWorkerEntry): void {
       const attempt = known?.snapshot.context.worker.attempt;
       if (known === undefined || attempt == null) return;
       const facts = surroundingsOf(fleet, known.snapshot.context.worker, attempt.inForce);
-      stepWorker(fleet, known, eventOf(fleet, entry, facts));
+      stepWorker(fleet, known, eventOf(fleet, fleet.policyPinned ? withoutNumber(entry) : entry, facts));
       return;
     }
     case 'attempt.accepted':
@@ -61,6 +61,13 @@ export function foldOwnWorker(fleet: Fleet, entry: OwnWorkerEntry): void {
     case 'escalation.acknowledged':
     case 'escalation.resolved': {
       const record = absentWorkerOf(fleet, entry.id);
+      const { escalation, inputs } = record.snapshot.context.worker;
+      const about = entry.type === 'escalation.acknowledged' ? [escalation, ...inputs] : [escalation];
+      const fault = otherFault(`worker ${entry.id}`, about, entry.data.seq);
+      if (fault !== null) {
+        refuseWorker(fleet, record, entry.type, fault);
+        return;
+      }
       const looksAtRequests =
         entry.type === 'escalation.acknowledged' && fleet.neglected.has(actorKey('worker', entry.id));
       if (looksAtRequests)
@@ -82,6 +89,24 @@ export function foldOwnWorker(fleet: Fleet, entry: OwnWorkerEntry): void {
       return;
     }
   }
+}
+
+/** Policies from outside may ask other checks than the log's own, so the log's numbers mean nothing to them. */
+const withoutNumber = <It extends Extract<OwnWorkerEntry, { type: 'check.started' | 'check.finished' }>>(
+  entry: It,
+): It => ({
+  ...entry,
+  data: { ...entry.data, number: undefined },
+});
+
+/** Says why an operator's entry is refused that is about something that is over, or null. */
+function otherFault(
+  actor: string,
+  open: readonly ({ readonly seq: number } | null)[],
+  seq: number | undefined,
+): string | null {
+  const isOpen = seq === undefined || open.every((it) => it === null) || open.some((it) => it?.seq === seq);
+  return isOpen ? null : `${actor} needs a person for something else by now than that of entry ${seq}; look again`;
 }
 
 /** People were told of its escalation or of an overdue request. One that comes late is about what is over. */
@@ -144,10 +169,15 @@ export function foldOwnTask(fleet: Fleet, entry: OwnTaskEntry): void {
       return;
     }
     case 'escalation.resolved':
-    case 'escalation.acknowledged':
-      if (value === 'escalated') stepTask(fleet, id, event);
-      else refuseTask(fleet, id, type, `task ${id} is not escalated`);
+    case 'escalation.acknowledged': {
+      const fault = otherFault(`task ${id}`, [context.escalation], data.seq);
+      if (fault !== null) refuseTask(fleet, id, type, fault);
+      else if (value === 'escalated') {
+        if (type === 'escalation.resolved') grantDay(fleet, context.escalation, data.verdict);
+        stepTask(fleet, id, event);
+      } else refuseTask(fleet, id, type, `task ${id} is not escalated`);
       return;
+    }
   }
 }
 
@@ -160,9 +190,10 @@ export function foldOwnQueue(fleet: Fleet, entry: OwnQueueEntry): void {
     case 'timer.fired':
       return;
     case 'escalation.acknowledged':
-      if (unattended !== null) setUnattended(fleet, id, acknowledge(unattended, entry.data.by, at));
+      if (unattended !== null && (entry.data.seq === undefined || entry.data.seq === unattended.seq))
+        setUnattended(fleet, id, acknowledge(unattended, entry.data.by, at));
       else {
-        const reason = `queue ${id} is not unattended`;
+        const reason = otherFault(`queue ${id}`, [unattended], entry.data.seq) ?? `queue ${id} is not unattended`;
         fleet.outcomes.push({ kind: 'refused', entity: 'queue', id, type, reason });
       }
       return;

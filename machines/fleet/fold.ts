@@ -16,11 +16,20 @@ import type { FoldStep } from './outcome.ts';
 import { ownerFor } from './owner.ts';
 import { policyInForce } from './policies.ts';
 import { staleFromMs } from './presence.ts';
-import { claimTask, clearFilesOf, letGoOfTask, loseTask, planFault, planTask, resumeTasks } from './queues/claims.ts';
+import {
+  claimTask,
+  clearFilesOf,
+  growthOfPlan,
+  letGoOfTask,
+  loseTask,
+  planFault,
+  planTask,
+  resumeTasks,
+} from './queues/claims.ts';
 import { reportDepth, trackAttendance } from './queues/queues.ts';
 import { describeFull, isStateFull } from './state-size.ts';
 import { takeDecision } from './stored-decisions.ts';
-import { createTask, refuseTask, stepTaskWithin, taskSurroundings } from './tasks.ts';
+import { createTask, creationFault, refuseTask, stepTaskWithin, taskSurroundings } from './tasks.ts';
 import { advance, settle } from './time/clock.ts';
 import { armStaleDeadlines, armStaleness, sweepDeadlines } from './time/due-time.ts';
 import { addUsage } from './usage.ts';
@@ -170,8 +179,9 @@ function apply(fleet: Fleet, record: WorkerRecord, entry: WorkerEntry, seq: numb
       if (stepWithin(fleet, record, eventOf(fleet, entry))) changeLimit(fleet, record, entry);
       return;
     case 'worker.registered':
-      if (entry.data.queue !== undefined) fleet.arrivals.add(entry.data.queue);
-      break;
+      if (stepWithin(fleet, record, eventOf(fleet, entry)) && entry.data.queue !== undefined)
+        fleet.arrivals.add(entry.data.queue);
+      return;
   }
   stepWithin(fleet, record, eventOf(fleet, entry));
   if (workTypes.has(entry.type)) resumeTasks(fleet, record);
@@ -225,12 +235,12 @@ const creating: ReadonlySet<string> = new Set([
 
 function foldTask(fleet: Fleet, entry: TaskEntry, owner: string | null): void {
   const { id, type } = entry;
+  const facts = factsOf(fleet, entry, owner);
+  const event = { type, data: entry.data, ...placeOf(fleet), facts } as TaskEvent;
   if (!fleet.tasks.has(id)) {
-    const reason = !creating.has(type)
-      ? `task ${id} is unknown`
-      : isStateFull(fleet)
-        ? describeFull(fleet.stateSizeMax)
-        : null;
+    const reason = creating.has(type)
+      ? (dependentsFault(fleet, entry) ?? creationFault(fleet, id, event))
+      : `task ${id} is unknown`;
     if (reason !== null) {
       fleet.outcomes.push({ kind: 'refused', entity: 'task', id, type, reason });
       return;
@@ -245,9 +255,8 @@ function foldTask(fleet: Fleet, entry: TaskEntry, owner: string | null): void {
     return;
   }
   const { worker } = record.snapshot.context;
-  const facts = factsOf(fleet, entry, owner);
-  const event = { type, data: entry.data, ...placeOf(fleet), facts } as TaskEvent;
-  if (!stepTaskWithin(fleet, id, record, event) || worker === null) return;
+  const beside = worker === null || type !== 'task.created' ? 0 : growthOfPlan(fleet, worker, id, entry.data.plan);
+  if (!stepTaskWithin(fleet, id, record, event, beside) || worker === null) return;
   if (type === 'task.created') {
     if (entry.data.plan !== undefined) planTask(fleet, worker, id, entry.data.plan);
     // Its policy may have changed, and with that its worker's queue.

@@ -22,7 +22,7 @@ export type Outcome =
   /** An escalation began, of a worker or task that was not escalated. */
   | { readonly kind: 'escalated'; readonly entity: EscalatedEntity; readonly id: string }
   /** An agent has reported what it used since its last report. */
-  | { readonly kind: 'used'; readonly worker: string; readonly report: UsageReport }
+  | { readonly kind: 'used'; readonly worker: string; readonly task: string | null; readonly report: UsageReport }
   | {
       readonly kind: 'refused';
       readonly entity: 'worker' | 'task' | 'queue';

@@ -65,3 +65,6 @@ export type TaskRecord = Forgettable & {
   /** The number of tasks in its `after` that are not completed. */
   openAfter: number;
 };
+
+/** A claim by a request that its worker has let go of, at `atMs`. */
+export type PastClaim = { readonly task: string; readonly atMs: number };

@@ -3,6 +3,7 @@
  * `decision` entry, or has not decided it when that entry arrives, the entry counts: agents were told what it says, and
  * their counts are based on it.
  */
+import { attemptMessageId } from '../entries/message-ids.ts';
 import type { Decision } from '../guards/decision.ts';
 import { resetCounts, withoutTasks } from '../worker/changes.ts';
 import { changeContext, empty, type WorkerContext } from '../worker/context.ts';
@@ -41,14 +42,13 @@ export function takeDecision(fleet: Fleet, stored: Decision): boolean {
 /** A decision entry stands in the log at `seq`: whoever asks for the decision again is answered from there. */
 export function noteDecision(fleet: Fleet, worker: string, attempt: string, seq: number): void {
   const record = fleet.workers.get(worker);
-  if (record === undefined) return;
-  noteDecisionSeq(record.known, attempt, seq);
-  const { lastDecision } = record.snapshot.context.worker;
-  if (lastDecision?.attempt !== attempt) return;
-  for (const id of lastDecision.tasks) {
+  if (record !== undefined) noteDecisionSeq(record.known, attempt, seq);
+  const key = attemptMessageId(worker, attempt);
+  for (const id of fleet.unplacedDecisions.get(key) ?? []) {
     const task = fleet.tasks.get(id);
     if (task?.judged?.worker === worker && task.judged.attempt === attempt) task.judged = { worker, attempt, seq };
   }
+  fleet.unplacedDecisions.delete(key);
 }
 
 function isAnother({ attempt, lastDecision }: WorkerContext, stored: DecisionKey): boolean {

@@ -1,10 +1,10 @@
 /** Tasks: steps their machines, and keeps the index of what waits in each queue. */
 import type { RefusedEntry } from '../entries/refusal.ts';
-import type { HookRun } from '../guards/task-hooks/hook.ts';
 import { empty, type TaskContext, type TaskEvent, type TaskSurroundings } from '../task/context.ts';
 import { formatIsoTime } from '../values/time.ts';
-import { actorKey, type Fleet, moveOf, placeOf, queueOf, type TaskRecord } from './fleet.ts';
+import { actorKey, type Fleet, moveOf, queueOf, type TaskRecord } from './fleet.ts';
 import { trackEscalation } from './owner.ts';
+import { trackPastClaim } from './queues/past-claims.ts';
 import { changeQueue, trackQueue } from './queues/queues.ts';
 import { describeFull, exceedsState, growthOfTask, newActorSize } from './state-size.ts';
 import { armForget, newlyNamed, noteStop } from './time/forgetting.ts';
@@ -24,6 +24,16 @@ export function createTask(fleet: Fleet, task: string, queue: string | null): vo
   fleet.watcher?.task(task, 'idle', 'idle', 'task.created');
 }
 
+/** Says why an entry is refused that would create its task, or null: no task is created by what is refused. */
+export function creationFault(fleet: Fleet, task: string, event: TaskEvent): string | null {
+  const fresh = fleet.taskStepper.start({ fleet: fleet.name, task, queue: null });
+  const { context } = fleet.taskStepper.next(fresh, event);
+  const refused = context.refused.at(-1)?.reason ?? null;
+  if (refused !== null) return refused;
+  const growth = newActorSize + growthOfTask(fresh.context, context);
+  return exceedsState(fleet, growth) ? describeFull(fleet.stateSizeMax) : null;
+}
+
 /** Steps the machine, then keeps the indexes: escalations, dependents and queues. */
 export function stepTask(fleet: Fleet, task: string, event: TaskEvent): void {
   const record = fleet.tasks.get(task);
@@ -35,13 +45,20 @@ export function stepTask(fleet: Fleet, task: string, event: TaskEvent): void {
 /**
  * Steps the machine with an agent's entry, unless the fleet would then keep more than it may: then it is refused.
  * Returns whether the entry took effect: false where the fleet or the machine refused it.
+ * @param beside by how much the entry makes others keep more
  */
-export function stepTaskWithin(fleet: Fleet, task: string, record: TaskRecord, event: TaskEvent): boolean {
+export function stepTaskWithin(
+  fleet: Fleet,
+  task: string,
+  record: TaskRecord,
+  event: TaskEvent,
+  beside: number,
+): boolean {
   const before = record.snapshot.context;
   const next = fleet.taskStepper.next(record.snapshot, event);
   const isRefused = next.context.refused !== before.refused;
   const growth = growthOfTask(before, next.context);
-  if (!exceedsState(fleet, growth)) {
+  if (isRefused ? !exceedsState(fleet, growth) : !exceedsState(fleet, growth + beside)) {
     moveTask(fleet, task, record, next, event.type, growth);
     return !isRefused;
   }
@@ -75,6 +92,7 @@ function moveTask(
   }
   if (context.evaluations !== before.context.evaluations || context.validated !== before.context.validated)
     carryEvaluations(fleet, task, before.context, context);
+  if (context.worker !== before.context.worker) trackPastClaim(fleet, task, before.context, context);
   const isStopped = record.snapshot.value === 'stopped';
   noteStop(fleet, record, isStopped);
   if (isStopped) armForget(fleet, 'forgetTask', task);
@@ -137,13 +155,6 @@ export function taskSurroundings(fleet: Fleet, task: string): TaskSurroundings {
   const holder = fleet.tasks.get(task)?.snapshot.context.worker ?? '';
   const worker = fleet.workers.get(holder)?.snapshot.context.worker;
   return { files: worker?.files, filesUnknown: worker?.filesUnknown, labels: worker?.labels };
-}
-
-/** Stores the results of its hooks with the task. */
-export function recordHookRuns(fleet: Fleet, task: string, attempt: string | null, runs: readonly HookRun[]): void {
-  if (runs.length === 0) return;
-  stepTask(fleet, task, { type: 'hooks.evaluated', runs, attempt, ...placeOf(fleet) });
-  fleet.outcomes.push({ kind: 'hooksEvaluated', task, runs });
 }
 
 function releaseDependents(fleet: Fleet, task: string): void {

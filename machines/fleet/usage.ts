@@ -4,8 +4,11 @@
  */
 import type { OwnWorkerEntry, WorkerEntry } from '../entries/index.ts';
 import type { DayUsage } from '../policy/budget.ts';
+import type { Escalation } from '../values/escalation.ts';
+import { parseIsoTime } from '../values/time.ts';
 import { addUse, countedOf, grantPeriod, type Period, unusedPeriod, useOf } from '../values/usage.ts';
 import { countsUsage } from '../worker/changes.ts';
+import type { WorkerContext } from '../worker/context.ts';
 import { type Fleet, placeOf, type WorkerRecord } from './fleet.ts';
 import { stepTask } from './tasks.ts';
 import { eventOf, stepWorker } from './workers.ts';
@@ -34,11 +37,30 @@ export function addUsage(fleet: Fleet, record: WorkerRecord, entry: Reported): v
   const { tasks } = worker;
   // Another source reports the same usage in its own way.
   if (!countsUsage(worker, entry.data)) return;
-  const task = tasks.at(-1);
+  const task = tasks.at(-1) ?? taskOfLastStop(worker);
   stepWorker(fleet, record, eventOf(fleet, entry));
-  if (task !== undefined) stepTask(fleet, task, { type: entry.type, data: entry.data, ...placeOf(fleet) });
+  if (task !== null) stepTask(fleet, task, { type: entry.type, data: entry.data, ...placeOf(fleet) });
   fleet.day = addUse(dayOf(fleet, fleet.nowMs), useOf(entry.data));
-  fleet.outcomes.push({ kind: 'used', worker: entry.id, report: entry.data });
+  fleet.outcomes.push({ kind: 'used', worker: entry.id, task, report: entry.data });
+}
+
+/**
+ * Returns the task that the worker held when it last tried to stop, if nothing new has begun since; null: none. What an
+ * agent used for its last turn is often reported after the stop that ended it.
+ */
+function taskOfLastStop({ lastDecision, usage }: WorkerContext): string | null {
+  if (lastDecision === null || (parseIsoTime(lastDecision.at) ?? 0) < usage.prompt.sinceMs) return null;
+  return lastDecision.task;
+}
+
+/** Grants the day's budget once more, when a person resumes a worker or a task that was escalated for it. */
+export function grantDay(
+  fleet: Fleet,
+  escalation: Pick<Escalation, 'budget'> | null,
+  verdict: 'resume' | 'stop',
+): void {
+  if (escalation?.budget === 'day' && verdict === 'resume')
+    fleet.day = grantPeriod(dayOf(fleet, fleet.nowMs), fleet.nowMs);
 }
 
 /** Grants the budget of a worker once more, before a person resumes it: the same budget counts from here. */
@@ -49,7 +71,7 @@ export function grantBudget(
 ): void {
   const { escalation } = record.snapshot.context.worker;
   if (data.verdict !== 'resume' || escalation === null) return;
-  if (escalation.budget === 'day') fleet.day = grantPeriod(dayOf(fleet, fleet.nowMs), fleet.nowMs);
+  grantDay(fleet, escalation, data.verdict);
   if (escalation.budget !== 'task') return;
   // Its worker is told to go on with it: it may claim it again at once.
   for (const { entity, id: task } of fleet.escalated.values()) {

@@ -1,18 +1,21 @@
 /** Workers: steps their machines, and carries what follows to tasks, deadlines and outcomes; and their presence. */
 import type { OwnWorkerEntry, WorkerEntry } from '../entries/index.ts';
+import { attemptMessageId } from '../entries/message-ids.ts';
+import type { Decision } from '../guards/decision.ts';
 import { checkpointOfHooks } from '../guards/task-hooks/evaluate.ts';
 import { stepsOf } from '../policy/plan.ts';
+import type { TaskEvent } from '../task/context.ts';
 import { formatIsoTime } from '../values/time.ts';
 import type { WorkerContext } from '../worker/context.ts';
 import { escalationOf } from '../worker/decide.ts';
 import type { Surroundings, WorkerEvent } from '../worker/events.ts';
-import { actorKey, type Fleet, moveOf, placeOf, type WorkerRecord } from './fleet.ts';
+import { actorKey, type Fleet, moveOf, placeOf, type TaskRecord, type WorkerRecord } from './fleet.ts';
 import { trackEscalation, trackNeglect } from './owner.ts';
 import { presenceAt, staleAfterMs } from './presence.ts';
 import { trackAttendance } from './queues/queues.ts';
 import { createRecord } from './records.ts';
-import { describeFull, exceedsState, growthOfWorker, newActorSize } from './state-size.ts';
-import { recordHookRuns, stepTask } from './tasks.ts';
+import { describeFull, exceedsState, growthOfTask, growthOfWorker, newActorSize } from './state-size.ts';
+import { stepTask } from './tasks.ts';
 import { armStaleDeadlines, armWaiting } from './time/due-time.ts';
 import { armForget, noteStop } from './time/forgetting.ts';
 
@@ -117,29 +120,65 @@ export const eventOf = (fleet: Fleet, { type, data }: WorkerEntry | OwnWorkerEnt
 function carryDecision(fleet: Fleet, before: WorkerContext, after: WorkerContext): void {
   const decision = after.lastDecision as NonNullable<WorkerContext['lastDecision']>;
   fleet.outcomes.push({ kind: 'decided', decision, openedMs: before.attempt?.atMs ?? fleet.nowMs });
-  for (const { task, runs, checkpoint } of after.lastJudgedTasks) {
-    recordHookRuns(fleet, task, decision.attempt, runs);
-    if (checkpoint === null) continue;
-    const data = checkpointOfHooks(decision.attempt ?? '', checkpoint.data);
-    stepTask(fleet, task, { type: 'checkpoint.saved', data, ...placeOf(fleet) });
+  if (after.lastDisposition === 'completed' && before.tasks.length > 0) noteCompletion(fleet, before.tasks, decision);
+  for (const [task, event] of taskEventsOf(fleet, before, after)) {
+    stepTask(fleet, task, event);
+    if (event.type === 'hooks.evaluated') fleet.outcomes.push({ kind: 'hooksEvaluated', task, runs: event.runs });
   }
+}
+
+/** Returns what a decision means for the tasks that the worker holds, in order. */
+function taskEventsOf(
+  fleet: Fleet,
+  before: WorkerContext,
+  after: WorkerContext,
+): readonly (readonly [task: string, event: TaskEvent])[] {
+  const decision = after.lastDecision as Decision;
+  const { attempt } = decision;
+  const events: [string, TaskEvent][] = [];
+  for (const { task, runs, checkpoint } of after.lastJudgedTasks) {
+    if (runs.length > 0) events.push([task, { type: 'hooks.evaluated', runs, attempt, ...placeOf(fleet) }]);
+    if (checkpoint === null) continue;
+    const data = checkpointOfHooks(attempt ?? '', checkpoint.data);
+    events.push([task, { type: 'checkpoint.saved', data, ...placeOf(fleet) }]);
+  }
+  const disposition = after.lastDisposition;
   const escalation =
-    after.lastDisposition === 'escalated'
-      ? { ...escalationOf(decision), withWorker: decision.action === 'escalate' }
-      : null;
-  const { worker } = after;
+    disposition === 'escalated' ? { ...escalationOf(decision), withWorker: decision.action === 'escalate' } : null;
   for (const task of before.tasks) {
-    const record = fleet.tasks.get(task);
-    if (record !== undefined && after.lastDisposition === 'completed')
-      record.judged = { worker, attempt: decision.attempt ?? '', seq: null };
     // An attempt that was decided at once never opened for its task.
-    if (before.attempt === null) stepTask(fleet, task, { type: 'attempt.opened', ...placeOf(fleet) });
-    stepTask(fleet, task, {
-      type: 'attempt.closed',
-      ...placeOf(fleet),
-      disposition: after.lastDisposition,
-      escalation,
-    });
+    if (before.attempt === null) events.push([task, { type: 'attempt.opened', ...placeOf(fleet) }]);
+    events.push([task, { type: 'attempt.closed', ...placeOf(fleet), disposition, escalation }]);
+  }
+  return events;
+}
+
+/**
+ * Returns by how much the held tasks keep more after the decision that this step of the worker makes: escalations, results
+ * of hooks and checkpoints. Any other decision makes them keep less, or nothing else.
+ */
+export function growthOfHeldTasks(fleet: Fleet, before: WorkerContext, after: WorkerContext): number {
+  const isDecided = after.lastDecision !== null && after.lastDecision !== before.lastDecision;
+  if (!isDecided || (after.lastDisposition !== 'escalated' && after.lastJudgedTasks.length === 0)) return 0;
+  const stepped = new Map<string, TaskRecord['snapshot']>();
+  for (const [task, event] of taskEventsOf(fleet, before, after)) {
+    const from = stepped.get(task) ?? fleet.tasks.read(task)?.snapshot;
+    if (from !== undefined) stepped.set(task, fleet.taskStepper.next(from, event));
+  }
+  let growth = 0;
+  for (const [task, { context }] of stepped)
+    growth += growthOfTask(fleet.tasks.read(task)?.snapshot.context ?? null, context);
+  return growth;
+}
+
+/** Notes which decision completed these tasks. Its place in the log follows when its entry comes (`noteDecision`). */
+function noteCompletion(fleet: Fleet, tasks: readonly string[], decision: Decision): void {
+  const { worker } = decision;
+  const attempt = decision.attempt ?? '';
+  fleet.unplacedDecisions.set(attemptMessageId(worker, attempt), tasks);
+  for (const task of tasks) {
+    const record = fleet.tasks.get(task);
+    if (record !== undefined) record.judged = { worker, attempt, seq: null };
   }
 }
 

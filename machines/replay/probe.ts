@@ -25,8 +25,7 @@ export type Probe =
 /**
  * The question that is asked. `stop`: the whole judgement. The others ask `checks` and `hooks` alone, whatever the
  * worker's state, counts, limits and queue are:
- * - `work`: is the work complete, of the plan and the held tasks? A worker that was let go without completing its tasks
- *   is asked about these.
+ * - `work`: is the work complete, of the plan, the held tasks and the tasks that the worker lost unfinished?
  * - `{ task }`: is this task complete, which the worker holds?
  * - `step`: may a step be marked as done (policy `steps: gate`)? The policy's checks, each `plan` among them taken as
  * fulfilled, without the hooks of tasks.
@@ -72,12 +71,19 @@ export function probe(
 /** Returns the worker with the plan and the tasks that are asked about. */
 function askedAbout(fleet: Fleet, worker: WorkerContext, scope: ProbeScope): WorkerContext {
   if (scope === 'step') return { ...worker, plan: fulfilled };
-  if (scope === 'work' && worker.heldAtEnd.length > 0) {
-    const plans = worker.heldAtEnd.map((task) => planOfTask(fleet, task));
-    return { ...worker, tasks: worker.heldAtEnd, plan: [...worker.plan, ...plans.flat()] };
+  if (scope === 'work') {
+    const open = worker.heldAtEnd.filter((task) => isOpen(fleet, task));
+    const plans = open.map((task) => planOfTask(fleet, task));
+    return { ...worker, tasks: [...open, ...worker.tasks], plan: [...worker.plan, ...plans.flat()] };
   }
   if (typeof scope === 'string') return worker;
   return { ...worker, tasks: [scope.task], plan: planOfTask(fleet, scope.task) };
+}
+
+/** Tells whether the task is still to be done. Only stopped tasks are ever forgotten. */
+function isOpen(fleet: Fleet, task: string): boolean {
+  const known = fleet.tasks.get(task)?.snapshot;
+  return known !== undefined && known.value !== 'stopped';
 }
 
 /** Every step is done, and there is at least one. */

@@ -110,7 +110,7 @@ type Pair = {
   readonly atMs: number;
   before: Decision | null;
   after: Decision | null;
-  /** For checks of the log's own policy, by name: the question, and how long an answer may take. */
+  /** For checks of the log's own policy, by name and by number (`#2`): the question, and how long an answer may take. */
   readonly questions: Map<string, string>;
   readonly waitedMs: Map<string, number>;
   /** Answers of the log's checks, by question. */
@@ -175,6 +175,7 @@ function processBefore({ pairs, onPaired }: BothFolds, outcomes: readonly Outcom
     if (outcome.kind === 'checkPending') {
       const question = questionOf(outcome.check);
       pair.questions.set(outcome.check.name, question);
+      pair.questions.set(`#${outcome.check.number}`, question);
       pair.waitedMs.set(question, timeoutOf(outcome.check));
     } else if (outcome.kind === 'decided') {
       pair.before = outcome.decision;
@@ -237,7 +238,7 @@ function settle(both: BothFolds, worker: string, attempt: string): void {
   if (answer === null) pair.unknown ??= check.name;
   // The state goes on as if the check had agreed with what was decided, for that is what the next entries come of.
   const outcome = pair.before?.decision === 'block' ? 'fail' : 'pass';
-  const data: CheckResult = { ...(answer ?? { outcome }), attempt, check: check.name };
+  const data: CheckResult = { ...(answer ?? { outcome }), attempt, check: check.name, number: check.number };
   pair.pending = null;
   const entry: OwnWorkerEntry = { area: 'ownWorker', fleet: after.name, id: worker, type: 'check.finished', data };
   processAfter(both, foldEntry(after, { seq: after.seq, atMs: after.nowMs, entry }).outcomes, false);
@@ -246,7 +247,7 @@ function settle(both: BothFolds, worker: string, attempt: string): void {
 function recordAnswer({ pairs }: BothFolds, { id, data }: Extract<OwnWorkerEntry, { type: 'check.finished' }>): void {
   const pair = pairs.get(keyOf(id, data.attempt));
   if (pair === undefined) return;
-  const question = pair.questions.get(data.check);
+  const question = pair.questions.get(data.number === undefined ? data.check : `#${data.number}`);
   if (question !== undefined && !pair.answers.has(question)) pair.answers.set(question, data);
 }
 

@@ -12,7 +12,7 @@ import {
 } from '../guards/task-hooks/evaluate.ts';
 import type { HookRun, Iteration } from '../guards/task-hooks/hook.ts';
 import { checkTimeoutMs } from '../policy/checks/check.ts';
-import type { CheckResult } from '../policy/checks/check-result.ts';
+import { type CheckResult, isAbout } from '../policy/checks/check-result.ts';
 import { createWork, type Work, workMax } from '../policy/glob.ts';
 import { promisesOf } from '../policy/promise.ts';
 import { formatIsoTime } from '../values/time.ts';
@@ -72,7 +72,7 @@ export function validate(context: TaskContext, event: On<'iteration.validated'>)
 /** Applies the answer of a remote hook to the evaluation that waits for it. */
 export function answerHook(context: TaskContext, event: On<'check.finished'>): TaskContext {
   const { data } = event;
-  const open = context.evaluations.find((it) => it.attempt === data.attempt && it.pending.name === data.check);
+  const open = context.evaluations.find((it) => isAbout(data, it, it.pending));
   return open === undefined ? context : judgeAll(context, [answered(open, data)], event);
 }
 

@@ -18,13 +18,13 @@ import {
 import { type GuardResult, type Ruling, reasonsOf } from '../guards/guard.ts';
 import { extendStreak } from '../guards/stuck.ts';
 import { keptAnswer } from '../guards/task-hooks/evaluate.ts';
-import type { CheckResult } from '../policy/checks/check-result.ts';
+import { type CheckResult, isAbout } from '../policy/checks/check-result.ts';
 import { findingOf } from '../policy/checks/evaluate.ts';
 import { idleLimitOf } from '../policy/persistence.ts';
 import { noInputs } from '../values/questions.ts';
 import type { Cause } from '../values/states.ts';
 import { addToBoth, oneTurn } from '../values/usage.ts';
-import { type Change, pauseAfterSession, resetCounts, withoutTasks } from './changes.ts';
+import { type Change, pauseAfterSession, resetCounts, withHeldAtEnd, withoutTasks } from './changes.ts';
 import { empty, type WorkerContext } from './context.ts';
 import { decide, stateAfter } from './decide.ts';
 import { factsFor, type On, policyFor } from './events.ts';
@@ -82,7 +82,7 @@ const noWait = Object.freeze({ checks: 0, hooks: 0 });
  * nothing.
  */
 export const isAboutPending = ({ attempt }: WorkerContext, { data }: On<'check.started' | 'check.finished'>): boolean =>
-  attempt?.attempt === data.attempt && attempt.pending?.name === data.check;
+  attempt !== null && attempt.pending !== null && isAbout(data, attempt, attempt.pending);
 
 /** Only if `isAboutPending`. */
 export function startCheck({ attempt }: WorkerContext, { atMs }: On<'check.started'>): Change {
@@ -262,7 +262,7 @@ export function closeSession(context: WorkerContext, event: On<'session.ended' |
     background: empty,
     pause: pauseAfterSession(context.pause),
     calls: empty,
-    heldAtEnd: context.tasks.length > 0 ? context.tasks : context.heldAtEnd,
+    heldAtEnd: withHeldAtEnd(context, context.tasks),
     ...withoutTasks(context, context.tasks),
     attempt: null,
   } as const;

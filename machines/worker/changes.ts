@@ -48,14 +48,19 @@ function endCall(calls: readonly ToolCall[], { tool, call }: On<'tool.used'>['da
 function joinTask(attempt: Attempt, facts: Surroundings | undefined): Attempt {
   if (attempt.isHeld) return attempt;
   const { policy } = attempt.inForce;
-  const given = facts?.inForce === undefined && facts?.policy === undefined ? policy : policyFor(facts).policy;
+  const isGiven = facts?.inForce !== undefined || facts?.policy !== undefined;
+  const { policy: given, notes } = isGiven ? policyFor(facts) : attempt.inForce;
+  const added = notes.filter((note) => !attempt.inForce.notes.includes(note));
   const known = new Set(policy.checks.map(contentOf));
   const checks = joinChecks([policy.checks, given.checks.filter((it) => !known.has(contentOf(it)))]);
   return {
     ...attempt,
-    inForce: { ...attempt.inForce, policy: { ...policy, checks } },
+    inForce: { ...attempt.inForce, policy: { ...policy, checks }, notes: [...attempt.inForce.notes, ...added] },
     findings: answersOf(policy.checks, attempt.findings),
-    verdicts: attempt.verdicts.filter(({ guard }) => guard !== 'checks'),
+    verdicts: [
+      ...added.map((detail) => ({ guard: 'policy', verdict: 'error', detail }) as const),
+      ...attempt.verdicts.filter(({ guard }) => guard !== 'checks'),
+    ],
     guard: 'checks',
   };
 }
@@ -195,11 +200,19 @@ export const withoutTasks = ({ tasks, plan }: WorkerContext, lost: readonly stri
   plan: removeSteps(plan, lost),
 });
 
-export const letGoOfTask = (context: WorkerContext, { data: { task }, atMs }: On<'task.lost'>): Change => ({
-  activeMs: atMs,
-  ...withoutTasks(context, [task]),
-  ...resetCounts,
-});
+export function letGoOfTask(context: WorkerContext, { type, data, atMs }: On<'task.lost' | 'task.failed'>): Change {
+  const { task } = data;
+  const isOpen = type === 'task.failed' || data.isOpen === true;
+  const heldAtEnd = isOpen ? withHeldAtEnd(context, [task]) : context.heldAtEnd;
+  return { activeMs: atMs, heldAtEnd, ...withoutTasks(context, [task]), ...resetCounts };
+}
+
+/**
+ * Adds the tasks that the worker no longer holds although they are not done: `verify` asks about them. A claim empties
+ * the list, so it never has more tasks than a worker may hold.
+ */
+export const withHeldAtEnd = ({ heldAtEnd }: WorkerContext, tasks: readonly string[]): readonly string[] =>
+  tasks.length === 0 ? heldAtEnd : [...heldAtEnd.filter((task) => !tasks.includes(task)), ...tasks];
 
 /** Work that is outstanding already is updated, and its time goes on. */
 export function startBackground({ background }: WorkerContext, { data, atMs }: On<'background.started'>): Change {
@@ -258,6 +271,7 @@ export function reachLimit(context: WorkerContext, { data }: On<'limit.reached'>
 export const escalateStale = (context: WorkerContext, { escalation, atMs }: On<'stale.escalated'>): Change => ({
   escalation: context.escalation ?? escalation,
   activeMs: atMs,
+  heldAtEnd: withHeldAtEnd(context, context.tasks),
   ...withoutTasks(context, context.tasks),
   ...resetCounts,
 });

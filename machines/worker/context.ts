@@ -33,8 +33,8 @@ export type WorkerContext = JudgedWorker & {
   /** Tools that run, in the order in which they started. */
   readonly calls: readonly ToolCall[];
   /**
-   * The tasks that it held when its session ended, or when it was let go without completing them: `verify` asks about
-   * them. Empty from its next prompt, task or registration on.
+   * The tasks that it lost without completing them, other than by giving them back itself: `verify` asks about those
+   * that are not stopped. Empty from its next prompt, task or registration on.
    */
   readonly heldAtEnd: readonly string[];
   /** The open input requests; not empty while `awaitsInput`. */

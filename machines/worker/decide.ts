@@ -11,7 +11,7 @@ import { decisionBytesMax, feedbackLengthMax, nextPromptLengthMax, reasonLengthM
 import type { State, TaskDisposition } from '../values/states.ts';
 import { cutMiddle, jsonLengthMax, unitLengthMax, utf8Length } from '../values/text.ts';
 import { formatIsoTime } from '../values/time.ts';
-import { type Change, resetCounts, withoutTasks } from './changes.ts';
+import { type Change, resetCounts, withHeldAtEnd, withoutTasks } from './changes.ts';
 import type { WorkerContext } from './context.ts';
 
 /** `guard` null: no guard decided. */
@@ -51,8 +51,8 @@ export function decide(
 export const frees = (disposition: TaskDisposition): boolean => disposition !== 'held' && disposition !== 'blocked';
 
 /** Keeps the tasks that it held for `verify`, if the decision takes them from it without completing them. */
-export const heldAfter = ({ tasks, heldAtEnd }: WorkerContext, disposition: TaskDisposition): readonly string[] =>
-  tasks.length > 0 && (disposition === 'escalated' || disposition === 'released') ? tasks : heldAtEnd;
+export const heldAfter = (worker: WorkerContext, disposition: TaskDisposition): readonly string[] =>
+  disposition === 'escalated' || disposition === 'released' ? withHeldAtEnd(worker, worker.tasks) : worker.heldAtEnd;
 
 export function escalationOf({ seq, at, reason, cause, attempt, worker, verdicts }: Decision): Escalation {
   const made = escalate({ seq: seq ?? 0, since: at, reason, cause, attempt, worker });

@@ -51,8 +51,11 @@ type Place = { readonly seq: number; readonly atMs: number; readonly facts?: Sur
 export type WorkerEvent =
   | EventOf<WorkerEntry, Place>
   | EventOf<OwnWorkerEntry, Place>
-  /** A held task is no longer this worker's: it was cancelled, or handed back. */
-  | ({ readonly type: 'task.lost'; readonly data: { readonly task: string } } & Place)
+  /**
+   * A held task is no longer this worker's. `isOpen`: the task is still to be done, and the worker did not give it back
+   * itself, so `verify` asks about it.
+   */
+  | ({ readonly type: 'task.lost'; readonly data: { readonly task: string; readonly isOpen?: boolean } } & Place)
   /** A held task was given another plan, in its facts. */
   | ({ readonly type: 'task.planned'; readonly data: { readonly task: string } } & Place)
   /** Another attempt, or a prompt, is about to take the place of the open one. */

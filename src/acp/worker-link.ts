@@ -117,7 +117,7 @@ export function createWorkerLink(worker: string, service: ServiceLink, note: (li
           if (!isClosed) timer = startTimer(retryMs, () => void kick());
           return;
         }
-        note(`stopgate acp: ${next.draft.type} of ${worker} was not stored: ${error.message}`);
+        note(`stopgate acp: ${next.draft.type} of ${worker} changes nothing: ${error.message}`);
       }
       // It may have been dropped meanwhile, to make room.
       if (kept[0] === next) kept.shift();

@@ -52,7 +52,10 @@ export type Client = DecisionCalls &
   TaskCalls &
   OperatorCalls & {
     readonly fleet: string;
-    /** Stores an entry. `messageId`: a repeat within 2 minutes is stored once. @throws also entry.large */
+    /**
+     * Stores an entry. `messageId`: a repeat within 2 minutes is stored once. @throws also entry.large; entry.refused: it is
+     * in the log, and changes nothing
+     */
     readonly publish: Publish;
     /** Serves the check `remote: <name>`. Several servers of one name share the requests. */
     readonly serveCheck: Serve;

@@ -41,8 +41,25 @@ export const createPublish =
     const fields: object = data ?? {};
     const tail = `${entity}.${id}.${type}`;
     checkEntry(tail, type, fields);
-    return link.publish(tail, fields, messageId);
+    const stored = await link.publish(tail, fields, messageId);
+    if (entity !== 'queue') await throwIfRefused(link, entity.replace(/^own\./, ''), id, stored.seq);
+    return stored;
   };
+
+/** As long as for a view. */
+const timeoutMs = 5_000;
+
+/**
+ * Asks whether the entry was refused. It is stored, so nothing is known of it if no service answers now.
+ * @throws AppError entry.refused
+ */
+async function throwIfRefused(link: ClientLink, entity: string, id: string, seq: number): Promise<void> {
+  try {
+    await link.request('get', `${entity}.${id}`, { entry: seq }, timeoutMs);
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'entry.refused') throw error;
+  }
+}
 
 /** @throws AppError input.bad, entry.large */
 function checkEntry(tail: string, type: string, fields: object): void {

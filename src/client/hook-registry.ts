@@ -2,7 +2,6 @@
 import type { HookForm, TaskView } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import { newId } from '../nats/id.ts';
-import { throwIfRefused } from '../service/refusal.ts';
 import type { Publish } from './entries.ts';
 import type { Queries } from './queries.ts';
 
@@ -76,14 +75,15 @@ export function createHookRegistry(publish: Publish, getTask: Queries['getTask']
       return { hookId, taskId, hookType, enabled, metadata };
     },
     async setEnabled(taskId, hookId, enabled) {
+      await getTask(taskId); // one that is unknown is an error of its own
       const type = enabled ? 'hook.enabled' : 'hook.disabled';
       await publish('task', taskId, type, { hook: hookId });
       await confirm(taskId, type, (hooks) => hooks.some((it) => it.hook === hookId && it.enabled === enabled));
       return { taskId, hookId, enabled };
     },
     async unregister(taskId, hookId) {
-      const { seq } = await publish('task', taskId, 'hook.unregistered', { hook: hookId });
-      throwIfRefused(await getTask(taskId), seq);
+      await getTask(taskId);
+      await publish('task', taskId, 'hook.unregistered', { hook: hookId });
       return { taskId, hookId, enabled: false };
     },
     async clear(taskId) {

@@ -20,6 +20,7 @@ import { createTimerQueue, type TimerQueue } from '../timer.ts';
 import type { RunCheck } from './effects/workspace-check.ts';
 import { createFoldProgress, type FoldProgress } from './fold/fold-progress.ts';
 import { createLogClock, type LogClock } from './fold/log-clock.ts';
+import { createRefusals, type Refusals } from './fold/refusals.ts';
 import { type Admission, type Bound, createAdmission } from './intake/admission.ts';
 import { type AttemptTraces, createAttemptTraces } from './intake/attempt-traces.ts';
 import { createReplyInboxes, createWaiters, expectEntry, type ReplyInboxes, type Waiters } from './intake/waiters.ts';
@@ -95,6 +96,7 @@ export type HostContext = Omit<HostOptions, 'fleet' | 'rules'> & {
   /** Callers of `evaluate`: by message id until the entry is folded, then by task and attempt. */
   readonly evaluationWaiters: Waiters<HookResult>;
   readonly replyInboxes: ReplyInboxes;
+  readonly refusals: Refusals;
   /** Its timers last half of `entryTimeoutMs`. */
   readonly entryWaits: TimerQueue;
   readonly traces: AttemptTraces;
@@ -131,6 +133,7 @@ export function createHostContext(options: HostOptions): HostContext {
     },
     ...{ decisionWaiters, evaluationWaiters, entryWaits },
     replyInboxes: createReplyInboxes(),
+    refusals: createRefusals(),
     traces: createAttemptTraces({
       ...{ fleet: fleet.name, replica, clock: options.clock },
       agentOf: (worker) => fleet.workers.read(worker)?.snapshot.context.worker.agent ?? null,

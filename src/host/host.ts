@@ -69,6 +69,8 @@ export type Host = {
   caughtUp(): Promise<void>;
   /** Everything up to `seq` is folded; the log is not asked how far it goes. @throws AppError as `caughtUp` does */
   foldedTo(seq: number): Promise<void>;
+  /** Says why the fold refused the entry `seq` about this actor; null: it did not, or too many were refused since. */
+  refusal(seq: number, entity: string, id: string): string | null;
   logNow(): number;
   /** Returns the reply of the check that the worker waits for, if it has no result yet. */
   pendingReply(worker: string): PendingReply | null;
@@ -121,6 +123,7 @@ export function createHost(options: HostOptions): Host {
     },
     caughtUp: () => catchUpInTime(context),
     foldedTo: (seq) => foldInTime(context, seq),
+    refusal: (seq, entity, id) => context.refusals.of(seq, `${entity}.${id}`),
     logNow: logClock.now,
     pendingReply: rooms.pendingReplies.of,
     foldedSeq: () => progress.seq,

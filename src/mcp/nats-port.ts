@@ -4,7 +4,7 @@ import type { Requester, RequestVerb } from '../nats/requester.ts';
 import type { ClaimedNext } from '../service/claim-next.ts';
 import type { OperatorAction } from '../service/operate.ts';
 import { checkEntry, type NewEntry } from '../service/publish.ts';
-import type { Entity, TaskDetailView, View } from '../service/views.ts';
+import type { Entity, EntryStanding, TaskDetailView, View } from '../service/views.ts';
 
 /**
  * Defines what the tools need from the service: a `Service` in the same process provides it, or a connection over NATS.
@@ -23,8 +23,8 @@ export type ServicePort = {
   claimNext(worker: string, body: object): Promise<ClaimedNext>;
   /** Evaluates the hooks of a task. @throws AppError entry.refused */
   evaluate(task: string, body: object): Promise<HookResult>;
-  /** `body` for a task: `{ checkpoint?: id }`. @throws AppError actor.unknown */
-  get(entity: Entity, id: string, body?: object): Promise<View | TaskDetailView>;
+  /** `body`: `{ checkpoint?: id }` for a task; `{ entry: seq }` asks about an entry. @throws AppError actor.unknown, entry.refused */
+  get(entity: Entity, id: string, body?: object): Promise<View | TaskDetailView | EntryStanding>;
   /** Only for a caller that is an operator. @throws AppError input.bad, actor.unknown, entry.refused */
   operate?(action: OperatorAction, body: object): Promise<{ readonly view: unknown }>;
 };

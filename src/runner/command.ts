@@ -48,7 +48,10 @@ export async function runCommand(
     return { ...findingOf(end, about), ...(feedback !== undefined && { feedback }) };
   };
   if (config.reuse !== 'tree') return run();
-  return place.passes.takeOrRun({ name: request.name, config, folder: folder.path, place, stop }, run);
+  return place.passes.takeOrRun(
+    { name: request.name, config, task: request.env.task ?? null, folder: folder.path, place, stop },
+    run,
+  );
 }
 
 type About = { readonly name: string; readonly program: string; readonly timeoutMs: number };

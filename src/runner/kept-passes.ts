@@ -1,6 +1,7 @@
 /**
  * Passes of commands with `reuse: tree`: a command that passed is not run again while the git state of its folder and the
- * command itself are the same. Failures are never kept. Passes are in memory alone: a new process, and a changed
+ * command itself are the same, for the same task: a command may read `STOPGATE_TASK`, and so may all that it runs. Failures
+ * are never kept. Passes are in memory alone: a new process, and a changed
  * configuration, know of none.
  */
 import { createHash, type Hash } from 'node:crypto';
@@ -23,6 +24,8 @@ export type KeptPasses = {
 export type KeptCommand = {
   readonly name: string;
   readonly config: object;
+  /** The task that was claimed last; null: none is held. */
+  readonly task: string | null;
   readonly folder: string;
   readonly place: GitPlace;
   readonly stop: Interruption;
@@ -50,11 +53,11 @@ export function createKeptPasses(): KeptPasses {
   };
 }
 
-async function keyOf({ name, config, folder, place, stop }: KeptCommand): Promise<string | null> {
+async function keyOf({ name, config, task, folder, place, stop }: KeptCommand): Promise<string | null> {
   const state = await readTreeState(folder, place, stop);
   if (state === null || stop.cause !== null) return null;
   return createHash('sha256')
-    .update(JSON.stringify([name, config, folder, state]))
+    .update(JSON.stringify([name, config, task, folder, state]))
     .digest('hex');
 }
 

@@ -37,7 +37,7 @@ export function createClaimNext(host: Host, log: EventLog): ClaimNext {
     const { queue, request = newId() } = parseInput(claimNextSchema, body ?? {});
     for (let tries = 1; tries <= triesMax; tries += 1) {
       await host.caughtUp();
-      const claimed = claimedBy(fleet, worker, request);
+      const claimed = claimedBy(fleet, worker, request, host.logNow());
       if (claimed !== null) return viewTask(fleet, claimed) as TaskView;
       throwIfOut(host, worker);
       const task = firstReady(fleet, queue ?? queueFor(fleet, worker), taken);
@@ -66,19 +66,13 @@ async function claim(host: Host, log: EventLog, { worker, request, task, tries }
   const messageId = claimNextMessageId(worker, request, tries);
   const { seq, duplicate } = await log.append(subject, JSON.stringify({ task, request }), { messageId });
   await host.foldedTo(seq);
-  const claimed = claimedBy(fleet, worker, request);
+  const claimed = claimedBy(fleet, worker, request, host.logNow());
   if (claimed !== null) return claimed;
+  // An earlier claim of this request has the id: it lost a race, or its task was let go of long ago. The next id is free.
+  if (duplicate) return null;
   const refused = fleet.workers.read(worker)?.snapshot.context.worker.refused.find((it) => it.seq === seq);
-  // The same request was answered before: the worker has let go of its task since.
-  if (duplicate && refused === undefined) return claimIn(await log.fetch(seq, subject), request);
   if (isReady(fleet, task)) throw new AppError('entry.refused', refused?.reason ?? `task ${task} could not be claimed`);
   return null;
-}
-
-/** Returns null if it is not a claim of this request; an agent has used the message id for something else. */
-function claimIn(payload: string | null, request: string): string | null {
-  const read = z.object({ task: idSchema, request: z.literal(request) }).safeParse(JSON.parse(payload ?? 'null'));
-  return read.success ? read.data.task : null;
 }
 
 function throwIfOut({ fleet }: Host, worker: string): void {

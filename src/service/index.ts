@@ -24,6 +24,7 @@ import { checkBytes, checkId } from './parse-input.ts';
 import { type NewEntry, publish, submit } from './publish.ts';
 import {
   type Entity,
+  type EntryStanding,
   entities,
   get,
   missingRunners,
@@ -66,8 +67,11 @@ export type Service = {
   claimNext: ClaimNext;
   /** Lets the hooks of this task decide its iteration, and logs that. @throws AppError input.bad, entry.refused, log.unavailable */
   evaluate(task: string, body: unknown): Promise<HookResult>;
-  /** `body` of a task: `{ checkpoint? }`, the one to show whole; by default the last. @throws AppError actor.unknown */
-  get(entity: Entity, id: string, body?: unknown): Promise<View | TaskDetail>;
+  /**
+   * `body` of a task: `{ checkpoint? }`, the one to show whole; by default the last. `{ entry }`: was this entry refused?
+   * @throws AppError actor.unknown, entry.refused
+   */
+  get(entity: Entity, id: string, body?: unknown): Promise<View | TaskDetail | EntryStanding>;
   /** `escalations`: all that waits for a person. @throws AppError input.bad */
   list(name: ListName, body: unknown): Promise<Page>;
   /** For an operator, which the edge has checked. @throws AppError input.bad, actor.unknown, entry.refused */

@@ -44,7 +44,7 @@ export const filterSchema = z.strictObject({
   ...filters,
   sort: z.enum(['usd', 'tokens', 'turns']).optional(),
   limit: z.int().min(1).max(pageMax).default(100),
-  after: idSchema.or(z.string().regex(/^(worker|task|queue)\.[\w-]+$/)).optional(),
+  after: idSchema.or(z.string().regex(/^(worker|task|queue|\d{1,16})\.[\w-]+$/)).optional(),
 });
 type FilterName = keyof typeof filters;
 type Filter = z.infer<typeof filterSchema>;
@@ -59,7 +59,9 @@ const lists = {
 export type ListName = keyof typeof lists;
 export const listNames = Object.keys(lists) as ListName[];
 
-/** `next`: the id to go on after, of escalations `<entity>.<id>`; null: the list is complete. */
+/**
+ * `next`: the id to go on after, of escalations `<entity>.<id>`, with `sort` `<used>.<id>`; null: the list is complete.
+ */
 export type Page = { items: (View | PersonWait)[]; next: string | null };
 
 /** @throws AppError input.bad: also a filter that this list does not have */
@@ -68,7 +70,7 @@ export async function list(host: Host, name: ListName, body: unknown): Promise<P
   const filter = parseInput(filterSchema, body ?? {});
   await host.caughtUp();
   const { after, limit } = filter;
-  const { pop, isEmpty } =
+  const { pop, isEmpty, cursor } =
     filter.sort === undefined
       ? await sortIds(idsOf(host.fleet, name), after)
       : await sortByUse(host.fleet, name, filter.sort, after);
@@ -85,7 +87,7 @@ export async function list(host: Host, name: ListName, body: unknown): Promise<P
       items.push(fitted);
     }
     // All that one worker asks is on one page.
-    if (items.length >= limit || length > pageBytesMax) return { items, next: isEmpty() ? null : id };
+    if (items.length >= limit || length > pageBytesMax) return { items, next: isEmpty() ? null : (cursor?.() ?? id) };
   }
 }
 
@@ -119,14 +121,33 @@ async function sortByUse(fleet: Fleet, name: ListName, by: Sorting, after: strin
     if (found.length % viewsPerTurn === 0) await nextTurn();
   }
   found.sort((a, b) => b.use - a.use || (a.id < b.id ? -1 : 1));
-  let next = after === undefined ? 0 : found.findIndex(({ id }) => id === after) + 1;
+  const from = after === undefined ? null : cursorOf(after, found);
+  const first =
+    from === null ? 0 : found.findIndex(({ id, use }) => use < from.use || (use === from.use && id > from.id));
+  let next = first < 0 ? found.length : first;
   return {
     isEmpty: () => next >= found.length,
+    cursor: () => `${found[next - 1]?.use}.${found[next - 1]?.id}`,
     pop(): string | undefined {
       next += 1;
       return found[next - 1]?.id;
     },
   };
+}
+
+type Use = { readonly id: string; readonly use: number };
+
+/**
+ * Where a page ended: what its last actor had used then, and its id. What is used meanwhile only moves actors towards the
+ * front, so each page ends further on than the one before. @throws AppError input.bad: an id that is not known (any more)
+ */
+function cursorOf(after: string, found: readonly Use[]): Use {
+  const [, use, id] = /^(\d+)\.(.+)$/.exec(after) ?? [];
+  if (use !== undefined && id !== undefined) return { use: Number(use), id };
+  const known = found.find((it) => it.id === after);
+  if (known !== undefined) return known;
+  const message = `'${after.slice(0, 140)}' is not known: begin again without it`;
+  throw new AppError('input.bad', message, { issues: [{ path: 'after', message }] });
 }
 
 function viewsOf(host: Host, name: ListName, id: string): Page['items'] {
@@ -170,6 +191,7 @@ async function sortIds(ids: Iterable<string>, after = '') {
   add(part);
   return {
     isEmpty: () => parts.length === 0,
+    cursor: null,
     pop(): string | undefined {
       let least = 0;
       for (let at = 1; at < parts.length; at += 1)

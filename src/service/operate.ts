@@ -19,10 +19,13 @@ import { type Entity, findActor } from './views.ts';
 
 const by = z.string().trim().min(1).max(operatorNameLengthMax);
 const actor = { entity: z.enum(['worker', 'task']).default('worker'), id: idSchema, by };
+/** The entry of the escalation or request, as it was read by whoever acts: a newer one is left alone. */
+const seq = z.int().nonnegative().optional();
 export const operatorActions = {
-  acknowledge: z.strictObject({ ...actor, entity: z.enum(['worker', 'task', 'queue']).default('worker') }),
+  acknowledge: z.strictObject({ ...actor, seq, entity: z.enum(['worker', 'task', 'queue']).default('worker') }),
   resolve: z.strictObject({
     ...actor,
+    seq,
     verdict: z.enum(['resume', 'stop']),
     prompt: z.string().trim().min(1).max(20_000).optional(),
   }),
@@ -70,7 +73,9 @@ export function createOperate(host: Host, log: EventLog): Operate {
       throw new AppError('entry.refused', `${entity} ${id} is not escalated, it is ${state}`);
     if (action === 'retire') throwIfRetired(id, before as WorkerView);
     const fields =
-      action === 'answer' ? { by: data.by, ...createAnswer(before as WorkerView, { ...data, seq: readSeq }) } : data;
+      action === 'answer'
+        ? { by: data.by, ...createAnswer(before as WorkerView, { ...data, seq: readSeq }) }
+        : { ...data, ...seqOf(action, before, readSeq) };
     const subject = `stopgate.${host.fleet.name}.own.${entity}.${id}.${types[action]}`;
     const { seq } = await log.append(subject, JSON.stringify(fields), {});
     const after = await view(entity, id);
@@ -78,4 +83,16 @@ export function createOperate(host: Host, log: EventLog): Operate {
     throwIfRefused(after as WorkerView, seq);
     return { seq, view: after };
   };
+}
+
+/** Names what the action is about, so that it does not reach an escalation that begins meanwhile. */
+function seqOf(
+  action: OperatorAction,
+  view: WorkerView | TaskView | QueueView,
+  readSeq: number | undefined,
+): { readonly seq?: number } {
+  if (action !== 'acknowledge' && action !== 'resolve') return {};
+  const open = 'pending' in view ? view.unattended : view.escalation;
+  const seq = readSeq ?? open?.seq;
+  return seq === undefined ? {} : { seq };
 }

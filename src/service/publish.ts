@@ -1,19 +1,12 @@
 /** publish: an entry from an edge of this process (HTTP, hooks, MCP) into the log, checked before it is stored. */
-import {
-  isTooDeep,
-  readFields,
-  readSubject,
-  retriedMessageId,
-  tooDeepMessage,
-  type WorkerView,
-} from '../../machines/index.ts';
+import { isTooDeep, readFields, readSubject, retriedMessageId, tooDeepMessage } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Host } from '../host/host.ts';
 import { newId } from '../nats/id.ts';
 import type { EventLog } from '../nats/log/event-log.ts';
 import { checkBytes } from './parse-input.ts';
-import { throwIfRefused } from './refusal.ts';
-import { type Entity, viewActor } from './views.ts';
+import type { Entity } from './views.ts';
+import { throwIfEntryRefused } from './views.ts';
 
 /** An entry to store: `type` is `<noun>.<verb>`. `messageId`: the same twice within 2 minutes is stored once. */
 export type NewEntry = {
@@ -48,7 +41,7 @@ export async function submit(host: Host, log: EventLog, entry: NewEntry): Promis
     () => true,
     () => false,
   );
-  if (isFolded) throwIfRefused((viewActor(host, entry.entity, entry.id) ?? {}) as Partial<WorkerView>, seq);
+  if (isFolded) throwIfEntryRefused(host, entry, seq);
   return { seq };
 }
 

@@ -22,6 +22,7 @@ import { AppError, type ErrorCode } from '../errors.ts';
 import type { Host } from '../host/host.ts';
 import type { RunnerSearch } from '../nats/bus.ts';
 import { checkId, parseInput } from './parse-input.ts';
+import { throwIfRefused } from './refusal.ts';
 
 /** Actors as requests name and show them: workers, tasks and queues, as the fold has them now. */
 export type Entity = 'worker' | 'task' | 'queue';
@@ -124,13 +125,27 @@ const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(val
 const viewBytesMax = 786_432;
 /** `completionPromises`: those that count in the current iteration. Null: all, or there is no iteration. */
 export type TaskDetailView = TaskDetail & { readonly completionPromises: readonly PromiseName[] | null };
-export const detailSchema = z.object({ checkpoint: idSchema.optional() });
+export const detailSchema = z.object({ checkpoint: idSchema.optional(), entry: z.int().positive().optional() });
+/** The reply to a question about one entry: it was not refused. */
+export type EntryStanding = { readonly entry: number; readonly refused: null };
 
-/** `body` of a task: `{ checkpoint? }`, the one to show whole; by default the last. @throws AppError actor.unknown */
-export async function get(host: Host, entity: Entity, id: string, body: unknown): Promise<View | TaskDetailView> {
+/**
+ * `body`: `{ checkpoint? }` of a task, the one to show whole; by default the last. Or `{ entry }`: was this entry about
+ * the actor refused? @throws AppError actor.unknown; entry.refused
+ */
+export async function get(
+  host: Host,
+  entity: Entity,
+  id: string,
+  body: unknown,
+): Promise<View | TaskDetailView | EntryStanding> {
   checkId(entity, id);
-  const { checkpoint } = parseInput(detailSchema, body ?? {});
+  const { checkpoint, entry } = parseInput(detailSchema, body ?? {});
   await host.caughtUp();
+  if (entry !== undefined) {
+    throwIfEntryRefused(host, { entity, id }, entry);
+    return { entry, refused: null };
+  }
   const view = findActor(host, entity, id);
   if (!('hooks' in view)) return fitView(viewBytesMax, view);
   const { iteration } = host.fleet.tasks.get(id)?.snapshot.context ?? {};
@@ -139,6 +154,21 @@ export async function get(host: Host, entity: Entity, id: string, body: unknown)
     completionPromises: iteration?.completionPromises ?? null,
     checkpoint: findCheckpoint(host.fleet, id, checkpoint ?? null),
   });
+}
+
+/**
+ * @param seq of an entry about this actor that is folded
+ * @throws AppError entry.refused: the fold refused it
+ */
+export function throwIfEntryRefused(
+  host: Host,
+  { entity, id }: { readonly entity: Entity; readonly id: string },
+  seq: number,
+): void {
+  const reason = host.refusal(seq, entity, id);
+  if (reason !== null) throw new AppError('entry.refused', reason);
+  // This replica may have begun at a snapshot behind the entry.
+  throwIfRefused((viewActor(host, entity, id) ?? {}) as Partial<WorkerView>, seq);
 }
 
 /** The worker as this replica has folded it, at least up to `seq`. Null: unknown. */

@@ -20,6 +20,10 @@ const unknowable: Record<string, Readonly<Record<string, string>>> = {
   'claimed-again': {
     'an unknown name is noted once for each place that has it': 'names of a set of policies are none of its policy',
   },
+  edges: {
+    'the unknown policy of a task that is claimed during an attempt is noted':
+      'names of a set of policies are none of its policy',
+  },
   evidence: { 'a repeated claim is a claim, a refused one is not': 'another worker holds the task' },
   'plans-of-held-tasks': { 'a list that does not fit beside them is refused': 'the fleet bounds a plan' },
   policy: { 'an unknown policy is the default, and says so': 'names of a set of policies are none of its policy' },

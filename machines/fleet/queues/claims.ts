@@ -5,9 +5,10 @@ import { noPlan, type Plan, planStepsMax, stepsOf } from '../../policy/plan.ts';
 import type { TaskEvent } from '../../task/context.ts';
 import { heldTasksMax } from '../../values/limits.ts';
 import type { WorkerContext } from '../../worker/context.ts';
+import type { WorkerEvent } from '../../worker/events.ts';
 import { type Fleet, placeOf, type WorkerRecord } from '../fleet.ts';
 import { policyInForce, queueOfWorker } from '../policies.ts';
-import { describeFull, exceedsState, isStateFull, sizeOfPlan } from '../state-size.ts';
+import { describeFull, exceedsState, growthOfTask, growthOfWorker, newActorSize } from '../state-size.ts';
 import { createTask, stepTask } from '../tasks.ts';
 import { refuseWorker, stepWorker } from '../workers.ts';
 
@@ -18,22 +19,36 @@ export function claimTask(
 ): void {
   const { task } = data;
   const { worker: context } = record.snapshot.context;
-  const reason = claimFault(fleet, context, task);
+  const facts = { plan: planOf(fleet, task), inForce: joinedPolicy(fleet, context, task) };
+  const taken = { type: 'task.claimed', data: { task }, ...placeOf(fleet), facts } as const;
+  const held = { type: 'task.claimed', data, ...placeOf(fleet), facts: { worker: context.worker } } as const;
+  const reason = claimFault(fleet, context, task) ?? roomFault(fleet, record, taken, held);
   if (reason !== null) {
     refuseWorker(fleet, record, 'task.claimed', reason);
     return;
   }
   if (!fleet.tasks.has(task)) createTask(fleet, task, queueOfWorker(context, policyInForce(fleet, context)));
-  stepTask(fleet, task, {
-    type: 'task.claimed',
-    data,
-    ...placeOf(fleet),
-    facts: { worker: context.worker },
-  });
+  stepTask(fleet, task, held);
   if (context.attempt !== null) stepTask(fleet, task, { type: 'attempt.opened', ...placeOf(fleet) });
-  const facts = { plan: planOf(fleet, task), inForce: joinedPolicy(fleet, context, task) };
-  stepWorker(fleet, record, { type: 'task.claimed', data: { task }, ...placeOf(fleet), facts });
+  stepWorker(fleet, record, taken);
   resumeTasks(fleet, record);
+}
+
+/** Says that the fleet is too full for what the worker and the task would keep after the claim, or null. */
+function roomFault(
+  fleet: Fleet,
+  { snapshot }: WorkerRecord,
+  taken: Extract<WorkerEvent, { type: 'task.claimed' }>,
+  held: Extract<TaskEvent, { type: 'task.claimed' }>,
+): string | null {
+  const { task } = held.data;
+  const known = fleet.tasks.get(task)?.snapshot;
+  const before = known ?? fleet.taskStepper.start({ fleet: fleet.name, task, queue: null });
+  const growth =
+    (known === undefined ? newActorSize : 0) +
+    growthOfTask(before.context, fleet.taskStepper.next(before, held).context) +
+    growthOfWorker(snapshot.context.worker, fleet.workerStepper.next(snapshot, taken).context.worker);
+  return exceedsState(fleet, growth) ? describeFull(fleet.stateSizeMax) : null;
 }
 
 /** Returns the policy with the task joined, which only an open attempt reads. */
@@ -47,17 +62,12 @@ function claimFault(fleet: Fleet, context: WorkerContext, task: string): string 
   if (tasks.length >= heldTasksMax && !tasks.includes(task))
     return `worker ${worker} holds ${heldTasksMax} tasks, the most there may be`;
   const found = fleet.tasks.get(task)?.snapshot;
-  if (found === undefined) return isStateFull(fleet) ? describeFull(fleet.stateSizeMax) : null;
+  if (found === undefined) return null;
   const { worker: holder, outcome, after } = found.context;
   if (found.value === 'stopped') return `task ${task} is ${outcome ?? 'stopped'}`;
   if (holder !== null && holder !== worker) return `task ${task} is held by ${holder}`;
   if (tasks.includes(task)) return waitsFor(fleet, after);
-  const plan = planOf(fleet, task);
-  // The worker keeps its steps, too.
-  const isTooMuch = exceedsState(fleet, sizeOfPlan(plan));
-  return (
-    waitsFor(fleet, after) ?? planFault(context, task, plan) ?? (isTooMuch ? describeFull(fleet.stateSizeMax) : null)
-  );
+  return waitsFor(fleet, after) ?? planFault(context, task, planOf(fleet, task));
 }
 
 const planOf = (fleet: Fleet, task: string): Plan => fleet.tasks.get(task)?.snapshot.context.plan ?? noPlan;
@@ -94,8 +104,16 @@ export function letGoOfTask(
     refuseWorker(fleet, record, type, reason);
     return;
   }
-  stepTask(fleet, task, { type, data: entry.data, ...placeOf(fleet) } as TaskEvent);
-  stepWorker(fleet, record, { type: 'task.lost', data: { task }, ...placeOf(fleet) });
+  const event = { type, data: entry.data, ...placeOf(fleet) } as TaskEvent;
+  // What its worker no longer keeps then, the task keeps: only an escalation is more than before.
+  const known = fleet.tasks.get(task)?.snapshot;
+  const growth = known === undefined ? 0 : growthOfTask(known.context, fleet.taskStepper.next(known, event).context);
+  if (exceedsState(fleet, growth)) {
+    refuseWorker(fleet, record, type, describeFull(fleet.stateSizeMax));
+    return;
+  }
+  stepTask(fleet, task, event);
+  stepWorker(fleet, record, { type: 'task.lost', data: { task, isOpen: type === 'task.failed' }, ...placeOf(fleet) });
 }
 
 /** The task was cancelled, or taken from its worker. */
@@ -104,11 +122,21 @@ export function loseTask(fleet: Fleet, worker: string, task: string): void {
   if (record !== undefined) stepWorker(fleet, record, { type: 'task.lost', data: { task }, ...placeOf(fleet) });
 }
 
+const plannedEvent = (fleet: Fleet, task: string, plan: Plan) =>
+  ({ type: 'task.planned', data: { task }, ...placeOf(fleet), facts: { plan } }) as const;
+
 /** A held task was given another plan. */
 export function planTask(fleet: Fleet, worker: string, task: string, plan: Plan): void {
   const record = fleet.workers.get(worker);
-  if (record === undefined) return;
-  stepWorker(fleet, record, { type: 'task.planned', data: { task }, ...placeOf(fleet), facts: { plan } });
+  if (record !== undefined) stepWorker(fleet, record, plannedEvent(fleet, task, plan));
+}
+
+/** Returns by how much the worker keeps more once a task that it holds has this plan. */
+export function growthOfPlan(fleet: Fleet, worker: string, task: string, plan: Plan | undefined): number {
+  const snapshot = plan === undefined ? undefined : fleet.workers.get(worker)?.snapshot;
+  if (plan === undefined || snapshot === undefined) return 0;
+  const next = fleet.workerStepper.next(snapshot, plannedEvent(fleet, task, plan));
+  return growthOfWorker(snapshot.context.worker, next.context.worker);
 }
 
 export function clearFilesOf(fleet: Fleet, worker: string): void {

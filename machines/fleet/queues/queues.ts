@@ -183,9 +183,3 @@ export function queueFor(fleet: Fleet, worker: string): string {
   const { context } = known ?? fleet.workerStepper.start({ fleet: fleet.name, worker, atMs: fleet.nowMs });
   return queueOfWorker(context.worker, policyInForce(fleet, context.worker));
 }
-
-/** The task that the worker holds by this request; null: none. */
-export function claimedBy(fleet: Fleet, worker: string, request: string): string | null {
-  const held = fleet.workers.read(worker)?.snapshot.context.worker.tasks ?? none;
-  return held.find((task) => fleet.tasks.read(task)?.snapshot.context.request === request) ?? null;
-}

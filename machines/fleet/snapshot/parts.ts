@@ -301,6 +301,8 @@ export const parts: Parts = {
   ...{ nowMs: number, seq: number, policySeq: number, deadlinesKept: number, stateSize: number },
   ...{ day, policies },
   ...{ open: names, held: names, evaluating: names, arrivals: names, reports: names },
+  unplacedDecisions: plainMap(z.array(z.string())),
+  pastClaims: plainMap(z.looseObject({ task: z.string(), atMs: z.number() })),
   escalated: plainMap(
     z.looseObject({ entity: z.enum(['worker', 'task']), id: z.string(), owner: z.string().nullable() }),
   ),

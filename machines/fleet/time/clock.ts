@@ -112,7 +112,7 @@ function handBack(fleet: Fleet, record: WorkerRecord): void {
   const { worker, tasks } = record.snapshot.context.worker;
   for (const task of tasks) {
     stepTask(fleet, task, { type: 'task.released', data: { task }, ...placeOf(fleet) });
-    stepWorker(fleet, record, { type: 'task.lost', data: { task }, ...placeOf(fleet) });
+    stepWorker(fleet, record, { type: 'task.lost', data: { task, isOpen: true }, ...placeOf(fleet) });
     fleet.outcomes.push({ kind: 'handedBack', task, worker });
   }
 }

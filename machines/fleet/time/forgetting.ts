@@ -5,6 +5,7 @@
  * These deadlines have a separate heap. They need not be prompt, so no timer is ever stored for them; they are handled
  * whenever the log's clock next advances.
  */
+import { attemptMessageId } from '../../entries/message-ids.ts';
 import { actorKey, type Fleet, type Forgettable, type TaskRecord, type WorkerRecord } from '../fleet.ts';
 import { changeQueue } from '../queues/queues.ts';
 import { sizeOfTask, sizeOfWorker } from '../state-size.ts';
@@ -96,10 +97,22 @@ function leaveScope({ scopes }: Fleet, scope: string, worker: string): void {
 
 function forgetTask(fleet: Fleet, id: string): void {
   const record = fleet.tasks.read(id);
-  if (record !== undefined) fleet.stateSize -= sizeOfTask(record);
+  if (record !== undefined) {
+    fleet.stateSize -= sizeOfTask(record);
+    forgetCompletion(fleet, id, record);
+  }
   changeQueue(fleet, id, record?.snapshot.context.queue ?? null, null);
   forgetEscalation(fleet, actorKey('task', id));
   fleet.tasks.delete(id);
+}
+
+/** Its decision may never have come back from the log. */
+function forgetCompletion({ unplacedDecisions }: Fleet, id: string, { judged }: Readonly<TaskRecord>): void {
+  if (judged === null || judged.seq !== null) return;
+  const key = attemptMessageId(judged.worker, judged.attempt);
+  const others = (unplacedDecisions.get(key) ?? []).filter((task) => task !== id);
+  if (others.length > 0) unplacedDecisions.set(key, others);
+  else unplacedDecisions.delete(key);
 }
 
 function forgetEscalation({ escalated, neglected, touched }: Fleet, actor: string): void {

@@ -41,11 +41,20 @@ function evaluateGroup(
     else error ??= outcome.error;
   }
   if (answers.length === 0) return { kind: 'skip', error };
-  const checkpoint = answers.some((it) => it.checkpoint);
   const answer = together(answers, type);
   if (type === 'all' && error !== null && answer.action === 'complete') return { kind: 'skip', error };
-  return { ...answer, checkpoint };
+  const { checkpoint, checkpointData } = answers.reduce(joinCheckpoints, noCheckpoint);
+  return { ...answer, checkpoint, checkpointData };
 }
+
+type Checkpoint = Pick<HookAnswer, 'checkpoint' | 'checkpointData'>;
+const noCheckpoint: Checkpoint = { checkpoint: false, checkpointData: null };
+
+/** What a hook wants saved is saved, whichever hook answers; of several the last one that has data. */
+const joinCheckpoints = (before: Checkpoint, { checkpoint, checkpointData }: Checkpoint): Checkpoint => ({
+  checkpoint: before.checkpoint || checkpoint,
+  checkpointData: checkpointData ?? before.checkpointData,
+});
 
 function together(answers: readonly HookAnswer[], type: 'all' | 'any'): HookAnswer {
   const escalate = answers.find((it) => it.action === 'escalate');
@@ -87,10 +96,14 @@ export function keptAnswer(result: CheckResult): RemoteAnswer {
     action,
     nextPrompt,
     tookMs,
-    checkpointData: checkpointData == null ? null : toJsonText(checkpointData),
+    checkpointData: isEmpty(checkpointData) ? null : toJsonText(checkpointData),
     metadata: metadata === undefined ? null : toJsonText(metadata),
   };
 }
+
+/** Nothing would be saved. */
+const isEmpty = (data: unknown): boolean =>
+  data === undefined || data === null || data === '' || (typeof data === 'object' && Object.keys(data).length === 0);
 
 function outcomeOf(form: HookForm, result: RemoteAnswer): HookOutcome {
   if (result.outcome === 'error' || result.outcome === 'timeout') {
@@ -121,7 +134,7 @@ export type HooksOutcome =
 export function evaluateHooks(hooks: readonly Hook[], facts: HookFacts, results: HookResults): HooksOutcome {
   const runs: HookRun[] = [];
   let last: Exclude<HooksOutcome, { kind: 'pending' }> = { kind: 'none', runs };
-  let checkpoint = false;
+  let saved = noCheckpoint;
   for (const each of hooks) {
     const { hook, enabled, form } = each;
     if (!enabled) continue;
@@ -129,8 +142,8 @@ export function evaluateHooks(hooks: readonly Hook[], facts: HookFacts, results:
     if (outcome.kind === 'pending') return { hookId: hook, ...outcome };
     runs.push(runOf(each, outcome, results));
     if (outcome.kind === 'skip') continue;
-    checkpoint ||= outcome.checkpoint;
-    last = { hookId: hook, runs, ...outcome, checkpoint };
+    saved = joinCheckpoints(saved, outcome);
+    last = { hookId: hook, runs, ...outcome, checkpoint: saved.checkpoint, checkpointData: saved.checkpointData };
     if (outcome.action !== 'continue') return last;
   }
   return last.kind === 'answer' ? capIterations(last, facts.current) : last;

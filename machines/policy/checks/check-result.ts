@@ -9,10 +9,33 @@ import { cutMiddle, isLonger } from '../../values/text.ts';
 
 const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The fields of `check.finished`. `action` and what follows: the answer of a remote hook. */
-export const checkResultSchema = z.object({
+/**
+ * The request that an entry is about. `seq`: the entry of the attempt or iteration; `number`: which request of it, 1-based.
+ * Without them it is about the open request of that attempt and name.
+ */
+export const checkRequestFields = {
   attempt: idSchema,
   check: idSchema,
+  seq: z.int().nonnegative().optional(),
+  number: z.int().positive().optional(),
+};
+const checkRequestSchema = z.object(checkRequestFields);
+type NamedRequest = z.infer<typeof checkRequestSchema>;
+
+/** Tells whether an entry is about this open request, and not about an earlier one of the same name. */
+export const isAbout = (
+  { attempt, check, seq, number }: NamedRequest,
+  open: { readonly attempt: string; readonly seq: number },
+  pending: { readonly name: string; readonly number: number },
+): boolean =>
+  attempt === open.attempt &&
+  check === pending.name &&
+  (seq === undefined || seq === open.seq) &&
+  (number === undefined || number === pending.number);
+
+/** The fields of `check.finished`. `action` and what follows: the answer of a remote hook. */
+export const checkResultSchema = z.object({
+  ...checkRequestFields,
   outcome: z.enum(['pass', 'fail', 'error', 'timeout']),
   reason: textSchema(titleLengthMax).optional(),
   feedback: z.unknown().optional(),

@@ -92,7 +92,7 @@ export function createChecks(options: ChecksOptions): Checks {
         const onStarted = () =>
           void entries.untilFolded({
             tail: `own.worker.${id}.check.started`,
-            data: { attempt, check: check.name },
+            data: { ...requestOf(worker, check), attempt, check: check.name },
             messageId: checkStartedMessageId(id, attempt, check.number, check.name),
             isNeeded: () => isNeeded() && !hasStarted(),
           });
@@ -101,7 +101,7 @@ export function createChecks(options: ChecksOptions): Checks {
         );
         return {
           tail: `own.worker.${id}.check.finished`,
-          data: shorten(result),
+          data: { ...shorten(result), ...requestOf(worker, check) },
           // The result is there and the log does not take it, so the caller need not wait for the decision.
           onRefused: (error) => onRefused(attemptMessageId(id, attempt), error),
         };
@@ -116,11 +116,15 @@ export function createChecks(options: ChecksOptions): Checks {
         const question = questionOfIteration(fleet, task, evaluation);
         const answer = await askRemote(options, name, question, { timeoutMs, deadlineMs, signal }).catch(asError);
         const result = toCheckResult(attempt, name, answer);
-        return { tail: `own.task.${task}.check.finished`, data: shorten(result) };
+        const request = { seq: evaluation.seq, number: pending.number };
+        return { tail: `own.task.${task}.check.finished`, data: { ...shorten(result), ...request } };
       },
     },
   };
 }
+
+/** Says which request of the open attempt an entry is about: a late answer must not become that of the next request. */
+const requestOf = ({ attempt }: WorkerContext, { number }: PendingCheck) => ({ seq: attempt?.seq, number });
 
 async function runOf(
   options: ChecksOptions,

@@ -83,6 +83,7 @@ function fold(context: HostContext, rooms: FoldRooms, message: LogMessage, isAtH
     context.metrics.folded(message.subject);
     if (!('data' in read)) {
       rooms.deadLetters.put(message, read);
+      context.refusals.note(message.seq, actorOf(message), read.message);
       return;
     }
     const { unknownRules, rulesKnown } = context.fleet;
@@ -91,6 +92,8 @@ function fold(context: HostContext, rooms: FoldRooms, message: LogMessage, isAtH
       return;
     }
     onStored(context, rooms, message, read, outcomes);
+    const refusal = refusalOf(read, outcomes);
+    if (refusal !== null) context.refusals.note(message.seq, actorOf(message), refusal);
   }
   for (const outcome of outcomes) {
     if (read === null && outcome.kind === 'decided')
@@ -103,6 +106,12 @@ function fold(context: HostContext, rooms: FoldRooms, message: LogMessage, isAtH
   if (touched.size === 0) return;
   if (isAtHead) rooms.effects.touch(touched);
   rooms.observers.touched(touched);
+}
+
+/** Returns `<entity>.<id>` of the subject. */
+function actorOf({ subject: at }: LogMessage): string {
+  const [, , area = '', ...more] = at.split('.');
+  return (area === 'own' ? more.slice(0, 2) : [area, ...more.slice(0, 1)]).join('.');
 }
 
 const decoder = new TextDecoder();

@@ -107,10 +107,7 @@ async function findTasks(past: Pick<Past, 'over'>, counted: Counted, job: Job): 
   }
 }
 
-function countTasks(statistics: Statistics, { message: { atMs }, outcomes, fleet: { workers } }: Step): void {
+function countTasks(statistics: Statistics, { message: { atMs }, outcomes }: Step): void {
   for (const outcome of outcomes)
-    if (outcome.kind === 'used') {
-      const task = workers.read(outcome.worker)?.snapshot.context.worker.tasks.at(-1) ?? null;
-      statistics.usedFor(task, atMs, outcome.report);
-    }
+    if (outcome.kind === 'used') statistics.usedFor(outcome.task, atMs, outcome.report);
 }

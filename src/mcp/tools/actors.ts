@@ -2,7 +2,6 @@
 import { z } from 'zod';
 import type { WorkerView } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
-import { throwIfRefused } from '../../service/refusal.ts';
 import type { TaskDetailView } from '../../service/views.ts';
 import type { ServicePort } from '../nats-port.ts';
 import { defineTool, resolveWorker, type Tool, type ToolContext, worker } from './tool.ts';
@@ -36,8 +35,8 @@ const isUnknown = (error: unknown): boolean => error instanceof AppError && erro
 type Views = { readonly task: TaskDetailView; readonly worker: WorkerView };
 
 /**
- * Publishes an entry and returns the actor's view after it. The log stores an entry that makes no sense too; the actor
- * then lists it as refused, and that list is where we look, since publishing alone reports no refusal.
+ * Publishes an entry and returns the actor's view after it. The log stores an entry that makes no sense too, so the
+ * service is asked whether it was refused.
  * @throws AppError entry.refused with the fold's reason
  */
 export async function publishAndRead<Kind extends keyof Views>(
@@ -50,9 +49,8 @@ export async function publishAndRead<Kind extends keyof Views>(
   // Without a service nothing is published.
   await findActor(port, entity, id);
   const { seq } = await port.publish({ entity, id, type, data });
-  const view = (await port.get(entity, id)) as Views[Kind];
-  throwIfRefused(view, seq);
-  return view;
+  await port.get(entity, id, { entry: seq });
+  return (await port.get(entity, id)) as Views[Kind];
 }
 
 /** Workers: what is known of one. */

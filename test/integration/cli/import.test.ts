@@ -140,11 +140,47 @@ test('a log without its beginning, or that is none, is refused before anything i
   expect((await client.manager.streams.list().next()).length).toBe(0);
 });
 
-test('what stdin has stored before a gap is reported', async () => {
-  const stdin = Readable.from([entries(1, 2).join(''), entries(4, 4).join('')]);
-  const ended = await runCommand(['import', '-', '--nats', server.url], { cwd: folder.path, stdin });
-  const hint = "entries 1 to 2 are stored: delete the streams of fleet 'main' before you try again";
-  expect(ended).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(hint) });
+test('stdin is checked completely, too, before anything is stored', async () => {
+  const importing = (...parts: string[]) =>
+    runCommand(['import', '-', '--nats', server.url], { cwd: folder.path, stdin: Readable.from(parts) });
+  expect(await importing(entries(1, 2).join(''), entries(4, 4).join(''))).toMatchObject({
+    code: 2,
+    stdout: '',
+    stderr: expect.stringContaining('line 3: entry 3 is missing, the next is 4'),
+  });
+  expect((await client.manager.streams.list().next()).length).toBe(0);
+  expect(await importing(entries(1, 2).join(''))).toMatchObject({ code: 0, stderr: '' });
+});
+
+test('a log that would say something else with the time of the import is refused', async () => {
+  const line = (seq: number, at: string, tail: string, data: object) =>
+    `${JSON.stringify({ seq, at: `2026-03-${at}:00.000Z`, subject: `stopgate.main.${tail}`, data })}\n`;
+  const importing = async (...lines: string[]) => {
+    await folder.write('log.jsonl', lines.join(''));
+    return run('import', 'log.jsonl');
+  };
+  const policy = { policies: { default: { checks: [{ remote: 'scan' }] } } };
+  const timedOut = await importing(
+    line(1, '02T12:00', 'own.fleet.main.policy.set', policy),
+    line(2, '02T12:00', 'worker.w1.task.claimed', { task: 'T-1' }),
+    line(3, '02T12:01', 'worker.w1.stop.attempted', { attempt: 'a1' }),
+    line(4, '02T12:30', 'worker.w1.task.completed', { task: 'T-1' }),
+    line(5, '02T12:31', 'worker.w1.heartbeat.sent', {}),
+  );
+  expect(timedOut).toMatchObject({
+    code: 1,
+    stdout: '',
+    stderr: expect.stringContaining('worker w1 would be validating (attempt a1, scan), and it is idle'),
+  });
+  const used = await importing(
+    line(1, '02T12:00', 'worker.w1.usage.reported', { usd: 1 }),
+    line(2, '22T12:00', 'worker.w1.usage.reported', { usd: 1 }),
+  );
+  expect(used).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('what agents used since 2026-03-02 would count as used on'),
+  });
+  expect((await client.manager.streams.list().next()).length).toBe(0);
 });
 
 test('a file that would ask somebody, or that no log can hold, is refused before anything is sent', async () => {

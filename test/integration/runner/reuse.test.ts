@@ -131,3 +131,9 @@ test('outside git, and around another repository, it runs', async () => {
   await writeFile(join(inner, 'a'), '');
   for (let times = 0; times < 2; times += 1) expect((await project.run()).metadata).toBeUndefined();
 });
+
+test('a pass is that of the task that the command was told of', async () => {
+  const { command, runs } = await createProject();
+  for (const task of ['T-1', 'T-2', 'T-1']) await command('tests', { env: { task } });
+  expect(await runs()).toBe(2);
+});

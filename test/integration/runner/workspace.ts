@@ -18,7 +18,7 @@ export type Workspace = {
   read(name: string): Promise<string>;
   command(
     name: string,
-    more?: { cwd?: string | null; timeoutMs?: number | null; signal?: AbortSignal },
+    more?: { cwd?: string | null; timeoutMs?: number | null; signal?: AbortSignal; env?: { task: string } },
   ): Promise<RunResult>;
   files(
     files: readonly string[],

@@ -42,6 +42,12 @@ test('the same request gets the same task, on any replica and after the worker h
   expect(await client.stored('STOPGATE_main', 'stopgate.main.worker.again.task.claimed')).toHaveLength(1);
   await client.publish('worker.again.task.completed', { task: 'R-1' });
   expect(await next(1, 'again', body)).toMatchObject({ task: 'R-1', state: 'stopped' });
+  // Beyond what the server remembers of message ids, and with nothing left in the queue.
+  const other = { queue: 'nothing', request: 'r9' };
+  await create('R-9', { queue: 'elsewhere' });
+  await client.publish('worker.again.task.claimed', { task: 'R-9', request: 'r9' });
+  await client.publish('worker.again.task.released', { task: 'R-9' });
+  expect(await next(0, 'again', other)).toMatchObject({ task: 'R-9', state: 'idle' });
   expect(await next(1, 'again', { queue: 'repeat', request: 'r2' })).toMatchObject({ task: 'R-2' });
 });
 

@@ -181,6 +181,12 @@ test('lists begin with those that have used most, page by page', async () => {
   expect((await ask('list.workers', { sort: 'usd', limit: 1, after: first.next })).body).toMatchObject({
     items: [{ worker: 'spent-1' }],
   });
+  // The last of the first page has used more since: the next page still goes on where that one ended.
+  await publish('worker.spent-3.usage.reported', { usd: 9 });
+  expect((await ask('list.workers', { sort: 'usd', limit: 1, after: first.next })).body).toMatchObject({
+    items: [{ worker: 'spent-1' }],
+  });
+  expect((await ask('list.workers', { sort: 'usd', after: 'nobody' })).code).toBe('400');
   expect((await ask('list.queues', { sort: 'usd' })).code).toBe('400');
 });
 

@@ -50,3 +50,25 @@ test('one that is valid has its place in the log', async () => {
   });
   expect(seq).toBeGreaterThan(0);
 });
+
+test('a refusal is reported of an unknown task, and among more of them than a view lists', async () => {
+  await expect(ofTask('nobody', 'task.cancelled')).rejects.toMatchObject({
+    code: 'entry.refused',
+    message: 'task nobody is unknown',
+  });
+  const many = Array.from({ length: 40 }, (_, index) => ofWorker('h4', 'task.completed', { task: `X-${index}` }));
+  const ended = await Promise.allSettled(many);
+  expect(new Set(ended.map(({ status }) => status))).toEqual(new Set(['rejected']));
+});
+
+test('who publishes over NATS asks about the entry', async () => {
+  const { seq } = await client.publish('task.nowhere.task.cancelled');
+  expect(await client.ask('get.task.nowhere', { entry: seq })).toMatchObject({
+    code: '409',
+    body: { error: { code: 'REFUSED', message: 'task nowhere is unknown' } },
+  });
+  const { seq: good } = await client.publish('worker.h5.heartbeat.sent');
+  expect((await client.ask('get.worker.h5', { entry: good })).body).toEqual({ entry: good, refused: null });
+  // Of another actor nothing is said.
+  expect((await client.ask('get.worker.h5', { entry: seq })).body).toEqual({ entry: seq, refused: null });
+});

@@ -59,7 +59,7 @@ test('a thousand tasks may come after one', () => {
   publish('task.D-1.task.created', { after: ['T'], title: 'again' });
   const { tasks } = view();
   expect(tasks['D-999']).toMatchObject({ after: ['T'], refused: [] });
-  expect(tasks['D-1000']).toMatchObject({ after: [], refused: [{ type: 'task.created' }] });
+  expect(tasks).not.toHaveProperty('D-1000');
   expect(tasks['D-1']).toMatchObject({ title: 'again' });
 });
 

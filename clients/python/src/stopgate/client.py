@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 import time
 import uuid
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
     from nats.aio.msg import Msg
     from nats.aio.subscription import Subscription
     from typing_extensions import Self, Unpack
+
+log = logging.getLogger("stopgate")
 
 _ANSWER_SECONDS = 600.0
 """Generous, because checks may be slow. A hold is added to it."""
@@ -347,7 +350,24 @@ class StopgateClient(HookCalls, ActionCalls):
     ) -> Stored:
         check_id(entity, entity_id)
         check_entry(entity, kind, data)
-        return await self._bus.store(f"{entity}.{entity_id}.{kind}", encode("entry", data), message_id)
+        stored = await self._bus.store(f"{entity}.{entity_id}.{kind}", encode("entry", data), message_id)
+        await self._raise_if_refused(entity.removeprefix("own."), entity_id, stored.seq)
+        return stored
+
+    async def _raise_if_refused(self, entity: str, entity_id: str, seq: int) -> None:
+        """The log also stores an entry that makes no sense now; the service says whether it refused it.
+
+        The entry is stored, so nothing is known of it if no service answers.
+        """
+        if entity == "queue":
+            return
+        try:
+            await self._bus.request("get", f"{entity}.{entity_id}", {"entry": seq}, _QUERY_SECONDS)
+        except RefusedError as error:
+            if error.code == "entry.refused":
+                raise
+        except (UnavailableError, InputError) as error:
+            log.debug("it is not known whether entry %d was refused: %s", seq, error)
 
 
 class WorkerHandle(WorkerPublisher):
@@ -377,9 +397,11 @@ class WorkerHandle(WorkerPublisher):
         """See `StopgateClient.run_until_stopped`."""
         return await run_until_stopped(self, self.decide, turn, prompt, turns_max)
 
-    async def claim_next(self, *, queue: str | None = None, request: str | None = None) -> TaskView | None:
+    async def claim_next(
+        self, *, queue: str | None = None, request: str | None = None, timeout: float = _CLAIM_SECONDS
+    ) -> TaskView | None:
         """See `StopgateClient.claim_next`."""
-        return await self._client.claim_next(self.id, queue=queue, request=request)
+        return await self._client.claim_next(self.id, queue=queue, request=request, timeout=timeout)
 
     async def fail_task(self, task: str, reason: str | None = None) -> TaskView:
         """See `StopgateClient.fail_task`."""

@@ -16,7 +16,7 @@ _ACTIONS = ("complete", "continue", "escalate")
 State = Literal["idle", "working", "validating", "blocked", "escalated", "stopped"]
 Cause = Literal[
     "retired", "escalated", "bypassed", "limited", "waiting", "capped", "incomplete", "stuck", "pending-tasks", "idle",
-    "idle-timeout", "unjudged", "complete", "no-policy", "superseded", "unknown",
+    "idle-timeout", "budget", "unjudged", "complete", "no-policy", "superseded", "unknown",
 ]  # fmt: skip
 
 

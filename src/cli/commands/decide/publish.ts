@@ -1,5 +1,4 @@
 /** publish: puts one entry, or many from stdin, into the log. */
-import { z } from 'zod';
 import { type Area, entrySchemas } from '../../../../machines/entries/index.ts';
 import { payloadBytesMax, readEntry, readJson, readSubject, subjectOf } from '../../../../machines/index.ts';
 import { isId } from '../../../../machines/values/id.ts';
@@ -57,27 +56,26 @@ async function sendOne(context: PublishContext): Promise<number> {
   if (subject.length > 2 && !id.split('.').every(isId)) readId(entity, id);
   const draft = readDraft(subject.join('.'), text.trim(), flags.id, fleet);
   return withRequester(flags, io, async (requester) => {
-    const before = await refusalsOf(draft, requester);
-    await send(draft, requester, context);
-    const refused = (await refusalsOf(draft, requester)).find((it) => !before.includes(it));
-    if (refused !== undefined)
-      context.note(`stopgate: it is in the log, but changes nothing: ${refused.slice(refused.indexOf(' ') + 1)}`);
+    const { seq } = await send(draft, requester, context);
+    const refused = await refusalOf(draft, seq, requester);
+    if (refused !== null) context.note(`stopgate: it is in the log, but changes nothing: ${refused}`);
     return 0;
   });
 }
 
-/** The entries about the same actor that were refused so far, each as its time and reason. */
-async function refusalsOf({ tail }: EntryDraft, requester: Requester): Promise<readonly string[]> {
+/** Says why the service refused the entry; null: it did not, or there is no service that knows. */
+async function refusalOf({ tail }: EntryDraft, seq: number, requester: Requester): Promise<string | null> {
   const [entity = '', id = ''] = tail.replace(/^own\./, '').split('.');
-  if (entity !== 'worker' && entity !== 'task') return [];
-  // There may be no service, or it may not know the actor: then no refusal can be seen.
-  const view = await requester.request('get', `${entity}.${id}`, {}, viewTimeoutMs).catch(() => null);
-  const parsed = refusedSchema.safeParse(view);
-  return parsed.success ? parsed.data.refused.map(({ at, reason }) => `${at} ${reason}`) : [];
+  if (entity !== 'worker' && entity !== 'task') return null;
+  try {
+    await requester.request('get', `${entity}.${id}`, { entry: seq }, viewTimeoutMs);
+    return null;
+  } catch (error) {
+    return error instanceof AppError && error.code === 'entry.refused' ? error.message : null;
+  }
 }
 
 const viewTimeoutMs = 2_000;
-const refusedSchema = z.object({ refused: z.array(z.object({ at: z.string(), reason: z.string() })) });
 
 /** All lines are read and checked before the first is sent. */
 async function sendAll(context: PublishContext): Promise<number> {
@@ -90,16 +88,26 @@ async function sendAll(context: PublishContext): Promise<number> {
   }
   if (drafts.length === 0) throw new AppError('input.bad', 'there were no entries on stdin');
   return withRequester(flags, io, async (requester) => {
-    for (const draft of drafts) await send(draft, requester, context);
+    const stored: (readonly [draft: EntryDraft, seq: number])[] = [];
+    for (const draft of drafts) stored.push([draft, (await send(draft, requester, context)).seq]);
+    // The service folds them meanwhile, so most answers are there at once.
+    for (const [draft, seq] of stored) noteRefusal(context, seq, await refusalOf(draft, seq, requester));
     return 0;
   });
 }
 
 async function sendLines(context: PublishContext): Promise<number> {
   return withRequester(context.flags, context.io, async (requester) => {
-    const bad = await eachDraft(context, (draft) => send(draft, requester, context));
+    const bad = await eachDraft(context, async (draft) => {
+      const { seq } = await send(draft, requester, context);
+      noteRefusal(context, seq, await refusalOf(draft, seq, requester));
+    });
     return bad > 0 ? 2 : 0;
   });
+}
+
+function noteRefusal({ note }: PublishContext, seq: number, refused: string | null): void {
+  if (refused !== null) note(`stopgate: seq ${seq} is in the log, but changes nothing: ${refused}`);
 }
 
 /** Gives the number of bad lines; each is reported on stderr. */
@@ -139,10 +147,11 @@ async function send(
   { tail, data, id }: EntryDraft,
   requester: Requester,
   { flags, out }: PublishContext,
-): Promise<void> {
+): Promise<{ readonly seq: number }> {
   const { seq, duplicate } = await requester.publish(tail, data, id);
   if (flags.json) await out.json({ seq, duplicate });
   else await out.print(duplicate ? `already stored as seq ${seq} (the same id)` : `stored as seq ${seq}`);
+  return { seq };
 }
 
 // An entry to publish, checked before it is sent just as the log's readers will check it.

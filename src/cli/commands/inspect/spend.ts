@@ -16,6 +16,7 @@ import type { Requester } from '../../../nats/requester.ts';
 import { formatTable } from '../../../terminal/table.ts';
 import { choice, defineCommand, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
+import { entryOf } from '../../log-source.ts';
 import { clientArgs, readTime, timeForms } from '../../option-values.ts';
 
 const dimensions = ['day', 'model', 'task', 'worker'] as const;
@@ -59,21 +60,37 @@ async function* readReports(
   by: Dimension,
   sinceMs: number,
 ): AsyncGenerator<Report> {
-  const fleet = createFleet(name);
   const { batches } = await requester.read();
+  let from: { readonly fleet: Fleet; readonly seq: number } | null = null;
   for await (const batch of batches)
-    for (const message of batch)
-      for (const outcome of foldMessage(fleet, message).outcomes)
-        if (outcome.kind === 'used' && message.atMs >= sinceMs)
-          yield { name: nameOf(by, fleet, message, outcome), data: outcome.report };
+    for (const message of batch) {
+      from ??= await beginAt(requester, name, message.seq);
+      for (const used of message.seq > from.seq ? usedIn(from.fleet, message) : usedBefore(message))
+        if (message.atMs >= sinceMs) yield { name: nameOf(by, message, used), data: used.report };
+    }
 }
 
-type Used = { readonly worker: string; readonly report: UsageReport };
+/** What retention has removed still says who held which task: then the fold goes on from a snapshot. */
+async function beginAt(requester: Requester, name: string, firstSeq: number) {
+  const start = firstSeq > 1 ? await requester.loadStart() : null;
+  return { fleet: start?.fleet ?? createFleet(name), seq: start?.position.seq ?? 0 };
+}
 
-function nameOf(by: Dimension, fleet: Fleet, message: LogMessage, { worker, report }: Used): string | null {
+type Used = { readonly worker: string; readonly task: string | null; readonly report: UsageReport };
+
+const usedIn = (fleet: Fleet, message: LogMessage): readonly Used[] =>
+  foldMessage(fleet, message).outcomes.flatMap((it) => (it.kind === 'used' ? [it] : []));
+
+/** An entry that is left of what the snapshot covers: it counts, for a task that is not known any more. */
+function usedBefore(message: LogMessage): readonly Used[] {
+  const entry = entryOf(message);
+  return entry?.type === 'usage.reported' ? [{ worker: entry.id, task: null, report: entry.data }] : [];
+}
+
+function nameOf(by: Dimension, message: LogMessage, { worker, task, report }: Used): string | null {
   switch (by) {
     case 'task':
-      return taskOf(fleet, worker);
+      return task;
     case 'worker':
       return worker;
     case 'model':
@@ -82,9 +99,6 @@ function nameOf(by: Dimension, fleet: Fleet, message: LogMessage, { worker, repo
       return dayOf(message);
   }
 }
-
-const taskOf = ({ workers }: Fleet, worker: string): string | null =>
-  workers.read(worker)?.snapshot.context.worker.tasks.at(-1) ?? null;
 
 const dayOf = ({ atMs }: LogMessage): string => formatIsoTime(atMs).slice(0, 10);
 

@@ -69,7 +69,11 @@ export async function publishOperatorEntry(
     if (!(await confirm(`${sentence(spellState(entity, id, before))} ${question}`))) {
       throw new AppError('entry.refused', 'nothing was changed');
     }
-    const { seq } = await requester.publish(`own.${entity}.${id}.${type}`, { by, ...data });
+    const { seq } = await requester.publish(`own.${entity}.${id}.${type}`, {
+      by,
+      ...(entry.needs === null ? {} : { seq: (isQueue(before) ? before.unattended : before.escalation)?.seq }),
+      ...data,
+    });
     const after = await view();
     // Another operator may have been faster than the answer to the question.
     throwIfRefused(after, seq);

@@ -84,7 +84,12 @@ export function OperatorButtons({ entity, id, escalation, ended, hasAnswer }: Bu
           data-action={action}
           aria-keyshortcuts={keys[action]}
           title={keys[action] === undefined ? undefined : `Key ${keys[action]}`}
-          onClick={() => requestAction({ action, targets: [{ entity, id }] })}
+          onClick={() =>
+            requestAction({
+              action,
+              targets: [escalation === null ? { entity, id } : { entity, id, escalation: escalation.seq }],
+            })
+          }
         >
           {actionTexts[action].button}
         </Button>

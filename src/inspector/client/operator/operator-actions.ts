@@ -24,6 +24,8 @@ export type Target = {
   readonly id: string;
   readonly request?: string;
   readonly seq?: number;
+  /** The entry of the escalation that is shown, so that a newer one is left alone. */
+  readonly escalation?: number;
   readonly untilMs?: number;
   readonly asksMore?: boolean;
 };
@@ -103,18 +105,18 @@ export async function performAction(
 /** @returns the entry that it became */
 function perform(
   action: OperatorAction,
-  { entity, id, request, seq }: Target,
+  { entity, id, request, seq, escalation }: Target,
   by: string,
   prompt: string,
 ): Promise<{ readonly seq: number }> {
-  if (action === 'acknowledge') return post('operator/acknowledge', { entity, id, by });
+  if (action === 'acknowledge') return post('operator/acknowledge', { entity, id, by, seq: escalation ?? seq });
   if (action === 'retire') return post('operator/retire', { id, by });
   if (action === 'allow' || action === 'deny') {
     const message = prompt.trim() === '' ? {} : { message: prompt };
     return post('operator/answer', { id, by, verdict: action, request, seq, ...message });
   }
   const withPrompt = action === 'resume' && prompt.trim() !== '' ? { prompt } : {};
-  return post('operator/resolve', { entity, id, by, verdict: action, ...withPrompt });
+  return post('operator/resolve', { entity, id, by, seq: escalation ?? seq, verdict: action, ...withPrompt });
 }
 
 export const isUnauthorized = (error: unknown): boolean => error instanceof ApiError && error.status === 401;

@@ -16,6 +16,7 @@ function openFleet() {
   const own = { budget: { usd: 50 }, onBudget: 'escalate' };
   fold('own.fleet.main.policy.set', { policies: { default: own }, budget: { usd: 100, per: 'day' } });
   return {
+    fleet,
     fold,
     spend: (worker: string, usd: number) => fold(`worker.${worker}.usage.reported`, { usd }),
     resume: (worker: string) => fold(`own.worker.${worker}.escalation.resolved`, { by: 'ann', verdict: 'resume' }),
@@ -47,4 +48,33 @@ test('whoever resumes a worker that its own budget has stopped grants nothing of
   expect(stop('w1')).toBe('no-policy');
   for (const worker of ['w2', 'w3']) spend(worker, 25);
   expect(stop('w2')).toBe('budget');
+});
+
+test('whoever resumes a task that was escalated for the day grants the day, too', () => {
+  const { fold, spend, stop } = openFleet();
+  fold('worker.w1.task.claimed', { task: 'T-1' });
+  for (const worker of ['w2', 'w3', 'w4']) spend(worker, 40);
+  expect(stop('w1')).toBe('budget');
+  fold('own.task.T-1.escalation.resolved', { by: 'ann', verdict: 'stop' });
+  expect(stop('w2')).toBe('budget');
+  fold('worker.w5.task.claimed', { task: 'T-2' });
+  expect(stop('w5')).toBe('budget');
+  fold('own.task.T-2.escalation.resolved', { by: 'ann', verdict: 'resume' });
+  expect(stop('w6')).toBe('no-policy');
+});
+
+test('usage that is reported after the stop counts for the task that was held then', () => {
+  const { fleet, fold, spend, stop } = openFleet();
+  const usedBy = (task: string) => (fleet.tasks.read(task)?.snapshot.context.usage.nanoUsd ?? 0) / 1e9;
+  fold('worker.w1.task.claimed', { task: 'T-1' });
+  spend('w1', 1);
+  expect(stop('w1')).toBe('no-policy');
+  spend('w1', 2);
+  expect(usedBy('T-1')).toBe(3);
+  fold('worker.w1.prompt.submitted');
+  spend('w1', 4);
+  expect(usedBy('T-1')).toBe(3);
+  fold('worker.w1.task.claimed', { task: 'T-2' });
+  spend('w1', 8);
+  expect([usedBy('T-1'), usedBy('T-2')]).toEqual([3, 8]);
 });

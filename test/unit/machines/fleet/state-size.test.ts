@@ -67,6 +67,10 @@ const attacks: Readonly<Record<string, (fleet: Fleet, id: number) => readonly Ou
     }),
   checkpoints: (fleet, id) =>
     publish(fleet, `task.T-${id >> 4}.checkpoint.saved`, { checkpoint: `c${id}`, context: { a: 'x'.repeat(60_000) } }),
+  'new plans of held tasks': (fleet, id) => [
+    ...publish(fleet, `worker.w${id}.task.claimed`, { task: `T-${id}` }),
+    ...publish(fleet, `task.T-${id}.task.created`, { plan: largePlan.steps }),
+  ],
   'many small workers': (fleet, id) => publish(fleet, `worker.w${id}.heartbeat.sent`),
   'many small tasks': (fleet, id) => publish(fleet, `worker.w1.task.claimed`, { task: `T-${id}` }),
 };
@@ -76,6 +80,7 @@ const policies = {
   policies: {
     default: {
       checks: [{ rules: Array.from({ length: 30 }, (_, rule) => `r${rule}`) }],
+      promises: true,
       persistence: { idle: '10h', hold: '1h' },
     },
   },
@@ -92,8 +97,8 @@ test.each(Object.entries(attacks))(
       refusals += refusalIn(attack(fleet, id)).filter((it) => it.includes('the most there may be')).length;
     expect(refusals).toBeGreaterThanOrEqual(60);
     expect(fleet.stateSize).toBe(measure(fleet));
-    // What an entry brings beside, as the steps of a claimed task, is little more than one entry.
-    expect(fleet.stateSize).toBeLessThan(stateSizeMax + 100_000);
+    // Only the attempts that are recognised come beside, so that the usual stop is judged.
+    expect(fleet.stateSize).toBeLessThan(stateSizeMax + 10_000);
     expect(refusalIn(publish(fleet, 'worker.neighbour.heartbeat.sent'))).toEqual([]);
     expect(refusalIn(publish(fleet, 'worker.neighbour.prompt.submitted'))).toEqual([]);
     const [decided] = publish(fleet, 'worker.neighbour.stop.attempted', {
@@ -155,4 +160,83 @@ test('what is kept is counted to the byte, over random logs and every conformanc
     { numRuns: takesAll ? 40 : 20 },
   );
   for (const { log } of sample(conformanceLogs(), 3, 'state size')) check([...log]);
+});
+
+/** Fills the fleet until not even the record of a refusal has room. */
+function fill(fleet: Fleet): void {
+  publish(fleet, 'worker.filler.plan.updated', largePlan);
+  let step = 0;
+  for (const size of [1_500, 400, 100, 1])
+    for (let count = 0; count < 100; count += 1)
+      publish(fleet, 'worker.filler.step.updated', { step: `f${step++}`, title: 'x'.repeat(size) });
+}
+
+test('a stop that a full fleet refuses leaves the open attempt as it is', () => {
+  const fleet = createFleet('main', { stateSizeMax: 200_000 });
+  publish(fleet, 'own.fleet.main.policy.set', { policies: { default: { checks: [{ remote: 'scan' }] } } });
+  publish(fleet, 'worker.w1.stop.attempted', { attempt: 'a1' });
+  fill(fleet);
+  const refused = refusalIn(publish(fleet, 'worker.w1.stop.attempted', { attempt: 'a2', output: 'x'.repeat(60_000) }));
+  expect(refused).toEqual([expect.stringMatching(/^stop.attempted: the fleet keeps 200000 units/)]);
+  expect(fleet.workers.get('w1')?.snapshot).toMatchObject({
+    value: { state: 'validating' },
+    context: { worker: { attempt: { attempt: 'a1' }, lastDecision: null } },
+  });
+  expect([...fleet.open]).toEqual(['w1']);
+});
+
+/** Fills the fleet, and then makes room for one small thing: for an escalation, but not for many. */
+function fillAllBut(fleet: Fleet, steps: number): void {
+  fill(fleet);
+  for (let step = 0; step < steps; step += 1)
+    publish(fleet, 'worker.filler.step.updated', { step: `f${step}`, status: 'deleted' });
+}
+
+test('a decision that a full fleet has no room for changes none of its tasks', () => {
+  const fleet = createFleet('main', { stateSizeMax: 200_000 });
+  publish(fleet, 'own.fleet.main.policy.set', { policies: { default: { promises: true } } });
+  for (let id = 0; id < 20; id += 1) publish(fleet, 'worker.w1.task.claimed', { task: `T-${id}` });
+  fillAllBut(fleet, 3);
+  const stop = { attempt: 'a1', output: '<promise>ESCALATE</promise>' };
+  expect(refusalIn(publish(fleet, 'worker.w1.stop.attempted', stop))).toHaveLength(1);
+  expect(new Set([...fleet.tasks.values()].map((it) => it.snapshot.value))).toEqual(new Set(['working']));
+  expect(fleet.workers.get('w1')?.snapshot.context.worker.tasks).toHaveLength(20);
+  publish(fleet, 'worker.filler.plan.updated', { steps: [] });
+  expect(publish(fleet, 'worker.w1.stop.attempted', stop)).toContainEqual(expect.objectContaining({ kind: 'decided' }));
+  expect(fleet.stateSize).toBe(measure(fleet));
+});
+
+test('results of hooks and their checkpoints count, too', () => {
+  const fleet = createFleet('main', { stateSizeMax: 200_000 });
+  for (let id = 0; id < 12; id += 1) {
+    publish(fleet, 'worker.w1.task.claimed', { task: `T-${id}` });
+    publish(fleet, `task.T-${id}.iteration.started`, { iteration: 5, maxIterations: 9 });
+    for (const hook of ['h1', 'h2']) publish(fleet, `task.T-${id}.hook.registered`, { hook, type: 'checkpoint' });
+    publish(fleet, `task.T-${id}.hook.registered`, { hook: 'h3', type: 'promise' });
+  }
+  fillAllBut(fleet, 18);
+  const before = fleet.stateSize;
+  const stop = { attempt: 'a1', output: '<promise>COMPLETE</promise>' };
+  expect(refusalIn(publish(fleet, 'worker.w1.stop.attempted', stop))).toHaveLength(1);
+  expect(fleet.stateSize).toBeLessThan(before + 1_000);
+});
+
+test('a task that is given up with a long reason is refused, and stays held', () => {
+  const fleet = createFleet('main', { stateSizeMax: 200_000 });
+  publish(fleet, 'worker.w1.task.claimed', { task: 'T-1' });
+  fill(fleet);
+  const failed = { task: 'T-1', reason: 'x'.repeat(2_000) };
+  expect(refusalIn(publish(fleet, 'worker.w1.task.failed', failed))).toHaveLength(1);
+  expect(fleet.tasks.get('T-1')?.snapshot).toMatchObject({ value: 'working', context: { worker: 'w1' } });
+});
+
+test('a task is not created by an entry that is refused', () => {
+  const fleet = createFleet('main', { stateSizeMax: 200_000 });
+  fill(fleet);
+  publish(fleet, 'worker.filler.step.updated', { step: 'f0', status: 'deleted' });
+  publish(fleet, 'worker.filler.step.updated', { step: 'f1', status: 'deleted' });
+  const refused = refusalIn(publish(fleet, 'task.T-1.task.created', { plan: largePlan.steps }));
+  expect(refused).toEqual([expect.stringMatching(/^task.created: the fleet keeps 200000 units/)]);
+  expect(fleet.tasks.has('T-1')).toBe(false);
+  expect(refusalIn(publish(fleet, 'task.T-2.task.created', { title: 'small' }))).toEqual([]);
 });
