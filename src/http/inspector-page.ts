@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { gzipSync } from 'node:zlib';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../errors.ts';
 import { readBuilt } from '../inspector/built-file.ts';
@@ -20,7 +21,13 @@ const types: Readonly<Record<string, string>> = {
   '.json': 'application/json; charset=utf-8',
 };
 
-type PageFile = { readonly type: string; readonly raw: Buffer; readonly zipped: Buffer; readonly etag: string };
+type PageFile = {
+  readonly type: string;
+  readonly raw: Buffer;
+  readonly etag: string;
+  /** Compressed when it is first asked for, off the thread of the fold. */
+  zipped(): Promise<Buffer>;
+};
 
 /** The page's files hold no data, so they need no token; the page asks for the token itself. */
 export const isPageRequest = ({ method, headers, routeOptions: { url = '' } }: FastifyRequest): boolean =>
@@ -64,13 +71,13 @@ function iconWith(icon: string, file: string): string {
   return icon.replace('</svg>', `${badge}</svg>`);
 }
 
-function send(
+async function send(
   { headers }: FastifyRequest,
   reply: FastifyReply,
   files: ReadonlyMap<string, PageFile>,
   name: string,
   cacheControl: string,
-): FastifyReply {
+): Promise<FastifyReply> {
   const file = files.get(name);
   if (file === undefined) {
     const message = files.size === 0 ? 'the inspector is not built: run "npm run build"' : `there is no file ${name}`;
@@ -82,7 +89,7 @@ function send(
   if (headers['if-none-match'] === etag) return reply.code(304).send();
   const acceptsGzip = headers['accept-encoding']?.includes('gzip') === true;
   if (acceptsGzip) reply.header('content-encoding', 'gzip');
-  return reply.type(type).send(acceptsGzip ? zipped : raw);
+  return reply.type(type).send(acceptsGzip ? await zipped() : raw);
 }
 
 function readFiles(): ReadonlyMap<string, PageFile> {
@@ -102,7 +109,16 @@ function readFiles(): ReadonlyMap<string, PageFile> {
 function readFile(path: string): PageFile {
   const raw = readFileSync(path);
   const etag = `"${createHash('sha256').update(raw).digest('base64url').slice(0, 22)}"`;
-  return { type: types[extname(path)] ?? 'application/octet-stream', raw, zipped: gzipSync(raw, { level: 9 }), etag };
+  let zipped: Promise<Buffer> | null = null;
+  return {
+    type: types[extname(path)] ?? 'application/octet-stream',
+    raw,
+    etag,
+    zipped() {
+      zipped ??= promisify(gzip)(raw, { level: 9 });
+      return zipped;
+    },
+  };
 }
 
 // `GET /inspect`: the inspector for any XState app, as the target of `createBrowserInspector({ url })`; and

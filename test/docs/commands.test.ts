@@ -149,7 +149,7 @@ test('what no test runs is this, and no more', () => {
     'docs/operations/regions.md: needs a supercluster; test/system/deployment/supercluster.test.ts',
     'docs/operations/regions.md: needs a leaf node; test/system/deployment/leaf-node.test.ts',
     'docs/operations/regions.md: test/system/deployment/websocket.test.ts',
-    'docs/operations/run.md: downloads nats-server; test/integration/app/install-nats.test.ts',
+    'docs/operations/run.md: downloads nats-server; test/system/app/install-nats.test.ts',
     'docs/operations/run.md: needs Docker',
     'docs/python.md: test/system/clients/python.test.ts',
     'docs/python.md: test/system/clients/python.test.ts',

@@ -1,5 +1,6 @@
 /** Finds the nats-server program, or explains how to get one. */
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -91,6 +92,7 @@ function candidates(env: SearchEnvironment): string[] {
 
 /** Returns null if there is none, or one that cannot be used; then `refused` has the reason. */
 async function readBinary(path: string, refused: string[]): Promise<ServerBinary | null> {
+  if (!existsSync(path)) return null; // cheaper than a failed start: most folders of a PATH have none
   try {
     const { stdout } = await promisify(execFile)(path, ['--version'], { timeout: versionTimeoutMs });
     const [, major = 0, minor = 0, patch = 0] = (/v?(\d+)\.(\d+)\.(\d+)/.exec(stdout) ?? []).map(Number);

@@ -4,7 +4,7 @@ import { simulate } from '../../simulation/simulate.ts';
 import { takesAll } from '../../support/random.ts';
 
 /** Fifteen runs at night, beside the 10,000 of `npm run test:sim`. */
-const last = takesAll ? 515 : 506;
+const last = takesAll ? 515 : 502;
 
 const timers = () => process.getActiveResourcesInfo().filter((type) => type === 'Timeout').length;
 const timersBefore = timers();

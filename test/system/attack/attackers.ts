@@ -152,7 +152,7 @@ function* longIds(round: number): Iterable<Publication> {
     yield { subject: 'stopgate.main.worker.long-ids.heartbeat.sent', id: `${round}-${index}-${pad}` };
 }
 
-/** The server closes them; what they may keep until then is in test/integration/nats/idle-readers.test.ts. */
+/** The server closes them; what they may keep until then is in test/system/nats/idle-readers.test.ts. */
 async function idleReaders({ nats, http }: Stage): Promise<Sent> {
   const { hostname, port } = new URL(nats);
   const idle = Array.from({ length: 60 }, () => openIdle(hostname, Number(port), 'SUB _INBOX.> 1\r\n'));

@@ -1,6 +1,6 @@
 /** `stopgate acp` and what an agent uses: it is stopped at its next tool when its budget is used up, and never spins. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type AcpScene, openAcpScene, open as openPlan, wordsIn } from './scene.ts';
+import { type AcpScene, openAcpScene, open as openPlan, wordsIn } from '../../integration/acp/scene.ts';
 
 let scene: AcpScene;
 beforeAll(async () => {

@@ -2,9 +2,9 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ask } from '../../integration/http/request.ts';
 import { type Deployment, deploy } from '../../support/deployment.ts';
 import { takesAll } from '../../support/random.ts';
-import { ask } from '../http/request.ts';
 
 /** Two places for all checks: the last one waits longer than its own time. */
 const gated = 'echo "$STOPGATE_WORKER" >> begun; until test -e open; do sleep 0.02; done; exit 1';

@@ -1,11 +1,11 @@
 /** How `stopgate acp` ends: with its agent, with its editor, and with nothing left behind. Without a service it still relays. */
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { type AcpScene, done, open, openAcpScene, wordsIn } from '../../integration/acp/scene.ts';
+import { isRunning } from '../../integration/runner/workspace.ts';
 import { runCommand } from '../../support/command.ts';
 import { makeFolder } from '../../support/deployment.ts';
 import { endService, startService } from '../../support/service.ts';
-import { isRunning } from '../runner/workspace.ts';
-import { type AcpScene, done, open, openAcpScene, wordsIn } from './scene.ts';
 
 let scene: AcpScene;
 beforeAll(async () => {

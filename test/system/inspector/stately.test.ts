@@ -13,8 +13,8 @@ import { openHttpServer } from '../../../src/http/server.ts';
 import { createFeed } from '../../../src/inspector/stately/feed.ts';
 import { createLogger } from '../../../src/log.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
+import { findFreePort, openProxy } from '../../integration/inspector/ports.ts';
 import { openStage, type Stage } from '../../support/stage.ts';
-import { findFreePort, openProxy } from './ports.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: the tests say what is in a frame
 type Frame = any;

@@ -3,9 +3,9 @@ import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { shellWord } from '../../../src/agents/shared/text.ts';
+import { holding, makePlace } from '../../integration/agents/doctor-place.ts';
 import { codexAppServer } from '../../support/codex-app-server.ts';
 import { type Deployment, deploy } from '../../support/deployment.ts';
-import { holding, makePlace } from './doctor-place.ts';
 
 describe('the hooks in settings and plugins', () => {
   let at: Deployment;

@@ -2,7 +2,7 @@
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { holding, makePlace } from './doctor-place.ts';
+import { holding, makePlace } from '../../integration/agents/doctor-place.ts';
 
 describe('a dry turn', () => {
   afterEach(() => vi.unstubAllEnvs());
