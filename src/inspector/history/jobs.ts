@@ -94,7 +94,9 @@ export function createJobs(): Jobs {
       await wait(kind, false);
       try {
         asker.signal.throwIfAborted();
-        return await work(createJob(kind, asker));
+        const result = await work(createJob(kind, asker));
+        asker.signal.throwIfAborted(); // it may have ended within the slice in which it was given up
+        return result;
       } finally {
         begun[kind] -= 1;
         startNext();

@@ -190,7 +190,7 @@ test('an operator action needs the operator token', async () => {
     body: { error: { message: 'task O-1 is not escalated, it is idle' } },
   });
   expect(await client().stored('STOPGATE_main', 'stopgate.main.own.task.O-1.escalation.resolved')).toEqual([
-    { by: 'ann', verdict: 'resume' },
+    { by: 'ann', verdict: 'resume', seq: expect.any(Number) },
   ]);
 });
 const client = () => stage.client;
