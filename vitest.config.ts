@@ -33,23 +33,13 @@ export default defineConfig({
       {
         test: {
           ...shared,
-          name: 'unit',
-          maxWorkers: cores,
+          // One project for both tiers: the workers import the program once, and what computes fills the waits of the rest.
+          name: 'tests',
+          maxWorkers: cores + 2,
           sequence: { groupOrder: 0 },
-          include: ['test/{unit,conformance}/**/*.test.ts'],
-          setupFiles: ['test/support/leak-check.ts', 'test/support/property-seed.ts'],
-        },
-      },
-      {
-        test: {
-          ...shared,
-          name: 'integration',
-          // Most of these wait for servers and processes. Every further worker imports the program once more.
-          maxWorkers: 2 * cores,
-          sequence: { groupOrder: 1 },
-          include: ['test/{integration,seeds}/**/*.test.ts'],
+          include: ['test/{unit,conformance,integration,seeds}/**/*.test.ts'],
           globalSetup: ['test/support/global-setup.ts'],
-          setupFiles: ['test/support/leak-check.ts'],
+          setupFiles: ['test/support/leak-check.ts', 'test/support/property-seed.ts'],
         },
       },
       {

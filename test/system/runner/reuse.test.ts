@@ -3,8 +3,8 @@ import { chmod, mkdir, readFile, stat, symlink, utimes, writeFile } from 'node:f
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { CommandConfig } from '../../../src/config/file.ts';
-import { createRepository } from './repository.ts';
-import { createWorkspace, sh } from './workspace.ts';
+import { createRepository } from '../../integration/runner/repository.ts';
+import { createWorkspace, sh } from '../../integration/runner/workspace.ts';
 
 /** Notes each run in a file outside of the repository, and passes unless `red` is in it. */
 const command = (root: string, more: Partial<CommandConfig> = {}) =>

@@ -3,7 +3,7 @@ import { appendFile, chmod, mkdir, readFile, rename, rm, stat, symlink, utimes, 
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runRequestSchema } from '../../../src/runner/request.ts';
-import { createRepository, sha256 } from './repository.ts';
+import { createRepository, sha256 } from '../../integration/runner/repository.ts';
 
 const pass = { outcome: 'pass' };
 const changed = (names: string) => ({ outcome: 'fail', reason: `Changed files that must stay: ${names}` });

@@ -6,7 +6,7 @@ import { access, appendFile, chmod, mkdir, mkdtemp, readFile, rm, symlink, utime
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createRepository, createSubmodule, type Git } from './repository.ts';
+import { createRepository, createSubmodule, type Git } from '../../integration/runner/repository.ts';
 
 type Stage = Awaited<ReturnType<typeof createRepository>> & { readonly evil: string; isRun(): Promise<boolean> };
 
