@@ -99,7 +99,7 @@ function differ<Value>(a: Value | undefined, b: Value, measure: (value: NonNulla
 
 const filesSize = ({ files, filesBytes }: WorkerContext): number => filesBytes + files.length * perItem;
 
-export function sizeOfPlan(plan: Plan): number {
+function sizeOfPlan(plan: Plan): number {
   let size = 0;
   for (const { title, status, step } of plan) size += perItem + title.length + status.length + (step?.length ?? 0);
   return size;

@@ -30,7 +30,7 @@ export function policySizeFault(fields: object): Fault | null {
 export function policiesSizeFault(policies: unknown): string | null {
   const each = Object.values(objectOf(policies));
   if (each.length > policiesMax) return `has ${each.length} policies; the limit is ${policiesMax}`;
-  const checks = each.reduce((sum: number, policy) => sum + countChecks(objectOf(policy)['checks']), 0);
+  const checks = each.reduce((sum: number, policy) => sum + countChecks(objectOf(policy).checks), 0);
   if (checks <= policyChecksMax) return null;
   return `has ${checks} checks, members included; the limit is ${policyChecksMax}`;
 }

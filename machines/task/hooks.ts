@@ -26,7 +26,7 @@ function withoutMetadata({ metadata, of, ...form }: HookForm): HookForm {
   return {
     ...form,
     ...(of === undefined ? {} : { of: of.map(withoutMetadata) }),
-    ...(typeof metadata?.['at'] === 'number' ? { metadata: { at: metadata['at'] } } : {}),
+    ...(typeof metadata?.at === 'number' ? { metadata: { at: metadata.at } } : {}),
   };
 }
 

@@ -109,9 +109,17 @@ test('in plan mode only work that was done is judged', async () => {
   await startWorker(stage, { 'test.mjs': 'process.exit(1);' });
   const { agents } = stage;
   await agents.publish('worker.w1.heartbeat.sent', { mode: 'plan' });
-  expect(await decide(stage, 'w1')).toMatchObject({ decision: 'allow', cause: 'complete', policy: { name: 'planning' } });
+  expect(await decide(stage, 'w1')).toMatchObject({
+    decision: 'allow',
+    cause: 'complete',
+    policy: { name: 'planning' },
+  });
   await agents.publish('worker.w1.tool.used', { tool: 'Bash', command: 'npm i', changes: 'unknown' });
-  expect(await decide(stage, 'w1')).toMatchObject({ decision: 'block', cause: 'incomplete', policy: { name: 'planning' } });
+  expect(await decide(stage, 'w1')).toMatchObject({
+    decision: 'block',
+    cause: 'incomplete',
+    policy: { name: 'planning' },
+  });
   await agents.publish('worker.w1.heartbeat.sent', { mode: 'default' });
   expect(await decide(stage, 'w1')).toMatchObject({ decision: 'block', policy: { name: 'default' } });
 });

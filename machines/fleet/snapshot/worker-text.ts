@@ -96,9 +96,9 @@ export function fromTuple(
     }
     rest = Math.floor(rest / 2);
   }
-  if (decision !== null && template !== null) worker['lastDecision'] = joinDecision(id, decision, template, seenMs);
-  worker['usage'] = toUsage(usage, seenMs);
-  if (attempt !== null) worker['attempt'] = attempt;
+  if (decision !== null && template !== null) worker.lastDecision = joinDecision(id, decision, template, seenMs);
+  worker.usage = toUsage(usage, seenMs);
+  if (attempt !== null) worker.attempt = attempt;
   const { states } = legend;
   const state = states[place % states.length] as string;
   const presence = legend.presences[Math.floor(place / states.length)] as string;

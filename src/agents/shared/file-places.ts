@@ -90,7 +90,7 @@ const fromShellPath = (path: string): string => {
 };
 
 /** A folder as two names of it are compared: without `.`, `..` and the slash at its end, and with a drive in one case. */
-export function normalFolder(folder: string): string {
+function normalFolder(folder: string): string {
   const plain = plainPath(folder);
   const path = pathsOf(plain);
   const normal = path.normalize(plain);

@@ -81,7 +81,7 @@ export function createFieldReader(note: NoteUnread): FieldReader {
 }
 
 /** Undefined: it is no number in any of the forms. */
-export function readNumber(value: unknown): number | undefined {
+function readNumber(value: unknown): number | undefined {
   if (typeof value === 'number') return value;
   if (typeof value !== 'string') return undefined;
   const text = value.trim();

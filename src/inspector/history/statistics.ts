@@ -108,6 +108,5 @@ async function findTasks(past: Pick<Past, 'over'>, counted: Counted, job: Job): 
 }
 
 function countTasks(statistics: Statistics, { message: { atMs }, outcomes }: Step): void {
-  for (const outcome of outcomes)
-    if (outcome.kind === 'used') statistics.usedFor(outcome.task, atMs, outcome.report);
+  for (const outcome of outcomes) if (outcome.kind === 'used') statistics.usedFor(outcome.task, atMs, outcome.report);
 }

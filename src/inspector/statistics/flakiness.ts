@@ -48,7 +48,7 @@ export function createFlakiness(): Flakiness {
   };
   return {
     result(worker, { check, outcome, metadata }, atMs) {
-      if (metadata?.['reused'] !== undefined) return null;
+      if (metadata?.reused !== undefined) return null;
       const passed = outcome === 'pass';
       const seen = seenOf(worker);
       const before = seen.results.get(check);
@@ -82,6 +82,6 @@ export function createFlakiness(): Flakiness {
 }
 
 function treeOf(metadata: CheckResult['metadata']): string | null {
-  const tree = metadata?.['tree'];
+  const tree = metadata?.tree;
   return typeof tree === 'string' && tree !== '' && tree.length <= treeLengthMax ? tree : null;
 }

@@ -28,7 +28,7 @@ function judge(lines: readonly Line[]): Decision | string | null {
     const at = new Date(atMs(index)).toISOString();
     expect(replay.fold(JSON.stringify({ at, subject: `stopgate.main.${tail}`, data }))).toBeNull();
   }
-  const worker = replay.view().fleets['main']?.workers['w1'];
+  const worker = replay.view().fleets.main?.workers.w1;
   return worker?.attempt?.waitsFor ?? worker?.lastDecision ?? null;
 }
 
