@@ -186,7 +186,7 @@ test('NATS is away: said at once, since when, and nothing of its store is a zero
 test('the log is gone: another kind of outage', async () => {
   const stage = await open();
   await stage.client.manager.streams.delete('STOPGATE_main');
-  const outage = await until(stage, (it) => it.outage);
+  const outage = await until(stage, (it) => (it.outage?.kind === 'log-lost' ? it.outage : null));
   expect(outage).toMatchObject({ kind: 'log-lost', reason: expect.stringContaining('STOPGATE_main') });
 });
 
