@@ -32,6 +32,7 @@ bash scripts/images.sh --check || fail 'an image in docker/ could be another one
 
 run node scripts/audit.js
 run .ci/run
+run .ci/nightly
 run npm run packages -- --nats-releases https://github.com/nats-io/nats-server/releases/download
 # What another package asks for goes first.
 for file in dist/packages/stopgate-nats-server-*.tgz dist/packages/stopgate-client-"$version".tgz dist/packages/stopgate-"$version".tgz; do

@@ -1,6 +1,6 @@
 /**
  * The NATS command line tool, as far as pages use it: any plain client does the same. Where STOPGATE_TEST_NATS names the
- * real one, as in `.ci/run`, that is run.
+ * real one, as in the nightly run, that is run.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

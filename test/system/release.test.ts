@@ -77,7 +77,7 @@ beforeEach(() => {
   put('docker/Dockerfile', `ARG BASE_IMAGE=node:20-slim@${digest}\nFROM \${BASE_IMAGE}\n`);
   for (const name of ['', 'cluster/'])
     put(`docker/${name}compose.yaml`, `services:\n  nats:\n    image: nats:2-alpine@${digest} # a note\n`);
-  putStub(pathOf('.ci/run'), 'ci');
+  for (const name of ['run', 'nightly']) putStub(pathOf(`.ci/${name}`), name);
   for (const name of ['npm', 'npx']) putStub(join(folder, 'bin', name), name);
   for (const tarball of Object.values(tarballs)) put(tarball, ''); // `npm run packages` would make them
   run('git', 'init', '-q');
@@ -88,6 +88,7 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const audited = 'npm audit --json';
+const tested = ['run ', 'nightly '];
 /** Everything that a release calls between its tests and its tag, in this order. */
 const steps = [
   ...[packed, published(tarballs.nats)],
@@ -98,7 +99,9 @@ test('a dry run prints what it would do, and does none of it', () => {
   const tagged = ['git tag --annotate v1.2.0 --message v1.2.0', 'git push origin v1.2.0'];
   expect(release('--dry-run')).toEqual({
     code: 0,
-    stdout: ['node scripts/audit.js', '.ci/run', ...steps, ...tagged].map((step) => `would run: ${step}\n`).join(''),
+    stdout: ['node scripts/audit.js', '.ci/run', '.ci/nightly', ...steps, ...tagged]
+      .map((step) => `would run: ${step}\n`)
+      .join(''),
     stderr: '',
   });
   expect({ calls: acts(), tags: tags() }).toEqual({ calls: [], tags: '' });
@@ -106,7 +109,7 @@ test('a dry run prints what it would do, and does none of it', () => {
 
 test('a release is tested, packed, checked, published with its provenance and tagged, in this order', () => {
   expect(release()).toMatchObject({ code: 0 });
-  expect({ calls: acts(), tags: tags() }).toEqual({ calls: [audited, 'ci ', ...steps], tags: 'v1.2.0' });
+  expect({ calls: acts(), tags: tags() }).toEqual({ calls: [audited, ...tested, ...steps], tags: 'v1.2.0' });
 });
 
 test('a nats-server that is published already is not published again', () => {
@@ -117,11 +120,11 @@ test('a nats-server that is published already is not published again', () => {
 });
 
 test.each([
-  { what: 'the tests', file: () => pathOf('.ci/run'), name: 'ci', expected: [audited, 'ci '] },
-  { what: 'npm', file: () => join(folder, 'bin/npm'), name: 'npm', expected: [audited, 'ci ', packed] },
+  { what: 'the tests', file: () => pathOf('.ci/nightly'), name: 'nightly', expected: [audited, ...tested] },
+  { what: 'npm', file: () => join(folder, 'bin/npm'), name: 'npm', expected: [audited, ...tested, packed] },
   {
     ...{ what: 'the check of the types', file: () => join(folder, 'bin/npx'), name: 'npx' },
-    expected: [audited, 'ci ', packed, published(tarballs.nats), checked(tarballs.client)],
+    expected: [audited, ...tested, packed, published(tarballs.nats), checked(tarballs.client)],
   },
 ])('where $what fail nothing is tagged', ({ file, name, expected }) => {
   putStub(file(), name, { code: 1 });

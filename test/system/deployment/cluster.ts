@@ -16,7 +16,7 @@ import { refuseUntestedCluster } from '../../../src/nats/cluster-version.ts';
 import type { Command } from '../../support/command.ts';
 import { startShipped } from '../../support/shipped.ts';
 
-/** Not null: why the nats-server of this machine cannot be a node. `.ci/run` brings the newest one. */
+/** Not null: why the nats-server of this machine cannot be a node. `npm run test:nightly` brings the newest one. */
 export const noCluster: string | null = (() => {
   const { stdout } = spawnSync('nats-server', ['--version'], { encoding: 'utf8' });
   try {
