@@ -105,15 +105,21 @@ export function returnSteps(before: Plan, task: string, steps: Plan): Plan {
     }
     return undefined;
   };
+  // No entry can name a step without an id, so it is as it was at the claim.
+  const haveLostIds = withoutId(steps) > withoutId(before);
   return steps.map(({ title, status, step }): Step => {
-    // No entry could name a step without an id, so it is as it was at the claim.
-    if (step === undefined) return find((it) => it.title === title && it.status === status) ?? { title, status };
+    if (step === undefined) {
+      const known = haveLostIds ? find((it) => it.title === title && it.status === status) : undefined;
+      return known ?? { title, status };
+    }
     const isRenamed = !own.has(step) && step.startsWith(prefix) && own.has(step.slice(prefix.length));
     const id = isRenamed ? step.slice(prefix.length) : step;
     find((it) => it.step === id);
     return { title, status, step: id };
   });
 }
+
+const withoutId = (plan: Plan): number => plan.filter((it) => it.step === undefined).length;
 
 const shownTitlesMax = 3;
 const shownTitleLength = 30;
