@@ -48,8 +48,9 @@ export function addUsage(fleet: Fleet, record: WorkerRecord, entry: Reported): v
  * Returns the task that the worker held when it last tried to stop, if nothing new has begun since; null: none. What an
  * agent used for its last turn is often reported after the stop that ended it.
  */
-function taskOfLastStop({ lastDecision, usage }: WorkerContext): string | null {
-  if (lastDecision === null || (parseIsoTime(lastDecision.at) ?? 0) < usage.prompt.sinceMs) return null;
+function taskOfLastStop({ lastDecision, usage: { prompt } }: WorkerContext): string | null {
+  // A prompt may have the time of the stop before it, so the time alone does not tell which came first.
+  if (lastDecision === null || prompt.turns === 0 || (parseIsoTime(lastDecision.at) ?? 0) < prompt.sinceMs) return null;
   return lastDecision.task;
 }
 

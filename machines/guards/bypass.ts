@@ -3,8 +3,7 @@
  * policy lists, are not judged.
  */
 import { type BudgetLine, type BudgetPeriod, budgetLines, describeLine, usedUp } from '../policy/budget.ts';
-import { describePause, type Pause, pauseAt } from '../values/pause.ts';
-import { formatIsoTime } from '../values/time.ts';
+import { describePause, type Pause, pauseAt, viewPause } from '../values/pause.ts';
 import type { TaskFacts } from './attempt.ts';
 import { allow, constantPass, decide, type Guard, type GuardResult, type GuardScope, pass } from './guard.ts';
 
@@ -28,9 +27,9 @@ export const bypass: Guard = (scope) => {
 };
 
 function paused(pause: Pause): GuardResult {
-  const { by, untilMs } = pause;
-  const text = describePause(pause);
-  const input = { paused: { by, until: untilMs === null ? null : formatIsoTime(untilMs) } };
+  const { by, until } = viewPause(pause);
+  const text = describePause({ by, until });
+  const input = { paused: { by, until } };
   return decide(allow('complete', 'bypassed', `The worker is ${text}: the stop is not judged`), input, text);
 }
 

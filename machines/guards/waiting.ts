@@ -2,7 +2,8 @@
  * Guard `waiting`: while a person's input is outstanding the agent may stop, since it will be woken. While background work
  * is outstanding it may stop too, or is blocked until the work has ended (policy `background`).
  */
-import { awaitedWork, runningWorkMessage } from '../policy/background.ts';
+import { awaitedWork } from '../policy/background.ts';
+import { nameOfWork, runningWorkMessage } from '../policy/running-work.ts';
 import { allow, block, constantPass, decide, type Guard, keepAlive } from './guard.ts';
 
 // An agent may name any number of things at any length; a decision must fit into one message.
@@ -20,7 +21,7 @@ export const waiting: Guard = (scope) => {
   const input = { background: shown, awaitsInput };
   const onStop = policy.onStop ?? (interactive === false ? 'block' : 'allow');
   if (onStop === 'block' && !awaitsInput) {
-    const reason = runningWorkMessage(awaited);
+    const reason = runningWorkMessage(awaited.map(nameOfWork));
     return decide(keepAlive(scope, block('waiting', reason, `${reason}.`)), input, reason);
   }
   const outstanding = [...shown, ...(awaitsInput ? ["a person's input"] : [])];

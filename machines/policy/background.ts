@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { durationSchema, type ObjectMaker } from '../values/schemas.ts';
 import { formatIsoTime } from '../values/time.ts';
 import { createWork, globSchema, textMatcher, type Work } from './glob.ts';
-import { shortTitle } from './plan.ts';
 
 /** Work that continues without the agent. `kind` and `command` null: the agent did not say. */
 export type BackgroundWork = {
@@ -76,10 +75,6 @@ export function awaitedWork(
   });
 }
 
-/** The name of a piece of work for people: its command, else its kind, else its id. */
-export const nameOfWork = ({ id, kind, command }: Pick<BackgroundWork, 'id' | 'kind' | 'command'>): string =>
-  command ?? kind ?? id;
-
 /** The work as views show it. `until` null: it is waited for without an end. */
 export type BackgroundView = {
   id: string;
@@ -105,14 +100,3 @@ export function viewBackground(
 }
 
 const noBackground: readonly never[] = Object.freeze([]);
-
-const namedMax = 3;
-
-/** The fixed text of protocol.md §8, with the first three names, each cut to 30 code points. */
-export function runningWorkMessage(awaited: readonly BackgroundWork[]): string {
-  const names = awaited.slice(0, namedMax).map((it) => shortTitle(nameOfWork(it)));
-  const list = [...names, ...(awaited.length > namedMax ? ['…'] : [])].join(', ');
-  return awaited.length === 1
-    ? `1 background task still runs: ${list}. Wait for it, or end it`
-    : `${awaited.length} background tasks still run: ${list}. Wait for them, or end them`;
-}

@@ -36,17 +36,21 @@ export function updateStep(
 
 /**
  * The plan with the steps of a task that is claimed, at the end. A step id that the plan already has gets the task in
- * front (protocol.md §3); a step for which that is taken as well has no id.
+ * front (protocol.md §3). If the plan or another step of the task has that id as well, the step has none in the plan.
  */
 export function addSteps(plan: Plan, task: string, steps: Plan): Plan {
   const taken = new Set(plan.map((it) => it.step));
+  const own = new Set(steps.map((it) => it.step));
   const added = steps.map(({ title, status, step }): Step => {
-    const free = step === undefined ? undefined : [step, `${task}/${step}`].find((id) => !taken.has(id));
+    const free = step === undefined || !taken.has(step) ? step : freeId(`${task}/${step}`, taken, own);
     taken.add(free);
     return free === undefined ? { title, status, task } : { title, status, step: free, task };
   });
   return [...plan, ...added];
 }
+
+const freeId = (id: string, ...taken: readonly ReadonlySet<string | undefined>[]): string | undefined =>
+  taken.some((ids) => ids.has(id)) ? undefined : id;
 
 /** The plan with other steps of a held task, where its first one was. */
 export function replaceSteps(plan: Plan, task: string, steps: Plan): Plan {
@@ -90,12 +94,32 @@ export const stepsOf = (plan: Plan, task: string): Plan => plan.filter((it) => i
 export function returnSteps(before: Plan, task: string, steps: Plan): Plan {
   const own = new Set(before.map((it) => it.step));
   const prefix = `${task}/`;
+  // Both lists have one order.
+  let next = 0;
+  const find = (isIt: (step: Step) => boolean): Step | undefined => {
+    for (let index = next; index < before.length; index += 1) {
+      const found = before[index] as Step;
+      if (!isIt(found)) continue;
+      next = index + 1;
+      return found;
+    }
+    return undefined;
+  };
+  // No entry can name a step without an id, so it is as it was at the claim.
+  const haveLostIds = withoutId(steps) > withoutId(before);
   return steps.map(({ title, status, step }): Step => {
-    if (step === undefined) return { title, status };
+    if (step === undefined) {
+      const known = haveLostIds ? find((it) => it.title === title && it.status === status) : undefined;
+      return known ?? { title, status };
+    }
     const isRenamed = !own.has(step) && step.startsWith(prefix) && own.has(step.slice(prefix.length));
-    return { title, status, step: isRenamed ? step.slice(prefix.length) : step };
+    const id = isRenamed ? step.slice(prefix.length) : step;
+    find((it) => it.step === id);
+    return { title, status, step: id };
   });
 }
+
+const withoutId = (plan: Plan): number => plan.filter((it) => it.step === undefined).length;
 
 const shownTitlesMax = 3;
 const shownTitleLength = 30;

@@ -5,13 +5,14 @@
 import type { Decision } from '../guards/decision.ts';
 import type { Feedback } from '../policy/checks/check-result.ts';
 import { isDone, type Plan } from '../policy/plan.ts';
+import { runningWorkMessage } from '../policy/running-work.ts';
 import type { Escalation } from '../values/escalation.ts';
 import { questionIn, summarizeRequest } from '../values/questions.ts';
 import { cutMiddle } from '../values/text.ts';
 import type { StandingTask, StandingWorker } from './standing.ts';
 
 /** The part of a `WorkerView` that is read here. */
-type WorkerFacts = Omit<StandingWorker, 'attempt'> & {
+type WorkerFacts = Omit<StandingWorker, 'attempt' | 'paused'> & {
   readonly tasks: readonly string[];
   readonly retry: { readonly count: number; readonly max: number | null };
   readonly attempt: { readonly waitsFor: string } | null;
@@ -33,7 +34,7 @@ export function sentenceOfWorker(worker: WorkerFacts, awaited: readonly string[]
   if (asked !== undefined) return cut(`Asks: ${summarizeRequest(asked)}`);
   if (attempt !== null)
     return attempt.waitsFor === 'hold' ? 'Held: a task may still come' : `Waits for ${attempt.waitsFor}`;
-  if (state === 'blocked' && lastDecision !== null) return cut(sentenceOfDecision(lastDecision));
+  if (state === 'blocked' && lastDecision !== null) return cut(whyBlocked(lastDecision, awaited));
   return cut(state === 'idle' ? whyIdle(worker, awaited) : whatItDoes(worker));
 }
 
@@ -89,6 +90,14 @@ function whyStopped({ ended, lastDecision, resolution }: WorkerFacts): string {
     : 'Its session has ended while it was blocked';
 }
 
+/** Background work may have ended since. */
+function whyBlocked(last: Decision, awaited: readonly string[]): string {
+  if (last.cause !== 'waiting') return sentenceOfDecision(last);
+  return awaited.length === 0 ? waitIsOver : `Told to go on: ${runningWorkMessage(awaited)}`;
+}
+
+const waitIsOver = 'It has what it waited for, and can go on';
+
 /** A decision that escalated it says more than the reason that it gave. */
 const whyEscalated = ({ cause, reason, attempt }: Escalation, last: Decision | null): string =>
   last !== null && last.attempt === attempt && (cause === 'capped' || cause === 'stuck')
@@ -108,7 +117,7 @@ function whyIdle({ presence, lastDecision, resolution, plan }: WorkerFacts, back
     case 'limited':
       return 'Its usage limit is over: it can go on';
     case 'waiting':
-      return 'It has what it waited for, and can go on';
+      return waitIsOver;
     case 'retired':
       return 'Back in service';
     default:

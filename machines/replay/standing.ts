@@ -4,7 +4,9 @@
  */
 import type { Decision } from '../guards/decision.ts';
 import { type Plan, remainingStepsMessage } from '../policy/plan.ts';
+import { runningWorkMessage } from '../policy/running-work.ts';
 import type { Escalation, Resolution, TaskEscalation } from '../values/escalation.ts';
+import { describePause, type PauseView } from '../values/pause.ts';
 import { describeRequest, type InputRequest, questionIn, summarizeRequest } from '../values/questions.ts';
 import type { Presence, State } from '../values/states.ts';
 import { cutMiddle } from '../values/text.ts';
@@ -41,6 +43,7 @@ export type StandingWorker = Partner & {
   readonly ended: 'ended' | 'retired' | null;
   readonly inputs: readonly InputRequest[];
   readonly plan: Plan;
+  readonly paused: PauseView | null;
   readonly attempt: {
     readonly waitsFor: string;
     readonly since: string;
@@ -67,18 +70,25 @@ export type StandingTask = {
 /** @param awaited the background work that its stops wait for, by name */
 export function standingOfWorker(view: StandingWorker, awaited: readonly string[] = []): Standing {
   const waits = waitsOfWorker(view, awaited);
-  const { state, escalation, inputs } = view;
+  const { state, escalation, inputs, paused } = view;
   const forPerson = [
     ...(escalation === null ? [] : [resumedByPerson]),
     ...inputs.map((input) => `a person answers: ${cutMiddle(summarizeRequest(input), textMax)}`),
   ];
-  const missing = state === 'stopped' ? [] : [...forPerson, ...missingOfWork(view)];
-  return { waits, missing, note: missing.length === 0 ? noteOf(view) : hasWorkedSince(view) ? workedSince : null };
+  const missing = state === 'stopped' ? [] : [...forPerson, ...missingOfWork(view, awaited)];
+  if (paused !== null && isPaused(view))
+    return { waits, missing, note: `It is ${describePause(paused)}: its stops are not judged.` };
+  const note = missing.length === 0 ? noteOf(view) : hasWorkedSince(view, awaited) ? workedSince : null;
+  return { waits, missing, note };
 }
 
+/** Its stops are not judged, and none is open that began before. */
+const isPaused = ({ paused, attempt, state }: Pick<StandingWorker, 'paused' | 'attempt' | 'state'>): boolean =>
+  paused !== null && attempt === null && state !== 'stopped';
+
 /** Holds if what was missing at the last attempt may be done by now. */
-const hasWorkedSince = (view: StandingWorker): boolean =>
-  view.state === 'working' && view.inputs.length === 0 && missingOfWork(view).length > 0;
+const hasWorkedSince = (view: StandingWorker, awaited: readonly string[]): boolean =>
+  view.state === 'working' && view.inputs.length === 0 && missingOfWork(view, awaited).length > 0;
 const workedSince = 'That was so when it last tried to stop; it has worked since.';
 
 /**
@@ -157,10 +167,8 @@ const isEscalatedWith = (escalation: Pick<Escalation, 'since'>, partner: Partner
  */
 const textMax = 500;
 
-function waitsOfWorker(
-  { state, presence, escalation, inputs, attempt, lastDecision }: StandingWorker,
-  awaited: readonly string[],
-): Wait[] {
+function waitsOfWorker(view: StandingWorker, awaited: readonly string[]): Wait[] {
+  const { state, presence, escalation, inputs, attempt, lastDecision } = view;
   if (state === 'stopped') return [];
   const asked = inputs.map((input) => ({
     kind: kindOf(input),
@@ -179,7 +187,8 @@ function waitsOfWorker(
       ? [{ kind: 'limit', whom: 'its usage limit', text: 'it ends', since: null } as const]
       : []),
   ];
-  const work = state === 'blocked' && lastDecision !== null ? [waitOfBlock(lastDecision)] : [];
+  const lacks = state === 'blocked' ? missingOfBlock(view, awaited) : [];
+  const work = lastDecision === null || lacks.length === 0 ? [] : [waitOfBlock(lastDecision, lacks)];
   return [...(escalation === null ? [] : [waitOfEscalation(escalation)]), ...asked, ...pending, ...outside, ...work];
 }
 
@@ -197,11 +206,11 @@ function waitOfAttempt({ waitsFor, since, pending }: NonNullable<StandingWorker[
   return { kind: 'check', whom: waitsFor, text: `${why}; it is asked again at ${pending.askedAgainAt}`, since };
 }
 
-const waitOfBlock = (decision: Decision): Wait => ({
+const waitOfBlock = ({ at }: Decision, lacks: readonly string[]): Wait => ({
   kind: 'work',
   whom: 'its agent',
-  text: missingIn(decision).join('; '),
-  since: decision.at,
+  text: lacks.join('; '),
+  since: at,
 });
 
 /** Returns the kind of a request, for filters; all but permissions and questions are `input`. */
@@ -215,14 +224,26 @@ export const requestText = (input: InputRequest): string => cutMiddle(describeRe
  * Returns what is missing of the work. An idle worker goes on with something else, so its last block is over; only the
  * rest of its plan counts.
  */
-function missingOfWork({ state, lastDecision, plan }: StandingWorker): string[] {
-  if (lastDecision === null || state === 'idle') return [];
+function missingOfWork(view: StandingWorker, awaited: readonly string[]): string[] {
+  const { state, plan } = view;
+  if (state === 'idle') return [];
   const remaining = remainingStepsMessage(plan);
-  return missingIn(lastDecision).flatMap((line) => {
+  return missingOfBlock(view, awaited).flatMap((line) => {
     if (!remainingSteps.test(line)) return [line];
     return remaining === null ? [] : [line.replace(remainingSteps, () => remaining)];
   });
 }
+/**
+ * Returns what its last block asked for. Background work that has ended by now, or is no longer waited for, is not missing, and
+ * nothing is where stops are not judged.
+ */
+function missingOfBlock(view: StandingWorker, awaited: readonly string[]): string[] {
+  const { lastDecision } = view;
+  if (lastDecision === null || isPaused(view)) return [];
+  if (lastDecision.decision === 'allow' || lastDecision.cause !== 'waiting') return missingIn(lastDecision);
+  return awaited.length === 0 ? [] : [runningWorkMessage(awaited)];
+}
+
 const remainingSteps = /\d+ of \d+ plan steps remain: .*/;
 
 function noteOf({ state, ended, resolution, attempt, lastDecision }: StandingWorker): string {

@@ -11,8 +11,8 @@ export type PauseView = { readonly by: string; readonly since: string; readonly 
 export const pauseAt = (pause: Pause | null, nowMs: number): Pause | null =>
   pause !== null && (pause.untilMs === null || nowMs < pause.untilMs) ? pause : null;
 
-export const describePause = ({ by, untilMs }: Pause): string =>
-  untilMs === null ? `paused by ${by}` : `paused by ${by} until ${formatIsoTime(untilMs)}`;
+export const describePause = ({ by, until }: Pick<PauseView, 'by' | 'until'>): string =>
+  until === null ? `paused by ${by}` : `paused by ${by} until ${until}`;
 
 export const viewPause = ({ by, sinceMs, untilMs }: Pause): PauseView => ({
   by,

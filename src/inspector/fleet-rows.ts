@@ -12,7 +12,8 @@ import {
   type WorkerContext,
   type WorkerRecord,
 } from '../../machines/index.ts';
-import { awaitedWork, nameOfWork } from '../../machines/policy/background.ts';
+import { awaitedWork } from '../../machines/policy/background.ts';
+import { nameOfWork } from '../../machines/policy/running-work.ts';
 import { sentenceOfTask, sentenceOfWorker } from '../../machines/replay/sentence.ts';
 import { pauseAt } from '../../machines/values/pause.ts';
 import { viewUsage } from '../../machines/values/usage.ts';

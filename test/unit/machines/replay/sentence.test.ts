@@ -93,6 +93,10 @@ describe('a worker', () => {
     expect(sentence(held, stop('a1'))).toBe('Held: a task may still come');
     const started: Entry = ['worker.w1.background.started', { id: 'build' }];
     expect(sentence(policy({}), started, stop('a1'))).toBe('Waits for build in the background');
+    const blocked = [policy({ background: { onStop: 'block' } }), started, stop('a1')];
+    expect(sentence(...blocked)).toBe('Told to go on: 1 background task still runs: build. Wait for it, or end it');
+    const ended: Entry = ['worker.w1.background.finished', { id: 'build' }];
+    expect(sentence(...blocked, ended)).toBe('It has what it waited for, and can go on');
   });
 
   test('at work says how far its plan is, and that it was blocked before', () => {

@@ -126,6 +126,33 @@ describe('a worker', () => {
     expect(worker(policy({}), started, stop('a1'), plan('pending')).standing.waits).toEqual([]);
   });
 
+  test('that was kept by background work needs what still runs', () => {
+    const started = (id: string): Entry => ['worker.w1.background.started', { id }];
+    const ended = (id: string): Entry => ['worker.w1.background.finished', { id }];
+    const blocked = [policy({ background: { onStop: 'block' } }), started('build'), started('lint'), stop('a1')];
+    const still = ['1 background task still runs: lint. Wait for it, or end it'];
+    expect(worker(...blocked, ended('build')).standing).toMatchObject({
+      waits: [{ kind: 'work', whom: 'its agent', text: still[0] }],
+      missing: still,
+    });
+    expect(worker(...blocked, ended('build'), ended('lint')).standing).toEqual({
+      ...{ waits: [], missing: [] },
+      note: 'It was blocked when it last tried to stop, and waits for nothing now.',
+    });
+  });
+
+  test('that a person has paused misses nothing, unless a stop is open that began before', () => {
+    const paused: Entry = ['own.worker.w1.worker.paused', { by: 'ann' }];
+    const blocked = [policy({ checks: [{ plan: {} }] }), plan('pending'), stop('a1')];
+    expect(worker(...blocked, paused).standing).toEqual({
+      ...{ waits: [], missing: [] },
+      note: 'It is paused by ann: its stops are not judged.',
+    });
+    expect(worker(policy({}), asks, paused).standing.missing).toEqual(['a person answers: Bash: make deploy']);
+    const open = [policy({ checks: [{ command: 'tests' }] }), stop('a1'), paused];
+    expect(worker(...open).standing.note).toBe('It is trying to stop now.');
+  });
+
   test('that goes on after a stop that was complete is not said to miss nothing', () => {
     const complete = [policy({ checks: [{ plan: {} }] }), plan('done'), stop('a1')];
     const { state, standing } = worker(...complete, ['worker.w1.prompt.submitted', {}], plan('pending'));
