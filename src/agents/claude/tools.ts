@@ -49,4 +49,5 @@ export const claudeTools: KnownTools = {
     NotebookEdit: ['notebook_path'],
   },
   shells: { Bash: ['command'], Monitor: ['command'] },
+  starters: ['Monitor'],
 };
