@@ -18,7 +18,7 @@ import {
   toAttempt,
 } from '../shared/entry-drafts.ts';
 import { answerPermission, describeToolRequest } from '../shared/permission-requests.ts';
-import { oneStep, type PlanChange, readPlan } from '../shared/plan-entry.ts';
+import { oneStep, type PlanChange, readPlan, unread, withUnreadPlan } from '../shared/plan-entry.ts';
 import type { PriorWorker } from '../shared/prior-worker.ts';
 import type { KnownTools } from '../shared/tool-changes.ts';
 import { hookCommand } from './hook-command.ts';
@@ -82,6 +82,7 @@ function childInTranscript(path: string | undefined, session: string): string | 
 function draftToolEnd(call: CodexCall, prior: PriorWorker): readonly EntryDraft[] {
   const tool = draftTool(call, true, prior);
   const change = planChange(call);
+  if (change === unread) return [withUnreadPlan(tool)];
   return change === null ? [tool] : [tool, change];
 }
 
@@ -121,11 +122,16 @@ const draftTool = draftToolOf(codexTools);
 const goalSchema = z.object({ goal: z.object({ objective: text, status: text }) });
 
 /** A goal is one step. Versions that still have `update_plan` write the whole list. */
-function planChange({ tool_name: tool, tool_input: input, tool_response: response }: CodexCall): PlanChange | null {
-  if (tool === 'update_plan') return readPlan(input?.plan, 'step');
+function planChange({
+  tool_name: tool,
+  tool_input: input,
+  tool_response: response,
+}: CodexCall): PlanChange | typeof unread | null {
+  if (tool === 'update_plan') return readPlan(input?.plan, 'step') ?? unread;
   if (tool !== 'create_goal' && tool !== 'update_goal' && tool !== 'get_goal') return null;
   const answer = goalSchema.safeParse(typeof response === 'string' ? tryJson(response) : response);
-  if (!answer.success) return null;
+  // A session without a goal answers so, too.
+  if (!answer.success) return tool === 'get_goal' ? null : unread;
   // A goal without a state is not done.
   const { objective, status = 'active' } = answer.data.goal;
   return oneStep('goal', { title: objective, status: goalStatuses.get(status) ?? status });

@@ -201,7 +201,7 @@ function draftTool(call: CopilotCall, ok: boolean, prior: PriorWorker, isFailure
   const changes = isView
     ? ({ changes: 'none', files: [] } as const)
     : files === undefined
-      ? readToolChanges(copilotTools, tool, args, !isFailure)
+      ? readToolChanges(copilotTools, tool, args, !isFailure, call.toolResult)
       : ({ changes: isFailure ? 'none' : 'files', files: isFailure ? [] : files } as const);
   return draftToolUse({ tool, ok, ...changes }, call, prior);
 }
@@ -226,4 +226,5 @@ const forSession = (change: EntryDraft, { parent }: CopilotCall): EntryDraft =>
 const withNote = (use: EntryDraft): EntryDraft => ({
   ...use,
   data: { ...use.data, note: 'the plan is unknown: this statement on todos could not be read' },
+  unread: 'plan',
 });

@@ -98,6 +98,12 @@ export function normalFolder(folder: string): string {
   return path === win32 ? short.replace(/^[a-z]:/, (drive) => drive.toUpperCase()) : short;
 }
 
+/** Does the name say by itself where the folder is? */
+export const isAbsoluteFolder = (folder: string): boolean => {
+  const plain = plainPath(folder);
+  return isWindows(plain) || posix.isAbsolute(plain);
+};
+
 /** Are these two names of one folder? Names that differ only in their case are one folder on Windows. */
 export function isSameFolder(one: string, other: string, realPath: RealPath): boolean {
   if (one === other) return true;

@@ -17,6 +17,7 @@ import { isForComplete, isNews, isWanted, type UnsolicitedCheck } from './unsoli
 const checkEveryMs = 2_000;
 /** Sessions whose scheduled prompts are remembered. Each has a hundred at most, of a thousand characters. */
 const schedulesMax = 1_000;
+const promptsMax = 100;
 
 /** `key`: names the call, and is the same in every post of it. Without one, each post is a call of its own. */
 export type CallOptions = {
@@ -27,6 +28,8 @@ export type CallOptions = {
   readonly taskList?: string | undefined;
   /** May the caller write to this worker? Default: to all. */
   readonly mayWrite?: (worker: string) => boolean;
+  /** Gets the name of each part of the call that could not be read when it was translated. */
+  readonly noteUnread?: (what: string) => void;
 };
 /** Resolves to null for an empty answer. */
 export type HookCallHandler = (call: HookCall, options?: CallOptions) => Promise<object | null>;
@@ -47,7 +50,7 @@ export function createHookCallHandler(
   const workers = createWorkerStore(service);
   /**
    * By session: what it last listed as scheduled. A scheduled prompt that comes back is not marked as one by older versions.
-   * After a restart the next list fills it again.
+   * After a restart the next list fills it again; until then a recurring prompt passes for a person's.
    */
   const scheduled = new Map<string, readonly string[]>();
   const plans = createSharedPlans();
@@ -102,15 +105,19 @@ async function store(
   service: Service,
   { workers, scheduled: schedules, plans }: Memory,
   call: HookCall,
-  { key, taskList, mayWrite = () => true }: CallOptions,
+  { key, taskList, mayWrite = () => true, noteUnread = () => {} }: CallOptions,
 ): Promise<NextStep | null> {
   const { find, publish } = workers;
   const view = await find(call.worker);
   const known = view === null ? unknownWorker : toPriorWorker(view);
-  const prior = { ...known, scheduled: schedules.get(call.worker) ?? [] };
-  const { worker, entries, stop, check, ask, immediateAnswer, command, scheduled } = await translate(call, prior);
-  if (scheduled !== null && (scheduled.length > 0 || schedules.has(worker)))
-    setNewest(schedules, worker, scheduled, schedulesMax);
+  // The single wake-ups are in the log as background work, with the beginning of their prompts.
+  const waits = view?.background.flatMap(({ kind, command }) =>
+    kind === 'wakeup' && command !== null ? [command] : [],
+  );
+  const prior = { ...known, scheduled: [...(schedules.get(call.worker) ?? []), ...(waits ?? [])] };
+  const { worker, entries, stop, check, ask, immediateAnswer, command, ...rest } = await translate(call, prior);
+  remember(schedules, call, rest);
+  for (const what of rest.unread) noteUnread(what);
   for (const entry of named(entries, key)) await publish(entry);
   const lists = taskList === undefined ? call.planLists : [...call.planLists, `list ${taskList}`];
   if (call.planLists.length > 0) await shareSteps(workers, plans.join(lists, entries).filter(mayWrite), entries);
@@ -128,6 +135,19 @@ async function store(
   }
   if (check === null) return null;
   return now !== null && isWanted(check, now) ? { kind: 'check', check } : null;
+}
+
+/** Sub-agents schedule prompts for their session. */
+function remember(
+  schedules: Map<string, readonly string[]>,
+  { worker, session }: HookCall,
+  { scheduled, schedules: added }: Pick<Translation, 'scheduled' | 'schedules'>,
+): void {
+  if (scheduled !== null && (scheduled.length > 0 || schedules.has(worker)))
+    setNewest(schedules, worker, scheduled, schedulesMax);
+  if (added === null) return;
+  const known = schedules.get(session) ?? [];
+  setNewest(schedules, session, [...known.filter((it) => it !== added), added].slice(-promptsMax), schedulesMax);
 }
 
 type Memory = {
