@@ -58,7 +58,8 @@ export function readToolChanges(
   return readMcpTool(tool, input) ?? unknown;
 }
 
-function readShell(given: unknown, outcome: ShellOutcome): ToolChanges {
+/** What a shell has run, and may have changed by it. */
+export function readShell(given: unknown, outcome: ShellOutcome): ToolChanges {
   const { command, ...changes } = readCommand(given);
   if (command === undefined || outcome === 'running') return changes;
   return { ...changes, command, ...(outcome === 'failed' ? { ok: false as const } : {}) };
