@@ -86,7 +86,10 @@ function draftToolEnd(call: CodexCall, prior: PriorWorker): readonly EntryDraft[
   return change === null ? [tool] : [tool, change];
 }
 
-/** Not harmless: `spawn_agent`, whose agent may change any file, and `write_stdin`, which tells a running shell what to do. */
+/**
+ * Not harmless: `spawn_agent` and `wait_agent`, whose agent may change any file, and `write_stdin`, which tells a running shell
+ * what to do.
+ */
 const codexTools: KnownTools = {
   harmless: [
     'update_plan',
@@ -102,7 +105,6 @@ const codexTools: KnownTools = {
     'list_mcp_resource_templates',
     'read_mcp_resource',
     'request_user_input',
-    'wait_agent',
     'list_agents',
     'tool_search',
   ],

@@ -156,7 +156,8 @@ function draftForParent(
 
 /**
  * Not harmless: `task`, whose sub-agents may change any file, `skill`, `write_bash`, which tells a running shell what to do,
- * and `powershell`, whose commands are not read here.
+ * `read_bash`, `read_powershell` and `read_agent`, which show what went on in the background, and `powershell`, whose commands
+ * are not read here.
  */
 const copilotTools: KnownTools = {
   harmless: [
@@ -171,13 +172,10 @@ const copilotTools: KnownTools = {
     'update_todo',
     'ask_user',
     'show_file',
-    'read_bash',
     'list_bash',
     'stop_bash',
-    'read_powershell',
     'list_powershell',
     'stop_powershell',
-    'read_agent',
     'list_agents',
     'exit_plan_mode',
     'fetch_copilot_cli_documentation',

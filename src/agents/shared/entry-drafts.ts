@@ -2,7 +2,7 @@
 import type { AttemptFields } from '../../../machines/index.ts';
 import { cwdLengthMax } from '../../../machines/values/limits.ts';
 import { isOwnBlock } from './block-text.ts';
-import { asNamed, isAbsoluteFolder, isSameFolder, placeFiles, type RealPath } from './file-places.ts';
+import { asNamed, isAbsoluteFolder, isSameFolder, joinNames, placeFiles, type RealPath } from './file-places.ts';
 import type { PriorWorker } from './prior-worker.ts';
 import { authorOf, type PromptAuthor } from './prompt-author.ts';
 import { firstChars, lastBytes } from './text.ts';
@@ -175,13 +175,24 @@ export function draftToolStart({ tool, id }: Pick<ToolUse, 'tool' | 'id'>): Entr
 /** A call has the same id at its start and at its end. */
 const callOf = (id: string | undefined): object => (id === undefined ? {} : { call: firstChars(id, nameCharsMax) });
 
-/** Without `changes`, the tool changed the files that it names. A file whose place is not in the folder may be any. */
+/**
+ * Without `changes`, the tool changed the files that it names. A file whose place is not in the folder may be any. An agent
+ * that has moved into a folder of its first one (\`cd src\`) changes the same files as before, so they have both names:
+ * otherwise a policy's \`src/**\` would miss them.
+ */
 export function draftToolUse(use: ToolUse, { cwd, realPath = asNamed }: BaseCall, prior: PriorWorker): EntryDraft {
   const { tool, ok, id, command } = use;
   if (tool === undefined || tool === '') return heartbeat;
   const root = prior.cwd ?? cwd ?? null;
-  const { files, areAllPlaced } = placeFiles(use.files ?? [], { root, from: cwd ?? root, realPath });
-  const isUnknown = use.changes === 'unknown' || !areAllPlaced || (use.changes === 'files' && files.length === 0);
+  const placesIn = (folder: string | null) =>
+    placeFiles(use.files ?? [], { root: folder, from: cwd ?? root, realPath });
+  const within = placesIn(root);
+  const home = prior.home ?? null;
+  const isAway = home !== null && root !== null && !isSameFolder(home, root, realPath);
+  const names = isAway ? joinNames(placesIn(home).placed, within.files) : within.files;
+  const files = names ?? within.files;
+  const isKnown = within.areAllPlaced && names !== null;
+  const isUnknown = use.changes === 'unknown' || !isKnown || (use.changes === 'files' && files.length === 0);
   const data = {
     tool: firstChars(tool, nameCharsMax),
     ok,

@@ -18,6 +18,8 @@ const checkEveryMs = 2_000;
 /** Sessions whose scheduled prompts are remembered. Each has a hundred at most, of a thousand characters. */
 const schedulesMax = 1_000;
 const promptsMax = 100;
+/** Workers whose first folders are remembered. Each has 4,096 characters at most, and mostly 60. */
+const workersMax = 10_000;
 
 /** `key`: names the call, and is the same in every post of it. Without one, each post is a call of its own. */
 export type CallOptions = {
@@ -53,6 +55,8 @@ export function createHookCallHandler(
    * After a restart the next list fills it again; until then a recurring prompt passes for a person's.
    */
   const scheduled = new Map<string, readonly string[]>();
+  /** By worker: the folder in which it began. After a restart it is the one in which it is then. */
+  const homes = new Map<string, string | null>();
   const plans = createSharedPlans();
   const isDue = createPacer(stopwatch);
   const answer = async (
@@ -84,7 +88,7 @@ export function createHookCallHandler(
    */
   return async (call, options = {}) => {
     const next = await mutex.runExclusive(call.worker, () =>
-      store(service, { workers, scheduled, plans }, call, options),
+      store(service, { workers, scheduled, homes, plans }, call, options),
     );
     return answer(call, next, options);
   };
@@ -103,7 +107,7 @@ type NextStep =
 
 async function store(
   service: Service,
-  { workers, scheduled: schedules, plans }: Memory,
+  { workers, scheduled: schedules, homes, plans }: Memory,
   call: HookCall,
   { key, taskList, mayWrite = () => true, noteUnread = () => {} }: CallOptions,
 ): Promise<NextStep | null> {
@@ -114,9 +118,11 @@ async function store(
   const waits = view?.background.flatMap(({ kind, command }) =>
     kind === 'wakeup' && command !== null ? [command] : [],
   );
-  const prior = { ...known, scheduled: [...(schedules.get(call.worker) ?? []), ...(waits ?? [])] };
+  const home = homes.get(call.worker) ?? known.cwd;
+  const prior = { ...known, home, scheduled: [...(schedules.get(call.worker) ?? []), ...(waits ?? [])] };
   const { worker, entries, stop, check, ask, immediateAnswer, command, ...rest } = await translate(call, prior);
   remember(schedules, call, rest);
+  setNewest(homes, worker, folderOf(worker, entries) ?? home, workersMax);
   for (const what of rest.unread) noteUnread(what);
   for (const entry of named(entries, key)) await publish(entry);
   const lists = taskList === undefined ? call.planLists : [...call.planLists, `list ${taskList}`];
@@ -137,6 +143,13 @@ async function store(
   return now !== null && isWanted(check, now) ? { kind: 'check', check } : null;
 }
 
+/** The folder in which this call registers the worker. */
+const folderOf = (worker: string, entries: readonly WorkerEntry[]): string | undefined =>
+  entries
+    .filter(({ id, type }) => id === worker && type === 'worker.registered')
+    .map(({ data }) => (data as { cwd?: string }).cwd)
+    .at(-1);
+
 /** Sub-agents schedule prompts for their session. */
 function remember(
   schedules: Map<string, readonly string[]>,
@@ -153,6 +166,7 @@ function remember(
 type Memory = {
   readonly workers: WorkerStore;
   readonly scheduled: Map<string, readonly string[]>;
+  readonly homes: Map<string, string | null>;
   readonly plans: SharedPlans;
 };
 

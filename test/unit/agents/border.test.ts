@@ -30,6 +30,7 @@ describe('a prompt that no person made leaves the count of retries as it is', ()
       'another session',
       '<cross-session-message from="x">done</cross-session-message>\nThis came from another session.',
     ],
+    ['a teammate, bare', '{"type":"idle_notification","from":"tester"}'],
     ['a channel', '<channel source="ci">build failed</channel>'],
     ['a task', '<task-notification>\n<task-id>b1</task-id>\n<status>completed</status>\n</task-notification>'],
     ['its own program', '<system_notification>agent done</system_notification>'],
@@ -166,6 +167,25 @@ describe('the folder', () => {
     expect(fleet.view(session).cwd).toBe('/elsewhere');
   });
 
+  test('files are also named by the folder in which the session began, so that `cd src` escapes no check', async () => {
+    const fleet = createAgentFleet(whenSrc);
+    const edit = (cwd: string, file_path: string) =>
+      fleet.call('claude', { ...claude('PostToolUse', { tool_name: 'Edit', tool_input: { file_path } }), cwd });
+    const last = () => (fleet.entries.at(-1)?.data as { files?: string[] } | undefined)?.files;
+    await fleet.call('claude', claude('UserPromptSubmit', { prompt: 'go' }));
+    await edit('/workspace/project/src', '/workspace/project/src/a.ts');
+    expect(last()).toEqual(['src/a.ts', 'a.ts']);
+    await fleet.call('claude', { ...claude('Stop'), cwd: '/workspace/project/src' });
+    expect(causes(fleet)).toEqual(['incomplete']);
+    await edit('/elsewhere', 'src/b.ts');
+    expect(last()).toEqual(['src/b.ts']);
+    await edit('/workspace/project', 'src/c.ts');
+    expect(last()).toEqual(['src/c.ts']);
+    await fleet.call('claude', { ...claude('SessionStart', { source: 'resume' }), cwd: '/workspace/project/src' });
+    await edit('/workspace/project/src', 'd.ts');
+    expect(last()).toEqual(['d.ts']);
+  });
+
   test('Cursor’s second folder is no move', async () => {
     const fleet = createAgentFleet(never);
     const tool = (...workspace_roots: string[]) =>
@@ -257,6 +277,7 @@ describe('what a tool may have changed', () => {
       ['claude', claude('PostToolUse', { tool_name: 'mcp__files__write_file', tool_input: { path: 'src/a.ts' } })],
       ['claude', claude('PostToolUse', { tool_name: 'mcp__db__query', tool_input: {} })],
       ['claude', claude('PostToolUse', { tool_name: 'Task', tool_input: { prompt: 'x' } })],
+      ['claude', claude('PostToolUse', { tool_name: 'TaskOutput', tool_input: { task_id: 'b1' } })],
       ['claude', claude('PostToolUse', { tool_name: 'ToolOfTomorrow', tool_input: {} })],
       ['claude', claude('PostToolUse', { tool_name: 'constructor', tool_input: {} })],
       ['claude', claude('PostToolUse', { tool_name: 'Write', tool_input: { path_of_tomorrow: 'src/a.ts' } })],
@@ -266,6 +287,8 @@ describe('what a tool may have changed', () => {
       ['gemini', claude('AfterTool', { tool_name: 'save_memory', tool_input: {} })],
       ['qwen', claude('PostToolUse', { tool_name: 'agent', tool_input: {} })],
       ['copilot', { sessionId: session, toolName: 'task', toolArgs: {} }, 'postToolUse'],
+      ['copilot', { sessionId: session, toolName: 'read_bash', toolArgs: {} }, 'postToolUse'],
+      ['codex', claude('PostToolUse', { tool_name: 'wait_agent', tool_input: {} })],
       ['cursor', { hook_event_name: 'postToolUse', conversation_id: session, tool_name: 'MCP:query' }],
       ['opencode', { input: { sessionID: session, tool: 'batch' }, output: {} }, 'tool.execute.after'],
       ['shell', { worker: session, event: 'tool', tool: 'make' }],
