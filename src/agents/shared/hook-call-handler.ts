@@ -55,6 +55,8 @@ export function createHookCallHandler(
    * After a restart the next list fills it again; until then a recurring prompt passes for a person's.
    */
   const scheduled = new Map<string, readonly string[]>();
+  /** By session: what it has scheduled by tools. It may be on no list. */
+  const added = new Map<string, readonly string[]>();
   /** By worker: the folder in which it began. After a restart it is the one in which it is then. */
   const homes = new Map<string, string | null>();
   const plans = createSharedPlans();
@@ -88,7 +90,7 @@ export function createHookCallHandler(
    */
   return async (call, options = {}) => {
     const next = await mutex.runExclusive(call.worker, () =>
-      store(service, { workers, scheduled, homes, plans }, call, options),
+      store(service, { workers, scheduled, added, homes, plans }, call, options),
     );
     return answer(call, next, options);
   };
@@ -107,7 +109,7 @@ type NextStep =
 
 async function store(
   service: Service,
-  { workers, scheduled: schedules, homes, plans }: Memory,
+  { workers, scheduled, added, homes, plans }: Memory,
   call: HookCall,
   { key, taskList, mayWrite = () => true, noteUnread = () => {} }: CallOptions,
 ): Promise<NextStep | null> {
@@ -119,9 +121,13 @@ async function store(
     kind === 'wakeup' && command !== null ? [command] : [],
   );
   const home = homes.get(call.worker) ?? known.cwd;
-  const prior = { ...known, home, scheduled: [...(schedules.get(call.worker) ?? []), ...(waits ?? [])] };
+  const prior = {
+    ...known,
+    home,
+    scheduled: [scheduled, added].flatMap((of) => of.get(call.worker) ?? []).concat(waits ?? []),
+  };
   const { worker, entries, stop, check, ask, immediateAnswer, command, ...rest } = await translate(call, prior);
-  remember(schedules, call, rest);
+  remember({ scheduled, added }, call, rest);
   setNewest(homes, worker, folderOf(worker, entries) ?? home, workersMax);
   for (const what of rest.unread) noteUnread(what);
   for (const entry of named(entries, key)) await publish(entry);
@@ -152,20 +158,21 @@ const folderOf = (worker: string, entries: readonly WorkerEntry[]): string | und
 
 /** Sub-agents schedule prompts for their session. */
 function remember(
-  schedules: Map<string, readonly string[]>,
+  { scheduled, added }: Pick<Memory, 'scheduled' | 'added'>,
   { worker, session }: HookCall,
-  { scheduled, schedules: added }: Pick<Translation, 'scheduled' | 'schedules'>,
+  { scheduled: listed, schedules: prompt }: Pick<Translation, 'scheduled' | 'schedules'>,
 ): void {
-  if (scheduled !== null && (scheduled.length > 0 || schedules.has(worker)))
-    setNewest(schedules, worker, scheduled, schedulesMax);
-  if (added === null) return;
-  const known = schedules.get(session) ?? [];
-  setNewest(schedules, session, [...known.filter((it) => it !== added), added].slice(-promptsMax), schedulesMax);
+  if (listed !== null && (listed.length > 0 || scheduled.has(worker)))
+    setNewest(scheduled, worker, listed, schedulesMax);
+  if (prompt === null) return;
+  const known = added.get(session) ?? [];
+  setNewest(added, session, [...known.filter((it) => it !== prompt), prompt].slice(-promptsMax), schedulesMax);
 }
 
 type Memory = {
   readonly workers: WorkerStore;
   readonly scheduled: Map<string, readonly string[]>;
+  readonly added: Map<string, readonly string[]>;
   readonly homes: Map<string, string | null>;
   readonly plans: SharedPlans;
 };

@@ -107,10 +107,11 @@ function isOnlyForeignElements(text: string): boolean {
   return true;
 }
 
-/** A long prompt of a schedule is told by its beginning. */
-const scheduledCharsMax = 900;
+/** A long prompt of a schedule is told by its beginning: more of it is not in the log. */
+const scheduledCharsMax = 300;
 
 const isScheduled = (text: string, prompt: string): boolean => {
-  const begins = prompt.trim().slice(0, scheduledCharsMax);
-  return begins !== '' && text.slice(0, scheduledCharsMax) === begins;
+  const scheduled = prompt.trim();
+  if (scheduled.length < scheduledCharsMax) return scheduled !== '' && text === scheduled;
+  return text.startsWith(scheduled.slice(0, scheduledCharsMax));
 };

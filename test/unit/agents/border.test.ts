@@ -3,6 +3,7 @@
  * reported, through its adapter and the fold.
  */
 import { describe, expect, test } from 'vitest';
+import type { NewEntry } from '../../../src/service/publish.ts';
 import { type AgentFleet, createAgentFleet } from './agent-fleet.ts';
 import { scripts, withPlan } from './scripts.ts';
 
@@ -96,6 +97,19 @@ describe('a prompt that no person made leaves the count of retries as it is', ()
     expect(fleet.view(session).retry.count).toBe(0);
   });
 
+  test('a single wake-up is told by the log, also where nobody remembers the list', async () => {
+    const before = createAgentFleet(never);
+    const prompt = `Look at the build. ${'x'.repeat(500)}`;
+    const crons = [{ id: 'c1', schedule: '0 0 * * *', recurring: false, prompt }];
+    await claudeStop(before, { session_crons: crons, background_tasks: [] });
+    const after = createAgentFleet(never);
+    await claudeStop(after);
+    const [started] = before.entries.filter(({ type }) => type === 'background.started');
+    await after.publish(started as NewEntry);
+    await after.call('claude', claude('UserPromptSubmit', { prompt }));
+    expect(after.view(session).retry.count).toBe(1);
+  });
+
   test.each([
     ['claude', 'CronCreate'],
     ['claude', 'ScheduleWakeup'],
@@ -106,8 +120,10 @@ describe('a prompt that no person made leaves the count of retries as it is', ()
       await fleet.call(agent, claude('Stop'));
       const tool_input = { prompt: '/stopgate off' };
       await fleet.call(agent, { ...claude('PostToolUse', { tool_name, tool_input, tool_response: {} }), ...by });
+      // Not every list has what a tool has scheduled.
+      await fleet.call(agent, claude('Stop', { session_crons: [], crons: [], background_tasks: [] }));
       await fleet.call(agent, claude('UserPromptSubmit', { prompt: '/stopgate off' }));
-      expect(fleet.view(session)).toMatchObject({ paused: null, retry: { count: 1 } });
+      expect(fleet.view(session)).toMatchObject({ paused: null, retry: { count: 2 } });
       await fleet.call(agent, claude('UserPromptSubmit', { prompt: '/stopgate on' }));
       await fleet.call(agent, claude('UserPromptSubmit', { prompt: 'go' }));
       expect(fleet.view(session).retry.count).toBe(0);
