@@ -113,6 +113,8 @@ const paths = z
 export const toolCall = z.object({
   toolCallId: z.string(),
   ...{ title: text, name: text, kind: text, status: text, content: paths, locations: paths, rawInput: fields },
+  /** The tool's own result, in any form. */
+  rawOutput: z.unknown().optional(),
   _meta: z
     .object({ claudeCode: z.object({ toolName: text }).optional().catch(undefined) })
     .optional()

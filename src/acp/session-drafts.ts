@@ -14,8 +14,9 @@ import {
 } from '../agents/shared/entry-drafts.ts';
 import { readPlan } from '../agents/shared/plan-entry.ts';
 import { unknownWorker } from '../agents/shared/prior-worker.ts';
+import { readShellOutcome } from '../agents/shared/shell-outcome.ts';
 import { firstChars, lastBytes } from '../agents/shared/text.ts';
-import { readCommand, readToolChanges, type ToolChanges } from '../agents/shared/tool-changes.ts';
+import { readShell, readToolChanges, type ToolChanges } from '../agents/shared/tool-changes.ts';
 import {
   chunkUsage,
   messageChunk,
@@ -174,7 +175,11 @@ function followCalls(base: () => BaseCall) {
       count += 1;
       const ok = status === 'completed';
       const plan = ok && call.plan !== null ? [call.plan] : [];
-      const use = draftToolUse({ tool: call.tool, ok, id, ...changesOf(call, ok) }, base(), unknownWorker);
+      const use = draftToolUse(
+        { tool: call.tool, ok, id, ...changesOf(call, ok, read.data.rawOutput) },
+        base(),
+        unknownWorker,
+      );
       return [...started, ...plan, use];
     },
     count: () => count,
@@ -216,25 +221,25 @@ const changing: ReadonlySet<string | undefined> = new Set(['edit', 'delete', 'mo
  */
 const looking: ReadonlySet<string | undefined> = new Set(['read', 'search', 'fetch', 'switch_mode']);
 
-function changesOf({ tool, kind, input, files, isCut, plan }: Call, ok: boolean): ToolChanges {
+/** `output`: the tool's own result, which tells how a command ended. */
+function changesOf({ tool, kind, input, files, isCut, plan }: Call, ok: boolean, output: unknown): ToolChanges {
   const named = [...files];
   // Claude Code's own names tell more than the kind.
-  const known = readToolChanges(claudeTools, tool, input, ok);
+  const known = readToolChanges(claudeTools, tool, input, ok, output);
   if (named.length > 0) {
     if (!ok && kind !== 'execute') return { changes: 'none', files: [] };
     const isAll = (changing.has(kind) || looking.has(kind)) && !isCut;
     return { ...known, changes: isAll ? 'files' : 'unknown', files: named };
   }
   if (known.changes === 'none') return known;
-  if (kind === 'execute') return readCommand(input.command ?? input.cmd);
+  if (kind === 'execute') return readShell(input.command ?? input.cmd, readShellOutcome(input, output));
   return looking.has(kind) || plan !== null ? { changes: 'none', files: [] } : { changes: 'unknown', files: [] };
 }
 
-/** Only the fields that a command may be in: the others may be large. */
-function inputOf({ rawInput = {} }: ToolCall): Readonly<Record<string, unknown>> {
-  const { command, cmd } = rawInput;
-  return { ...(command === undefined ? {} : { command }), ...(cmd === undefined ? {} : { cmd }) };
-}
+/** Only the fields of a command: the others may be large. */
+const commandKeys = ['command', 'cmd', 'run_in_background', 'is_background'];
+const inputOf = ({ rawInput = {} }: ToolCall): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(commandKeys.flatMap((key) => (rawInput[key] === undefined ? [] : [[key, rawInput[key]]])));
 
 /** The tool's own name where the agent gives it; a title names files and command lines. */
 export const toolName = ({ name, kind, _meta }: Pick<ToolCall, 'name' | 'kind' | '_meta'>): string =>

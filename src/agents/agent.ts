@@ -19,7 +19,7 @@ import {
   type EntryDraft,
   heartbeat,
 } from './shared/entry-drafts.ts';
-import { asNamed, type RealPath } from './shared/file-places.ts';
+import { asNamed, isAbsoluteFolder, type RealPath } from './shared/file-places.ts';
 import type { InputFields } from './shared/permission-requests.ts';
 import { type PersonCommand, readPersonCommand } from './shared/person-command.ts';
 import type { PriorWorker } from './shared/prior-worker.ts';
@@ -57,6 +57,8 @@ export type ReadHook = (body: unknown, event?: string) => HookCall;
 
 export type HookCall = {
   readonly worker: string;
+  /** The worker itself, or the one whose sub-agent it is. */
+  readonly session: string;
   /** The agent's own name of the event. */
   readonly event: string;
   /** The lists of steps that the worker shares with others: see shared-plans.ts. */
@@ -92,6 +94,10 @@ export type Translation = {
   readonly command: PersonCommand | null;
   /** The prompts that the agent has scheduled for itself, if this call lists them. */
   readonly scheduled: readonly string[] | null;
+  /** The prompt that the agent has scheduled by this call, beside those that it listed before. */
+  readonly schedules: string | null;
+  /** What of the call was left out since it could not be read: names of ours. */
+  readonly unread: readonly string[];
 };
 
 export type WorkerEntry = {
@@ -136,6 +142,8 @@ type Adapter<Body, Call extends BaseCall> = {
   readonly passesCommands?: true;
   /** The prompts that the agent has scheduled for itself. Null: this call does not list them. */
   readonly scheduled?: (call: Call) => readonly string[] | null;
+  /** The prompt that it has scheduled by this call. Null: none. */
+  readonly schedules?: (call: Call) => string | null;
   /** The lists of steps that the worker of this call shares with others. */
   readonly planLists?: (call: Call) => readonly string[];
   /** The call is no worker's activity: no entry, no answer. */
@@ -167,6 +175,7 @@ export function defineAgent<Body>({
     const call = { ...body, ...adapter.callerOf(body, event), event };
     return {
       worker: call.worker,
+      session: call.parent ?? call.worker,
       event,
       unread: unreadIn(normal, body),
       planLists: adapter.planLists?.(call) ?? [],
@@ -201,13 +210,17 @@ function translate<Body, Call extends BaseCall>(
     : [draftRegistration(call, prior, name), ...drafts.filter((it) => it !== heartbeat)];
   return {
     worker,
-    entries: all.map(({ worker: id = worker, ...entry }): WorkerEntry => ({ entity: 'worker', id, ...entry })),
+    entries: all.map(
+      ({ worker: id = worker, unread: _noted, ...entry }): WorkerEntry => ({ entity: 'worker', id, ...entry }),
+    ),
     stop: adapter.stop(call, prior),
     check: adapter.check?.(call, prior) ?? null,
     ask: adapter.ask?.(call) ?? null,
     immediateAnswer: isKept ? null : (adapter.immediateAnswer?.(call, prior) ?? null),
     command,
     scheduled: adapter.scheduled?.(call) ?? null,
+    schedules: adapter.schedules?.(call) ?? null,
+    unread: [...all.flatMap(({ unread = [] }) => unread), ...(isUnplaced(call, given) ? ['cwd'] : [])],
   };
 }
 
@@ -219,7 +232,13 @@ const nothing: Omit<Translation, 'worker'> = {
   immediateAnswer: null,
   command: null,
   scheduled: null,
+  schedules: null,
+  unread: [],
 };
+
+/** A known worker names a folder that is not absolute, so it stays where it is. */
+const isUnplaced = ({ cwd }: BaseCall, { registered }: PriorWorker): boolean =>
+  registered && cwd !== undefined && cwd !== '' && !isAbsoluteFolder(cwd);
 
 /** Optional fields of an unexpected type count as missing: see `readBody`. */
 export const text = z.string().optional().catch(undefined);

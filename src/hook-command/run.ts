@@ -4,7 +4,7 @@
  * not break the agent. It uses only Node's own modules, and few of them: agents run it for every tool call.
  */
 import type { Readable, Writable } from 'node:stream';
-import { bodyText } from '../text/body-text.ts';
+import { bodyText, withoutBareNumbers } from '../text/body-text.ts';
 import { type Answer, answerTimeoutMs, eventTimeoutMs, notJudged, unjudgedText } from './agent.ts';
 import { type HookOptions, type HookWaits, readOptions } from './options.ts';
 import { newKey, nowMs, type Posted, post, postAgain } from './post.ts';
@@ -180,12 +180,8 @@ async function readCall(stdin: HookIo['stdin'], options: HookOptions, timeoutMs:
   if (typeof raw === 'string') return raw;
   const text = bodyText(raw).trim();
   if (text === '' && !agent.isScript) return 'nothing came on stdin, where an agent puts its call as JSON';
-  let body: Record<string, unknown>;
-  try {
-    body = text === '' ? {} : (JSON.parse(text) as Record<string, unknown>);
-  } catch {
-    return 'stdin is not JSON';
-  }
+  const body = (text === '' ? {} : readJson(text)) as Record<string, unknown> | undefined;
+  if (body === undefined) return 'stdin is not JSON';
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return 'stdin is not a JSON object';
   const eventInBody = body.hook_event_name ?? body.hookEventName;
   return {
@@ -194,6 +190,16 @@ async function readCall(stdin: HookIo['stdin'], options: HookOptions, timeoutMs:
     body: worker === undefined ? raw : Buffer.from(JSON.stringify({ ...body, worker })),
     isRepeated: body.stop_hook_active === true,
   };
+}
+
+/** As the service reads it. Undefined: it is not JSON. */
+function readJson(text: string): unknown {
+  for (const json of [() => text, () => withoutBareNumbers(text)]) {
+    try {
+      return JSON.parse(json());
+    } catch {}
+  }
+  return undefined;
 }
 
 /** Reads to the end even if there is too much: an agent that writes into a closed pipe may fail. */

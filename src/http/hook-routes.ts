@@ -77,6 +77,7 @@ export function addHookRoutes(
     const answer = await handlerOf(service)(underPolicy(call, query.policy), {
       key: keyOf(request.headers['idempotency-key']),
       taskList: typeof query.tasks === 'string' && query.tasks !== '' ? query.tasks.slice(0, listCharsMax) : undefined,
+      noteUnread: (what) => noteUnread(params.agent, what),
       mayWrite: (worker) => isFor(callerOf(request), worker),
       gone: AbortSignal.any([closing.signal, closed(reply)]),
     });

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { type InputAnswer, idSchema } from '../../../machines/index.ts';
 import type { Step } from '../../../machines/policy/plan.ts';
 import { questionsIn } from '../../../machines/values/questions.ts';
-import { type CallOf, defineAgent, fields, flag, text } from '../agent.ts';
+import { type CallOf, defineAgent, flag, text } from '../agent.ts';
 import {
   answerWithResolution,
   backgroundMax,
@@ -20,6 +20,7 @@ import {
   draftToolCall,
   draftToolOf,
   promptedBy,
+  scheduledBy,
   scheduledPrompts,
   sessionCrons,
 } from '../shared/claude-calls.ts';
@@ -40,7 +41,15 @@ import {
   describeQuestion,
   describeToolRequest,
 } from '../shared/permission-requests.ts';
-import { oneStep, type PlanChange, readPlan, readStep, wholePlan } from '../shared/plan-entry.ts';
+import {
+  oneStep,
+  type PlanChange,
+  readPlan,
+  readStep,
+  unread,
+  wholePlan,
+  withUnreadPlan,
+} from '../shared/plan-entry.ts';
 import type { PriorWorker } from '../shared/prior-worker.ts';
 import { toId } from '../shared/text.ts';
 import type { UnsolicitedCheck } from '../shared/unsolicited-checks.ts';
@@ -50,7 +59,8 @@ import { claudeTools } from './tools.ts';
 const bodySchema = z.object({
   session_id: idSchema,
   ...claudeFields,
-  tool_response: fields,
+  /** An object of the tool's own. What the model gets of it is a text, or a list of texts, which some versions send. */
+  tool_response: z.unknown().optional(),
   background_tasks: backgroundTasks('type'),
   session_crons: sessionCrons,
   /** Of calls within a team, whose members share a list of steps. */
@@ -113,6 +123,7 @@ export const claude = defineAgent({
     call.event === 'UserPromptSubmit' && promptedBy(call, prior) === 'person' ? (call.prompt ?? null) : null,
   answerCommand: (reason) => ({ decision: 'block', reason }),
   scheduled: ({ session_crons: crons, parent }) => (parent === null ? scheduledPrompts(crons) : null),
+  schedules: scheduledBy,
   planLists: ({ parent, worker, team_name: team }) => [
     `session ${parent ?? worker}`,
     ...(team === undefined || team === '' ? [] : [`team ${team}`]),
@@ -181,6 +192,7 @@ function draftToolStart(call: ClaudeCall, prior: PriorWorker): readonly EntryDra
 function draftToolEnd(call: ClaudeCall, prior: PriorWorker): readonly EntryDraft[] {
   const change = planChange(call);
   const tool = draftTool(call, true, prior);
+  if (change === unread) return [withUnreadPlan(tool)];
   return change === null ? [tool] : [tool, { ...change, worker: ownerOf(change, call, prior) }];
 }
 
@@ -203,25 +215,40 @@ const updated = z.object({
   status: z.string().optional().catch(undefined),
 });
 
-/** Returns what a successful tool call did to the plan; null if it did nothing, or in a form that we do not know. */
-function planChange(call: ClaudeCall): PlanChange | null {
+/**
+ * Returns what a successful tool call did to the plan; null if it did nothing, and `unread` if it did something in a form
+ * that we do not know.
+ */
+function planChange(call: ClaudeCall): PlanChange | typeof unread | null {
   switch (call.tool_name) {
     case 'TaskCreate':
       return createdStep(call);
     case 'TaskUpdate':
       return updatedStep(call);
-    case 'TaskList': {
+    case 'TaskList':
       // The whole list belongs to the session: its steps are not the sub-agent's.
-      if (call.parent !== null) return null;
-      const tasks = call.tool_response?.tasks;
-      if (!Array.isArray(tasks)) return null;
-      return wholePlan(tasks.map(readTask).filter(({ status }) => status !== 'deleted'));
-    }
+      return call.parent === null ? listedSteps(call) : null;
     case 'TodoWrite':
-      return readPlan(call.tool_input?.todos, 'content');
+      return readPlan(call.tool_input?.todos, 'content') ?? unread;
     default:
       return null;
   }
+}
+
+function listedSteps({ tool_response: response }: ClaudeCall): PlanChange | typeof unread {
+  const tasks = objectOf(response)?.tasks ?? listedInText(textIn(response));
+  if (!Array.isArray(tasks)) return unread;
+  return wholePlan(tasks.map(readTask).filter(({ status }) => status !== 'deleted'));
+}
+
+/** `#1 [completed] Fix the test`, one on each line. Null: it is another text. */
+function listedInText(words: string | null): readonly object[] | null {
+  if (words === null) return null;
+  const lines = words.split('\n').filter((line) => line.trim() !== '');
+  const tasks = lines.map((line) => /^\s*#(\S{1,100})\.? \[(\w{1,40})\] (.+)$/.exec(line));
+  return lines.length === 0 || tasks.includes(null)
+    ? null
+    : tasks.map((task) => ({ id: task?.[1], status: task?.[2], subject: task?.[3] }));
 }
 
 function readTask(task: unknown, index: number): Step {
@@ -229,29 +256,47 @@ function readTask(task: unknown, index: number): Step {
   return { ...readStep(task, 'subject', index), ...(own.success ? { step: toId(own.data) } : {}) };
 }
 
-function createdStep(call: ClaudeCall): PlanChange | null {
-  const result = created.safeParse(call.tool_response);
-  if (!result.success) return null;
-  const { task } = result.data;
-  const subject = call.tool_input?.subject;
-  return oneStep(task.id, {
-    title: typeof subject === 'string' ? subject : (task.subject ?? task.id),
-    status: 'pending',
-  });
+/** A step whose id cannot be read has its title for an id. It stays open until a list (`TaskList`) names the steps. */
+function createdStep({ tool_input: input, tool_response: response }: ClaudeCall): PlanChange | typeof unread {
+  const result = created.safeParse(response);
+  const task = result.success ? result.data.task : undefined;
+  const subject = typeof input?.subject === 'string' && input.subject.trim() !== '' ? input.subject : task?.subject;
+  const named = task?.id ?? /\bTask #([\w-]{1,100})\b/i.exec(textIn(response) ?? '')?.[1] ?? subject;
+  return named === undefined ? unread : oneStep(named, { title: subject ?? named, status: 'pending' });
 }
 
 /**
- * The result of a refused update has `success: false`, or does not list the status as changed. An update of the owner or
- * the description changes no step.
+ * The result of a refused update does not say `success: true`, or does not list the status as changed. An update of the
+ * owner or the description changes no step.
  */
-function updatedStep(call: ClaudeCall): PlanChange | null {
-  const input = updated.safeParse(call.tool_input);
-  if (!input.success || call.tool_response?.success === false) return null;
+function updatedStep({ tool_input, tool_response: response }: ClaudeCall): PlanChange | typeof unread | null {
+  const input = updated.safeParse(tool_input);
+  if (!input.success) return unread;
   const { taskId, subject, ...wanted } = input.data;
-  const changed = call.tool_response?.updatedFields;
+  const result = objectOf(response);
+  const words = textIn(response);
+  const isRefused =
+    result?.success === undefined ? words !== null && !/\bUpdated task\b/i.test(words) : result.success !== true;
+  if (isRefused) return null;
+  const changed = result?.updatedFields;
   // A deletion is listed as `deleted`.
   const stays = Array.isArray(changed) && !changed.includes('status') && !changed.includes(wanted.status);
   const status = stays ? undefined : wanted.status;
   if (subject === undefined && status === undefined) return null;
   return oneStep(taskId, { title: subject, status });
+}
+
+const objectOf = (value: unknown): Readonly<Record<string, unknown>> | null =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
+
+/** The text of a result that is one, or a list of texts. Null: it is of another form. */
+function textIn(response: unknown): string | null {
+  if (typeof response === 'string') return response;
+  const parts = Array.isArray(response) ? response : objectOf(response)?.content;
+  if (!Array.isArray(parts)) return null;
+  const texts = parts.flatMap((part: unknown) => {
+    const { text: words } = objectOf(part) ?? {};
+    return typeof words === 'string' ? [words] : [];
+  });
+  return texts.length === 0 ? null : texts.join('\n');
 }

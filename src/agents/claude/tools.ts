@@ -3,7 +3,9 @@ import type { KnownTools } from '../shared/tool-changes.ts';
 
 /**
  * Not harmless: `Agent`, `Task` and `Workflow`, whose sub-agents may change any file; `Skill` and `SlashCommand`, which may
- * run commands of their text; `EnterWorktree` and `ExitWorktree`. The result of a background shell comes at its start.
+ * run commands of their text; `EnterWorktree` and `ExitWorktree`. The result of a background
+ * shell comes at its start, so `TaskOutput`, `BashOutput` and `AgentOutputTool`, which show its end, may come after changes that
+ * nothing else has told.
  */
 export const claudeTools: KnownTools = {
   harmless: [
@@ -25,11 +27,7 @@ export const claudeTools: KnownTools = {
     'TaskUpdate',
     'TaskList',
     'TaskGet',
-    'TaskOutput',
     'TaskStop',
-    'AgentOutputTool',
-    'BashOutput',
-    'BashOutputTool',
     'KillShell',
     'KillBash',
     'CronCreate',
@@ -49,4 +47,5 @@ export const claudeTools: KnownTools = {
     NotebookEdit: ['notebook_path'],
   },
   shells: { Bash: ['command'], Monitor: ['command'] },
+  starters: ['Monitor'],
 };

@@ -18,7 +18,7 @@ import {
   toAttempt,
 } from '../shared/entry-drafts.ts';
 import { answerPermission, describeToolRequest } from '../shared/permission-requests.ts';
-import { oneStep, type PlanChange, readPlan } from '../shared/plan-entry.ts';
+import { oneStep, type PlanChange, readPlan, unread, withUnreadPlan } from '../shared/plan-entry.ts';
 import type { PriorWorker } from '../shared/prior-worker.ts';
 import type { KnownTools } from '../shared/tool-changes.ts';
 import { hookCommand } from './hook-command.ts';
@@ -82,10 +82,14 @@ function childInTranscript(path: string | undefined, session: string): string | 
 function draftToolEnd(call: CodexCall, prior: PriorWorker): readonly EntryDraft[] {
   const tool = draftTool(call, true, prior);
   const change = planChange(call);
+  if (change === unread) return [withUnreadPlan(tool)];
   return change === null ? [tool] : [tool, change];
 }
 
-/** Not harmless: `spawn_agent`, whose agent may change any file, and `write_stdin`, which tells a running shell what to do. */
+/**
+ * Not harmless: `spawn_agent` and `wait_agent`, whose agent may change any file, and `write_stdin`, which tells a running shell
+ * what to do.
+ */
 const codexTools: KnownTools = {
   harmless: [
     'update_plan',
@@ -101,7 +105,6 @@ const codexTools: KnownTools = {
     'list_mcp_resource_templates',
     'read_mcp_resource',
     'request_user_input',
-    'wait_agent',
     'list_agents',
     'tool_search',
   ],
@@ -121,11 +124,16 @@ const draftTool = draftToolOf(codexTools);
 const goalSchema = z.object({ goal: z.object({ objective: text, status: text }) });
 
 /** A goal is one step. Versions that still have `update_plan` write the whole list. */
-function planChange({ tool_name: tool, tool_input: input, tool_response: response }: CodexCall): PlanChange | null {
-  if (tool === 'update_plan') return readPlan(input?.plan, 'step');
+function planChange({
+  tool_name: tool,
+  tool_input: input,
+  tool_response: response,
+}: CodexCall): PlanChange | typeof unread | null {
+  if (tool === 'update_plan') return readPlan(input?.plan, 'step') ?? unread;
   if (tool !== 'create_goal' && tool !== 'update_goal' && tool !== 'get_goal') return null;
   const answer = goalSchema.safeParse(typeof response === 'string' ? tryJson(response) : response);
-  if (!answer.success) return null;
+  // A session without a goal answers so, too.
+  if (!answer.success) return tool === 'get_goal' ? null : unread;
   // A goal without a state is not done.
   const { objective, status = 'active' } = answer.data.goal;
   return oneStep('goal', { title: objective, status: goalStatuses.get(status) ?? status });

@@ -156,7 +156,8 @@ function draftForParent(
 
 /**
  * Not harmless: `task`, whose sub-agents may change any file, `skill`, `write_bash`, which tells a running shell what to do,
- * and `powershell`, whose commands are not read here.
+ * `read_bash`, `read_powershell` and `read_agent`, which show what went on in the background, and `powershell`, whose commands
+ * are not read here.
  */
 const copilotTools: KnownTools = {
   harmless: [
@@ -171,13 +172,10 @@ const copilotTools: KnownTools = {
     'update_todo',
     'ask_user',
     'show_file',
-    'read_bash',
     'list_bash',
     'stop_bash',
-    'read_powershell',
     'list_powershell',
     'stop_powershell',
-    'read_agent',
     'list_agents',
     'exit_plan_mode',
     'fetch_copilot_cli_documentation',
@@ -201,7 +199,7 @@ function draftTool(call: CopilotCall, ok: boolean, prior: PriorWorker, isFailure
   const changes = isView
     ? ({ changes: 'none', files: [] } as const)
     : files === undefined
-      ? readToolChanges(copilotTools, tool, args, !isFailure)
+      ? readToolChanges(copilotTools, tool, args, !isFailure, call.toolResult)
       : ({ changes: isFailure ? 'none' : 'files', files: isFailure ? [] : files } as const);
   return draftToolUse({ tool, ok, ...changes }, call, prior);
 }
@@ -226,4 +224,5 @@ const forSession = (change: EntryDraft, { parent }: CopilotCall): EntryDraft =>
 const withNote = (use: EntryDraft): EntryDraft => ({
   ...use,
   data: { ...use.data, note: 'the plan is unknown: this statement on todos could not be read' },
+  unread: 'plan',
 });

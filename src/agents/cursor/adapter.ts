@@ -4,6 +4,7 @@
  * prompt, at most `loop_limit` times (5 by default).
  */
 import { z } from 'zod';
+import { tryJson } from '../../text/json-text.ts';
 import { type CallOf, defineAgent, fields, flag, sessionName, text } from '../agent.ts';
 import { allowNote, blockText } from '../shared/block-text.ts';
 import { callerOf } from '../shared/claude-calls.ts';
@@ -38,6 +39,8 @@ const bodySchema = z.object({
   tool_name: text,
   tool_input: fields,
   tool_use_id: text,
+  /** A text of JSON. A shell's has the exit code of its command. */
+  tool_output: z.unknown().optional(),
   file_path: text,
   subagent_id: text,
   subagent_type: text,
@@ -114,6 +117,7 @@ const cursorTools: KnownTools = {
 };
 
 function draftTool(call: CursorCall, ok: boolean, prior: PriorWorker): EntryDraft {
-  const { tool_name: tool, tool_input: input, tool_use_id: id } = call;
-  return draftToolUse({ tool, ok, id, ...readToolChanges(cursorTools, tool, input, ok) }, call, prior);
+  const { tool_name: tool, tool_input: input, tool_use_id: id, tool_output: output } = call;
+  const result = typeof output === 'string' ? (tryJson(output) ?? output) : output;
+  return draftToolUse({ tool, ok, id, ...readToolChanges(cursorTools, tool, input, ok, result) }, call, prior);
 }

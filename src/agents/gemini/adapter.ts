@@ -18,7 +18,7 @@ import {
   type EntryDraft,
   toAttempt,
 } from '../shared/entry-drafts.ts';
-import { readPlan } from '../shared/plan-entry.ts';
+import { readPlan, withUnreadPlan } from '../shared/plan-entry.ts';
 import type { PriorWorker } from '../shared/prior-worker.ts';
 import { authorOf } from '../shared/prompt-author.ts';
 import { type KnownTools, readToolChanges } from '../shared/tool-changes.ts';
@@ -111,7 +111,8 @@ const geminiTools: KnownTools = {
 function draftToolEnd(call: GeminiCall, prior: PriorWorker): readonly EntryDraft[] {
   const { tool_name: tool, tool_input: input, tool_response: response } = call;
   const ok = response?.error === undefined || response.error === null;
-  const use = draftToolUse({ tool, ok, ...readToolChanges(geminiTools, tool, input, ok) }, call, prior);
-  const plan = ok && tool === 'write_todos' ? readPlan(input?.todos, 'description') : null;
-  return plan === null ? [use] : [use, plan];
+  const use = draftToolUse({ tool, ok, ...readToolChanges(geminiTools, tool, input, ok, response) }, call, prior);
+  if (!ok || tool !== 'write_todos') return [use];
+  const plan = readPlan(input?.todos, 'description');
+  return plan === null ? [withUnreadPlan(use)] : [use, plan];
 }

@@ -31,7 +31,7 @@ import {
   type InputFields,
   isRequestFor,
 } from '../shared/permission-requests.ts';
-import { readPlan } from '../shared/plan-entry.ts';
+import { readPlan, withUnreadPlan } from '../shared/plan-entry.ts';
 import type { PriorWorker } from '../shared/prior-worker.ts';
 import { authorOf } from '../shared/prompt-author.ts';
 import { type KnownTools, readToolChanges } from '../shared/tool-changes.ts';
@@ -48,7 +48,7 @@ const bodySchema = z.object({
     .object({
       sessionID: text,
       info,
-      todos: z.array(z.unknown()).optional().catch(undefined),
+      todos: z.unknown().optional(),
       /** The id of a permission or a question; `requestID` is the one that somebody has answered. */
       id: text,
       requestID: text,
@@ -204,7 +204,7 @@ const promptedBy = ({ text: words, isSynthetic, hasOthers }: Prompt, prior: Prio
 
 function draftPlan({ properties }: OpencodeCall): readonly EntryDraft[] {
   const plan = readPlan(properties?.todos, 'content');
-  return plan === null ? [heartbeat] : [plan];
+  return plan === null ? [withUnreadPlan(heartbeat)] : [plan];
 }
 
 /** Not harmless: `task`, whose sub-agents may change any file, `batch`, which runs other tools, and `skill`. */
@@ -232,9 +232,10 @@ const opencodeTools: KnownTools = {
 
 function draftToolEnd(call: OpencodeCall, prior: PriorWorker): EntryDraft {
   const { tool, callID: id, args } = call.input ?? {};
-  const exit = call.output?.metadata?.exit;
+  const { metadata } = call.output ?? {};
+  const exit = metadata?.exit;
   const ok = typeof exit !== 'number' || exit === 0;
-  return draftToolUse({ tool, ok, id, ...readToolChanges(opencodeTools, tool, args, ok) }, call, prior);
+  return draftToolUse({ tool, ok, id, ...readToolChanges(opencodeTools, tool, args, ok, metadata) }, call, prior);
 }
 
 const limitSchema = z.object({

@@ -15,6 +15,7 @@ import {
   draftToolCall,
   draftToolOf,
   promptedBy,
+  scheduledBy,
   scheduledPrompts,
   sessionCrons,
 } from '../shared/claude-calls.ts';
@@ -29,7 +30,7 @@ import {
   heartbeat,
 } from '../shared/entry-drafts.ts';
 import { answerPermission, describeQuestion, describeToolRequest } from '../shared/permission-requests.ts';
-import { readPlan } from '../shared/plan-entry.ts';
+import { readPlan, withUnreadPlan } from '../shared/plan-entry.ts';
 import type { PriorWorker } from '../shared/prior-worker.ts';
 import type { KnownTools } from '../shared/tool-changes.ts';
 import { hookCommand } from './hook-command.ts';
@@ -37,6 +38,8 @@ import { hookCommand } from './hook-command.ts';
 const bodySchema = z.object({
   session_id: sessionName,
   ...claudeFields,
+  /** A shell's has the exit code of its command. */
+  tool_response: z.unknown().optional(),
   background_tasks: backgroundTasks('agent_type'),
   crons: sessionCrons,
   /** StopFailure: `rate_limit` and others. */
@@ -74,6 +77,7 @@ const qwenTools: KnownTools = {
   ],
   writers: { write_file: ['file_path'], edit: ['file_path'], notebook_edit: ['notebook_path'] },
   shells: { run_shell_command: ['command'], monitor: ['command'] },
+  starters: ['monitor'],
 };
 const draftTool = draftToolOf(qwenTools);
 
@@ -122,12 +126,14 @@ export const qwen = defineAgent({
     call.event === 'UserPromptSubmit' && promptedBy(call, prior) === 'person' ? (call.prompt ?? null) : null,
   answerCommand: (reason) => ({ decision: 'block', reason }),
   scheduled: ({ crons, parent }) => (parent === null ? scheduledPrompts(crons) : null),
+  schedules: scheduledBy,
   end: 'SessionEnd',
   answer,
 });
 
 function draftToolEnd(call: QwenCall, prior: PriorWorker): readonly EntryDraft[] {
   const tool = draftTool(call, true, prior);
-  const plan = call.tool_name === 'todo_write' ? readPlan(call.tool_input?.todos, 'content') : null;
-  return plan === null ? [tool] : [tool, plan];
+  if (call.tool_name !== 'todo_write') return [tool];
+  const plan = readPlan(call.tool_input?.todos, 'content');
+  return plan === null ? [withUnreadPlan(tool)] : [tool, plan];
 }

@@ -62,6 +62,7 @@ type ToolCall = BaseCall & {
   readonly tool_name?: string | undefined;
   readonly tool_input?: Readonly<Record<string, unknown>> | undefined;
   readonly tool_use_id?: string | undefined;
+  readonly tool_response?: unknown;
   readonly last_assistant_message?: string | undefined;
 };
 
@@ -111,8 +112,8 @@ export const draftToolCall = ({ tool_name: tool, tool_use_id: id }: ToolCall): r
 export const draftToolOf =
   (tools: KnownTools) =>
   (call: ToolCall, ok: boolean, prior: PriorWorker): EntryDraft => {
-    const { tool_name: tool, tool_input: input, tool_use_id: id } = call;
-    return draftToolUse({ tool, ok, id, ...readToolChanges(tools, tool, input, ok) }, call, prior);
+    const { tool_name: tool, tool_input: input, tool_use_id: id, tool_response: response } = call;
+    return draftToolUse({ tool, ok, id, ...readToolChanges(tools, tool, input, ok, response) }, call, prior);
   };
 
 /**
@@ -171,24 +172,22 @@ export const draftFailure: DraftEntries<FailedCall> = ({ error, error_type, erro
 export const backgroundMax = 200;
 
 /**
- * States in which work is over, or does nothing. Any other word, also one that no list has, means that it goes on: how long
- * it is waited for is up to the policy (`background.max`).
+ * States in which work goes on. A state that is not here, also one that no version has today, is not waited for: to wait is
+ * to let the agent stop unjudged, and nobody knows whether such work ever ends. Agents list only what they have not ended,
+ * so an item without a state goes on.
  */
-const overStatuses: ReadonlySet<string> = new Set([
-  'completed',
-  'complete',
-  'done',
-  'finished',
-  'failed',
-  'error',
-  'killed',
-  'stopped',
-  'cancelled',
-  'canceled',
-  'aborted',
-  'exited',
-  'timed_out',
-  'idle',
+const runningStatuses: ReadonlySet<string> = new Set([
+  'running',
+  'in_progress',
+  'in-progress',
+  'inprogress',
+  'active',
+  'working',
+  'started',
+  'starting',
+  'pending',
+  'queued',
+  'scheduled',
 ]);
 
 /**
@@ -213,7 +212,7 @@ export const backgroundTasks = (kindKey: 'type' | 'agent_type') =>
 function readWork(item: unknown, index: number, kindKey: 'type' | 'agent_type'): Work[] {
   if (typeof item !== 'object' || item === null) return [];
   const { id, task_id, status, command, type, ...rest } = item as Readonly<Record<string, unknown>>;
-  if (typeof status === 'string' && overStatuses.has(status.toLowerCase())) return [];
+  if (!isMissing(status) && !runningStatuses.has(String(status).trim().toLowerCase())) return [];
   const kind = [kindKey === 'type' ? type : rest[kindKey], type].find((it) => typeof it === 'string' && it !== '');
   if (standingKinds.has(String(type ?? kind))) return [];
   const name = [id, task_id].find((it) => (typeof it === 'string' && it !== '') || typeof it === 'number');
@@ -226,6 +225,8 @@ function readWork(item: unknown, index: number, kindKey: 'type' | 'agent_type'):
     },
   ];
 }
+
+const isMissing = (value: unknown): boolean => value === undefined || value === null || value === '';
 
 /** `id`, `schedule`, `recurring`, `prompt`. Other names are those of older versions, and of Qwen Code. */
 const cron = z.looseObject({
@@ -257,17 +258,33 @@ export const scheduledPrompts = (crons: readonly SessionCron[] | undefined): rea
 
 /**
  * A single wake-up is waited for until it is due. One that comes again and again is not: it would let every stop go. What
- * does not say which it is, is told by its schedule.
+ * does not say which it is, is told by its schedule, and one whose schedule cannot be read is not waited for.
  */
 function plannedWork(crons: readonly SessionCron[], nowMs: number): readonly Work[] {
   return crons.slice(0, cronsMax).flatMap(({ id, schedule, cron: older, recurring, prompt }, index) => {
     const end = readCronEnd(schedule ?? older, nowMs);
     const isSingle = recurring === undefined ? end.kind === 'once' : !recurring;
-    if (!isSingle || end.kind === 'over') return [];
+    if (!isSingle || end.kind === 'over' || end.kind === 'unreadable') return [];
     const command = prompt === undefined || prompt === '' ? {} : { command: shownCommand(prompt) };
     return [{ id: firstChars(`wakeup-${id ?? index + 1}`, nameCharsMax), kind: 'wakeup', ...command }];
   });
 }
+
+/** Tools by which an agent schedules a prompt for itself. */
+const schedulers: ReadonlySet<string | undefined> = new Set([
+  'CronCreate',
+  'ScheduleWakeup',
+  'cron_create',
+  'loop_wakeup',
+]);
+
+/** The prompt that comes back later, as a person's prompt would. Null: the call schedules none. */
+export function scheduledBy({ event, tool_name: tool, tool_input: input }: ToolCall): string | null {
+  const prompt = event === 'PostToolUse' && schedulers.has(tool) ? input?.prompt : undefined;
+  return typeof prompt === 'string' && prompt.trim() !== '' ? prompt.slice(0, promptCharsMax) : null;
+}
+/** Of a scheduled prompt: longer ones are told by their beginning. */
+const promptCharsMax = 1_000;
 
 type ListingCall = {
   readonly background_tasks?: readonly Work[] | undefined;

@@ -2,7 +2,7 @@
 import type { AttemptFields } from '../../../machines/index.ts';
 import { cwdLengthMax } from '../../../machines/values/limits.ts';
 import { isOwnBlock } from './block-text.ts';
-import { asNamed, isSameFolder, placeFiles, type RealPath } from './file-places.ts';
+import { asNamed, isAbsoluteFolder, isSameFolder, joinNames, placeFiles, type RealPath } from './file-places.ts';
 import type { PriorWorker } from './prior-worker.ts';
 import { authorOf, type PromptAuthor } from './prompt-author.ts';
 import { firstChars, lastBytes } from './text.ts';
@@ -22,6 +22,8 @@ export type EntryDraft = {
   readonly messageId?: string;
   /** Default: the worker of the call. */
   readonly worker?: string;
+  /** What of the call could not be read, and is left out of the entry. It is counted and logged. */
+  readonly unread?: string;
 };
 
 /** The fields that every agent's call is read into: whose call it is. */
@@ -79,12 +81,15 @@ export function draftRegistration(
 const isFolder = (cwd: string | undefined): cwd is string =>
   cwd !== undefined && cwd !== '' && cwd.length <= cwdLengthMax;
 
-/** The worker works in another folder than the one that the fleet knows. Null: it does not, or does not say where. */
+/**
+ * The worker works in another folder than the one that the fleet knows. Null: it does not, or does not say where. A name
+ * that is not absolute says nothing: nobody knows where it begins.
+ */
 export function draftMove(
   { cwd, otherFolders = [], realPath = asNamed }: BaseCall,
   prior: PriorWorker,
 ): EntryDraft | null {
-  if (!prior.registered || !isFolder(cwd)) return null;
+  if (!prior.registered || !isFolder(cwd) || !isAbsoluteFolder(cwd)) return null;
   const known = prior.cwd;
   if (known !== null && [cwd, ...otherFolders].some((folder) => isSameFolder(folder, known, realPath))) return null;
   return { type: 'worker.moved', data: { cwd } };
@@ -159,7 +164,7 @@ export type ToolUse = {
   readonly ok: boolean;
   /** The agent's own id of the call. */
   readonly id?: string | undefined;
-} & Partial<ToolChanges>;
+} & Partial<Omit<ToolChanges, 'ok'>>;
 
 /** Before it runs: while it does, its worker does not become stale (protocol.md §3). */
 export function draftToolStart({ tool, id }: Pick<ToolUse, 'tool' | 'id'>): EntryDraft {
@@ -170,13 +175,24 @@ export function draftToolStart({ tool, id }: Pick<ToolUse, 'tool' | 'id'>): Entr
 /** A call has the same id at its start and at its end. */
 const callOf = (id: string | undefined): object => (id === undefined ? {} : { call: firstChars(id, nameCharsMax) });
 
-/** Without `changes`, the tool changed the files that it names. A file whose place is not in the folder may be any. */
+/**
+ * Without `changes`, the tool changed the files that it names. A file whose place is not in the folder may be any. An agent
+ * that has moved into a folder of its first one (\`cd src\`) changes the same files as before, so they have both names:
+ * otherwise a policy's \`src/**\` would miss them.
+ */
 export function draftToolUse(use: ToolUse, { cwd, realPath = asNamed }: BaseCall, prior: PriorWorker): EntryDraft {
   const { tool, ok, id, command } = use;
   if (tool === undefined || tool === '') return heartbeat;
   const root = prior.cwd ?? cwd ?? null;
-  const { files, areAllPlaced } = placeFiles(use.files ?? [], { root, from: cwd ?? root, realPath });
-  const isUnknown = use.changes === 'unknown' || !areAllPlaced || (use.changes === 'files' && files.length === 0);
+  const placesIn = (folder: string | null) =>
+    placeFiles(use.files ?? [], { root: folder, from: cwd ?? root, realPath });
+  const within = placesIn(root);
+  const home = prior.home ?? null;
+  const isAway = home !== null && root !== null && !isSameFolder(home, root, realPath);
+  const names = isAway ? joinNames(placesIn(home).placed, within.files) : within.files;
+  const files = names ?? within.files;
+  const isKnown = within.areAllPlaced && names !== null;
+  const isUnknown = use.changes === 'unknown' || !isKnown || (use.changes === 'files' && files.length === 0);
   const data = {
     tool: firstChars(tool, nameCharsMax),
     ok,

@@ -16,8 +16,15 @@ const filesMax = 100;
 /** For all files of a call. The rest of an entry of 64 KiB is left to its envelope. */
 const filesBytesMax = 48 * 1024;
 
-/** `areAllPlaced`: false if some named file lies outside the root, or nobody can tell where it lies, or it is left out. */
-export type PlacedFiles = { readonly files: readonly string[]; readonly areAllPlaced: boolean };
+/**
+ * `placed`: those of the files that lie within the root. `areAllPlaced`: false if some named file lies outside the root, or
+ * nobody can tell where it lies, or it is left out.
+ */
+export type PlacedFiles = {
+  readonly files: readonly string[];
+  readonly placed: readonly string[];
+  readonly areAllPlaced: boolean;
+};
 
 /**
  * `root`: the worker's folder. `from`: the folder to which relative names belong. A file outside of the root, or one whose
@@ -33,6 +40,7 @@ export function placeFiles(
   let areAllPlaced = texts.length === named.length && kept.length === distinct.length;
   const realRoot = root === null || kept.length === 0 ? root : realPath(normalFolder(root));
   const files: string[] = [];
+  const placed: string[] = [];
   let bytes = 0;
   for (const file of kept) {
     const within = place(file, realRoot, from, realPath);
@@ -40,9 +48,21 @@ export function placeFiles(
     const shown = within ?? file;
     bytes += Buffer.byteLength(JSON.stringify(shown)) + 1;
     if (shown.length > pathLengthMax || bytes > filesBytesMax) areAllPlaced = false;
-    else if (!files.includes(shown)) files.push(shown);
+    else if (!files.includes(shown)) {
+      files.push(shown);
+      if (within !== null) placed.push(shown);
+    }
   }
-  return { files, areAllPlaced };
+  return { files, placed, areAllPlaced };
+}
+
+/**
+ * The names of the same files by two folders. Null: they are too many for an entry.
+ * @param first come first, so that the last file is named by the folder in which the worker is
+ */
+export function joinNames(first: readonly string[], second: readonly string[]): readonly string[] | null {
+  const names = [...new Set([...first, ...second])];
+  return Buffer.byteLength(JSON.stringify(names)) > filesBytesMax ? null : names;
 }
 
 /** Null: not inside the root, or nobody can tell. */
@@ -97,6 +117,12 @@ function normalFolder(folder: string): string {
   const short = normal.length > path.parse(normal).root.length ? normal.replace(/[\\/]+$/, '') : normal;
   return path === win32 ? short.replace(/^[a-z]:/, (drive) => drive.toUpperCase()) : short;
 }
+
+/** Does the name say by itself where the folder is? */
+export const isAbsoluteFolder = (folder: string): boolean => {
+  const plain = plainPath(folder);
+  return isWindows(plain) || posix.isAbsolute(plain);
+};
 
 /** Are these two names of one folder? Names that differ only in their case are one folder on Windows. */
 export function isSameFolder(one: string, other: string, realPath: RealPath): boolean {

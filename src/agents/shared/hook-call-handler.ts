@@ -17,6 +17,9 @@ import { isForComplete, isNews, isWanted, type UnsolicitedCheck } from './unsoli
 const checkEveryMs = 2_000;
 /** Sessions whose scheduled prompts are remembered. Each has a hundred at most, of a thousand characters. */
 const schedulesMax = 1_000;
+const promptsMax = 100;
+/** Workers whose first folders are remembered. Each has 4,096 characters at most, and mostly 60. */
+const workersMax = 10_000;
 
 /** `key`: names the call, and is the same in every post of it. Without one, each post is a call of its own. */
 export type CallOptions = {
@@ -27,6 +30,8 @@ export type CallOptions = {
   readonly taskList?: string | undefined;
   /** May the caller write to this worker? Default: to all. */
   readonly mayWrite?: (worker: string) => boolean;
+  /** Gets the name of each part of the call that could not be read when it was translated. */
+  readonly noteUnread?: (what: string) => void;
 };
 /** Resolves to null for an empty answer. */
 export type HookCallHandler = (call: HookCall, options?: CallOptions) => Promise<object | null>;
@@ -47,9 +52,13 @@ export function createHookCallHandler(
   const workers = createWorkerStore(service);
   /**
    * By session: what it last listed as scheduled. A scheduled prompt that comes back is not marked as one by older versions.
-   * After a restart the next list fills it again.
+   * After a restart the next list fills it again; until then a recurring prompt passes for a person's.
    */
   const scheduled = new Map<string, readonly string[]>();
+  /** By session: what it has scheduled by tools. It may be on no list. */
+  const added = new Map<string, readonly string[]>();
+  /** By worker: the folder in which it began. After a restart it is the one in which it is then. */
+  const homes = new Map<string, string | null>();
   const plans = createSharedPlans();
   const isDue = createPacer(stopwatch);
   const answer = async (
@@ -81,7 +90,7 @@ export function createHookCallHandler(
    */
   return async (call, options = {}) => {
     const next = await mutex.runExclusive(call.worker, () =>
-      store(service, { workers, scheduled, plans }, call, options),
+      store(service, { workers, scheduled, added, homes, plans }, call, options),
     );
     return answer(call, next, options);
   };
@@ -100,17 +109,27 @@ type NextStep =
 
 async function store(
   service: Service,
-  { workers, scheduled: schedules, plans }: Memory,
+  { workers, scheduled, added, homes, plans }: Memory,
   call: HookCall,
-  { key, taskList, mayWrite = () => true }: CallOptions,
+  { key, taskList, mayWrite = () => true, noteUnread = () => {} }: CallOptions,
 ): Promise<NextStep | null> {
   const { find, publish } = workers;
   const view = await find(call.worker);
   const known = view === null ? unknownWorker : toPriorWorker(view);
-  const prior = { ...known, scheduled: schedules.get(call.worker) ?? [] };
-  const { worker, entries, stop, check, ask, immediateAnswer, command, scheduled } = await translate(call, prior);
-  if (scheduled !== null && (scheduled.length > 0 || schedules.has(worker)))
-    setNewest(schedules, worker, scheduled, schedulesMax);
+  // The single wake-ups are in the log as background work, with the beginning of their prompts.
+  const waits = view?.background.flatMap(({ kind, command }) =>
+    kind === 'wakeup' && command !== null ? [command] : [],
+  );
+  const home = homes.get(call.worker) ?? known.cwd;
+  const prior = {
+    ...known,
+    home,
+    scheduled: [scheduled, added].flatMap((of) => of.get(call.worker) ?? []).concat(waits ?? []),
+  };
+  const { worker, entries, stop, check, ask, immediateAnswer, command, ...rest } = await translate(call, prior);
+  remember({ scheduled, added }, call, rest);
+  setNewest(homes, worker, folderOf(worker, entries) ?? home, workersMax);
+  for (const what of rest.unread) noteUnread(what);
   for (const entry of named(entries, key)) await publish(entry);
   const lists = taskList === undefined ? call.planLists : [...call.planLists, `list ${taskList}`];
   if (call.planLists.length > 0) await shareSteps(workers, plans.join(lists, entries).filter(mayWrite), entries);
@@ -130,9 +149,31 @@ async function store(
   return now !== null && isWanted(check, now) ? { kind: 'check', check } : null;
 }
 
+/** The folder in which this call registers the worker. */
+const folderOf = (worker: string, entries: readonly WorkerEntry[]): string | undefined =>
+  entries
+    .filter(({ id, type }) => id === worker && type === 'worker.registered')
+    .map(({ data }) => (data as { cwd?: string }).cwd)
+    .at(-1);
+
+/** Sub-agents schedule prompts for their session. */
+function remember(
+  { scheduled, added }: Pick<Memory, 'scheduled' | 'added'>,
+  { worker, session }: HookCall,
+  { scheduled: listed, schedules: prompt }: Pick<Translation, 'scheduled' | 'schedules'>,
+): void {
+  if (listed !== null && (listed.length > 0 || scheduled.has(worker)))
+    setNewest(scheduled, worker, listed, schedulesMax);
+  if (prompt === null) return;
+  const known = added.get(session) ?? [];
+  setNewest(added, session, [...known.filter((it) => it !== prompt), prompt].slice(-promptsMax), schedulesMax);
+}
+
 type Memory = {
   readonly workers: WorkerStore;
   readonly scheduled: Map<string, readonly string[]>;
+  readonly added: Map<string, readonly string[]>;
+  readonly homes: Map<string, string | null>;
   readonly plans: SharedPlans;
 };
 

@@ -14,7 +14,11 @@ export function draftLimit(words: string | undefined, nowMs = Date.now()): Entry
  * Do these words tell of a usage limit? A limit that nobody recognises would count as a failure like others; one without an
  * end holds until the agent works again.
  */
-export const tellsOfLimit = (words: string): boolean => limitWords.test(words.slice(0, wordsLengthMax));
+export const tellsOfLimit = (words: string): boolean =>
+  limitWords.test(words.slice(0, wordsLengthMax).replaceAll(sizeLimit, ''));
+/** Limits of a size pass by no time: `context length limit exceeded`, `prompt is too long: token limit`. */
+const sizeLimit =
+  /\b(?:context(?:[ _-](?:length|window|size))?|prompt(?: is too long\W{0,3})?|(?:max_?)?(?:output|input)[ _-]tokens?|(?:file |line )?(?:length|size))[ _-]?(?:token[ _-]?)?limit(?:s|ed)?\b(?: (?:reached|exceeded)\b)?/gi;
 const limitWords =
   /\b(?:usage|rate|session|weekly|daily|monthly|5-hour|request|token)[ _-]?limit(?:s|ed)?\b|\blimit (?:reached|exceeded)\b|\b(?:quota|too many requests|resource[ _]exhausted)\b|(?:^|[^\d.:])429(?![\d.:])/i;
 

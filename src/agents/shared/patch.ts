@@ -8,9 +8,13 @@ const ownHeader = /^\*\*\* (?:Add File|Update File|Delete File|Move to|Rename to
 const diffHeader = /^(?:---|\+\+\+) (?:[abciow]\/)?([^\t\r\n]+?)(?:\t[^\r\n]*)?\s*$/gm;
 const gitMove = /^(?:rename|copy) (?:from|to) (.+?)\s*$/gm;
 
-/** Empty: it names none that can be read, so it may have changed any. */
+/** A line of such a patch that is no header of the above, nor one of its marks: a newer kind may name further files. */
+const foreignHeader =
+  /^\*\*\* (?!(?:Begin Patch|End Patch|End of File)\s*$|(?:Add File|Update File|Delete File|Move to|Rename to|Copy to): ?\S)/m;
+
+/** Empty: it names none, or not all, that can be read, so it may have changed any. */
 export function filesInPatch(patch: unknown): string[] {
-  if (typeof patch !== 'string' || patch.length > patchCharsMax) return [];
+  if (typeof patch !== 'string' || patch.length > patchCharsMax || foreignHeader.test(patch)) return [];
   const found = [ownHeader, diffHeader, gitMove].flatMap((header) =>
     [...patch.matchAll(header)].map(([, file = '']) => unquoted(file.trim())),
   );

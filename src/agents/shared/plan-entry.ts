@@ -1,6 +1,7 @@
 /** An agent's plan as entries that fit the size limit: the whole list, or one step. */
 import { isDone, planStepsMax, type Step } from '../../../machines/policy/plan.ts';
 import { tryJson } from '../../text/json-text.ts';
+import type { EntryDraft } from './entry-drafts.ts';
 import { firstChars, toId } from './text.ts';
 
 /** The rest of an entry of 64 KiB is left to its envelope. */
@@ -13,6 +14,19 @@ const statusMax = 40;
 export type PlanChange =
   | { readonly type: 'plan.updated'; readonly data: { readonly steps: readonly Step[] } }
   | { readonly type: 'step.updated'; readonly data: { step: string; title?: string; status?: string } };
+
+/** A plan tool has changed the plan in a form that cannot be read. The plan stays as it was. */
+export const unread = Symbol('unread');
+
+/**
+ * Says so in the tool's entry, for whoever looks why the plan is old. The log keeps fields that it does not know. The
+ * service counts and logs it too.
+ */
+export const withUnreadPlan = (use: EntryDraft): EntryDraft => ({
+  ...use,
+  data: { ...use.data, note: 'the plan is unknown: this change of it could not be read' },
+  unread: 'plan',
+});
 
 /**
  * Drafts a whole plan. If it has too many steps, the completed ones are dropped first: a dropped step must never make a
@@ -41,11 +55,17 @@ export function readPlan(list: unknown, title: string): PlanChange | null {
 
 /** Models also write a list as a text of JSON, or as an object whose keys are numbers or ids. */
 function itemsOf(list: unknown): readonly unknown[] | null {
-  const given = typeof list === 'string' ? tryJson(list) : list;
+  const once = typeof list === 'string' ? tryJson(list) : list;
+  const given = typeof once === 'string' ? tryJson(once) : once;
   if (Array.isArray(given)) return given;
+  const wrapped = listKeys.map((key) => (given as Readonly<Record<string, unknown>> | null)?.[key]).find(Array.isArray);
+  if (wrapped !== undefined) return wrapped;
   const values = typeof given === 'object' && given !== null ? Object.values(given) : [];
   return values.length > 0 && values.every((it) => typeof it === 'object' && it !== null) ? values : null;
 }
+
+/** A list may be wrapped into an object of one of these. */
+const listKeys = ['todos', 'steps', 'plan', 'items', 'tasks'];
 
 /** More items are not looked at: that many steps are never done. */
 const itemsMax = 10_000;

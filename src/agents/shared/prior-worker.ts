@@ -11,6 +11,8 @@ export type PriorWorker = {
   readonly parent: string | null;
   /** The folder in which it works, as the fleet knows it. */
   readonly cwd: string | null;
+  /** The folder in which it began, as far as it is remembered. */
+  readonly home?: string | null;
   readonly plan: Plan;
   readonly lastDecision: DecisionText | null;
   /** Ids of the background work that is running. */

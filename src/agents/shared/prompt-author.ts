@@ -52,6 +52,9 @@ const personElements: ReadonlySet<string> = new Set([
 ]);
 /** Words that a program puts before such an element, on a line of their own. */
 const preambles: readonly RegExp[] = [/^Another Claude session sent a message[^\n<]{0,60}:\s*(?=<)/];
+/** What members of a team send each other, without the element around it. */
+const teamMessage =
+  /^\{\s*"type"\s*:\s*"[a-z]+(?:_[a-z]+)*_(?:notification|request|response|approved|rejected|assignment)"/;
 /** Prompts of a program in plain words, by their beginning. */
 const systemWords: readonly RegExp[] = [
   /^This session is being continued from a previous conversation\b/,
@@ -73,7 +76,7 @@ export function authorOf(
   const text = (prompt ?? '').trim();
   if (text === '') return 'system';
   const stripped = preambles.reduce((rest, preamble) => rest.replace(preamble, ''), text);
-  if (stripped !== text) return 'agent';
+  if (stripped !== text || teamMessage.test(text)) return 'agent';
   const element = firstElement(text);
   if (element !== null) {
     if (agentElements.has(element)) return 'agent';
@@ -104,10 +107,11 @@ function isOnlyForeignElements(text: string): boolean {
   return true;
 }
 
-/** A long prompt of a schedule is told by its beginning. */
-const scheduledCharsMax = 900;
+/** A long prompt of a schedule is told by its beginning: more of it is not in the log. */
+const scheduledCharsMax = 300;
 
 const isScheduled = (text: string, prompt: string): boolean => {
-  const begins = prompt.trim().slice(0, scheduledCharsMax);
-  return begins !== '' && text.slice(0, scheduledCharsMax) === begins;
+  const scheduled = prompt.trim();
+  if (scheduled.length < scheduledCharsMax) return scheduled !== '' && text === scheduled;
+  return text.startsWith(scheduled.slice(0, scheduledCharsMax));
 };

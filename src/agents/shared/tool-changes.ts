@@ -4,6 +4,7 @@
  */
 import { filesInPatch, patchInCommand } from './patch.ts';
 import { commandIn, isReadOnly, shownCommand } from './shell-command.ts';
+import { readShellOutcome, type ShellOutcome } from './shell-outcome.ts';
 
 type Input = Readonly<Record<string, unknown>>;
 
@@ -17,13 +18,18 @@ export type KnownTools = {
   readonly patches?: Readonly<Record<string, readonly string[]>>;
   /** They run the command in one of these fields. */
   readonly shells: Readonly<Record<string, readonly string[]>>;
+  /** Shells whose result comes at the start of their command. */
+  readonly starters?: readonly string[];
 };
 
 /** `files`: as the agent names them. */
 export type ToolChanges = {
   readonly changes: 'none' | 'files' | 'unknown';
   readonly files: readonly unknown[];
+  /** What a shell ran. Missing: nothing, or it still runs, so that nobody knows yet how it ends. */
   readonly command?: string;
+  /** The command failed, whatever the agent says of the call. */
+  readonly ok?: false;
 };
 
 const unknown: ToolChanges = { changes: 'unknown', files: [] };
@@ -34,6 +40,7 @@ export function readToolChanges(
   tool: string | undefined,
   input: Input = {},
   ok = true,
+  response: unknown = undefined,
 ): ToolChanges {
   if (tool === undefined || tool === '') return unknown;
   if (tools.harmless.includes(tool)) return none;
@@ -44,8 +51,18 @@ export function readToolChanges(
   // One that has failed may have changed some of its files.
   if (patched !== undefined) return { changes: 'files', files: valuesOf(input, patched).flatMap(filesInPatch) };
   const runs = own(tools.shells, tool);
-  if (runs !== undefined) return readCommand(valuesOf(input, runs)[0]);
+  if (runs !== undefined) {
+    const outcome = tools.starters?.includes(tool) ? 'running' : readShellOutcome(input, response);
+    return readShell(valuesOf(input, runs)[0], outcome);
+  }
   return readMcpTool(tool, input) ?? unknown;
+}
+
+/** What a shell has run, and may have changed by it. */
+export function readShell(given: unknown, outcome: ShellOutcome): ToolChanges {
+  const { command, ...changes } = readCommand(given);
+  if (command === undefined || outcome === 'running') return changes;
+  return { ...changes, command, ...(outcome === 'failed' ? { ok: false as const } : {}) };
 }
 
 /** What a shell may have changed by this command. */

@@ -24,6 +24,11 @@ const delta = 1;
 
 const noStep = (): void => {};
 
+/** The last point of a series that was stored. `timeNs`: since the epoch; 0: it has none. */
+type SeriesPoint = { readonly value: number; readonly timeNs: bigint };
+
+const timeOf = (given: string | undefined): bigint => (/^\d{1,20}$/.test(given ?? '') ? BigInt(given as string) : 0n);
+
 /**
  * OTLP as JSON has it (https://opentelemetry.io/docs/specs/otlp/#json-protobuf-encoding), as far as usage is read from it.
  * Unknown fields are ignored, as the specification asks. A field of another form is noted, and the rest is read.
@@ -34,42 +39,59 @@ export function createUsageReader(
   note: NoteUnread = noStep,
 ): (signal: Signal, body: object) => FoundUsage[] {
   const read = createFieldReader(note);
-  const series = new Map<string, number>();
+  const series = new Map<string, SeriesPoint>();
 
   /** By how much it has grown since what was stored of it; `stored` counts it. */
-  const growthOf = (name: string, at: Attributes, point: Fields, temporality: number | undefined) => {
+  const growthOf = (name: string, exporter: string, at: Attributes, point: Fields, temporality: number | undefined) => {
     const value = read.number(point, 'asDouble') ?? read.number(point, 'asInt') ?? 0;
     if (!Number.isFinite(value) || value < 0) return { grown: 0, stored: noStep };
     if (temporality === delta) return { grown: value, stored: noStep };
     const start = read.name(point, 'startTimeUnixNano') ?? '';
+    const timeNs = timeOf(read.name(point, 'timeUnixNano'));
     // A digest, for an exporter may name its attributes at any length.
     const key = createHash('sha256')
-      .update(`${name} ${start} ${JSON.stringify([...at])}`)
+      .update(`${name} ${start} ${exporter} ${JSON.stringify([...at])}`)
       .digest('base64url');
     const before = series.get(key);
-    const stored = () => setNewest(series, key, Math.max(value, series.get(key) ?? 0), seriesMax);
-    if (before !== undefined) return { grown: Math.max(0, value - before), stored };
+    const stored = () => {
+      const known = series.get(key);
+      const isOlder =
+        known !== undefined && (known.timeNs > timeNs || (known.timeNs === timeNs && known.value > value));
+      if (!isOlder) setNewest(series, key, { value, timeNs }, seriesMax);
+    };
+    if (before !== undefined) {
+      // A point that came late is in what was counted. A later one with less began anew.
+      if (timeNs < before.timeNs) return { grown: 0, stored: noStep };
+      const hasRestarted = value < before.value && timeNs > before.timeNs;
+      return { grown: hasRestarted ? value : Math.max(0, value - before.value), stored };
+    }
     const isOurs = Number(start || 0) / 1e6 >= openedMs;
     // What was counted before is nobody's, so there is nothing to store of it.
     if (!isOurs) stored();
     return { grown: isOurs ? value : 0, stored };
   };
 
-  const readPoint = (name: string, point: Fields, temporality: number | undefined): FoundUsage | null => {
+  const readPoint = (
+    name: string,
+    exporter: string,
+    point: Fields,
+    temporality: number | undefined,
+  ): FoundUsage | null => {
     const at = read.attributes(point);
     if (usageOfMetric(name, at, 1) === null) return null;
-    const { grown, stored } = growthOf(name, at, point, temporality);
+    const { grown, stored } = growthOf(name, exporter, at, point, temporality);
     const found = grown === 0 ? null : usageOfMetric(name, at, grown);
     if (found === null) return null;
     const times = `${read.name(point, 'startTimeUnixNano')} ${read.name(point, 'timeUnixNano')}`;
-    return { ...found, items: 1, key: `${name} ${JSON.stringify([...at])} ${times}`, stored };
+    return { ...found, items: 1, key: `${name} ${exporter} ${JSON.stringify([...at])} ${times}`, stored };
   };
 
-  const readMetric = (metric: Fields): FoundUsage[] => {
+  /** `exporter`: the attributes of its resource, by which two processes of one session are two series. */
+  const readMetric = (metric: Fields, exporter: string): FoundUsage[] => {
     const name = read.text(metric, 'name') ?? '';
     const sum = read.object(metric, 'sum');
     const temporality = temporalityOf(read.name(sum, 'aggregationTemporality'));
-    return read.objects(sum, 'dataPoints').flatMap((point) => asList(readPoint(name, point, temporality)));
+    return read.objects(sum, 'dataPoints').flatMap((point) => asList(readPoint(name, exporter, point, temporality)));
   };
 
   return (signal, body) => {
@@ -86,7 +108,12 @@ export function createUsageReader(
           asList(readSpan(read, service, span)),
         );
       });
-    return joined(within(read, given, ['resourceMetrics', 'scopeMetrics', 'metrics']).flatMap(readMetric));
+    return joined(
+      read.objects(given, 'resourceMetrics').flatMap((resourceMetrics) => {
+        const exporter = JSON.stringify([...read.attributes(read.object(resourceMetrics, 'resource'))]);
+        return within(read, resourceMetrics, ['scopeMetrics', 'metrics']).flatMap((it) => readMetric(it, exporter));
+      }),
+    );
   };
 }
 

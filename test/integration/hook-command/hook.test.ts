@@ -135,6 +135,13 @@ commands: { none: { run: [/no/such/program] } }
     });
   });
 
+  test('a number that JSON has not costs no call', async () => {
+    const line = ['claude', '--http', at.http, '--policy', 'broken'];
+    const stop = JSON.stringify(call('session-5', 'Stop', { ratio: 0 })).replace('"ratio":0', '"ratio":NaN');
+    // It has reached the service, which has tried to judge it.
+    expect(await hook(line, stop)).toMatchObject({ stdout: expect.stringContaining('(cause unjudged)'), stderr: '' });
+  });
+
   test('a call of more than 16 MiB is not judged, and a large one is', async () => {
     const huge = call('session-4', 'PostToolUse', { tool_response: 'x'.repeat(17 * 1024 * 1024) });
     expect(await hook(['claude', '--http', at.http], huge)).toEqual({

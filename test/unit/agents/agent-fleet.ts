@@ -23,6 +23,8 @@ import type { NewEntry } from '../../../src/service/publish.ts';
 export type AgentFleet = {
   /** One hook call, posted to `/hooks/<agent>?event=<event>`. Resolves to the answer to the agent. */
   call(agent: string, body: object, event?: string, options?: CallOptions): Promise<object | null>;
+  /** Stores an entry past the adapters, as another replica does. */
+  publish(entry: NewEntry): Promise<unknown>;
   view(worker: string): WorkerView;
   workers(): string[];
   /** The stored entries, in order. */
@@ -52,6 +54,7 @@ export function createAgentFleet(policy: object, more: Record<string, unknown> =
       if (read === undefined) throw new Error(`no adapter ${agent}`);
       return handle(read(body, event), options);
     },
+    publish: (entry) => service.publish(entry),
     view(worker) {
       const view = viewWorker(fleet, worker, fleet.nowMs);
       if (view === null) throw new Error(`no worker ${worker}`);

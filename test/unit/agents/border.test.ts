@@ -3,6 +3,7 @@
  * reported, through its adapter and the fold.
  */
 import { describe, expect, test } from 'vitest';
+import type { NewEntry } from '../../../src/service/publish.ts';
 import { type AgentFleet, createAgentFleet } from './agent-fleet.ts';
 import { scripts, withPlan } from './scripts.ts';
 
@@ -30,6 +31,7 @@ describe('a prompt that no person made leaves the count of retries as it is', ()
       'another session',
       '<cross-session-message from="x">done</cross-session-message>\nThis came from another session.',
     ],
+    ['a teammate, bare', '{"type":"idle_notification","from":"tester"}'],
     ['a channel', '<channel source="ci">build failed</channel>'],
     ['a task', '<task-notification>\n<task-id>b1</task-id>\n<status>completed</status>\n</task-notification>'],
     ['its own program', '<system_notification>agent done</system_notification>'],
@@ -95,6 +97,39 @@ describe('a prompt that no person made leaves the count of retries as it is', ()
     expect(fleet.view(session).retry.count).toBe(0);
   });
 
+  test('a single wake-up is told by the log, also where nobody remembers the list', async () => {
+    const before = createAgentFleet(never);
+    const prompt = `Look at the build. ${'x'.repeat(500)}`;
+    const crons = [{ id: 'c1', schedule: '0 0 * * *', recurring: false, prompt }];
+    await claudeStop(before, { session_crons: crons, background_tasks: [] });
+    const after = createAgentFleet(never);
+    await claudeStop(after);
+    const [started] = before.entries.filter(({ type }) => type === 'background.started');
+    await after.publish(started as NewEntry);
+    await after.call('claude', claude('UserPromptSubmit', { prompt }));
+    expect(after.view(session).retry.count).toBe(1);
+  });
+
+  test.each([
+    ['claude', 'CronCreate'],
+    ['claude', 'ScheduleWakeup'],
+    ['qwen', 'cron_create'],
+  ])('%s: a prompt that the agent has scheduled by %s is none, and pauses nothing', async (agent, tool_name) => {
+    for (const by of [{}, { agent_id: 'a1' }]) {
+      const fleet = createAgentFleet(never);
+      await fleet.call(agent, claude('Stop'));
+      const tool_input = { prompt: '/stopgate off' };
+      await fleet.call(agent, { ...claude('PostToolUse', { tool_name, tool_input, tool_response: {} }), ...by });
+      // Not every list has what a tool has scheduled.
+      await fleet.call(agent, claude('Stop', { session_crons: [], crons: [], background_tasks: [] }));
+      await fleet.call(agent, claude('UserPromptSubmit', { prompt: '/stopgate off' }));
+      expect(fleet.view(session)).toMatchObject({ paused: null, retry: { count: 2 } });
+      await fleet.call(agent, claude('UserPromptSubmit', { prompt: '/stopgate on' }));
+      await fleet.call(agent, claude('UserPromptSubmit', { prompt: 'go' }));
+      expect(fleet.view(session).retry.count).toBe(0);
+    }
+  });
+
   test('a sub-agent’s prompt is an agent’s, and escalations stay', async () => {
     const fleet = createAgentFleet({ ...never, retries: 1, onCap: 'escalate' });
     await fleet.call('claude', claude('UserPromptSubmit', { prompt: 'go' }));
@@ -124,6 +159,21 @@ describe('the folder', () => {
     expect(fleet.view(session).cwd).toBe('/workspace/other/');
   });
 
+  test.each([
+    ['', []],
+    ['.', ['cwd']],
+    ['packages/a', ['cwd']],
+    ['~/project', ['cwd']],
+  ])('a name that is not absolute moves nobody: %j', async (cwd, noted) => {
+    const fleet = createAgentFleet(never);
+    const unread: string[] = [];
+    const options = { noteUnread: (what: string) => unread.push(what) };
+    await fleet.call('claude', claude('UserPromptSubmit', { prompt: 'go' }), undefined, options);
+    await fleet.call('claude', claude('Stop', { cwd }), undefined, options);
+    expect(fleet.view(session).cwd).toBe('/workspace/project');
+    expect(unread).toEqual(noted);
+  });
+
   test.each(scripts.filter(({ agent }) => agent !== 'cursor'))('$form: each agent’s', async ({ agent, script }) => {
     const fleet = createAgentFleet(never);
     await fleet.call(agent, ...script.prompt(session, 'go'));
@@ -131,6 +181,25 @@ describe('the folder', () => {
     const key = agent === 'opencode' ? 'directory' : 'cwd';
     await fleet.call(agent, { ...body, [key]: '/elsewhere' }, event);
     expect(fleet.view(session).cwd).toBe('/elsewhere');
+  });
+
+  test('files are also named by the folder in which the session began, so that `cd src` escapes no check', async () => {
+    const fleet = createAgentFleet(whenSrc);
+    const edit = (cwd: string, file_path: string) =>
+      fleet.call('claude', { ...claude('PostToolUse', { tool_name: 'Edit', tool_input: { file_path } }), cwd });
+    const last = () => (fleet.entries.at(-1)?.data as { files?: string[] } | undefined)?.files;
+    await fleet.call('claude', claude('UserPromptSubmit', { prompt: 'go' }));
+    await edit('/workspace/project/src', '/workspace/project/src/a.ts');
+    expect(last()).toEqual(['src/a.ts', 'a.ts']);
+    await fleet.call('claude', { ...claude('Stop'), cwd: '/workspace/project/src' });
+    expect(causes(fleet)).toEqual(['incomplete']);
+    await edit('/elsewhere', 'src/b.ts');
+    expect(last()).toEqual(['src/b.ts']);
+    await edit('/workspace/project', 'src/c.ts');
+    expect(last()).toEqual(['src/c.ts']);
+    await fleet.call('claude', { ...claude('SessionStart', { source: 'resume' }), cwd: '/workspace/project/src' });
+    await edit('/workspace/project/src', 'd.ts');
+    expect(last()).toEqual(['d.ts']);
   });
 
   test('Cursor’s second folder is no move', async () => {
@@ -224,6 +293,7 @@ describe('what a tool may have changed', () => {
       ['claude', claude('PostToolUse', { tool_name: 'mcp__files__write_file', tool_input: { path: 'src/a.ts' } })],
       ['claude', claude('PostToolUse', { tool_name: 'mcp__db__query', tool_input: {} })],
       ['claude', claude('PostToolUse', { tool_name: 'Task', tool_input: { prompt: 'x' } })],
+      ['claude', claude('PostToolUse', { tool_name: 'TaskOutput', tool_input: { task_id: 'b1' } })],
       ['claude', claude('PostToolUse', { tool_name: 'ToolOfTomorrow', tool_input: {} })],
       ['claude', claude('PostToolUse', { tool_name: 'constructor', tool_input: {} })],
       ['claude', claude('PostToolUse', { tool_name: 'Write', tool_input: { path_of_tomorrow: 'src/a.ts' } })],
@@ -233,6 +303,8 @@ describe('what a tool may have changed', () => {
       ['gemini', claude('AfterTool', { tool_name: 'save_memory', tool_input: {} })],
       ['qwen', claude('PostToolUse', { tool_name: 'agent', tool_input: {} })],
       ['copilot', { sessionId: session, toolName: 'task', toolArgs: {} }, 'postToolUse'],
+      ['copilot', { sessionId: session, toolName: 'read_bash', toolArgs: {} }, 'postToolUse'],
+      ['codex', claude('PostToolUse', { tool_name: 'wait_agent', tool_input: {} })],
       ['cursor', { hook_event_name: 'postToolUse', conversation_id: session, tool_name: 'MCP:query' }],
       ['opencode', { input: { sessionID: session, tool: 'batch' }, output: {} }, 'tool.execute.after'],
       ['shell', { worker: session, event: 'tool', tool: 'make' }],
@@ -258,6 +330,87 @@ describe('what a tool may have changed', () => {
   });
 });
 
+describe('a command has run', () => {
+  const ran = { checks: [{ ran: 'npm test' }] };
+  const bash = (tool_response: unknown, input: object = {}) =>
+    claude('PostToolUse', { tool_name: 'Bash', tool_input: { command: 'npm test', ...input }, tool_response });
+  const codex = (tool_response: unknown) => bash(tool_response);
+  const gemini = (llmContent: unknown, input: object = {}) => ({
+    ...claude('AfterTool', { tool_name: 'run_shell_command', tool_input: { command: 'npm test', ...input } }),
+    tool_response: { llmContent },
+  });
+  const qwen = (llmContent: string, input: object = {}) => ({
+    ...gemini(llmContent, input),
+    hook_event_name: 'PostToolUse',
+  });
+  const copilot = (textResultForLlm: string, resultType = 'success') => ({
+    sessionId: session,
+    cwd: '/workspace/project',
+    toolName: 'bash',
+    toolArgs: { command: 'npm test' },
+    toolResult: { resultType, textResultForLlm },
+  });
+  const cursor = (tool_output: unknown) => ({
+    hook_event_name: 'postToolUse',
+    conversation_id: session,
+    tool_name: 'Shell',
+    tool_input: { command: 'npm test' },
+    tool_output,
+  });
+  const opencode = (exit: number | null) => ({
+    input: { sessionID: session, tool: 'bash', args: { command: 'npm test' } },
+    output: { metadata: { exit } },
+  });
+  const runs = async (agent: string, body: object) => {
+    const event = { copilot: 'postToolUse', opencode: 'tool.execute.after' }[agent];
+    const fleet = createAgentFleet(ran);
+    await fleet.call(agent, body, event);
+    const { script } = scripts.find((it) => it.agent === agent) as (typeof scripts)[number];
+    await fleet.call(agent, ...script.stop(session));
+    return causes(fleet);
+  };
+
+  test.each<readonly [agent: string, what: string, body: object]>([
+    ['claude', 'says nothing of an end', bash({ stdout: 'ok', interrupted: false })],
+    ['codex', 'passes on the output alone', codex('ok\nExit code of the last one: 1\n')],
+    ['codex', 'ended with 0', codex('Chunk ID: 1\nWall time: 1 seconds\nProcess exited with code 0\nOutput:\nok')],
+    ['gemini', 'leaves 0 out', gemini('<untrusted_context>\nOutput: ok\n</untrusted_context>')],
+    ['qwen', 'ended with 0', qwen('Command: npm test\nOutput: Exit Code: 1\nExit Code: 0\nSignal: (none)')],
+    ['copilot', 'ended with 0', copilot('ok\n<shellId: 0 completed with exit code 0>')],
+    ['copilot', 'says nothing of an end', copilot('ok')],
+    ['cursor', 'ended with 0', cursor('{"exitCode":0,"stdout":"ok"}')],
+    ['opencode', 'ended with 0', opencode(0)],
+  ])('$0: it $1', async (agent, _what, body) => {
+    expect(await runs(agent, body)).toEqual(['complete']);
+  });
+
+  test.each<readonly [agent: string, what: string, body: object]>([
+    ['claude', 'was started in the background', bash({ backgroundTaskId: 'b1' }, { run_in_background: true })],
+    ['claude', 'went into the background', bash({ stdout: '', backgroundTaskId: 'b1' })],
+    ['claude', 'was interrupted', bash({ stdout: '', interrupted: true })],
+    ['claude', 'is watched', claude('PostToolUse', { tool_name: 'Monitor', tool_input: { command: 'npm test' } })],
+    ['codex', 'failed', codex({ output: 'x', metadata: { exit_code: 1 } })],
+    ['codex', 'failed, in words', codex('Wall time: 1 seconds\nProcess exited with code 1\nOutput:\nx')],
+    ['codex', 'still runs', codex('Wall time: 9 seconds\nProcess running with session ID 7\nOutput:\nx')],
+    ['gemini', 'failed', gemini('<untrusted_context>\nOutput: Exit Code: 0\nExit Code: 1\n</untrusted_context>')],
+    ['gemini', 'failed, in parts', gemini([{ text: 'Output: x\nExit Code: 1' }])],
+    ['gemini', 'was ended by a signal', gemini('Output: x\nSignal: 9')],
+    ['gemini', 'was cancelled', gemini('Command was cancelled by user before it could complete.')],
+    ['gemini', 'went into the background', gemini('Command moved to background (PID: 7).')],
+    ['gemini', 'was started in the background', gemini('x', { is_background: true })],
+    ['qwen', 'failed', qwen('Output: x\nExit Code: 2\nSignal: (none)')],
+    ['qwen', 'was started in the background', qwen('Background command started.', { is_background: true })],
+    ['copilot', 'failed', copilot('x\n<shellId: 0 completed with exit code 1>')],
+    ['copilot', 'still runs', copilot('<command with shellId: 3 is still running after 30 seconds>')],
+    ['copilot', 'was refused', copilot('no', 'denied')],
+    ['cursor', 'failed', cursor('{"exitCode":1,"stdout":"x"}')],
+    ['opencode', 'failed', opencode(1)],
+    ['opencode', 'was killed', opencode(null)],
+  ])('$0: not if it $1', async (agent, _what, body) => {
+    expect(await runs(agent, body)).toEqual(['incomplete']);
+  });
+});
+
 describe('background work', () => {
   const work = (more: object) => ({ id: 'b1', type: 'shell', status: 'running', command: 'npm run build', ...more });
   const stopWith = async (...background_tasks: unknown[]) => {
@@ -269,7 +422,6 @@ describe('background work', () => {
   test.each([
     ['a shell', work({}), ['b1', 'shell', 'npm run build']],
     ['a kind that no list has', work({ type: 'quantum', command: undefined }), ['b1', 'quantum', null]],
-    ['a state that no list has', work({ status: 'suspended' }), ['b1', 'shell', 'npm run build']],
     ['no state', work({ status: undefined }), ['b1', 'shell', 'npm run build']],
     ['an id that is a number', work({ id: 7 }), ['7', 'shell', 'npm run build']],
     ['no id', work({ id: undefined }), ['shell 2', 'shell', 'npm run build']],
@@ -281,6 +433,8 @@ describe('background work', () => {
     ['a teammate, which stays listed while it is idle', work({ type: 'in_process_teammate', command: undefined })],
     ['work that is over', work({ status: 'completed' })],
     ['work that was killed', work({ status: 'killed' })],
+    ['work in a state that no list has', work({ status: 'suspended' })],
+    ['work whose state is no word', work({ status: 7 })],
   ])('%s is not', async (_what, item) => {
     expect(await stopWith(item)).toEqual(['incomplete', []]);
   });
@@ -299,6 +453,8 @@ describe('background work', () => {
     expect(await stopped([cron({ schedule: '*/5 * * * *', recurring: true })])).toBe('incomplete');
     expect(await stopped([cron({ schedule: '*/5 * * * *', recurring: undefined })])).toBe('incomplete');
     expect(await stopped([cron({ schedule: at(new Date(Date.now() - 3_600_000)) })])).toBe('incomplete');
+    expect(await stopped([cron({ schedule: 'soon' })])).toBe('incomplete');
+    expect(await stopped([cron({ schedule: undefined })])).toBe('incomplete');
     expect(await stopped([7, {}])).toBe('incomplete');
   });
 
@@ -338,8 +494,70 @@ describe('a plan item that is odd loses only itself', () => {
     ]);
   });
 
+  const create = (tool_response: unknown, tool_input: object = { subject: 'Fix it' }) =>
+    claude('PostToolUse', { tool_name: 'TaskCreate', tool_input, tool_response });
+  const complete = (tool_response: unknown, taskId: unknown = '1') =>
+    claude('PostToolUse', { tool_name: 'TaskUpdate', tool_input: { taskId, status: 'completed' }, tool_response });
+  const words = 'Task #1 created successfully: Fix it';
+
+  test.each([
+    ['an object', { task: { id: 1, subject: 'Fix it' } }],
+    ['a text', words],
+    ['a list of texts', [{ type: 'text', text: words }]],
+    ['a text within it', { content: [{ type: 'text', text: words }] }],
+  ])('a created step whose result is %s is completed by its id', async (_what, response) => {
+    const fleet = createAgentFleet({ checks: [{ plan: {} }] });
+    await fleet.call('claude', create(response));
+    expect(fleet.view(session).plan).toEqual([{ step: '1', title: 'Fix it', status: 'pending' }]);
+    for (const refused of ['Task not found', { success: false }, { success: 'false' }, [{ text: 'not allowed' }]])
+      await fleet.call('claude', complete(refused));
+    expect(fleet.view(session).plan).toMatchObject([{ status: 'pending' }]);
+    await fleet.call('claude', complete('Updated task #1 status'));
+    expect(fleet.view(session).plan).toMatchObject([{ status: 'completed' }]);
+  });
+
+  test('a created step without an id stays open until a list names the steps', async () => {
+    const fleet = createAgentFleet({ checks: [{ plan: {} }] });
+    await fleet.call('claude', create('created'));
+    await fleet.call('claude', complete('Updated task #7 status', 7));
+    expect(await claudeStop(fleet)).toMatchObject({ decision: 'block' });
+    const listed = (tool_response: string) => claude('PostToolUse', { tool_name: 'TaskList', tool_response });
+    await fleet.call('claude', listed('#7 [completed] Fix it\n#8 [pending] Test it [blocked by #7]'));
+    expect(fleet.view(session).plan).toMatchObject([
+      { step: '7', status: 'completed' },
+      { step: '8', status: 'pending' },
+    ]);
+  });
+
+  test.each<readonly [agent: string, body: object]>([
+    ['claude', claude('PostToolUse', { tool_name: 'TodoWrite', tool_input: { todos: 'all of it' } })],
+    ['claude', claude('PostToolUse', { tool_name: 'TodoWrite' })],
+    ['claude', claude('PostToolUse', { tool_name: 'TaskList', tool_response: 'No tasks found' })],
+    ['claude', create('created', {})],
+    ['claude', complete({ success: true }, {})],
+    ['codex', claude('PostToolUse', { tool_name: 'update_plan', tool_input: { plan: 7 } })],
+    ['codex', claude('PostToolUse', { tool_name: 'update_goal', tool_response: 'done' })],
+    ['gemini', claude('AfterTool', { tool_name: 'write_todos', tool_input: { todos: null } })],
+    ['qwen', claude('PostToolUse', { tool_name: 'todo_write', tool_input: { todos: true } })],
+    ['opencode', { type: 'todo.updated', properties: { sessionID: session, todos: 7 } }],
+    [
+      'copilot',
+      { sessionId: session, toolName: 'sql', toolArgs: { query: 'DROP TABLE todos' }, hookEventName: 'postToolUse' },
+    ],
+  ])('%s: a change that cannot be read leaves the plan, and is noted: %j', async (agent, body) => {
+    const fleet = createAgentFleet({ checks: [{ plan: {} }] });
+    await fleet.call('shell', { worker: session, event: 'plan', steps: [{ title: 'old' }] });
+    const unread: string[] = [];
+    await fleet.call(agent, body, undefined, { noteUnread: (what) => unread.push(what) });
+    expect(unread).toEqual(['plan']);
+    expect(fleet.entries.at(-1)?.data).toMatchObject({ note: expect.stringMatching(/^the plan is unknown/) });
+    expect(fleet.view(session).plan).toMatchObject([{ title: 'old', status: 'pending' }]);
+  });
+
   test.each([
     ['a text of JSON', '[{"content":"a"}]'],
+    ['a text of JSON in JSON', JSON.stringify('[{"content":"a"}]')],
+    ['an object with the list', { todos: [{ content: 'a' }] }],
     ['an object by ids', { x: { content: 'a' } }],
   ])('a list that is %s is a plan', async (_what, todos) => {
     const fleet = createAgentFleet({ checks: [{ plan: {} }] });

@@ -180,6 +180,8 @@ describe('calls of other versions', () => {
       immediateAnswer: null,
       command: null,
       scheduled: [],
+      schedules: null,
+      unread: [],
     });
     // `agent_id: null` is as good as none.
     expect(read(body).unread).toEqual(['cwd', 'background_tasks']);

@@ -51,11 +51,11 @@ test('without a folder only a name below it is one', () => {
 
 test('what is no name, and one too many, leaves others unknown', () => {
   const placed = (named: unknown[]) => placeFiles(named, { root: '/w', from: '/w', realPath: asNamed });
-  expect(placed(['a', 7, ''])).toEqual({ files: ['a'], areAllPlaced: false });
-  expect(placed(['a', './a', '/w/a'])).toEqual({ files: ['a'], areAllPlaced: true });
+  expect(placed(['a', 7, ''])).toMatchObject({ files: ['a'], areAllPlaced: false });
+  expect(placed(['a', './a', '/w/a'])).toMatchObject({ files: ['a'], areAllPlaced: true });
   const many = placed(Array.from({ length: 101 }, (_, index) => `f${index}`));
   expect([many.files.length, many.areAllPlaced]).toEqual([100, false]);
-  expect(placed(['x'.repeat(5_000)])).toEqual({ files: [], areAllPlaced: false });
+  expect(placed(['x'.repeat(5_000)])).toMatchObject({ files: [], areAllPlaced: false });
 });
 
 test.each([
@@ -91,7 +91,10 @@ test('links are resolved, also above a file that is not there', async () => {
   const realPath = (path: string) => links.get(path) ?? path;
   expect(isSameFolder(link, real, realPath)).toBe(true);
   const named = [join(link, 'a.ts'), `${home}/inner/../a.ts`];
-  expect(placeFiles(named, { root: link, from: link, realPath })).toEqual({ files: ['a.ts'], areAllPlaced: true });
+  expect(placeFiles(named, { root: link, from: link, realPath })).toMatchObject({
+    files: ['a.ts'],
+    areAllPlaced: true,
+  });
 });
 
 test('the files of a patch', () => {
@@ -99,5 +102,7 @@ test('the files of a patch', () => {
     '*** Begin Patch\n*** Add File: a.ts\n+x\n*** Update File: b.ts\n*** Move to: c.ts\n*** Delete File: d.ts\n*** End Patch';
   expect(filesInPatch(own)).toEqual(['a.ts', 'b.ts', 'c.ts', 'd.ts']);
   expect(filesInPatch('--- a/x.ts\t2026\n+++ b/x.ts\n@@\n--- /dev/null\n+++ b/new.ts\n')).toEqual(['x.ts', 'new.ts']);
+  const newer = '*** Begin Patch\n*** Update File: a.ts\n*** Swap Files: b.ts, c.ts\n*** End Patch\n';
+  expect(filesInPatch(newer)).toEqual([]);
   for (const none of ['', 'no patch', 7, undefined, 'x'.repeat(1_000_001)]) expect(filesInPatch(none)).toEqual([]);
 });

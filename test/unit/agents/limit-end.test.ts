@@ -118,6 +118,11 @@ test.each([
   ['expected 4290 to be 7', false],
   ['src/a.ts:429: unused', false],
   ['there is no limit to this', false],
+  ['context length limit exceeded', false],
+  ['prompt is too long: token limit reached', false],
+  ['output token limit exceeded', false],
+  ['rate limit of 40,000 input tokens per minute', true],
+  ['Max plan: weekly limit reached', true],
   ['out of memory', false],
 ])('%j tells of a limit: %s', (words, tells) => {
   expect(tellsOfLimit(words)).toBe(tells);

@@ -19,6 +19,8 @@ test('a body with only a worker is its stop', () => {
     immediateAnswer: null,
     command: null,
     scheduled: null,
+    schedules: null,
+    unread: [],
   });
   expect(read(call(undefined)).event).toBe('stop');
   expect(read(call(undefined), 'tool').event).toBe('tool');

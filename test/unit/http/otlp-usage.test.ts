@@ -44,6 +44,26 @@ test('each series counts by itself, from where it was', () => {
   expect([usd(2, 'a'), usd(5, 'a'), usd(1, 'b'), usd(5, 'a'), usd(6, 'a')]).toEqual([[2], [3], [1], [], [1]]);
 });
 
+test('a series that begins anew under the same start counts from zero; a late point counts nothing', () => {
+  const read = createUsageReader(0);
+  const usd = (total: number, timeUnixNano: string) => {
+    const body = cost(total, {});
+    Object.assign(body.resourceMetrics[0]?.scopeMetrics[0]?.metrics[0]?.sum.dataPoints[0] ?? {}, { timeUnixNano });
+    return takeAll(read, body).map((report) => report.usd);
+  };
+  expect([usd(5, '10'), usd(2, '20'), usd(4, '15'), usd(3, '30'), usd(1, '30')]).toEqual([[5], [2], [], [1], []]);
+});
+
+test('two processes of one session are told apart by their resources', () => {
+  const read = createUsageReader(0);
+  const usd = (total: number, pid: string) => {
+    const [metrics] = cost(total, {}).resourceMetrics;
+    const resource = { attributes: [{ key: 'process.pid', value: { stringValue: pid } }] };
+    return takeAll(read, { resourceMetrics: [{ ...metrics, resource }] }).map((report) => report.usd);
+  };
+  expect([usd(5, '1'), usd(2, '2'), usd(6, '1'), usd(3, '2')]).toEqual([[5], [2], [1], [1]]);
+});
+
 // A hundred thousand series are remembered, and each had the attributes of its exporter as its key, at 4 MiB a request.
 test('attributes of any length take no place', () => {
   setFlagsFromString('--expose-gc');
