@@ -7,7 +7,7 @@ import { decodeUtf8, fromBase64 } from '../values/digest.ts';
 import { jsonDepthMax, payloadBytesMax } from '../values/limits.ts';
 import { readFields as readToolInput } from '../values/questions.ts';
 import { utf8Length } from '../values/text.ts';
-import { parseIsoTime } from '../values/time.ts';
+import { formatDuration, parseIsoTime } from '../values/time.ts';
 import type { Entry, StoredEntry } from './index.ts';
 import { isTextTooDeep, memberText } from './json.ts';
 import { readEntry, readFields } from './read-entry.ts';
@@ -135,7 +135,6 @@ export const isFields = (data: unknown): data is Fields => typeof data === 'obje
 /** The fields that tell most about an entry of a type, in the order in which they are shown. Without a row: all. */
 const shownFields: Readonly<Partial<Record<Entry['type'], readonly string[]>>> = {
   'worker.registered': ['agent', 'profile', 'policy', 'queue'],
-  'worker.moved': ['cwd'],
   'heartbeat.sent': [],
   'prompt.submitted': ['by', 'text'],
   'tool.started': ['tool'],
@@ -170,8 +169,6 @@ const shownFields: Readonly<Partial<Record<Entry['type'], readonly string[]>>> =
   'escalation.notified': ['count', 'delivery'],
   'input.answered': ['verdict', 'by', 'message'],
   'worker.retired': ['by'],
-  'worker.paused': ['by', 'forMs'],
-  'worker.unpaused': ['by'],
   'replica.joined': ['replica'],
   'replica.left': ['replica'],
   'rules.set': ['version'],
@@ -186,6 +183,9 @@ const fieldsByType: ReadonlyMap<string, readonly string[]> = new Map(Object.entr
 export function describeEntry(type: string, data: unknown, separator = '  '): string {
   if (!isFields(data)) return `no JSON object: ${String(data)}`;
   if (type === 'tool.used') return describeTool(data);
+  if (type === 'worker.moved') return `to ${toText(data.cwd)}`;
+  if (type === 'worker.paused') return `by ${toText(data.by)}, ${describeLength(data.forMs)}`;
+  if (type === 'worker.unpaused') return `by ${toText(data.by)}`;
   if (type === 'usage.reported') return describeUsage(data, separator);
   if (type === 'plan.updated' && Array.isArray(data.steps)) {
     const done = data.steps.filter((step) => isDone({ title: '', status: '', ...(step as object) }));
@@ -214,6 +214,12 @@ function describeTool({ tool, ok, files }: Fields): string {
   const changed = Array.isArray(files) && files.length > 0 ? `, files ${files.join(' ')}` : '';
   return `${toText(tool)}${outcome}${changed}`;
 }
+
+/** How long a pause holds. A refused entry may have anything in place of the number. */
+const describeLength = (forMs: unknown): string =>
+  forMs === undefined
+    ? 'until the session ends'
+    : `for ${typeof forMs === 'number' && forMs >= 0 ? formatDuration(forMs) : toText(forMs)}`;
 
 /** Named, since they are numbers: `m-1  input 400  usd 0.5`. */
 function describeUsage({ model, ...amounts }: Fields, separator: string): string {

@@ -2,6 +2,7 @@
 import { signal } from '@preact/signals';
 import { connection, pauseByHand, reopen } from './data/connection.ts';
 import { allShortcuts, otherKeys, type Shortcut } from './keys.ts';
+import { pauseKeys } from './operator/pause.tsx';
 import { navigate, noSelection } from './route.ts';
 import { Button, createLazy, Dialog } from './ui/controls.tsx';
 
@@ -32,7 +33,7 @@ export function HelpDialog() {
               {all
                 .filter(({ where }) => where === place)
                 .map(({ keys, title }) => (
-                  <div key={keys}>
+                  <div key={title}>
                     <dt>
                       {keys.split(' ').map((it) => (
                         <kbd key={it}>{it}</kbd>
@@ -89,4 +90,5 @@ export const pageKeys: readonly Shortcut[] = [
     where,
     run: () => (connection.peek() === 'paused' ? reopen() : pauseByHand()),
   },
+  ...pauseKeys,
 ];

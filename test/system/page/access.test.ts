@@ -77,12 +77,11 @@ describeInBrowser('the page', () => {
       await page.setViewportSize({ width: 1_280, height: 900 });
       await open(path, until);
       expect(await browser.axe()).toEqual([]);
-      for (const width of [1_440, 1_024, 390]) {
+      for (const width of [1_440, 1_024, 390, 360]) {
         await page.setViewportSize({ width, height: 800 });
         // A narrow window shows the card that opened by itself, and a phone begins with the list.
         if (name === 'the inbox' && width === 390) await open(path, until);
-        // The heading "Reported from elsewhere" of the queues is cut.
-        if (name !== 'queues') await expect.poll(() => page.evaluate(unreadable)).toEqual([]);
+        await expect.poll(() => page.evaluate(unreadable)).toEqual([]);
       }
       await page.setViewportSize({ width: 360, height: 740 });
       const tooWide = 'document.documentElement.scrollWidth - innerWidth';

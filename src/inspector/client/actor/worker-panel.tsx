@@ -7,11 +7,12 @@ import { isPast, shownFleet, shownMs, shownView } from '../data/past.ts';
 
 import { AnswerBox } from '../operator/answer-box.tsx';
 import { EscalationNote, OperatorButtons } from '../operator/escalation-note.tsx';
+import { PauseNote, usePause } from '../operator/pause.tsx';
 import { InputRequests } from '../operator/questions.tsx';
 import { suggestPrompts } from '../operator/suggestions.ts';
 import { route } from '../route.ts';
 import { createLazy, Link } from '../ui/controls.tsx';
-import { duration } from '../ui/format.ts';
+import { duration, plural } from '../ui/format.ts';
 import { Ago, Name, StateMark, Text } from '../ui/text.tsx';
 import type { Held } from '../ui/use-held.ts';
 import { Why } from './attempts.tsx';
@@ -54,7 +55,8 @@ function Timers({ view }: { view: WorkerView }) {
 }
 
 function TimerLine({ name, outcome, fromMs, untilMs }: Timer) {
-  const now = shownMs.value;
+  // The page's clock may be a little behind the entry's.
+  const now = Math.max(fromMs, shownMs.value);
   const leftMs = untilMs === null ? null : Math.max(0, untilMs - now);
   return (
     <li data-timer={name}>
@@ -75,7 +77,7 @@ const Bar = ({ part }: { part: number }) => (
 );
 
 const timersOf = (view: WorkerView, staleAfterMs: number): Timer[] =>
-  [attemptTimer(view), idleTimer(view), staleTimer(view, staleAfterMs)].filter((it) => it !== null);
+  [attemptTimer(view), pauseTimer(view), idleTimer(view), staleTimer(view, staleAfterMs)].filter((it) => it !== null);
 
 function attemptTimer({ attempt }: WorkerView): Timer | null {
   if (attempt === null) return null;
@@ -94,6 +96,18 @@ const pendingText = (pending: NonNullable<WorkerView['attempt']>['pending']): st
   pending === null
     ? ''
     : `${pending.reason ?? 'it cannot tell yet'} (asked again at ${pending.askedAgainAt.slice(11, 19)}); `;
+
+/** One that is over may still be in the view: it ends without an entry. */
+function pauseTimer({ paused }: WorkerView): Timer | null {
+  const untilMs = paused === null || paused.until === null ? null : Date.parse(paused.until);
+  if (paused === null || (untilMs !== null && untilMs <= shownMs.peek())) return null;
+  return {
+    name: 'pause',
+    outcome: untilMs === null ? 'until its session ends' : 'then its stops are judged again',
+    fromMs: Date.parse(paused.since),
+    untilMs,
+  };
+}
 
 function idleTimer({ worker, tasks, state, idle }: WorkerView): Timer | null {
   if (tasks.length > 0 || state === 'stopped') return null;
@@ -165,24 +179,65 @@ function WorkerFacts({ id, view: { retry, usage, ...view } }: { id: string; view
             `${amount('usd', usage.session.usd)}${usage.session.tokens > 0 ? `, ${amount('tokens', usage.session.tokens)} tokens` : ''}`,
         ],
         ['Tools used', view.toolCount],
-        ['Files modified', `${view.filesModified.count}${view.filesModified.unknown ? ', and maybe any other' : ''}`],
-        ['Paused', view.paused !== null && <Text value={pauseText(view.paused)} max={240} />],
+        ['Files modified', filesText(view.filesModified)],
         ['Person', view.interactive === false && 'none is at the session'],
         ['Keep-alives', view.keepAlives > 0 && view.keepAlives],
         ['Input', view.awaitsInput && 'waiting for a person'],
-        ['Background', view.background.length > 0 && <Text value={view.background.map(workText).join(', ')} />],
         ...labels,
       ]}
     />
   );
 }
 
-const pauseText = ({ by, until }: NonNullable<WorkerView['paused']>): string =>
-  `by ${by} until ${until ?? 'its session ends'}: its stops are not judged`;
+function filesText({ count, unknown }: WorkerView['filesModified']): string {
+  if (!unknown) return String(count);
+  return count === 0 ? 'A tool may have changed any file' : `${count} by name; a tool may have changed any file`;
+}
 
-/** `npm run dev (ignored)` */
-function workText({ id, kind, command, ignored }: WorkerView['background'][number]): string {
-  return `${command ?? kind ?? id}${ignored ? ' (ignored)' : ''}`;
+/** What continues without the agent, and for how long its stops wait for that. */
+function BackgroundWork({ background }: { background: WorkerView['background'] }) {
+  if (background.length === 0) return null;
+  return (
+    <section aria-label="Background work">
+      <h3>
+        Background work <span class="muted">{plural(background.length, 'task')}</span>
+      </h3>
+      <ul class="background">
+        {background.map((work) => (
+          <BackgroundLine key={work.id} work={work} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function BackgroundLine({ work }: { work: WorkerView['background'][number] }) {
+  const { id, kind, command, since, ignored } = work;
+  return (
+    <li data-work={id} data-ignored={ignored || undefined}>
+      <Text value={command ?? kind ?? id} max={160} />
+      <span class="muted">
+        {command !== null && kind !== null && (
+          <>
+            <Text value={kind} max={60} /> ·{' '}
+          </>
+        )}
+        started <Ago thenMs={Date.parse(since)} /> ·{' '}
+        {ignored ? 'ignored: stops do not wait for it' : <Wait {...work} />}
+      </span>
+    </li>
+  );
+}
+
+function Wait({ until }: Pick<WorkerView['background'][number], 'until'>) {
+  if (until === null) return 'stops wait for it without an end';
+  const leftMs = Date.parse(until) - shownMs.value;
+  if (leftMs <= 0) return 'over its time: stops no longer wait for it';
+  return (
+    <>
+      stops wait for it, <span class="age strong">{duration(leftMs + 999)} left</span>
+    </>
+  );
 }
 
 type Props = { readonly id: string; readonly view: WorkerView };
@@ -198,6 +253,7 @@ function KnownWorker({ id, view }: Props) {
   const held = useHeldView({ entity: 'worker', id }, view, route.value.tab === 'plan' ? planOf : whyOf);
   const { state, presence, escalation, sentence, inputs } = held.shown;
   const { tab } = route.value;
+  const pause = usePause(held.shown.paused);
   const note = presence === 'active' ? waitNote(held.shown) : presence;
   return (
     <>
@@ -208,8 +264,16 @@ function KnownWorker({ id, view }: Props) {
             last seen <Ago thenMs={Date.parse(view.lastSeen)} />
           </span>
         </p>
-        <OperatorButtons {...{ entity: 'worker', id, escalation, ended: state === 'stopped' }} hasAnswer />
+        <OperatorButtons
+          entity="worker"
+          id={id}
+          escalation={escalation}
+          ended={state === 'stopped'}
+          hasAnswer
+          pause={{ isPaused: pause !== null, isPausable: held.shown.ended === null }}
+        />
       </div>
+      {pause !== null && <PauseNote pause={pause} />}
       {/* What is asked of a person stands below. */}
       {(tab !== 'why' || (escalation === null && inputs.length === 0)) && (
         <Text as="p" class="sentence" value={sentence} />
@@ -256,6 +320,7 @@ function WhySection({ id, view: { inputs: live, budgets }, held }: Props & HeldP
       {view.attempt !== null && <Timers view={view} />}
       <Why id={id} view={view} />
       {view.attempt === null && <Timers view={view} />}
+      <BackgroundWork background={view.background} />
       <Budgets budgets={budgets} />
       <RefusedEntries refused={view.refused} />
     </HeldArea>
@@ -268,7 +333,7 @@ function WhySection({ id, view: { inputs: live, budgets }, held }: Props & HeldP
  */
 const whyOf = ({ inputs, escalation, resolution, attempt, lastDecision, refused, ...view }: WorkerView) => [
   ...[view.state, view.presence, inputs.map(({ seq }) => seq), escalation, resolution, attempt, lastDecision?.seq],
-  ...[refused, view.tasks.length > 0, view.idle.limitMs],
+  ...[refused, view.tasks.length > 0, view.idle.limitMs, view.paused, view.background],
 ];
 
 /** Selects the fields that move something in the section when they change. */

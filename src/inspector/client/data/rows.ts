@@ -29,6 +29,10 @@ export const isUnjudged = (row: WorkerRow): boolean => isUnjudgedWorker(seenOf(r
 export const rankOf = (row: WorkerRow): Urgency => urgencyOfWorker(seenOf(row));
 export const waitsForPerson = (row: WorkerRow): boolean => needsPerson(rankOf(row));
 
+/** Tells whether a person's pause holds. One with a time ends without an entry, so its row stays as it was. */
+export const isPaused = ({ pausedBy, pausedUntilMs }: WorkerRow, nowMs: number): boolean =>
+  pausedBy !== null && (pausedUntilMs === null || nowMs < pausedUntilMs);
+
 /** Used by a worker or for a task; 0 and 0: nothing was reported. */
 export type Used = Pick<WorkerRow, 'usd' | 'tokens'>;
 export const hasUsage = ({ usd, tokens }: Used): boolean => usd > 0 || tokens > 0;

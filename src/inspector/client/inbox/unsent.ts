@@ -99,7 +99,7 @@ export const describeUnsent = ({ request: { action, targets } }: Unsent): string
 async function send(it: Unsent): Promise<void> {
   const sent = { ...it, isSent: true };
   replace(it, sent);
-  const { left, problem } = await performAction(it.request, operatorName(), it.prompt, it.also);
+  const { left, problem } = await performAction(it.request, operatorName(), { prompt: it.prompt }, it.also);
   if (left !== null) {
     replace(sent);
     draft = { ...it, request: left };
@@ -116,10 +116,10 @@ async function send(it: Unsent): Promise<void> {
 
 /** Nothing runs once the page is gone, so the tasks do not wait for their workers. */
 function sendLeaving({ request, prompt, also }: Answer): void {
-  void performAction(request, operatorName(), prompt);
+  void performAction(request, operatorName(), { prompt });
   const tasks = (also?.tasks ?? []).map(({ id }) => ({ entity: 'task', id }) as const);
   if (also !== undefined && tasks.length > 0)
-    void performAction({ action: also.verdict, targets: tasks }, operatorName(), '');
+    void performAction({ action: also.verdict, targets: tasks }, operatorName(), {});
 }
 
 export function startAnswers(): void {

@@ -90,7 +90,7 @@ const queueColumns: readonly Column<QueueRow>[] = [
   { key: 'oldest', title: 'Oldest waits', render: ({ id }) => <Oldest queue={id} /> },
   { key: 'done', title: 'Done in an hour', rank: 2, render: ({ id }) => count(figuresOfQueue(id).done) },
   { key: 'workers', title: 'Workers there', rank: 2, render: (row) => count(row.workers) },
-  { key: 'reported', title: 'Reported from elsewhere', rank: 2, render: (row) => count(row.reported) },
+  { key: 'reported', title: 'From elsewhere', rank: 2, render: (row) => count(row.reported) },
 ];
 
 function Oldest({ queue }: { queue: string }) {

@@ -2,7 +2,7 @@
 import { presences } from '../../../../machines/values/states.ts';
 import { visible } from '../../visible-text.ts';
 import { isPast, shownFleet, shownMs } from '../data/past.ts';
-import { isUnjudged, rankOf, sinceMsOf, type WorkerRow, waitsForPerson } from '../data/rows.ts';
+import { isPaused, isUnjudged, rankOf, sinceMsOf, type WorkerRow, waitsForPerson } from '../data/rows.ts';
 import { navigate, route, selection } from '../route.ts';
 import { age, duration } from '../ui/format.ts';
 import { Since, StateMark } from '../ui/text.tsx';
@@ -79,10 +79,6 @@ function noteOf(row: WorkerRow): string | null {
   return row.isWaiting ? 'waiting' : row.awaitsInput ? 'asks' : row.waitsFor === 'hold' ? 'held' : null;
 }
 
-/** A pause with a time ends without an entry. */
-const isPaused = ({ pausedBy, pausedUntilMs }: WorkerRow): boolean =>
-  pausedBy !== null && (pausedUntilMs === null || shownMs.value < pausedUntilMs);
-
 /** Says in one sentence how it stands: what a person would ask first. Only what may need somebody stands out. */
 function Why({ row }: Cell) {
   const rank = rankOf(row);
@@ -94,12 +90,20 @@ function Why({ row }: Cell) {
       title={visible(row.sentence)}
     >
       {row.isAcknowledged && <span class="tag">acknowledged</span>}
-      {isPaused(row) && <span class="tag">paused</span>}
+      {isPaused(row, shownMs.value) && <PausedTag row={row} />}
       <bdi>{visible(row.sentence)}</bdi>
       {untilMs !== null && <span class="age">, {duration(Math.max(0, untilMs - shownMs.value))} left</span>}
     </span>
   );
 }
+
+/** The time that is left, since the row says nothing about it. */
+const PausedTag = ({ row: { pausedBy, pausedUntilMs } }: Cell) => (
+  <span class="tag" title={`by ${visible(pausedBy ?? '')}${pausedUntilMs === null ? ', until its session ends' : ''}`}>
+    paused
+    {pausedUntilMs !== null && <span class="age">, {age(pausedUntilMs - shownMs.value + 999)} left</span>}
+  </span>
+);
 
 function Retries({ row }: Cell) {
   const [count, max] = [row.retryCount, row.retryMax];

@@ -6,7 +6,7 @@ import { questionIn } from '../../../../machines/values/questions.ts';
 import { isPast } from '../data/past.ts';
 import { Button } from '../ui/controls.tsx';
 import { Ago, Text } from '../ui/text.tsx';
-import { actionTexts, type OperatorAction, requestAction } from './operator-actions.ts';
+import { actionTexts, mayOperate, type OperatorAction, requestAction } from './operator-actions.ts';
 
 type NoteProps = Pick<WorkerView, 'escalation' | 'resolution'> & { readonly answer?: ComponentChildren };
 
@@ -63,37 +63,69 @@ type ButtonsProps = {
   readonly ended: boolean;
   /** Its answer stands below: to resume or stop it is a part of that. */
   readonly hasAnswer: boolean;
+  /** Of a worker: whether a pause holds, and whether it has stops to be paused. A task cannot be paused. */
+  readonly pause?: { readonly isPaused: boolean; readonly isPausable: boolean };
 };
 
-const keys: Readonly<Partial<Record<OperatorAction, string>>> = { acknowledge: 'a', resume: 'r', stop: 's' };
+const keys: Readonly<Partial<Record<OperatorAction, string>>> = {
+  acknowledge: 'a',
+  resume: 'r',
+  stop: 's',
+  pause: 'P',
+  unpause: 'P',
+};
 
-export function OperatorButtons({ entity, id, escalation, ended, hasAnswer }: ButtonsProps) {
-  if (isPast.value) return null;
-  const actions: OperatorAction[] = [];
+/** `place`: buttons that take each other's place have the same, so that the focus stays where it is. */
+type Offered = { readonly action: OperatorAction; readonly text: string; readonly place: string };
+
+function offeredActions({ entity, escalation, ended, hasAnswer, pause }: ButtonsProps): readonly Offered[] {
+  const offer = (
+    action: OperatorAction,
+    text: string = actionTexts[action].button,
+    place: string = action,
+  ): Offered => ({
+    action,
+    text,
+    place,
+  });
+  const offered: Offered[] = [];
   if (escalation !== null) {
-    if (escalation.acknowledgedBy === null) actions.push('acknowledge');
-    if (!hasAnswer) actions.push('resume', 'stop');
+    if (escalation.acknowledgedBy === null) offered.push(offer('acknowledge'));
+    if (!hasAnswer) offered.push(offer('resume'), offer('stop'));
   }
-  if (entity === 'worker' && !ended) actions.push('retire');
-  if (actions.length === 0) return null;
+  if (entity === 'task') return offered;
+  if (pause?.isPaused) offered.push(offer('unpause', actionTexts.unpause.button, 'pause'));
+  if (pause?.isPausable) offered.push(pause.isPaused ? offer('pause', 'Change pause…', 'change') : offer('pause'));
+  if (!ended) offered.push(offer('retire'));
+  return offered;
+}
+
+export function OperatorButtons(props: ButtonsProps) {
+  const { entity, id, escalation } = props;
+  if (isPast.value || !mayOperate()) return null;
+  const offered = offeredActions(props);
+  if (offered.length === 0) return null;
   return (
     <p class={escalation === null ? 'row buttons' : 'row buttons actions'}>
-      {actions.map((action) => (
-        <Button
-          key={action}
-          data-action={action}
-          aria-keyshortcuts={keys[action]}
-          title={keys[action] === undefined ? undefined : `Key ${keys[action]}`}
-          onClick={() =>
-            requestAction({
-              action,
-              targets: [escalation === null ? { entity, id } : { entity, id, escalation: escalation.seq }],
-            })
-          }
-        >
-          {actionTexts[action].button}
-        </Button>
-      ))}
+      {offered.map(({ action, text, place }) => {
+        const key = place === 'change' ? undefined : keys[action];
+        return (
+          <Button
+            key={place}
+            data-action={action}
+            aria-keyshortcuts={key}
+            title={key === undefined ? undefined : `Key ${key}`}
+            onClick={() =>
+              requestAction({
+                action,
+                targets: [escalation === null ? { entity, id } : { entity, id, escalation: escalation.seq }],
+              })
+            }
+          >
+            {text}
+          </Button>
+        );
+      })}
     </p>
   );
 }

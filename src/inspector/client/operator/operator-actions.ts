@@ -43,6 +43,8 @@ export const actionTexts = {
   resume: { button: 'Resume…', title: 'Resume', done: 'Resumed' },
   stop: { button: 'Stop…', title: 'Stop', done: 'Stopped' },
   retire: { button: 'Retire…', title: 'Retire', done: 'Retired' },
+  pause: { button: 'Pause…', title: 'Pause', done: 'Paused' },
+  unpause: { button: 'Resume judging', title: 'Resume judging', done: 'Judged again' },
   allow: { button: 'Allow', title: 'Allow', done: 'Allowed' },
   deny: { button: 'Deny…', title: 'Deny', done: 'Denied' },
 } as const satisfies Record<OperatorAction, object>;
@@ -56,11 +58,17 @@ export const pendingAction = signal<ActionRequest | null>(null);
 /** The last action, or why it failed, for all to see. */
 export const actionNews = signal<{ readonly text: string; readonly isProblem: boolean } | null>(null);
 
-/** Asks for a token first, if this session is not an operator's. To acknowledge needs only a name. */
+/** Tells whether the panel offers what takes an operator: not to somebody who signed in with a token that may only read. */
+export const mayOperate = (): boolean => hello.value === null || hello.value.operator || !hello.value.session;
+
+/** These need no more than a name. */
+const needsNoDialog: ReadonlySet<OperatorAction> = new Set(['acknowledge', 'unpause']);
+
+/** Asks for a token first, if this session is not an operator's. */
 export function requestAction(request: ActionRequest): void {
   if (request.targets.length === 0) return;
   const confirm = () => {
-    if (request.action === 'acknowledge' && operatorName() !== '') void performAction(request, operatorName(), '');
+    if (needsNoDialog.has(request.action) && operatorName() !== '') void performAction(request, operatorName(), {});
     else pendingAction.value = request;
   };
   if (hello.value?.operator === true) confirm();
@@ -70,10 +78,13 @@ export function requestAction(request: ActionRequest): void {
 /** The outcome of an action, also for `actionNews`. `left`: what failed, to be asked for again; null: nothing did. */
 type Outcome = { readonly text: string; readonly problem: Error | null; readonly left: ActionRequest | null };
 
+/** What an action needs apart from its targets. `forMs`: how long a pause holds; null or absent: until the session ends. */
+export type ActionDetails = { readonly prompt?: string; readonly forMs?: number | null };
+
 export async function performAction(
   request: ActionRequest,
   by: string,
-  prompt: string,
+  details: ActionDetails,
   also?: TasksVerdict,
 ): Promise<Outcome> {
   const { action, targets } = request;
@@ -82,7 +93,7 @@ export async function performAction(
   const runTarget = async (target: Target) => {
     const key = targetKey(target);
     try {
-      noteStored(key, (await perform(action, target, by, prompt)).seq);
+      noteStored(key, (await perform(action, target, by, details)).seq);
     } catch (error) {
       forgetOurs(key);
       throw error;
@@ -90,7 +101,7 @@ export async function performAction(
   };
   const { text, problem, failed, failedTasks } = await settle(
     { targets, run: runTarget, ...actionTexts[action] },
-    also && { ...also, run: ({ id }) => perform(also.verdict, { entity: 'task', id }, by, '') },
+    also && { ...also, run: ({ id }) => perform(also.verdict, { entity: 'task', id }, by, {}) },
   );
   actionNews.value = { text, isProblem: problem !== null };
   const tasks = failedTasks.map(({ id }) => ({ entity: 'task', id }) as const);
@@ -107,10 +118,12 @@ function perform(
   action: OperatorAction,
   { entity, id, request, seq, escalation }: Target,
   by: string,
-  prompt: string,
+  { prompt = '', forMs = null }: ActionDetails,
 ): Promise<{ readonly seq: number }> {
   if (action === 'acknowledge') return post('operator/acknowledge', { entity, id, by, seq: escalation ?? seq });
   if (action === 'retire') return post('operator/retire', { id, by });
+  if (action === 'pause') return post('operator/pause', forMs === null ? { id, by } : { id, by, forMs });
+  if (action === 'unpause') return post('operator/unpause', { id, by });
   if (action === 'allow' || action === 'deny') {
     const message = prompt.trim() === '' ? {} : { message: prompt };
     return post('operator/answer', { id, by, verdict: action, request, seq, ...message });

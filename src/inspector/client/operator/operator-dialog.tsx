@@ -9,6 +9,7 @@ import { Button, Dialog, Form, Problem, Submit } from '../ui/controls.tsx';
 import { plural } from '../ui/format.ts';
 import { Text } from '../ui/text.tsx';
 import {
+  type ActionDetails,
   type ActionRequest,
   actionTexts,
   isUnauthorized,
@@ -18,6 +19,8 @@ import {
   rememberName,
   type Target,
 } from './operator-actions.ts';
+import { PauseChoice } from './pause.tsx';
+import { readPauseLength } from './pause-length.ts';
 import { effectsOf, type TasksVerdict } from './settle.ts';
 import { requestSignIn } from './sign-in.tsx';
 import { namesOf } from './suggestions.ts';
@@ -73,7 +76,7 @@ export function OperatorDialog() {
 const keyOf = ({ action, targets }: ActionRequest) => [action, ...targets.map(({ id }) => id)].join();
 
 function Confirmation({ request }: { request: ActionRequest }) {
-  const { left, send, busy, problem, close } = useSend(request);
+  const { left, send, busy, problem, refuse, close } = useSend(request);
   const { action, targets, tasks: leftTasks = [] } = left;
   const suggestions = action === 'resume' ? (left.suggestions ?? []) : [];
   const [prompt, setPrompt] = useState('');
@@ -83,9 +86,14 @@ function Confirmation({ request }: { request: ActionRequest }) {
   const submit = (fields: FormData) => {
     const by = String(fields.get('by'));
     rememberName(by);
+    const forMs = readPauseLength(String(fields.get('length')), String(fields.get('typed') ?? ''));
+    if (action === 'pause' && forMs === undefined) {
+      refuse('Write a time such as 45m, 3h or 2d. A pause lasts 7d at most.');
+      return;
+    }
     const verdict = fields.get('tasks');
     const also: TasksVerdict | undefined = verdict === 'resume' || verdict === 'stop' ? { verdict, tasks } : undefined;
-    void send(by, String(fields.get('prompt') ?? ''), also);
+    void send(by, { prompt: String(fields.get('prompt') ?? ''), forMs: forMs ?? null }, also);
   };
   return (
     <Dialog title={`${title} ${describe(targets)}`} close={close}>
@@ -109,6 +117,7 @@ function Confirmation({ request }: { request: ActionRequest }) {
             {...{ prompt, setPrompt, suggestions }}
           />
         )}
+        {action === 'pause' && <PauseChoice />}
         <TasksChoice tasks={tasks} isOfMany={targets.length > 1 || leftTasks.length > 0} />
         <label>
           Your name (stored with the entry)
@@ -203,9 +212,9 @@ function useSend(request: ActionRequest) {
   const close = () => {
     pendingAction.value = null;
   };
-  const send = async (by: string, prompt: string, also?: TasksVerdict) => {
+  const send = async (by: string, details: ActionDetails, also?: TasksVerdict) => {
     setBusy(true);
-    const outcome = await performAction(left, by, prompt, also);
+    const outcome = await performAction(left, by, details, also);
     const again = outcome.left;
     if (again === null) {
       close();
@@ -219,5 +228,5 @@ function useSend(request: ActionRequest) {
     // Over this dialog, which keeps what was typed.
     if (isUnauthorized(outcome.problem)) requestSignIn(() => setProblem(null));
   };
-  return { left, send, busy, problem, close };
+  return { left, send, busy, problem, refuse: setProblem, close };
 }

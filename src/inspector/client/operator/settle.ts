@@ -80,7 +80,7 @@ function describeTargets<Target extends Topic>(
 const idsOf = (items: readonly { readonly id: string }[]): string => namesOf(items.map(({ id }) => id));
 
 /** Describes in words what an operator's actions do: for one actor, and for several at once. */
-export type OperatorAction = 'acknowledge' | 'resume' | 'stop' | 'retire' | 'allow' | 'deny';
+export type OperatorAction = 'acknowledge' | 'resume' | 'stop' | 'retire' | 'pause' | 'unpause' | 'allow' | 'deny';
 
 type Effect = readonly [one: string, many: string];
 
@@ -101,6 +101,11 @@ const ofWorkers: Readonly<Record<OperatorAction, Effect>> = {
     'It is done for good: its tasks go back to the queue, and every stop is allowed.',
     'They are done for good: their tasks go back to the queue, and every stop is allowed.',
   ],
+  pause: [
+    'While the pause holds, its stops are allowed and not judged, and its tasks go back to their queue. A new pause replaces an older one.',
+    'While the pauses hold, their stops are allowed and not judged, and their tasks go back to their queues. A new pause replaces an older one.',
+  ],
+  unpause: ['Its stops are judged again.', 'Their stops are judged again.'],
   allow: ['The agent may do what it asks for, this once.', 'Each agent may do what it asks for, this once.'],
   deny: ['The agent may not do what it asks for.', 'No agent of them may do what it asks for.'],
 };
