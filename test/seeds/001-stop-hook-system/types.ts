@@ -164,7 +164,7 @@ const promise: Rule[] = [
   }),
   differs(
     '`detectedAt`, if any: an ISO timestamp',
-    'the time of the log entry counts, because clocks of agents differ; a `detectedAt` is kept in the log, but not passed to hooks',
+    'hooks get it as it was reported, and a promise that the service detects has none: the time of its log entry counts, because clocks of agents differ',
     async ({ service, client }) => {
       const task = await service.task([]);
       const detected: object[] = [];
@@ -176,7 +176,10 @@ const promise: Rule[] = [
       await task.evaluate({ promises: [given] });
       const [entry] = await service.entries(`task.${task.id}.iteration.validated`);
       expect(entry).toMatchObject({ at: expect.stringMatching(/^\d{4}-.*Z$/), data: { promises: [given] } });
-      expect(detected).toEqual([{ type: 'COMPLETE', detected: true, content: 'done' }]);
+      expect(detected).toEqual([given]);
+      detected.length = 0;
+      await task.evaluate({ output: '<promise>COMPLETE</promise>' });
+      expect(detected).toEqual([{ type: 'COMPLETE', detected: true, content: '<promise>COMPLETE</promise>' }]);
     },
   ),
   differs(
