@@ -1,6 +1,7 @@
 /** Seed 001, Types: what a hook is given, and what it returns. */
 import { expect } from 'vitest';
 import type { HookResult, TaskDetail } from '../../../machines/index.ts';
+import { readAgentContext } from '../../../src/client/agent-context.ts';
 import type { AgentContext, Client } from '../../../src/client/index.ts';
 import { type Check, differs, holds, part, type Rule } from '../rule.ts';
 import type { SeedService } from '../service.ts';
@@ -43,11 +44,24 @@ const context = part(
     expect(full.taskId).toMatch(/^T-/);
     expect(empty.taskId).toBe(full.taskId);
   }),
-  holds('`iteration`: the current one, from 1', field('iteration', 3, 3)),
+  differs(
+    '`iteration`: the current one, from 1',
+    '0 at the stop of a worker whose task has begun no iteration, because hooks are asked at a stop too',
+    async ({ service, client }) => {
+      const contexts = await contextsOf(service, client);
+      expect(contexts.map(({ iteration }) => iteration)).toEqual([3, 3]);
+      const { name, asked } = await service.serveCheck(() => ({ action: 'complete', reason: 'r' }));
+      const [worker, task] = [await service.worker(null), service.newId('T')];
+      await service.wire.publish(`task.${task}.hook.registered`, { type: 'remote', name });
+      await worker.publish('task.claimed', { task });
+      await worker.stop();
+      expect(readAgentContext(JSON.stringify(asked[0]))).toMatchObject({ taskId: task, iteration: 0 });
+    },
+  ),
   differs('`executionPhase`: the current phase, or null', onWire('phase'), field('executionPhase', 'testing', null)),
   differs(
     '`filesModified`: the files changed in this iteration',
-    'the files that the call names, and those that the worker of the task has changed since a person’s last prompt, because an agent does not always name them all',
+    'the files that the call names, and those that the worker of the task has changed since its claim or a person’s last prompt, because an agent does not always name them all',
     async ({ service, client }) => {
       const [task, worker] = [await service.task([]), await service.worker(null)];
       const files: (readonly string[])[] = [];
@@ -56,6 +70,7 @@ const context = part(
         return { action: 'continue', reason: 'go on' };
       });
       await task.evaluate({ files: ['src/auth.ts'] });
+      await worker.publish('tool.used', { tool: 'Write', files: ['before.ts'] });
       await worker.publish('task.claimed', { task: task.id });
       await worker.publish('tool.used', { tool: 'Write', files: ['src/auth.test.ts'] });
       await task.evaluate({ files: ['src/auth.ts'] });
@@ -184,7 +199,7 @@ const promise: Rule[] = [
   ),
   differs(
     'promises are detected in the output of the agent',
-    'one in code, in a quote, or with other text in the tag does not count: quoted promises have ended loops',
+    'one in code, in a quote, or with other text in the tag does not count, because quoted promises have ended loops',
     () => {
       const { action } = iterate([{ type: 'promise' }]);
       const outputs = {

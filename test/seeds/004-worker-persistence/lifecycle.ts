@@ -47,11 +47,15 @@ const problem = [
       log.viewAt('12:10');
       expect(log.takeDecisions()).toMatchObject([{ decision: 'allow', state: 'stopped' }]);
     }),
-    differs('"approve": the agent stops gracefully', '`allow`', () => {
-      const log = registered();
-      expect(log.stop('12:10', 'w1')).toMatchObject({ decision: 'allow', action: 'complete', nextPrompt: null });
-      expect(log.workerAt('12:10').state).toBe('stopped');
-    }),
+    differs(
+      '"approve": the agent stops gracefully',
+      'the word is `allow`, because each agent has a word of its own; Claude Code gets an empty answer',
+      () => {
+        const log = registered();
+        expect(log.stop('12:10', 'w1')).toMatchObject({ decision: 'allow', action: 'complete', nextPrompt: null });
+        expect(log.workerAt('12:10').state).toBe('stopped');
+      },
+    ),
     holds('"block" and a reason: the agent continues with new instructions', () => {
       const log = registered();
       for (const task of ['T-1', 'T-2']) log.publish('12:05', `task.${task}.task.created`);
@@ -112,7 +116,7 @@ const loop = [
     }),
     differs(
       '4: without a task it waits briefly, and loops',
-      'or the stop is held: with `hold` one request stays open until a task arrives, and costs no turn',
+      'or the stop is held, because each wait of an agent costs a turn: with `hold` one request stays open until a task arrives',
       async ({ service }) => {
         const queue = service.newId('queue');
         const worker = await service.worker({ persistence: { idle: '1m', hold: '30s', queue } });
@@ -167,7 +171,7 @@ const strategies = [
     }),
     differs(
       'persistent is not recommended if there are rate limits',
-      '`keepAlives` of the policy limits how often it is kept alive',
+      '`keepAlives` of the policy limits how often it is kept alive, because nothing else would end it',
       inCase('pending', 'a cap for keeping a worker alive'),
     ),
   ),
