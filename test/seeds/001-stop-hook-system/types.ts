@@ -61,7 +61,7 @@ const context = part(
   differs('`executionPhase`: the current phase, or null', onWire('phase'), field('executionPhase', 'testing', null)),
   differs(
     '`filesModified`: the files changed in this iteration',
-    'the files that the call names, and those that the worker of the task has changed since its claim or a person’s last prompt, because an agent does not always name them all',
+    'those that the call names, and those that the worker of the task has changed in this iteration, because an agent does not always name them all; a claim and a person’s prompt begin the list again, because the work is another one then',
     async ({ service, client }) => {
       const [task, worker] = [await service.task([]), await service.worker(null)];
       const files: (readonly string[])[] = [];
@@ -74,9 +74,17 @@ const context = part(
       await worker.publish('task.claimed', { task: task.id });
       await worker.publish('tool.used', { tool: 'Write', files: ['src/auth.test.ts'] });
       await task.evaluate({ files: ['src/auth.ts'] });
-      await worker.publish('prompt.submitted');
-      await task.evaluate();
-      expect(files).toEqual([['src/auth.ts'], ['src/auth.test.ts', 'src/auth.ts'], []]);
+      const begin = [
+        () => worker.publish('prompt.submitted'),
+        () => task.publish('iteration.advanced'),
+        () => worker.publish('task.claimed', { task: task.id }),
+      ];
+      for (const again of begin) {
+        await worker.publish('tool.used', { tool: 'Write', files: ['again.ts'] });
+        await again();
+        await task.evaluate();
+      }
+      expect(files).toEqual([['src/auth.ts'], ['src/auth.test.ts', 'src/auth.ts'], [], [], []]);
     },
   ),
   differs(
