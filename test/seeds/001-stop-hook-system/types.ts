@@ -150,6 +150,13 @@ const result = part(
       checkpoints: [{ phase: 'midpoint', step: 5 }],
       checkpoint: { context: { milestone: 'halfway' } },
     });
+    const { name } = await service.serveCheck(() => ({ action: 'continue', reason: 'r', checkpointData }));
+    const followed = await service.task([{ type: 'remote', name }, { type: 'promise' }]);
+    const answer = { hookId: 'h2', action: 'complete', checkpointCreated: true };
+    expect(await followed.evaluate(promises('COMPLETE')), 'of a hook before the one that answers').toMatchObject(
+      answer,
+    );
+    expect(await followed.view()).toMatchObject({ checkpoint: { context: { milestone: 'halfway' } } });
     const none = await resultOf({}, service);
     expect(none.result.checkpointCreated).toBe(false);
     expect(none.task.checkpoints).toEqual([]);

@@ -172,7 +172,17 @@ const strategies = [
     differs(
       'persistent is not recommended if there are rate limits',
       '`keepAlives` of the policy limits how often it is kept alive, because nothing else would end it',
-      inCase('pending', 'a cap for keeping a worker alive'),
+      () => {
+        const policy = { persistence: 'persistent', keepAlives: 2 };
+        const log = registered({ default: policy });
+        expect([1, 2, 3].map(() => log.stop('12:01', 'w1')?.cause)).toEqual(['idle', 'idle', 'capped']);
+        const waited = registered({ default: policy });
+        waited.publish('12:01', 'task.T-1.task.created');
+        expect(
+          [1, 2, 3].map(() => waited.stop('12:01', 'w1')?.cause),
+          'a task that waits is no exception',
+        ).toEqual([...['pending-tasks', 'pending-tasks', 'capped']]);
+      },
     ),
   ),
   part(
@@ -183,6 +193,7 @@ const strategies = [
         ...{ decision: 'block', pendingTasks: 0, idle: { remainingMs: 7 * minuteMs } },
         reason: 'No task waits in queue main. Stay available for 7 more minutes and look again',
       });
+      expect(log.stop('12:03:01', 'w1')?.reason, 'rounded up').toContain('for 7 more minutes');
       const create = (task: string, data: object) => log.publish('12:04', `task.${task}.task.created`, data);
       create('T-1', { title: 'Fix login' });
       create('T-2', { title: 'Write docs' });
