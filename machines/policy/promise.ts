@@ -4,12 +4,22 @@
  * of a quoted promise is a well-known fault.
  */
 import { z } from 'zod';
+import { detectedAtMax } from '../values/limits.ts';
+import { textSchema } from '../values/schemas.ts';
 
 export const promiseNames = ['COMPLETE', 'BLOCKED', 'ESCALATE'] as const;
 export type PromiseName = (typeof promiseNames)[number];
 
-/** A promise as an adapter may report it: `content` is the text that was found, '' if none was. */
-export const promiseSchema = z.object({ type: z.enum(promiseNames), detected: z.boolean(), content: z.string() });
+/**
+ * A promise as an adapter may report it: `content` is the text that was found, '' if none was. `detectedAt` is the
+ * reporter's own time; it is passed on to hooks and checks, and decides nothing.
+ */
+export const promiseSchema = z.object({
+  type: z.enum(promiseNames),
+  detected: z.boolean(),
+  content: z.string(),
+  detectedAt: textSchema(detectedAtMax).optional(),
+});
 
 /** The promises of an attempt or iteration: those that its adapter read, else those in its output. */
 export function promisesOf(fields: {

@@ -66,6 +66,9 @@ export const policiesMax = 256;
 export const policyChecksMax = 256;
 export const policyValuesMax = 4_096;
 
+/** When a reported promise was detected, as its reporter says. An ISO time has 24 to 35 characters. */
+export const detectedAtMax = 64;
+
 /** Names that are no ids: of background work, scopes, tools. */
 export const nameLengthMax = 1_024;
 

@@ -12,6 +12,8 @@ export type CompletionPromise = {
   readonly type: 'COMPLETE' | 'BLOCKED' | 'ESCALATE';
   readonly detected: boolean;
   readonly content: string;
+  /** When the reporter of the promise detected it, as it said. Absent for promises that the service read from the output. */
+  readonly detectedAt?: string;
 };
 
 export type AgentContext = {
@@ -51,7 +53,14 @@ const requestSchema = z.object({
     .array(z.object({ rule: z.string(), passed: z.boolean(), message: z.string().optional() }))
     .default([]),
   completionPromises: z
-    .array(z.object({ type: z.enum(['COMPLETE', 'BLOCKED', 'ESCALATE']), detected: z.boolean(), content: z.string() }))
+    .array(
+      z.object({
+        type: z.enum(['COMPLETE', 'BLOCKED', 'ESCALATE']),
+        detected: z.boolean(),
+        content: z.string(),
+        detectedAt: z.string().optional(),
+      }),
+    )
     .default([]),
   plan: z.array(z.object({ title: z.string(), status: z.string(), step: z.string().optional() })).nullish(),
 });
@@ -77,7 +86,10 @@ export function readAgentContext(payload: string): AgentContext {
       passed,
       ...(message === undefined ? {} : { message }),
     })),
-    completionPromises: rest.completionPromises,
+    completionPromises: rest.completionPromises.map(({ detectedAt, ...promise }) => ({
+      ...promise,
+      ...(detectedAt === undefined ? {} : { detectedAt }),
+    })),
     ...(typeof agentOutput === 'string' && { agentOutput }),
     ...(typeof draftContent === 'string' && { draftContent }),
     ...(typeof draftType === 'string' && { draftType }),

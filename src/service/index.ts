@@ -27,6 +27,8 @@ import {
   type EntryStanding,
   entities,
   get,
+  type Judging,
+  judgingOf,
   missingRunners,
   peek,
   type ServiceStatus,
@@ -89,6 +91,8 @@ export type Service = {
    * For what is read at every turn of an agent: `get` asks the log first. Null: unknown.
    */
   peek(worker: string, seq: number): Promise<WorkerView | null>;
+  /** What judges this worker, as this replica has folded it. */
+  judging(worker: string): Judging;
   /** The policy that the next session of this agent gets, if its hooks name `policy` (null: none). */
   sessionPolicy(agent: string, policy: string | null): SessionPolicy;
   status(): ServiceStatus;
@@ -121,12 +125,14 @@ export function createService(host: Host, log: EventLog, replica: string, search
     operate: (action, body) => host.write('operator', () => operate(action, body)),
     untilResolved: (worker, signal) => untilResolved(host, worker, signal),
     untilAnswered: (worker, question, signal) => untilAnswered(host, worker, question, signal),
+    judging: (worker) => judgingOf(host.fleet, worker),
     sessionPolicy: (agent, policy) => sessionPolicy(host, agent, policy),
     status: () => statusOf(host),
     missingRunners: () => missingRunners(host, search),
   };
 }
 export { snapshotEndpoint } from './decide.ts';
+export type { Judging } from './views.ts';
 
 // The requests of protocol.md §2 as endpoints on the bus: each reads its subject and body and calls the service.
 

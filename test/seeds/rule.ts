@@ -8,7 +8,7 @@ import type { Stage } from './stage.ts';
 export type Check = (stage: Stage) => void | Promise<void>;
 export type Rule = {
   readonly claim: string;
-  /** What is different here, and why. */
+  /** What is different here, and why: with the word "because" or "since". */
   readonly differs: string | null;
   readonly proof: Check | Case;
 };

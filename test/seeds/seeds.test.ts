@@ -38,6 +38,13 @@ test('no claim is made twice', () => {
   expect(claims).toEqual([...new Set(claims)]);
 });
 
+test('each departure says why', () => {
+  const departures = seeds.flatMap(({ parts }) =>
+    parts.flatMap(({ rules }) => rules.flatMap((it) => it.differs ?? [])),
+  );
+  expect(departures.filter((text) => !/\b(because|since)\b/.test(text))).toEqual([]);
+});
+
 test('docs/seeds.md has the tables as the rules give them: if not, run "npm run seeds:table"', async () => {
   await expect(renderPage(await readPage(), seeds)).toMatchFileSnapshot('../../docs/seeds.md');
 });

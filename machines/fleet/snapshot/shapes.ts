@@ -126,9 +126,11 @@ function createCommonShapes() {
   });
   const hooks = z.array(object({ hook: text, enabled: flag, form: hookForm, metadata: jsonText.nullable() }));
   const validation = z.array(object({ rule: text, passed: flag, message: text.optional() }));
+  const promise = object({ type: text, detected: flag, content: text, detectedAt: text.optional() });
   const attemptFields = object({
     ...{ stopReason: text.optional(), output: text.optional(), toolCount: number.optional(), files: texts.optional() },
-    ...{ promises: z.array(object({ type: text, detected: flag, content: text })).optional(), holdMs: time.optional() },
+    promises: z.array(promise).optional(),
+    holdMs: time.optional(),
     ...{ validation: validation.optional(), draft: object({}).optional() },
   });
   return { period, escalation, overdue, refused, hookRun, judgedTasks, iteration, hooks, attemptFields, hookResults };

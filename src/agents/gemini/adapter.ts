@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 import { type CallOf, defineAgent, fields, sessionName, text } from '../agent.ts';
-import { allowNotice, blockAnswer, stopText } from '../shared/block-text.ts';
+import { allowNotice, blockAnswer, differenceText, stopText } from '../shared/block-text.ts';
 import {
   draftInputRequest,
   draftPrompted,
@@ -75,7 +75,10 @@ export const gemini = defineAgent({
   check: (call) => (call.event === 'AfterTool' ? 'complete-throttled' : null),
   end: 'SessionEnd',
   answer(call, decision, check) {
-    if (check === 'complete-throttled') return { continue: false, stopReason: stopText(decision) };
+    if (check === 'complete-throttled')
+      return decision.decision === 'block'
+        ? { hookSpecificOutput: { hookEventName: 'AfterTool', additionalContext: differenceText(decision) } }
+        : { continue: false, stopReason: stopText(decision) };
     return call.event === 'AfterAgent' ? (blockAnswer(decision) ?? allowNotice(call, decision)) : null;
   },
 });

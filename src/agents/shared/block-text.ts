@@ -38,6 +38,10 @@ export function blockText({ reason, nextPrompt }: Pick<DecisionText, 'reason' | 
   return cutMiddle(hideSecrets(text), blockCharsMax);
 }
 
+/** For an agent that works on, after its tools: what a check has found to be missing (`stopWhenComplete`). */
+export const differenceText = (decision: AnswerableDecision): string =>
+  `stopgate has checked the work after these tools. ${blockText(decision)}`;
+
 /** For agents that read `decision` and `reason`, and no other key. Null: it is no block. */
 export const blockAnswer = (decision: AnswerableDecision): object | null =>
   decision.decision === 'block' ? { decision: 'block', reason: blockText(decision) } : null;

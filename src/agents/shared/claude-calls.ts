@@ -6,6 +6,7 @@ import {
   type AnswerableDecision,
   allowNotice,
   blockText,
+  differenceText,
   resolutionText,
   stopText,
   unjudgedStepText,
@@ -82,13 +83,15 @@ export function createStopCalls(outputTool: string) {
     },
     /** A block has exactly two keys. Anything else is null: every version takes an empty answer for "continue". */
     answer(call: ToolCall, decision: AnswerableDecision, check: UnsolicitedCheck | null): object | null {
+      // `decision: block` would end the turn here.
+      if (check === 'complete' && decision.decision === 'block')
+        return withContext('PostToolBatch', differenceText(decision));
       if (check === 'complete') return { continue: false, stopReason: stopText(decision) };
       if (check === 'step' && decision.cause === 'unjudged')
         return { decision: 'block', reason: unjudgedStepText(decision) };
       if (decision.decision !== 'block') return isStop(call) ? allowNotice(call, decision) : null;
       const reason = blockText(decision);
-      if (check === 'output')
-        return { hookSpecificOutput: { hookEventName: 'PostToolUse', additionalContext: reason } };
+      if (check === 'output') return withContext('PostToolUse', reason);
       if (check === 'step') return { decision: 'block', reason: `The step is not marked as done. ${reason}` };
       if (isOutput(call)) return { hookSpecificOutput: { ...denied, permissionDecisionReason: reason } };
       return isStop(call) ? { decision: 'block', reason } : null;
@@ -100,9 +103,12 @@ export function createStopCalls(outputTool: string) {
 export const answerWithResolution =
   (...events: readonly string[]) =>
   ({ event }: BaseCall, { resolution }: PriorWorker): object | null =>
-    resolution === null || !events.includes(event)
-      ? null
-      : { hookSpecificOutput: { hookEventName: event, additionalContext: resolutionText(resolution) } };
+    resolution === null || !events.includes(event) ? null : withContext(event, resolutionText(resolution));
+
+/** Adds a text to what the model reads next, and changes nothing else. */
+const withContext = (hookEventName: string, additionalContext: string): object => ({
+  hookSpecificOutput: { hookEventName, additionalContext },
+});
 
 /** For `PreToolUse`. */
 export const draftToolCall = ({ tool_name: tool, tool_use_id: id }: ToolCall): readonly EntryDraft[] => [

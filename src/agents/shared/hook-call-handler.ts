@@ -11,7 +11,14 @@ import { awaitAnswer, type HeldRequest, request } from './permission-requests.ts
 import { describeCommand, describeStanding, type PersonCommand, personAtSession } from './person-command.ts';
 import { type PriorWorker, toPriorWorker, unknownWorker } from './prior-worker.ts';
 import { createSharedPlans, type SharedPlans, statusesIn } from './shared-plans.ts';
-import { isForComplete, isNews, isWanted, type UnsolicitedCheck } from './unsolicited-checks.ts';
+import {
+  createDifferencesTold,
+  type DifferencesTold,
+  isForComplete,
+  isNews,
+  isWanted,
+  type UnsolicitedCheck,
+} from './unsolicited-checks.ts';
 
 /** Some agents do not mark the end of a batch of tools. Not every call of such a batch is checked. */
 const checkEveryMs = 2_000;
@@ -60,6 +67,7 @@ export function createHookCallHandler(
   /** By worker: the folder in which it began. After a restart it is the one in which it is then. */
   const homes = new Map<string, string | null>();
   const plans = createSharedPlans();
+  const told = createDifferencesTold();
   const isDue = createPacer(stopwatch);
   const answer = async (
     call: HookCall,
@@ -75,11 +83,15 @@ export function createHookCallHandler(
       return given === null ? null : call.answerInput(given);
     }
     if (next.kind === 'immediate') return next.answer;
-    if (next.kind === 'stop') return call.answer(await unwrap(next.decision));
+    if (next.kind === 'stop') {
+      const decision = await unwrap(next.decision);
+      told.note(call.worker, decision, () => service.judging(call.worker));
+      return call.answer(decision);
+    }
     if (next.kind === 'command') return call.answerCommand(await obey(service, call.worker, next.command));
     const { check } = next;
     if (!isDue(call.worker, check)) return null;
-    const decision = await runCheck(service, call.worker, check, key);
+    const decision = await runCheck(service, told, { worker: call.worker, check, key });
     return decision === null ? null : call.answer(decision, check);
   };
   /**
@@ -146,7 +158,7 @@ async function store(
     return held === null ? null : { kind: 'ask', held };
   }
   if (check === null) return null;
-  return now !== null && isWanted(check, now) ? { kind: 'check', check } : null;
+  return now !== null && isWanted(check, now, () => service.judging(worker)) ? { kind: 'check', check } : null;
 }
 
 /** The folder in which this call registers the worker. */
@@ -237,15 +249,20 @@ function named(entries: readonly WorkerEntry[], key: string | undefined): readon
 
 /**
  * An agent that is told to stop gets a decision and not only a probe: it may end without another call, and its task
- * must count as completed. The checks run twice for that. Null: nothing to tell.
+ * must count as completed. The checks run twice for that. An agent that is told what is missing gets the probe, so that
+ * no retry is counted. Null: nothing to tell.
  */
 async function runCheck(
   service: Service,
-  worker: string,
-  check: UnsolicitedCheck,
-  key: string | undefined,
+  told: DifferencesTold,
+  {
+    worker,
+    check,
+    key,
+  }: { readonly worker: string; readonly check: UnsolicitedCheck; readonly key: string | undefined },
 ): Promise<Decision | null> {
   const probed = await service.probe(worker, {}, check === 'step' ? 'step' : 'stop');
+  if (isForComplete(check) && told.note(worker, probed, () => service.judging(worker), key)) return probed;
   if (!isNews(check, probed)) return null;
   if (!isForComplete(check)) return probed;
   const decided = await service.decide(worker, { attempt: key ?? randomUUID(), stopReason: 'complete' });

@@ -4,7 +4,7 @@
  */
 import type { ToolAnnotations } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
-import { idSchema, type PromiseName, promiseNames, promisesOf } from '../../../machines/index.ts';
+import { detectedAtMax, idSchema, type PromiseName, promiseNames, promisesOf } from '../../../machines/index.ts';
 import { lastBytes } from '../../agents/shared/text.ts';
 import type { KeyedMutex } from '../../concurrency/semaphore.ts';
 import { AppError } from '../../errors.ts';
@@ -90,7 +90,7 @@ export const workShape = {
         type: promise,
         detected: z.boolean(),
         content: z.string(),
-        detectedAt: z.string().max(64).optional(),
+        detectedAt: z.string().max(detectedAtMax).optional(),
       }),
     )
     .optional()

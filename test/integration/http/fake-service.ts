@@ -95,6 +95,7 @@ export function createFakeService(): FakeService {
       if (view === undefined) throw new AppError('actor.unknown', `no ${entity} '${id}'`);
       return view as never;
     },
+    judging: () => ({ inspecting: new Set(), hasHooks: false }),
     untilAnswered: async () => null,
     async peek(worker) {
       fake.readCount += 1;

@@ -22,7 +22,7 @@ export const adapter = [
     'Adapter Handling',
     differs(
       'the stop reason is taken from the call; `end_turn` if it has none',
-      'on the wire it is then null; the TypeScript client uses `end_turn`, and so does the adapter of Claude Code, whose calls have none',
+      'on the wire it is then null, because nobody gave one; the clients read that as `end_turn`, and the adapter of Claude Code sends `end_turn`, because its calls have no reason',
       async ({ service, client }) => {
         const name = service.newId('validator');
         const reasons: string[] = [];
@@ -47,7 +47,7 @@ export const adapter = [
     }),
     differs(
       'at the cap the validator is not invoked: an empty answer, and a warning',
-      'it is asked once more: work that was finished after the last block is complete, and only what fails again is capped, with a warning',
+      'it is asked once more, because work that was finished after the last block is complete; only what fails again is capped, with a warning',
       async ({ service }) => {
         const { name, asked } = await service.serveCheck(() => ({ complete: asked.length === 4, reason: 'not yet' }));
         const worker = await service.worker({ checks: [{ remote: name }], retries: 1 });
@@ -70,7 +70,7 @@ export const adapter = [
     ),
     differs(
       'not complete: the answer is `decision: "block"` with the reason',
-      'if there is a next prompt, it replaces the reason, because it tells the agent what to do',
+      '`reason` has the next prompt, because it tells the agent what to do, and then how a person can let the agent go',
       async () => {
         const fleet = createClaudeFleet(planned);
         await fleet.mark('pending');
@@ -95,22 +95,26 @@ export const adapter = [
     }),
     differs(
       '`max_stop_retries`: 3 by default',
-      '`retries` of the policy',
+      '`retries` of the policy, because policies differ in what they ask for',
       inCase('retries', 'three stops are blocked, the fourth is allowed as capped'),
     ),
     holds('`max_stop_retries` may be another number', inCase('retries', "the cap is the policy's")),
   ),
   part(
     'Common Validators',
-    holds('todo validator: todos remain, `n todos remaining`', async ({ service, client }) => {
-      const validate = todoValidator(() => todos('completed', 'in_progress', 'pending'));
-      expect((await validate(params)).render()).toBe('[incomplete] 2 todos remaining');
-      const name = service.newId('todos');
-      await client.serveCheck(name, todoValidator());
-      const worker = await service.worker({ checks: [{ remote: name }] });
-      await worker.publish('plan.updated', planOf('pending'));
-      expect(await worker.stop()).toMatchObject({ decision: 'block', reason: '1 todos remaining' });
-    }),
+    differs(
+      'todo validator: todos remain, `n todos remaining`',
+      'a todo that is `done` or `cancelled` does not remain, because agents name a finished todo either way, and nobody has to do a cancelled one',
+      async ({ service, client }) => {
+        const validate = todoValidator(() => todos('completed', 'in_progress', 'pending', 'done', 'cancelled'));
+        expect((await validate(params)).render()).toBe('[incomplete] 2 todos remaining');
+        const name = service.newId('todos');
+        await client.serveCheck(name, todoValidator());
+        const worker = await service.worker({ checks: [{ remote: name }] });
+        await worker.publish('plan.updated', planOf('pending'));
+        expect(await worker.stop()).toMatchObject({ decision: 'block', reason: '1 todos remaining' });
+      },
+    ),
     holds('todo validator: none remains, `All todos done`', async ({ service, client }) => {
       for (const given of [todos(), todos('completed', 'completed')])
         expect((await todoValidator(() => given)(params)).render()).toBe('[complete] All todos done');

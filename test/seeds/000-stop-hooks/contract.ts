@@ -1,6 +1,6 @@
 /** Seed 000, from Purpose to Workspace Integration: what the validator is given, what it answers, where it is attached. */
 import { expect } from 'vitest';
-import { type AgentContext, ValidationResult } from '../../../src/client/index.ts';
+import { type AgentContext, ValidationResult, type Validator } from '../../../src/client/index.ts';
 import { createClaudeFleet, session } from '../claude-fleet.ts';
 import { differs, holds, part } from '../rule.ts';
 import { createVirtualLog } from '../virtual-log.ts';
@@ -75,12 +75,20 @@ export const contract = [
     ),
     differs(
       '`retry_count`: how many times the stop was blocked, 0 on the first attempt',
-      'on the wire `retryCount`, because JSON uses camel case',
+      'on the wire `retryCount`, because JSON uses camel case; it begins again at 0 after an allowed stop, a person’s prompt, a claim or the end of a task, because the agent has another piece of work then',
       async ({ service }) => {
         const { name, asked } = await service.serveCheck(() => ({ complete: false, reason: 'no' }));
         const worker = await service.worker({ checks: [{ remote: name }] });
-        for (let count = 0; count < 3; count += 1) await worker.stop();
-        expect(asked).toMatchObject([{ retryCount: 0 }, { retryCount: 1 }, { retryCount: 2 }]);
+        const begin: [string, object][] = [
+          ['prompt.submitted', {}],
+          ['task.claimed', { task: service.newId('T') }],
+        ];
+        for (const [type, data] of begin) {
+          for (let count = 0; count < 3; count += 1) await worker.stop();
+          await worker.publish(type, data);
+        }
+        await worker.stop();
+        expect(asked.map(({ retryCount }) => retryCount)).toEqual([0, 1, 2, 0, 1, 2, 0]);
       },
     ),
   ),
@@ -127,8 +135,15 @@ export const contract = [
     ),
     differs(
       'it takes `ValidationParams` and returns `ValidationResult`',
-      'the MCP tool `verify` returns `complete` and `reason`, for an agent that asks on its own; it takes the id of a worker, because the service knows the rest',
-      async ({ service, mcp }) => {
+      'so does a served check; an agent that asks on its own has the MCP tool `verify`, which returns `complete` and `reason` and takes the id of a worker, because the service knows the rest',
+      async ({ service, client, mcp }) => {
+        const name = service.newId('validator');
+        const validate: Validator = ({ stopReason, toolCount, retryCount }) =>
+          new ValidationResult({ complete: false, reason: `${stopReason}, ${toolCount}, ${retryCount}` });
+        await client.serveCheck(name, validate);
+        const served = await service.worker({ checks: [{ remote: name }] });
+        expect(await served.stop({ stopReason: 'max_turns' })).toMatchObject({ reason: 'max_turns, 0, 0' });
+
         const worker = await service.worker(planned);
         await worker.publish('plan.updated', { steps: [{ title: 'Write tests', status: 'pending' }] });
         expect(await mcp.ok('verify', { worker: worker.id, stopReason: 'end_turn' })).toMatchObject({
@@ -223,7 +238,7 @@ export const contract = [
     }),
     differs(
       'todos with a status other than `completed` make it incomplete',
-      '`done` and `cancelled` count as done too: nobody has to do a cancelled todo',
+      '`done` and `cancelled` count as done too, because agents name a finished todo either way, and nobody has to do a cancelled one',
       () => {
         for (const status of ['pending', 'in_progress', 'Completed', 'failed'])
           expect(decisionFor([['a', status]]), status).toMatchObject({ decision: 'block', cause: 'incomplete' });

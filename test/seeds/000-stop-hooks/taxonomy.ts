@@ -21,10 +21,15 @@ export const taxonomy = [
     'Hook Taxonomy',
     differs(
       'UserPromptSubmit: before the input, cannot block, injects context',
-      'a prompt resets the retry count, because a person has seen the state; the context is the prompt with which a person resolved an escalation',
+      'a person’s prompt resets the retry count, because a person has seen the state; the context is the prompt with which a person resolved an escalation. A prompt that is a command to stopgate is kept from the model, because it is answered in place',
       async () => {
         const fleet = await busyFleet({ ...planned, retries: 1, onCap: 'escalate' });
         await fleet.claude('Stop');
+        const note = '<task-notification> <task-id>b1</task-id> </task-notification>';
+        expect(await fleet.claude('UserPromptSubmit', { prompt: note })).toBeNull();
+        expect(fleet.view(session), 'no person').toMatchObject({ state: 'working', retry: { count: 1 } });
+        const answered = { decision: 'block', reason: expect.stringContaining('stopgate') };
+        expect(await fleet.claude('UserPromptSubmit', { prompt: '/stopgate status' })).toEqual(answered);
         expect(await fleet.claude('UserPromptSubmit', { prompt: 'go on' })).toBeNull();
         expect(fleet.view(session)).toMatchObject({ state: 'working', retry: { count: 0 } });
         for (let count = 0; count < 2; count += 1) await fleet.claude('Stop');
@@ -43,11 +48,14 @@ export const taxonomy = [
     }),
     differs(
       'PreToolUse: before a tool, can block',
-      'it denies only StructuredOutput, and only while work remains, because that tool ends the session; of any other call it is logged that the tool starts',
+      'it denies only StructuredOutput, and only while work remains, because that tool ends the session; any other call is logged, as the start of a tool or as a question to a person',
       async () => {
         const fleet = await busyFleet();
         expect(await fleet.claude('PreToolUse')).toBeNull();
         expect(fleet.entries.at(-1)).toMatchObject({ type: 'tool.started' });
+        const question = { tool_name: 'AskUserQuestion', tool_input: { questions: [] } };
+        expect(await fleet.claude('PreToolUse', question)).toBeNull();
+        expect(fleet.entries.at(-1)).toMatchObject({ type: 'input.requested' });
         const refused = { hookEventName: 'PreToolUse', permissionDecision: 'deny' };
         expect(await fleet.claude('PreToolUse.StructuredOutput')).toMatchObject({ hookSpecificOutput: refused });
         await fleet.mark('completed');
@@ -65,6 +73,10 @@ export const taxonomy = [
         expect(fleet.view(session)).toMatchObject({ toolCount: toolCount + 1, filesModified: { count: 1 } });
         await fleet.mark('completed');
         expect(fleet.view(session).plan).toMatchObject([{ title: 'Write the tests', status: 'completed' }]);
+        await fleet.mark('pending');
+        expect(await fleet.claude('PostToolUse', { tool_name: 'StructuredOutput', tool_input: {} })).toEqual({
+          hookSpecificOutput: { hookEventName: 'PostToolUse', additionalContext: expect.stringContaining('1 of 1') },
+        });
       },
     ),
     holds('SubagentStart: cannot block, tracking', async () => {
@@ -125,13 +137,13 @@ export const taxonomy = [
     'Error Handling',
     differs(
       'the validator raises an exception: a warning is logged, the stop is allowed',
-      'unless `onError` of the check says otherwise, because some work must not pass unjudged; the decision names the check that could not be judged',
+      'its cause is `unjudged`, because a broken check is not a verdict: it completes no task. `onError` of the check may block or escalate instead, because some work must not pass unjudged',
       async ({ service }) => {
         const { name } = await service.serveCheck(() => 'Traceback (most recent call last):');
         const worker = await service.worker({ checks: [{ remote: name }] });
         const decision = await worker.stop();
         expect(decision).toMatchObject({
-          decision: 'allow',
+          ...{ decision: 'allow', cause: 'unjudged' },
           reason: `Allowed, though a check could not be judged: check ${name} replied with invalid JSON`,
         });
         expect(decision.verdicts).toContainEqual(expect.objectContaining({ guard: 'checks', verdict: 'error' }));
@@ -140,6 +152,8 @@ export const taxonomy = [
         );
         const strict = await service.worker({ checks: [{ remote: name, onError: 'block' }] });
         expect(await strict.stop()).toMatchObject({ decision: 'block', feedback: [{ outcome: 'error' }] });
+        const asking = await service.worker({ checks: [{ remote: name, onError: 'escalate' }] });
+        expect(await asking.stop()).toMatchObject({ decision: 'allow', action: 'escalate' });
       },
     ),
     holds('the validator returns `complete=True`: the stop is allowed', async ({ service }) => {
@@ -200,7 +214,7 @@ export const taxonomy = [
     ),
     differs(
       'no access to what the model wrote',
-      'a validator is given the last output of the agent (`agentOutput`), because a question in it is a reason not to go on',
+      'a validator is given the last output of the agent (`agentOutput`), because what the agent says, such as a promise or a question, may decide',
       async ({ service }) => {
         const { name, asked } = await service.serveCheck(() => ({ complete: true }));
         const worker = await service.worker({ checks: [{ remote: name }] });

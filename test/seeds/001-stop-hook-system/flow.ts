@@ -101,6 +101,17 @@ const flow = part(
       ...{ completionSignal: 'ESCALATE', reason: 'Maximum iterations reached (1)' },
     });
     expect(await mcp.call('iteration_next', { iterationId })).toMatchObject({ isError: true });
+    expect(await mcp.ok('iteration_validate', { iterationId, ...output('COMPLETE') }), 'in time').toMatchObject({
+      completionSignal: 'COMPLETE',
+    });
+
+    const log = iterate([], { maxIterations: 1 });
+    log.publish('12:01', 'task.T.iteration.completed', { iteration: 1, promise: 'COMPLETE' });
+    log.publish('12:01', 'task.T.hook.registered', { type: 'promise' });
+    log.publish('12:01', 'worker.w.task.claimed', { task: 'T' });
+    expect(log.stop('12:02', 'w'), 'a loop that has ended counts no more').toMatchObject({
+      ...{ decision: 'block', reason: 'No completion promise detected' },
+    });
   }),
   holds('`completionPromises` names the promises that count', async ({ service, mcp }) => {
     const { iterationId } = await begin(service, mcp, { completionPromises: ['COMPLETE', 'BLOCKED'] });

@@ -71,7 +71,7 @@ const testing = part(
   }),
   differs(
     'error handling',
-    'also by `onError: skip`, with which a hook that fails is skipped, because not every hook is worth a person’s time',
+    'also by `onError: skip`, with which a hook that fails is skipped, because not every hook is worth a person’s time; a stop is then `unjudged`',
     async ({ service, client }) => {
       const task = await service.task([]);
       const fail = () => {
@@ -81,6 +81,16 @@ const testing = part(
       expect(await task.evaluate()).toMatchObject({ hookId: 'default', action: 'continue' });
       await client.registerStopHook({ taskId: task.id, hookId: 'strict' }, fail);
       expect(await task.evaluate()).toMatchObject({ hookId: 'strict', action: 'escalate' });
+
+      const [skipped, judged, worker] = [
+        await service.task([]),
+        await service.task([promise]),
+        await service.worker(null),
+      ];
+      await client.registerStopHook({ taskId: skipped.id, onError: 'skip' }, fail);
+      for (const { id } of [skipped, judged]) await worker.publish('task.claimed', { task: id });
+      const stopped = await worker.stop(promises('COMPLETE'));
+      expect(stopped, 'though the other task is complete').toMatchObject({ decision: 'allow', cause: 'unjudged' });
     },
   ),
 );

@@ -129,7 +129,7 @@ export const overview = [
       expect(asked).toHaveLength(1);
     }),
     holds('4: the hook is cleared when the iteration ends', async ({ service, mcp }) => {
-      const task = await service.task([{ type: 'promise' }]);
+      const task = await service.task([{ type: 'promise' }, { type: 'tdd' }]);
       await mcp.ok('iteration_complete', { iterationId: `IT-1-${task.id}`, completionPromise: 'COMPLETE' });
       expect((await task.view()).hooks).toEqual([]);
     }),

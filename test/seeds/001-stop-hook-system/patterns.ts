@@ -30,6 +30,9 @@ export const patterns = [
           ...{ action: 'continue', reason: 'Tests still failing', nextPrompt: 'Fix failing tests and run again' },
         });
         expect(evaluate(passed('tests_pass'))).toMatchObject({ action: 'complete', reason: 'All tests pass' });
+        const both = [...passed('tests_pass').validation, { rule: 'tests_pass', passed: false }];
+        for (const validation of [both, both.toReversed()])
+          expect(evaluate({ validation }), 'reported both ways, it has failed').toMatchObject({ action: 'continue' });
       },
     ),
   ),

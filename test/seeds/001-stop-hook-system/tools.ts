@@ -1,6 +1,7 @@
 /** Seed 001, MCP Tools. */
 import { expect } from 'vitest';
 import { differs, holds, part } from '../rule.ts';
+import { createVirtualLog } from '../virtual-log.ts';
 import { iterate, promises, rules } from './iteration.ts';
 
 const failing = [{ ruleName: 'tests_pass', passed: false }];
@@ -21,6 +22,24 @@ const register = part(
       expect(await mcp.ok('hook_register', { taskId })).toMatchObject({ hookType: 'default', metadata: {} });
     },
   ),
+  differs(
+    'a hook id is `HOOK-`, a time in seconds, and three characters',
+    '`HOOK-` and random letters and digits, because hooks are made on many machines, whose clocks differ; `hookId` may name another id, and a hook that is published without one gets `hook-1`, `hook-2`, …',
+    async ({ service, mcp, client }) => {
+      const taskId = service.newId('T');
+      const ids = [
+        (await mcp.ok('hook_register', { taskId })).hookId,
+        await client.createTddHook(taskId),
+        await client.registerStopHook({ taskId }, () => ({ action: 'continue', reason: 'r' })),
+      ];
+      for (const id of ids) expect(id).toMatch(/^HOOK-[a-z0-9]{6,}$/);
+      expect(new Set(ids).size).toBe(3);
+      expect(await mcp.ok('hook_register', { taskId, hookId: 'mine' })).toMatchObject({ hookId: 'mine' });
+      const log = createVirtualLog();
+      for (let count = 0; count < 2; count += 1) log.publish('12:00', 'task.T.hook.registered', { type: 'tdd' });
+      expect(log.viewAt('12:00').tasks.T?.hooks.map(({ hook }) => hook)).toEqual(['hook-1', 'hook-2']);
+    },
+  ),
   holds('type `default`: checks promises first, then validation', () => {
     const { action } = iterate([{ type: 'default' }]);
     expect(action({ ...promises('COMPLETE'), ...rules(false) })).toBe('complete');
@@ -39,7 +58,7 @@ const register = part(
   }),
   differs(
     'there are three types',
-    'there are also templates, groups and remote hooks, which are the seed’s own future enhancements; any other type is an error that names them all',
+    'there are also templates, groups and remote hooks, because the seed wishes for them itself (Future Enhancements); any other type is an error that names them all',
     async ({ service, mcp }) => {
       const taskId = service.newId('T');
       const { isError, text } = await mcp.call('hook_register', { taskId, hookType: 'magic' });
@@ -53,6 +72,16 @@ const register = part(
 
 const evaluate = part(
   'hook_evaluate',
+  differs(
+    'an iteration id is `IT-`, a time in seconds, and three characters',
+    '`IT-`, the number of the iteration and the id of the task, because the next call then needs neither of them',
+    async ({ service, mcp }) => {
+      const taskId = service.newId('T');
+      const { iterationId } = await mcp.ok('iteration_start', { taskId, maxIterations: 5 });
+      expect(iterationId).toBe(`IT-1-${taskId}`);
+      expect(await mcp.ok('hook_evaluate', { iterationId })).toMatchObject({ taskId, iteration: 1 });
+    },
+  ),
   holds('takes the iteration, the output, the files, and the draft', async ({ service, mcp }) => {
     const { name, asked } = await service.serveCheck(() => ({ action: 'continue', reason: 'go on' }));
     const task = await service.task([{ type: 'remote', name }]);
@@ -130,16 +159,16 @@ const clear = part(
     'it should be called when the iteration completes',
     'not needed, because agents forget it: the end of the iteration or of the task clears the hooks; releasing the task does not',
     async ({ service, mcp }) => {
-      const iterated = await service.task([{ type: 'tdd' }]);
+      const iterated = await service.task([{ type: 'tdd' }, { type: 'promise', enabled: false }]);
       const ended = { iterationId: `IT-1-${iterated.id}`, completionPromise: 'COMPLETE' };
-      expect(await mcp.ok('iteration_complete', ended)).toMatchObject({ hooksCleared: 1 });
+      expect(await mcp.ok('iteration_complete', ended)).toMatchObject({ hooksCleared: 2 });
       expect((await iterated.view()).hooks).toEqual([]);
       const worker = await service.worker(null);
       for (const [end, left] of [
-        ['task.released', 1],
+        ['task.released', 2],
         ['task.completed', 0],
       ] as const) {
-        const task = await service.task([{ type: 'tdd' }]);
+        const task = await service.task([{ type: 'tdd' }, { type: 'promise' }]);
         await worker.publish('task.claimed', { task: task.id });
         await worker.publish(end, { task: task.id });
         expect((await task.view()).hooks).toHaveLength(left);

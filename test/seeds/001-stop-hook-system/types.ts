@@ -1,6 +1,7 @@
 /** Seed 001, Types: what a hook is given, and what it returns. */
 import { expect } from 'vitest';
 import type { HookResult, TaskDetail } from '../../../machines/index.ts';
+import { readAgentContext } from '../../../src/client/agent-context.ts';
 import type { AgentContext, Client } from '../../../src/client/index.ts';
 import { type Check, differs, holds, part, type Rule } from '../rule.ts';
 import type { SeedService } from '../service.ts';
@@ -43,11 +44,24 @@ const context = part(
     expect(full.taskId).toMatch(/^T-/);
     expect(empty.taskId).toBe(full.taskId);
   }),
-  holds('`iteration`: the current one, from 1', field('iteration', 3, 3)),
+  differs(
+    '`iteration`: the current one, from 1',
+    '0 at the stop of a worker whose task has begun no iteration, because hooks are asked at a stop too',
+    async ({ service, client }) => {
+      const contexts = await contextsOf(service, client);
+      expect(contexts.map(({ iteration }) => iteration)).toEqual([3, 3]);
+      const { name, asked } = await service.serveCheck(() => ({ action: 'complete', reason: 'r' }));
+      const [worker, task] = [await service.worker(null), service.newId('T')];
+      await service.wire.publish(`task.${task}.hook.registered`, { type: 'remote', name });
+      await worker.publish('task.claimed', { task });
+      await worker.stop();
+      expect(readAgentContext(JSON.stringify(asked[0]))).toMatchObject({ taskId: task, iteration: 0 });
+    },
+  ),
   differs('`executionPhase`: the current phase, or null', onWire('phase'), field('executionPhase', 'testing', null)),
   differs(
     '`filesModified`: the files changed in this iteration',
-    'the files that the call names, and those that the worker of the task has changed since a person’s last prompt, because an agent does not always name them all',
+    'those that the call names, and those that the worker of the task has changed in this iteration, because an agent does not always name them all; a claim and a person’s prompt begin the list again, because the work is another one then',
     async ({ service, client }) => {
       const [task, worker] = [await service.task([]), await service.worker(null)];
       const files: (readonly string[])[] = [];
@@ -56,12 +70,21 @@ const context = part(
         return { action: 'continue', reason: 'go on' };
       });
       await task.evaluate({ files: ['src/auth.ts'] });
+      await worker.publish('tool.used', { tool: 'Write', files: ['before.ts'] });
       await worker.publish('task.claimed', { task: task.id });
       await worker.publish('tool.used', { tool: 'Write', files: ['src/auth.test.ts'] });
       await task.evaluate({ files: ['src/auth.ts'] });
-      await worker.publish('prompt.submitted');
-      await task.evaluate();
-      expect(files).toEqual([['src/auth.ts'], ['src/auth.test.ts', 'src/auth.ts'], []]);
+      const begin = [
+        () => worker.publish('prompt.submitted'),
+        () => task.publish('iteration.advanced'),
+        () => worker.publish('task.claimed', { task: task.id }),
+      ];
+      for (const again of begin) {
+        await worker.publish('tool.used', { tool: 'Write', files: ['again.ts'] });
+        await again();
+        await task.evaluate();
+      }
+      expect(files).toEqual([['src/auth.ts'], ['src/auth.test.ts', 'src/auth.ts'], [], [], []]);
     },
   ),
   differs(
@@ -127,6 +150,13 @@ const result = part(
       checkpoints: [{ phase: 'midpoint', step: 5 }],
       checkpoint: { context: { milestone: 'halfway' } },
     });
+    const { name } = await service.serveCheck(() => ({ action: 'continue', reason: 'r', checkpointData }));
+    const followed = await service.task([{ type: 'remote', name }, { type: 'promise' }]);
+    const answer = { hookId: 'h2', action: 'complete', checkpointCreated: true };
+    expect(await followed.evaluate(promises('COMPLETE')), 'of a hook before the one that answers').toMatchObject(
+      answer,
+    );
+    expect(await followed.view()).toMatchObject({ checkpoint: { context: { milestone: 'halfway' } } });
     const none = await resultOf({}, service);
     expect(none.result.checkpointCreated).toBe(false);
     expect(none.task.checkpoints).toEqual([]);
@@ -164,7 +194,7 @@ const promise: Rule[] = [
   }),
   differs(
     '`detectedAt`, if any: an ISO timestamp',
-    'the time of the log entry counts, because clocks of agents differ; a `detectedAt` is kept in the log, but not passed to hooks',
+    'hooks get it as it was reported, and a promise that the service detects has none: the time of its log entry counts, because clocks of agents differ',
     async ({ service, client }) => {
       const task = await service.task([]);
       const detected: object[] = [];
@@ -176,12 +206,15 @@ const promise: Rule[] = [
       await task.evaluate({ promises: [given] });
       const [entry] = await service.entries(`task.${task.id}.iteration.validated`);
       expect(entry).toMatchObject({ at: expect.stringMatching(/^\d{4}-.*Z$/), data: { promises: [given] } });
-      expect(detected).toEqual([{ type: 'COMPLETE', detected: true, content: 'done' }]);
+      expect(detected).toEqual([given]);
+      detected.length = 0;
+      await task.evaluate({ output: '<promise>COMPLETE</promise>' });
+      expect(detected).toEqual([{ type: 'COMPLETE', detected: true, content: '<promise>COMPLETE</promise>' }]);
     },
   ),
   differs(
     'promises are detected in the output of the agent',
-    'one in code, in a quote, or with other text in the tag does not count: quoted promises have ended loops',
+    'one in code, in a quote, or with other text in the tag does not count, because quoted promises have ended loops',
     () => {
       const { action } = iterate([{ type: 'promise' }]);
       const outputs = {

@@ -57,16 +57,30 @@ export const checkers = [
         expect(gemini.view(worker).plan).toMatchObject([{ title: 'Write the tests' }, { title: 'Fix the lint' }]);
       },
     ),
-    holds('checks the plan of the session', () => {
-      const log = createVirtualLog(planChecked);
-      log.publish('12:00', 'worker.w.plan.updated', planOf('pending'));
-      expect(log.stop('12:01', 'w')).toMatchObject({ decision: 'block', reason: '1 of 1 plan steps remain: Step 1' });
-      log.publish('12:02', 'worker.w.plan.updated', planOf('done'));
-      expect(log.stop('12:03', 'w')).toMatchObject({ decision: 'allow', cause: 'complete' });
-    }),
+    differs(
+      'checks the plan of the session',
+      'and the steps of the tasks that the worker holds, which a list of the agent’s own does not remove, because an agent that writes its list again must not lose assigned work by that',
+      () => {
+        const log = createVirtualLog(planChecked);
+        log.publish('12:00', 'worker.w.plan.updated', planOf('pending'));
+        expect(log.stop('12:01', 'w')).toMatchObject({ decision: 'block', reason: '1 of 1 plan steps remain: Step 1' });
+        log.publish('12:02', 'worker.w.plan.updated', planOf('done'));
+        expect(log.stop('12:03', 'w')).toMatchObject({ decision: 'allow', cause: 'complete' });
+
+        log.publish('12:04', 'task.T-1.task.created', {
+          plan: [{ title: 'Fix login', status: 'pending', step: 's1' }],
+        });
+        log.publish('12:05', 'worker.w.task.claimed', { task: 'T-1' });
+        log.publish('12:06', 'worker.w.plan.updated', planOf('done'));
+        const open = { decision: 'block', reason: '1 of 2 plan steps remain: Fix login' };
+        expect(log.stop('12:07', 'w')).toMatchObject(open);
+        log.publish('12:08', 'worker.w.plan.updated', { steps: [{ title: 'Fix login', status: 'done', step: 's1' }] });
+        expect(log.stop('12:09', 'w'), 'it is the task’s step').toMatchObject({ decision: 'allow', cause: 'complete' });
+      },
+    ),
     differs(
       'incomplete while a step has a status other than `done`',
-      '`completed` and `cancelled` count as done too: agents write `completed`, and nobody has to do a cancelled step',
+      '`completed` and `cancelled` count as done too, because agents write `completed`, and nobody has to do a cancelled step',
       () => {
         for (const status of ['pending', 'in_progress', 'blocked', 'Done', ''])
           expect(decisionFor([{ title: 'a', status }]), status).toMatchObject({ decision: 'block' });

@@ -19,7 +19,7 @@ async function workerUnder(
 ) {
   const name = service.newId('checker');
   await client.serveCheck(name, checker);
-  return service.worker({ retries: null, checks: [{ remote: name, onError }] }, registration);
+  return service.worker({ checks: [{ remote: name, onError }] }, registration);
 }
 
 /** Answers with `result`, and keeps what it was asked with. */
@@ -39,7 +39,7 @@ export const contract = [
     'Purpose',
     differs(
       'an agent cannot stop before all its tasks are complete',
-      'with `retries: null`; by default a stop is allowed as `capped` after 3 blocks, because an agent that cannot finish would run for ever',
+      'with `retries: null`, until a budget, a usage limit or a person lets it go; by default a stop is allowed as `capped` after 3 blocks, because an agent that cannot finish would run for ever',
       () => {
         const capped = createVirtualLog({ default: { checks: [{ plan: {} }] } });
         capped.publish('12:00', 'worker.w.plan.updated', planOf('pending'));
@@ -51,6 +51,15 @@ export const contract = [
           ['done', 'in_progress'],
         ]) {
           log.publish('12:00', 'worker.w.plan.updated', planOf(...statuses));
+          expect(log.stop('12:00', 'w')).toMatchObject({ decision: 'block', cause: 'incomplete' });
+        }
+        for (const [cause, release, data, again] of [
+          ['limited', 'worker.w.limit.reached', {}, 'worker.w.limit.cleared'],
+          ['bypassed', 'own.worker.w.worker.paused', { by: 'ann' }, 'own.worker.w.worker.unpaused'],
+        ] as const) {
+          log.publish('12:00', release, data);
+          expect(log.stop('12:00', 'w')).toMatchObject({ decision: 'allow', cause });
+          log.publish('12:00', again, data);
           expect(log.stop('12:00', 'w')).toMatchObject({ decision: 'block', cause: 'incomplete' });
         }
         log.publish('12:01', 'worker.w.plan.updated', planOf('done', 'done'));

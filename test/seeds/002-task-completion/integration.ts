@@ -28,7 +28,7 @@ export const integration = [
     'Hook Integration',
     differs(
       'PostToolUse of StructuredOutput: what is incomplete is added to the context',
-      'if the policy has checks; what hooks of a task alone find incomplete denies the tool before it runs (PreToolUse), because its output ends the session',
+      'for checks and for hooks of held tasks, unless the call was just let through; PreToolUse denies the tool before that, because its output ends the session',
       async ({ service }) => {
         const fleet = createClaudeFleet(planned);
         const output = { tool_name: 'StructuredOutput', tool_input: { answer: 1 } };
@@ -46,11 +46,14 @@ export const integration = [
         expect(await service.claude(worker.id, 'PreToolUse.StructuredOutput')).toMatchObject({
           hookSpecificOutput: { permissionDecision: 'deny' },
         });
+        expect(await service.claude(worker.id, 'PostToolUse', output)).toMatchObject({
+          hookSpecificOutput: { additionalContext: expect.stringContaining('No validation results') },
+        });
       },
     ),
     differs(
       'Stop: `needsMoreTurns` if incomplete',
-      '`decision: block`, which makes Claude Code continue today',
+      '`decision: block`, because that is what makes Claude Code continue today',
       async () => {
         const fleet = createClaudeFleet(planned);
         await fleet.mark('pending');

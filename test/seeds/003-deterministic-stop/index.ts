@@ -20,6 +20,12 @@ function readRecipe(): { policies: { executor: object }; commands: Record<string
 }
 
 const planned = { checks: [{ plan: {} }], stopWhenComplete: true };
+const withDifference = (...parts: readonly string[]) => ({
+  hookSpecificOutput: {
+    hookEventName: 'PostToolBatch',
+    additionalContext: expect.stringMatching(new RegExp(parts.map((it) => it.replace('[', '\\[')).join('.*'), 's')),
+  },
+});
 const told = { continue: false, stopReason: expect.stringContaining('complete') };
 const answerOf = ({ decision, reason, nextPrompt, feedback }: Decision) => ({ decision, reason, nextPrompt, feedback });
 /** The JSON in the prompt that the agent goes on with. */
@@ -48,12 +54,14 @@ const summary = part(
   ),
   differs(
     'it runs after each burst of tools, and signals "stop, work complete"',
-    'if the policy has `stopWhenComplete`, because the checks then run far more often: at the end of each batch of tools, or at most every 2 s if the agent does not report batches; [a recipe](recipes.md#stop-as-soon-as-the-work-is-valid) has it ready',
+    'if the policy has `stopWhenComplete`, because the checks then run far more often: at the end of each batch of tools, or at most every 2 s if the agent does not report batches; only Claude Code and Gemini CLI can be answered there. [A recipe](recipes.md#stop-as-soon-as-the-work-is-valid) has it ready',
     async ({ service, folder }) => {
       const { policies, commands: given } = readRecipe();
       expect(given.validate).toMatchObject({ feedback: commands.validate?.feedback, cwd: commands.validate?.cwd });
       const executor = await startExecutor(service, folder, policies.executor, { 'findings.json': {} });
-      expect(await service.claude(executor.id, 'PostToolBatch', { cwd: executor.folder })).toBeNull();
+      const burst = () => service.claude(executor.id, 'PostToolBatch', { cwd: executor.folder });
+      expect(await burst(), 'the difference goes with the burst').toEqual(withDifference('"missing": [', '"claim"'));
+      expect(await burst(), 'once').toBeNull();
       for (let count = 1; count <= 5; count += 1) {
         const blocked = await executor.stop();
         expect(blocked).toMatchObject({ decision: 'block', retry: { count, max: null } });
@@ -206,6 +214,26 @@ const criteria = part(
         decisions.push((await executor.stop()).decision);
       }
       expect(decisions).toEqual(['block', 'block', 'allow']);
+    },
+  ),
+  differs(
+    'when validation fails after a burst of tools, the next turn has the difference',
+    'once until it changes, because the agent has it already; only what a check of the work itself has found, because an agent knows of its open plan. It counts as no retry, because the agent did not ask to stop',
+    async ({ service, folder }) => {
+      const policy = { ...policies.validate, stopWhenComplete: true, retries: 1 };
+      const executor = await startExecutor(service, folder, policy, { 'findings.json': {} });
+      const burst = () => service.claude(executor.id, 'PostToolBatch', { cwd: executor.folder });
+      expect(await burst()).toEqual(withDifference('"claim"', '"evidence"'));
+      for (let count = 0; count < 3; count += 1) expect(await burst()).toBeNull();
+      await executor.write({ 'findings.json': { ...findings, confidence: undefined } });
+      expect(await burst()).toEqual(withDifference('"missing": [', '"confidence"'));
+      await executor.write({ 'findings.json': findings });
+      expect(await burst()).toEqual(withDifference('Missing required files: principle_updates.json'));
+      expect(await executor.view()).toMatchObject({ retry: { count: 0 }, lastDecision: null });
+
+      const open = createClaudeFleet(planned);
+      await open.mark('pending');
+      expect(await open.claude('PostToolBatch')).toBeNull();
     },
   ),
   holds('when validation fails, the next turn has the difference from the schema', async ({ service, folder }) => {

@@ -33,7 +33,7 @@ export const idleTime = [
     }),
     differs(
       'the times of registration, last claim and last completion are tracked',
-      'a view has what follows from them, `idle`, and the time of the last entry, `lastSeen`; each time by itself is in the log',
+      'a view has `idle`, because only the most recent of them decides, and the time of the last entry, `lastSeen`; each time by itself is in the log',
       async ({ service }) => {
         const worker = await service.worker({ persistence: { idle: '1m' } }, { queue: service.newId('queue') });
         const task = service.newId('T');
@@ -108,7 +108,7 @@ export const logic = [
     }),
     differs(
       'over the threshold: approve, with the timeout as the reason',
-      'at exactly the threshold as well, as in the timeline of the seed',
+      'at exactly the threshold as well, because the timeline of the seed says so',
       () => {
         expect(registered().stop('12:11', 'w1')).toMatchObject({
           decision: 'allow',
@@ -137,7 +137,7 @@ export const logic = [
     }),
     differs(
       'only these two moments reset it',
-      'failing or releasing a task resets it too, because the worker lets go of the task',
+      'a registration and any other end of a held task reset it too, because the worker begins to wait then',
       () => {
         const log = registered();
         for (const [tail, data] of [
@@ -154,6 +154,8 @@ export const logic = [
           end.publish('12:20', `worker.w1.${tail}`, { task: `T-${index}` });
           expect(end.workerAt('12:21').idle.ms).toBe(minuteMs);
         }
+        log.publish('12:07', 'worker.w1.worker.registered');
+        expect(log.workerAt('12:08').idle.ms).toBe(minuteMs);
       },
     ),
   ),

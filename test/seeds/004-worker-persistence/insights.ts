@@ -30,7 +30,7 @@ const limits = part(
   }),
   differs(
     'its heartbeat stops, and the worker appears inactive',
-    '`limited` while the limit holds, `stale` after it',
+    '`limited` while the limit holds, because it will come back; `stale` after it',
     () => {
       const log = limited();
       expect(log.workerAt('12:29').presence).toBe('limited');
@@ -45,18 +45,22 @@ const limits = part(
     log.publish('12:40', 'worker.w1.task.completed', { task: 'T-1' });
     expect(log.viewAt('12:40').tasks['T-1']).toMatchObject({ state: 'stopped', outcome: 'completed' });
   }),
-  differs('or a new worker replaces it', 'when somebody retires the old one: its tasks go back to their queue', () => {
-    const log = limited();
-    log.publish('12:05', 'own.worker.w1.worker.retired', { by: 'coordinator' });
-    expect(log.viewAt('12:05')).toMatchObject({
-      ...{ workers: { w1: { state: 'stopped' } }, queues: { main: { pending: 1 } } },
-    });
-    log.publish('12:06', 'worker.w2.task.claimed', { task: 'T-1' });
-    expect(log.viewAt('12:06').tasks['T-1']).toMatchObject({ state: 'working', worker: 'w2' });
-  }),
+  differs(
+    'or a new worker replaces it',
+    'when somebody retires the old one, because a task has one worker at a time: its tasks go back to their queue',
+    () => {
+      const log = limited();
+      log.publish('12:05', 'own.worker.w1.worker.retired', { by: 'coordinator' });
+      expect(log.viewAt('12:05')).toMatchObject({
+        ...{ workers: { w1: { state: 'stopped' } }, queues: { main: { pending: 1 } } },
+      });
+      log.publish('12:06', 'worker.w2.task.claimed', { task: 'T-1' });
+      expect(log.viewAt('12:06').tasks['T-1']).toMatchObject({ state: 'working', worker: 'w2' });
+    },
+  ),
   differs(
     'a worker that stays inactive is replaced without anybody’s help',
-    'with `releaseAfter`, which is off by default, the service returns its tasks to their queue',
+    'with `releaseAfter` the service returns its tasks to their queue; it is off by default, because a silent worker may be at work',
     () => {
       const claim = [
         ['task.T-1.task.created', {}],
@@ -153,7 +157,7 @@ const cycles = [
     }),
     differs(
       'each cycle is independent and stateless',
-      'except for two counts, retries and keep-alives, which each decision shows',
+      'except for what the policy counts, because a cap has to count: retries, keep-alives, equal failures (`stuckAfter`) and budgets',
       () => {
         const [often, once] = [registered(), registered()];
         for (let minute = 1; minute < 7; minute += 1) often.stop(minutesAfter('12:00', minute), 'w1');
@@ -164,6 +168,9 @@ const cycles = [
         const retried = createVirtualLog({ default: { checks: [{ plan: {} }] } });
         retried.publish('12:00', 'worker.w1.plan.updated', planOf('pending'));
         expect([1, 2].map(() => retried.stop('12:01', 'w1')?.retry.count)).toEqual([1, 2]);
+        const stuck = createVirtualLog({ default: { checks: [{ plan: {} }], stuckAfter: 2 } });
+        stuck.publish('12:00', 'worker.w1.plan.updated', planOf('pending'));
+        expect([1, 2].map(() => stuck.stop('12:01', 'w1')?.cause)).toEqual(['incomplete', 'stuck']);
       },
     ),
   ),
@@ -219,7 +226,7 @@ const cycles = [
     'Key Insights: 4. Two-Tier Persistence',
     differs(
       'the main loop keeps checking the queue; the stop hook prevents a premature end',
-      'the main loop is `stopgate loop --queue Q -- AGENT`: it claims, runs the agent, asks, and waits for the next task',
+      'the main loop is `stopgate loop --queue Q -- AGENT`, because a hook cannot begin a turn: it claims, runs the agent, asks, and waits for the next task',
       async ({ service, folder }) => {
         const queue = service.newId('queue');
         const { id } = await service.worker({ persistence: { idle: '2s', queue } }, { queue });
@@ -251,7 +258,7 @@ const cycles = [
     holds('rate limited: the worker pauses', inCase('limits', 'a limited session pauses')),
     differs(
       'new tasks arrive: new workers can launch',
-      'stopgate launches no agent: whoever does so sees in `queues` what waits, and starts `stopgate loop --queue`, which is a new worker',
+      'stopgate launches no agent, because it does not know where one could run: whoever does so sees in `queues` what waits, and starts `stopgate loop --queue`, which is a new worker',
       async ({ service, folder }) => {
         const queue = service.newId('queue');
         const old = await service.worker({ persistence: { idle: '1ms', queue } }, { queue });

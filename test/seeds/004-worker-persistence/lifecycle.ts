@@ -47,11 +47,15 @@ const problem = [
       log.viewAt('12:10');
       expect(log.takeDecisions()).toMatchObject([{ decision: 'allow', state: 'stopped' }]);
     }),
-    differs('"approve": the agent stops gracefully', '`allow`', () => {
-      const log = registered();
-      expect(log.stop('12:10', 'w1')).toMatchObject({ decision: 'allow', action: 'complete', nextPrompt: null });
-      expect(log.workerAt('12:10').state).toBe('stopped');
-    }),
+    differs(
+      '"approve": the agent stops gracefully',
+      'the word is `allow`, because each agent has a word of its own; Claude Code gets an empty answer',
+      () => {
+        const log = registered();
+        expect(log.stop('12:10', 'w1')).toMatchObject({ decision: 'allow', action: 'complete', nextPrompt: null });
+        expect(log.workerAt('12:10').state).toBe('stopped');
+      },
+    ),
     holds('"block" and a reason: the agent continues with new instructions', () => {
       const log = registered();
       for (const task of ['T-1', 'T-2']) log.publish('12:05', `task.${task}.task.created`);
@@ -112,7 +116,7 @@ const loop = [
     }),
     differs(
       '4: without a task it waits briefly, and loops',
-      'or the stop is held: with `hold` one request stays open until a task arrives, and costs no turn',
+      'or the stop is held, because each wait of an agent costs a turn: with `hold` one request stays open until a task arrives',
       async ({ service }) => {
         const queue = service.newId('queue');
         const worker = await service.worker({ persistence: { idle: '1m', hold: '30s', queue } });
@@ -167,8 +171,18 @@ const strategies = [
     }),
     differs(
       'persistent is not recommended if there are rate limits',
-      '`keepAlives` of the policy limits how often it is kept alive',
-      inCase('pending', 'a cap for keeping a worker alive'),
+      '`keepAlives` of the policy limits how often it is kept alive, because nothing else would end it',
+      () => {
+        const policy = { persistence: 'persistent', keepAlives: 2 };
+        const log = registered({ default: policy });
+        expect([1, 2, 3].map(() => log.stop('12:01', 'w1')?.cause)).toEqual(['idle', 'idle', 'capped']);
+        const waited = registered({ default: policy });
+        waited.publish('12:01', 'task.T-1.task.created');
+        expect(
+          [1, 2, 3].map(() => waited.stop('12:01', 'w1')?.cause),
+          'a task that waits is no exception',
+        ).toEqual([...['pending-tasks', 'pending-tasks', 'capped']]);
+      },
     ),
   ),
   part(
@@ -179,6 +193,7 @@ const strategies = [
         ...{ decision: 'block', pendingTasks: 0, idle: { remainingMs: 7 * minuteMs } },
         reason: 'No task waits in queue main. Stay available for 7 more minutes and look again',
       });
+      expect(log.stop('12:03:01', 'w1')?.reason, 'rounded up').toContain('for 7 more minutes');
       const create = (task: string, data: object) => log.publish('12:04', `task.${task}.task.created`, data);
       create('T-1', { title: 'Fix login' });
       create('T-2', { title: 'Write docs' });

@@ -12,6 +12,7 @@ const config = JSON.stringify({
     default: { checks: [{ plan: {} }] },
     tests: { checks: [{ command: 'tests' }] },
     strict: { checks: [{ plan: {} }, { command: 'tests' }], stopWhenComplete: true, steps: 'gate' },
+    burst: { checks: [{ command: 'tests' }], stopWhenComplete: true },
     patient: { checks: [{ plan: {} }], retries: 12 },
     person: { checks: [{ plan: {} }], retries: 1, onCap: 'escalate' },
   },
@@ -133,6 +134,19 @@ test('a step is not marked as done while the tests are red; when all holds the r
     { step: '1', status: 'completed' },
   ]);
   expect(await viewOf(at, ended.worker)).toMatchObject({ state: 'stopped', plan: [{ status: 'completed' }] });
+});
+
+test('what a check finds missing after a batch of tools is in the next request, once; then the run ends', async () => {
+  const look = { tool: 'Bash', input: { command: 'ls', description: 'look' } };
+  const turns = [look, look, { ...look, before: mend }, { text: 'never said' }];
+  const { model, run } = await scene({ turns, init: ['--policy', 'burst'] });
+  const ended = await run('Write the tests.');
+  expect(ended.code).toBe(0);
+  expect(model.requests).toHaveLength(3);
+  const told = 'stopgate has checked the work after these tools.';
+  expect(model.requests[1]?.input).toMatch(new RegExp(`${told}.*2 red`, 's'));
+  expect(model.requests[2]?.input).not.toContain(told);
+  await expectCauses(at, ended.worker, ['complete']);
 });
 
 describe('structured output', () => {

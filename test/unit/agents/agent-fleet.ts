@@ -1,8 +1,10 @@
 /**
  * A fleet in memory behind the real hook call handler: agents' calls go through their adapters into the real fold, and the
- * decision comes back in the agent's form. Checks outside the fleet are left to the integration tests.
+ * decision comes back in the agent's form. A check that looks at the work finds what `find` has said of it; how checks are
+ * run is left to the integration tests.
  */
 import {
+  type CheckResult,
   createFleet,
   type Decision,
   type Fleet,
@@ -19,6 +21,7 @@ import { type CallOptions, createHookCallHandler } from '../../../src/agents/sha
 import { AppError } from '../../../src/errors.ts';
 import type { Service } from '../../../src/service/index.ts';
 import type { NewEntry } from '../../../src/service/publish.ts';
+import { judgingOf } from '../../../src/service/views.ts';
 
 export type AgentFleet = {
   /** One hook call, posted to `/hooks/<agent>?event=<event>`. Resolves to the answer to the agent. */
@@ -31,6 +34,10 @@ export type AgentFleet = {
   readonly entries: NewEntry[];
   /** Causes of the worker's decisions, in order. */
   causes(worker: string): string[];
+  /** From now on the check with this name gets this result; without one it passes. */
+  find(check: string, result: Finding): void;
+  /** Stores an entry that does not come from an agent's hook. */
+  fold(subject: string, data: object): void;
   /** As a person resolves an escalation. */
   resolve(worker: string, prompt: string): void;
   /** The number of probes. */
@@ -41,11 +48,14 @@ export type AgentFleet = {
   wait(ms: number): void;
 };
 
+type Finding = { readonly outcome: string; readonly reason?: string; readonly feedback?: unknown };
+
 export function createAgentFleet(policy: object, more: Record<string, unknown> = {}): AgentFleet {
   const fleet = createFleet('main');
   const { fold, decisions, pass } = createFold(fleet);
   fold('stopgate.main.own.fleet.main.policy.set', { policies: { default: policy }, ...more });
-  const { service, entries, probes } = createService(fleet, fold, decisions);
+  const findings = new Map<string, Finding>();
+  const { service, entries, probes } = createService(fleet, fold, decisions, findings);
   let edgeMs = 0;
   const handle = createHookCallHandler(service, { stopwatch: () => edgeMs });
   return {
@@ -63,6 +73,8 @@ export function createAgentFleet(policy: object, more: Record<string, unknown> =
     workers: () => [...fleet.workers.keys()],
     entries,
     causes: (worker) => decisions.filter((it) => it.worker === worker).map(({ cause }) => cause),
+    find: (check, result) => findings.set(check, result),
+    fold: (subject, data) => void fold(`stopgate.main.${subject}`, data),
     resolve(worker, prompt) {
       fold(`stopgate.main.own.worker.${worker}.escalation.resolved`, { by: 'me', verdict: 'resume', prompt });
     },
@@ -101,11 +113,23 @@ function createFold(fleet: Fleet): { fold: Fold; decisions: Decision[]; pass(ms:
   return { fold, decisions, pass };
 }
 
-function createService(fleet: Fleet, fold: Fold, decisions: readonly Decision[]) {
+function createService(
+  fleet: Fleet,
+  fold: Fold,
+  decisions: readonly Decision[],
+  findings: ReadonlyMap<string, Finding>,
+) {
+  const resultOf = (check: string) => ({ check, outcome: 'pass', ...findings.get(check) }) as const;
   const entries: NewEntry[] = [];
   const messageIds = new Set<string>();
   let seq = 0;
   let probes = 0;
+  const openCheck = (worker: string) => {
+    const attempt = fleet.workers.read(worker)?.snapshot.context.worker.attempt ?? null;
+    return attempt === null || attempt.pending === null
+      ? null
+      : { attempt: attempt.attempt, check: attempt.pending.name };
+  };
   const service = {
     async publish(entry: NewEntry) {
       const { entity, id, type, data, messageId } = entry;
@@ -117,14 +141,17 @@ function createService(fleet: Fleet, fold: Fold, decisions: readonly Decision[])
     },
     async decide(worker: string, body: object) {
       fold(`stopgate.main.worker.${worker}.stop.attempted`, body);
+      for (let open = openCheck(worker); open !== null; open = openCheck(worker))
+        fold(`stopgate.main.own.worker.${worker}.check.finished`, { attempt: open.attempt, ...resultOf(open.check) });
       const decided = decisions.findLast((it) => it.worker === worker);
       if (decided === undefined) throw new Error('the attempt is still open');
       return decided;
     },
     async probe(worker: string, body: object, scope?: 'stop' | 'step') {
       probes += 1;
-      const found = probe(fleet, worker, body, fleet.nowMs, scope);
-      if (!('decision' in found)) throw new Error('this fleet has no remote checks');
+      let found = probe(fleet, worker, body, fleet.nowMs, scope);
+      while ('pending' in found)
+        found = found.next({ attempt: '~probe', ...resultOf(found.pending.name) } as CheckResult);
       return found.decision;
     },
     async operate(action: string, { id, ...data }: { id: string }) {
@@ -135,6 +162,7 @@ function createService(fleet: Fleet, fold: Fold, decisions: readonly Decision[])
       if (refused !== undefined) throw new AppError('entry.refused', refused.reason);
       return { seq: folded, view };
     },
+    judging: (worker: string) => judgingOf(fleet, worker),
     peek: async (worker: string) => viewWorker(fleet, worker, fleet.nowMs),
   } as unknown as Service;
   return { service, entries, probes: () => probes };

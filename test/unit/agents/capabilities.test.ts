@@ -24,6 +24,7 @@ const shownBy: Readonly<Record<string, Readonly<Record<string, readonly string[]
       'sub-agents',
       'background work',
       '`stopWhenComplete`',
+      'after tools, is told what a check finds missing (`stopWhenComplete`)',
       '`steps: gate`',
       'structured output',
       'learns how an escalation was resolved',

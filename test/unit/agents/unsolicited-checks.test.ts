@@ -114,6 +114,111 @@ describe('stopWhenComplete', () => {
   });
 });
 
+describe('what a check finds missing after a batch', () => {
+  const batch = call('PostToolBatch');
+  const validated = { checks: [{ command: 'validate' }], stopWhenComplete: true, retries: 2 };
+  const fails = (feedback: unknown) => ({ outcome: 'fail', reason: 'Command validate failed (exit 1)', feedback });
+  const difference = (text: string) => ({
+    hookSpecificOutput: { hookEventName: 'PostToolBatch', additionalContext: expect.stringContaining(text) },
+  });
+  const stop = { continue: false, stopReason: expect.stringContaining('complete') };
+
+  test('is told with it, once until it changes, and is no retry', async () => {
+    const fleet = createAgentFleet(validated);
+    fleet.find('validate', fails({ missing: ['claim', 'evidence'] }));
+    expect(await fleet.call('claude', batch)).toEqual({
+      hookSpecificOutput: {
+        hookEventName: 'PostToolBatch',
+        additionalContext: expect.stringMatching(
+          /^stopgate has checked the work after these tools\. Not done yet: Command validate failed.*"claim",\s+"evidence"/s,
+        ),
+      },
+    });
+    expect(await fleet.call('claude', batch)).toBeNull();
+    fleet.find('validate', fails({ missing: ['evidence'] }));
+    expect(await fleet.call('claude', batch)).toEqual(difference('"evidence"'));
+    expect(await fleet.call('claude', batch)).toBeNull();
+    expect(fleet.view(session)).toMatchObject({ retry: { count: 0 }, lastDecision: null });
+    fleet.find('validate', { outcome: 'pass' });
+    expect(await fleet.call('claude', batch)).toEqual(stop);
+  });
+
+  test('is told again when it comes back after a pass, but not because a run took longer or could not be judged', async () => {
+    const fleet = createAgentFleet({ ...validated, checks: [{ command: 'validate' }, { plan: {} }] });
+    await fleet.call('claude', step('in_progress'));
+    fleet.find('validate', fails('2 of 9 tests fail. Duration 1.24 s, at 12:00:01'));
+    expect(await fleet.call('claude', batch)).toEqual(difference('2 of 9'));
+    fleet.find('validate', fails('2 of 9 tests fail. Duration 3 s, at 12:00:47'));
+    expect(await fleet.call('claude', batch)).toBeNull();
+    fleet.find('validate', { outcome: 'error', reason: 'gone' });
+    expect(await fleet.call('claude', batch), 'the plan is still open').toBeNull();
+    fleet.find('validate', fails('2 of 9 tests fail. Duration 3 s, at 12:00:47'));
+    expect(await fleet.call('claude', batch)).toBeNull();
+    fleet.find('validate', { outcome: 'pass' });
+    expect(await fleet.call('claude', batch)).toBeNull();
+    fleet.find('validate', fails('2 of 9 tests fail. Duration 3 s, at 12:00:47'));
+    expect(await fleet.call('claude', batch)).toEqual(difference('2 of 9'));
+  });
+
+  test('is not repeated after a block that said it; each post of one call gets it', async () => {
+    const fleet = createAgentFleet(validated);
+    fleet.find('validate', fails('line 1'));
+    expect(await fleet.call('claude', call('Stop'))).toMatchObject({ decision: 'block' });
+    expect(await fleet.call('claude', batch)).toBeNull();
+    fleet.find('validate', fails('line 2'));
+    for (let post = 0; post < 2; post += 1)
+      expect(await fleet.call('claude', batch, undefined, { key: 'c1' })).toEqual(difference('line 2'));
+    expect(await fleet.call('claude', batch, undefined, { key: 'c2' })).toBeNull();
+  });
+
+  test('stays with the worker: a sub-agent is told for itself', async () => {
+    const fleet = createAgentFleet(validated);
+    fleet.find('validate', fails('line 1'));
+    const child = { agent_id: 'a1', agent_type: 'Explore' };
+    for (const more of [{}, child])
+      expect(await fleet.call('claude', { ...batch, ...more })).toEqual(difference('line 1'));
+    for (const more of [{}, child]) expect(await fleet.call('claude', { ...batch, ...more })).toBeNull();
+  });
+
+  test.each([
+    ['an open plan', { checks: [{ plan: {} }] }],
+    ['a rule that nobody reported', { checks: [{ rules: ['lint'] }] }],
+    ['a command that the agent has not run', { checks: [{ ran: 'npm test' }] }],
+    ['a check that could not be judged', { checks: [{ command: 'lost' }] }],
+    ['one that could not be judged and blocks', { checks: [{ command: 'lost', onError: 'block' }] }],
+    ['a warning', { checks: [{ command: 'validate', onFail: 'warn' }, { plan: {} }] }],
+    ['what the policy lets go', { checks: [{ command: 'validate' }], retries: 0 }],
+  ])('nothing is told of %s', async (_what, policy) => {
+    const fleet = createAgentFleet({ stopWhenComplete: true, ...policy });
+    fleet.find('validate', fails('line 1'));
+    fleet.find('lost', { outcome: 'error', reason: 'exit 127' });
+    await fleet.call('claude', step('in_progress'));
+    expect(await fleet.call('claude', batch)).toBeNull();
+    expect(fleet.probes()).toBe(1);
+  });
+
+  test('nor of a task hook that waits for a promise; a member of a group counts', async () => {
+    const hooked = createAgentFleet({ ...validated, checks: [{ command: 'validate' }] });
+    hooked.fold('task.T-1.hook.registered', { hook: 'validate', type: 'promise' });
+    hooked.fold(`worker.${session}.task.claimed`, { task: 'T-1' });
+    expect(await hooked.call('claude', batch)).toBeNull();
+    const grouped = createAgentFleet({ ...validated, checks: [{ all: [{ command: 'validate' }, { plan: {} }] }] });
+    grouped.find('validate', fails('line 1'));
+    expect(await grouped.call('claude', batch)).toEqual(difference('line 1'));
+  });
+
+  test('goes to Gemini with the result of a tool', async () => {
+    const fleet = createAgentFleet(validated);
+    fleet.find('validate', fails('line 1'));
+    const tool = recordingsOf('gemini').recorded('AfterTool');
+    expect(await fleet.call('gemini', tool)).toEqual({
+      hookSpecificOutput: { hookEventName: 'AfterTool', additionalContext: expect.stringContaining('line 1') },
+    });
+    fleet.wait(2_000);
+    expect(await fleet.call('gemini', tool)).toBeNull();
+  });
+});
+
 describe('steps: gate', () => {
   const completed = call('TaskCompleted');
 
@@ -165,6 +270,23 @@ describe('structured output', () => {
     expect(unchecked.probes()).toBe(0);
   });
 
+  test('gets what a hook of a held task still lacks, also under a policy without checks', async () => {
+    const fleet = createAgentFleet({});
+    fleet.fold('task.T-1.hook.registered', { hook: 'h1', type: 'promise' });
+    fleet.fold(`worker.${session}.task.claimed`, { task: 'T-1' });
+    const lacks = {
+      hookSpecificOutput: {
+        hookEventName: 'PostToolUse',
+        additionalContext: expect.stringContaining('end your answer with <promise>COMPLETE</promise>'),
+      },
+    };
+    expect(await fleet.call('claude', output)).toEqual(lacks);
+    fleet.fold('task.T-1.hook.disabled', { hook: 'h1' });
+    const probes = fleet.probes();
+    expect(await fleet.call('claude', output)).toBeNull();
+    expect(fleet.probes(), 'no hook is enabled').toBe(probes);
+  });
+
   test('is a stop attempt before it is accepted: refused while something remains, three times', async () => {
     const fleet = createAgentFleet(plan);
     await fleet.call('claude', step('in_progress'));
@@ -192,7 +314,7 @@ test.each([
   ['complete', { stopWhenComplete: true, checks: 0 }, false],
 ] as const)('the check %s is wanted by %j: %s', (check, more, wanted) => {
   const rules = { stopWhenComplete: false, steps: 'free', checks: 1, askMs: null, ...more } as const;
-  expect(isWanted(check, { rules })).toBe(wanted);
+  expect(isWanted(check, { rules }, () => ({ hasHooks: false }))).toBe(wanted);
 });
 
 test.each([

@@ -9,7 +9,7 @@ policies:
     keepAlives: null           # blocks by pending and idle before the stop is allowed; null: no cap
     persistence: { idle: 12m, hold: 50s, queue: main }
     bypass: [budget_exhausted, deadline_exceeded, user_interrupt]
-    stopWhenComplete: false    # after a tool, tell the agent to stop as soon as all checks pass
+    stopWhenComplete: false    # after tools, tell the agent to stop as soon as all checks pass, and what a check finds missing
     steps: free                # free | gate
     checks:                    # in order; all must pass; the first that fails decides
       - plan: {}               # every step done; names at most 3 titles, 30 characters each

@@ -53,6 +53,8 @@ class CompletionPromise:
     type: Literal["COMPLETE", "BLOCKED", "ESCALATE"]
     detected: bool
     content: str
+    detected_at: str | None = None
+    """When the reporter of the promise detected it, as it said."""
 
 
 @dataclass(frozen=True)
@@ -240,6 +242,7 @@ def read_context(payload: bytes) -> AgentContext:
                 type=cast("Literal['COMPLETE', 'BLOCKED', 'ESCALATE']", promise.take("type", str)),
                 detected=promise.take("detected", bool),
                 content=promise.take("content", str),
+                detected_at=promise.maybe("detectedAt", str),
             )
             for promise in _each(it, "completionPromises")
         ),

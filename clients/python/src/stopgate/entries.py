@@ -39,7 +39,7 @@ class WorkerMoved(TypedDict):
 
 
 class HeartbeatSent(TypedDict, total=False):
-    pass
+    mode: str
 
 
 class PromptSubmitted(TypedDict, total=False):
@@ -183,10 +183,14 @@ class RuleReport(_RuleReport, total=False):
     message: str
 
 
-class PromiseReport(TypedDict):
+class _PromiseReport(TypedDict):
     type: Literal["COMPLETE", "BLOCKED", "ESCALATE"]
     detected: bool
     content: str
+
+
+class PromiseReport(_PromiseReport, total=False):
+    detectedAt: str
 
 
 class Draft(TypedDict, total=False):
@@ -327,8 +331,12 @@ class DepthReported(TypedDict):
     pending: int
 
 
-class OperatorEscalationAcknowledged(TypedDict):
+class _OperatorEscalationAcknowledged(TypedDict):
     by: str
+
+
+class OperatorEscalationAcknowledged(_OperatorEscalationAcknowledged, total=False):
+    seq: int
 
 
 class _OperatorEscalationResolved(TypedDict):
@@ -338,6 +346,7 @@ class _OperatorEscalationResolved(TypedDict):
 
 class OperatorEscalationResolved(_OperatorEscalationResolved, total=False):
     prompt: str
+    seq: int
 
 
 class _OperatorInputAnswered(TypedDict):
