@@ -35,7 +35,7 @@ export default defineConfig({
           ...shared,
           // One project for both tiers: the workers import the program once, and what computes fills the waits of the rest.
           name: 'tests',
-          maxWorkers: cores + 2,
+          maxWorkers: cores + 1,
           sequence: { groupOrder: 0 },
           include: ['test/{unit,conformance,integration,seeds}/**/*.test.ts'],
           globalSetup: ['test/support/global-setup.ts'],

@@ -14,7 +14,15 @@ export type FakeService = Service & {
   readonly views: Map<string, object>;
   /** Calls of `get` and `peek`. */
   readCount: number;
-  answer: { decision: 'allow' | 'block'; action: string; reason: string; nextPrompt: string | null };
+  answer: {
+    decision: 'allow' | 'block';
+    action: string;
+    cause?: string;
+    reason: string;
+    nextPrompt: string | null;
+    feedback?: readonly object[];
+    verdicts?: readonly object[];
+  };
   /** Thrown by every request until it is null again. */
   fault: Error | null;
   /** Why entries are refused once they are folded; null: they are not. */

@@ -1,7 +1,7 @@
 /** `stopgate doctor`: a budget in tokens or dollars holds only for agents that send what they use to the service. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { makePlace } from '../../integration/agents/doctor-place.ts';
 import { type Deployment, deploy } from '../../support/deployment.ts';
-import { makePlace } from './doctor-place.ts';
 
 const withBudget = (budget: object) => JSON.stringify({ policies: { default: { budget } }, budget: { usd: 9 } });
 const never = 'the budget of policy default and the budget of the day never end its sessions';

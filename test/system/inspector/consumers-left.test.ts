@@ -1,10 +1,10 @@
 /** Reading the past leaves nothing on the NATS server: as many consumers as before, when the answer is there. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ask } from '../../integration/http/request.ts';
 import { needsBuild } from '../../support/built.ts';
 import { runCommand } from '../../support/command.ts';
 import { type Deployment, deploy } from '../../support/deployment.ts';
 import { endService, startService } from '../../support/service.ts';
-import { ask } from '../http/request.ts';
 
 let at: Deployment;
 let before: Record<string, number>;

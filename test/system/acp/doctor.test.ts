@@ -3,9 +3,9 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { type AcpScene, openAcpScene } from '../../integration/acp/scene.ts';
 import { agentProgram, type Script } from '../../support/acp-editor.ts';
 import { runCommand } from '../../support/command.ts';
-import { type AcpScene, openAcpScene } from './scene.ts';
 
 let scene: AcpScene;
 beforeAll(async () => {

@@ -4,8 +4,8 @@
  */
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { holding, makePlace } from '../../integration/agents/doctor-place.ts';
 import { type Deployment, deploy } from '../../support/deployment.ts';
-import { holding, makePlace } from './doctor-place.ts';
 
 const checking = 'policies: { default: { checks: [{ command: tests }] } }\ncommands: { tests: { run: ["true"] } }\n';
 const tokens = 'tokens: { reader: { role: read, env: READER }, hooks: { role: agent, env: HOOKS } }\n';

@@ -1,8 +1,8 @@
 /** What passes through `stopgate acp`, and what the log learns of it. */
 import { methods } from '@agentclientprotocol/sdk';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type AcpScene, done, open, openAcpScene, wordsIn } from '../../integration/acp/scene.ts';
 import { chosen } from '../../support/acp-editor.ts';
-import { type AcpScene, done, open, openAcpScene, wordsIn } from './scene.ts';
 
 let scene: AcpScene;
 beforeAll(async () => {
