@@ -151,6 +151,9 @@ const rows: Record<string, () => Promise<unknown>> = {
   ack: async () => expect(await says(['ack', 'ack', '--by', 'ann', '--yes'])).toContain('acknowledged by ann'),
   resolve: async () => expect(await says(['resolve', 'resolve', '--stop', '--yes'])).toContain('resolve: resolved'),
   answer: async () => expect(await says(['answer', 'asks', '--allow', '--by', 'ann', '--yes'])).toContain('said ann'),
+  pause: async () =>
+    expect(await says(['pause', 'ack', '--for', '30m', '--by', 'ann', '--yes'])).toContain('paused by ann'),
+  unpause: async () => expect(await says(['unpause', 'ack', '--by', 'ann', '--yes'])).toContain('ack'),
   retire: async () => expect(await says(['retire', 'retire', '--yes'])).toContain('retire: retired'),
   replay: async () => expect(JSON.parse(await says(['replay', 'log.jsonl']))).toMatchObject({ worker: 'w1' }),
   snapshot: async () =>

@@ -243,7 +243,7 @@ describe.skipIf(noChromium !== null)(`the chart${noChromium === null ? '' : ` ($
     ]);
     expect(await taken()).toEqual(['state.validating state.blocked']);
     await page.getByRole('button', { name: 'Labels' }).click();
-    await page.locator('[data-taken] .chart-text', { hasText: '[pending], [idle]' }).waitFor();
+    await page.locator('[data-taken] .chart-text', { hasText: '[hooks], [pending]' }).waitFor();
     expect(await taken()).toEqual(['state.validating state.blocked']);
   });
 

@@ -11,7 +11,12 @@ describeInBrowser('an answer in the inbox', () => {
       await inbox.stage.client.ask(`decide.${worker}`, { output: `${question} <promise>ESCALATE</promise>` });
   };
   const undo = () => inbox.browser.page.getByRole('button', { name: /^Undo \(\d+ s\)/ });
-  const decided = { by: 'Ann', verdict: 'resume', prompt: expect.stringContaining('Decide it yourself') };
+  const decided = {
+    by: 'Ann',
+    verdict: 'resume',
+    prompt: expect.stringContaining('Decide it yourself'),
+    seq: expect.any(Number),
+  };
 
   test('takes three keys, opens the next one, and is sent after ten seconds', async () => {
     const { page } = inbox.browser;

@@ -33,7 +33,9 @@ describeInBrowser('the inbox, for many', () => {
     await press('Control+Enter');
     await expect.poll(cards).toEqual(['bob']);
     for (const worker of ['cleo', 'dan'])
-      expect(await stored(`${worker}.escalation.resolved`)).toEqual([{ by: 'Ann', verdict: 'stop' }]);
+      expect(await stored(`${worker}.escalation.resolved`)).toEqual([
+        { by: 'Ann', verdict: 'stop', seq: expect.any(Number) },
+      ]);
     // The stream is quicker than the answers, which close the dialog.
     await page.locator('dialog').waitFor({ state: 'detached' });
     await inbox.question('bob?');
@@ -65,7 +67,7 @@ describeInBrowser('the inbox, for many', () => {
     await page.locator('dialog', { hasText: 'Resume failed: worker sven is not escalated' }).waitFor();
     for (const worker of ['rosa', 'tina'])
       expect(await stored(`${worker}.escalation.resolved`)).toEqual([
-        { by: 'Ann', verdict: 'resume', prompt: 'Take the second.' },
+        { by: 'Ann', verdict: 'resume', prompt: 'Take the second.', seq: expect.any(Number) },
       ]);
   });
 

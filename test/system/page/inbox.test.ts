@@ -71,7 +71,7 @@ describeInBrowser('the inbox', () => {
     await page.reload();
     await expect
       .poll(() => stored('dora.escalation.resolved'))
-      .toEqual([{ by: 'Ann', verdict: 'resume', prompt: 'The first one.' }]);
+      .toEqual([{ by: 'Ann', verdict: 'resume', prompt: 'The first one.', seq: expect.any(Number) }]);
     await inbox.title('(2) stopgate inspector');
   });
 
@@ -82,7 +82,7 @@ describeInBrowser('the inbox', () => {
     await press('a');
     await expect.poll(cards).toEqual(['hugo', 'iris', 'gwen']);
     await expect.poll(current).toBe('hugo');
-    expect(await stored('gwen.escalation.acknowledged')).toEqual([{ by: 'Ann' }]);
+    expect(await stored('gwen.escalation.acknowledged')).toEqual([{ by: 'Ann', seq: expect.any(Number) }]);
   });
 
   test('a key acts on the card that was on screen, and a key that is held down acts once', async () => {

@@ -52,7 +52,7 @@ describeInBrowser('an operator', () => {
     expect(await browser.axe()).toEqual([]);
     await page.locator('dialog').getByRole('button', { name: 'Acknowledge' }).click();
     await page.locator('.escalation', { hasText: 'acknowledged by Ann' }).waitFor();
-    expect(await stored('worker.ana.escalation.acknowledged')).toEqual([{ by: 'Ann' }]);
+    expect(await stored('worker.ana.escalation.acknowledged')).toEqual([{ by: 'Ann', seq: expect.any(Number) }]);
     // Scripts of the page cannot read the token.
     expect(
       await page.evaluate('document.cookie + JSON.stringify({ ...localStorage, ...sessionStorage })'),
@@ -74,7 +74,7 @@ describeInBrowser('an operator', () => {
     await button('Continue').click();
     await page.locator('.resolution', { hasText: 'Take the one that is there.' }).waitFor();
     expect(await stored('worker.ana.escalation.resolved')).toEqual([
-      { by: 'Ann', verdict: 'resume', prompt: 'Take the one that is there.' },
+      { by: 'Ann', verdict: 'resume', prompt: 'Take the one that is there.', seq: expect.any(Number) },
     ]);
     await page.getByRole('tab', { name: 'Timeline' }).click();
     await page.locator('.line[data-by="operator"]', { hasText: 'escalation.resolved' }).waitFor();
