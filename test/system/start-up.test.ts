@@ -68,7 +68,10 @@ test('a hook call loads its own small program and the part of its agent', async 
   expect(files).toContain('dist/src/hook-command/run.js');
   expect(
     files.filter(
-      (file) => !/^dist\/src\/(?:main|plain-file|text\/body-text|hook-command\/[\w-]+|agents\/claude\/hook-command)\.js$/.test(file),
+      (file) =>
+        !/^dist\/src\/(?:main|plain-file|text\/body-text|hook-command\/[\w-]+|agents\/claude\/hook-command)\.js$/.test(
+          file,
+        ),
     ),
   ).toEqual([]);
 });
