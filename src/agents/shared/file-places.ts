@@ -92,7 +92,7 @@ const isWindows = (path: string): boolean => /^[A-Za-z]:[\\/]|^\\\\/.test(path);
 /** The agent may run on another machine, so the form of the folder decides which rules of paths apply. */
 const pathsOf = (folder: string) => (isWindows(folder) ? win32 : posix);
 
-/** `file:///work/a.ts`, `\\?\C:\work\a.ts`. */
+/** `file:///srv/a.ts`, `\\?\C:\srv\a.ts`. */
 function plainPath(path: string): string {
   if (path.startsWith('\\\\?\\') && isWindows(path.slice(4))) return path.slice(4);
   if (!/^file:\/\//i.test(path)) return path;
