@@ -127,7 +127,7 @@ async function readDiff(
   place: CommandPlace,
   stop: Interruption,
 ): Promise<string | null | { readonly reason: string }> {
-  const changes = await Promise.race([readChanges({ cwd, since: null }, place, stop), stop.happened]);
+  const changes = await Promise.race([readChanges(cwd, place, stop), stop.happened]);
   if (typeof changes === 'string' || 'interrupted' in changes) return null; // the caller looks at the cause
   return 'reason' in changes ? changes : changes.text;
 }

@@ -25,7 +25,7 @@ const newFileBytesMax = 16_384;
 const namesMax = 1_000;
 
 export async function readChanges(
-  { cwd, since }: { readonly cwd: string | null; readonly since: string | null },
+  cwd: string | null,
   place: GitPlace,
   stop: Interruption,
 ): Promise<Changes | GitNoAnswer> {
@@ -40,7 +40,7 @@ export async function readChanges(
   const sealed = await sealRepository(repository, run, false);
   if (!('git' in sealed)) return sealed;
   try {
-    const base = await findBase(since, sealed);
+    const base = await findBase(null, sealed);
     return typeof base === 'string' ? await compare(base, { workTree, absent, sealed, stop }) : base;
   } finally {
     await sealed.close();

@@ -20,18 +20,19 @@ const known = {
   labels: { mode: 'bypassPermissions' },
 };
 
-/** What every decision has and these tests do not look at. */
-const unexplained = { feedback: [], verdicts: [] };
+/** With the fields that every decision has and these tests do not look at. */
+const blocked = {
+  decision: 'block' as const,
+  action: 'continue',
+  cause: 'incomplete',
+  reason: 'the reason',
+  nextPrompt: null,
+  feedback: [],
+  verdicts: [],
+};
 
 test('a stop is decided after its entries are stored, under an attempt id of its own, and a block is returned', async () => {
-  http.service.answer = {
-    ...unexplained,
-    decision: 'block',
-    action: 'continue',
-    cause: 'incomplete',
-    reason: 'the reason',
-    nextPrompt: 'go on',
-  };
+  http.service.answer = { ...blocked, nextPrompt: 'go on' };
   const answer = await hook(recorded('Stop'));
   expect([answer.status, answer.json]).toEqual([200, { decision: 'block', reason: 'go on' }]);
   expect(http.service.published.map(({ type }) => type)).toEqual(['worker.registered']);
@@ -111,14 +112,7 @@ test('a stop that cannot be decided is 503', async () => {
 });
 
 test('the URL names the event if the agent does not', async () => {
-  http.service.answer = {
-    ...unexplained,
-    decision: 'block',
-    action: 'continue',
-    cause: 'incomplete',
-    reason: 'the reason',
-    nextPrompt: null,
-  };
+  http.service.answer = blocked;
   const body = { sessionId: 's1', stopReason: 'end_turn', stop_hook_active: false };
   const answer = await ask(http.server.url, '/hooks/copilot?event=agentStop', { body });
   expect([answer.status, answer.json]).toEqual([200, { decision: 'block', reason: 'the reason' }]);
