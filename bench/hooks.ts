@@ -111,8 +111,13 @@ async function measureTurns(
 
 const callOf = (index: number): string =>
   JSON.stringify({
-    ...{ session_id: `bench-${index % sessions}`, hook_event_name: 'Stop', cwd: '/tmp', stop_hook_active: false },
-    ...{ last_assistant_message: 'done', transcript_path: '/tmp/t.jsonl', permission_mode: 'default' },
+    session_id: `bench-${index % sessions}`,
+    hook_event_name: 'Stop',
+    cwd: '/tmp',
+    stop_hook_active: false,
+    last_assistant_message: 'done',
+    transcript_path: '/tmp/t.jsonl',
+    permission_mode: 'default',
   });
 
 function send(agent: Agent, url: string, body: string | null): Promise<void> {

@@ -25,7 +25,9 @@ export async function measureOverhead(url: string, scale: number): Promise<Figur
   const log = openSync(join(folder, 'log'), 'w');
   const start = (name: Name) =>
     startServiceProcess({
-      ...{ url, cwd: folder, args: ['--fleet', `bench-${name}`] },
+      url,
+      cwd: folder,
+      args: ['--fleet', `bench-${name}`],
       ...(name === 'logged' ? { logLevel: 'info', log } : {}),
     });
   const services = { plain: start('plain'), logged: start('logged'), watched: start('watched') };

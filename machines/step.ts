@@ -90,8 +90,15 @@ export function createStepper<M extends AnyStateMachine>(machine: M, input: Inpu
   const self = createActor(machine, { input } as never);
   const nothing = () => {};
   const scope: AnyActorScope = {
-    ...{ self, id: self.id, sessionId: self.sessionId, system: self.system },
-    ...{ logger: nothing, defer: nothing, emit: nothing, stopChild: nothing, actionExecutor: nothing },
+    self,
+    id: self.id,
+    sessionId: self.sessionId,
+    system: self.system,
+    logger: nothing,
+    defer: nothing,
+    emit: nothing,
+    stopChild: nothing,
+    actionExecutor: nothing,
   };
   const tables = new Map<string, Table>();
   // A snapshot that a step made has the very value of its table's sample.

@@ -80,7 +80,12 @@ async function stageClient(folder) {
     name: '@stopgate/client',
     version,
     description: 'The TypeScript client of stopgate, which decides over NATS whether a coding agent may stop.',
-    ...{ keywords, license, author, type, engines, sideEffects: false },
+    keywords,
+    license,
+    author,
+    type,
+    engines,
+    sideEffects: false,
     exports: {
       '.': { types: './index.d.ts', default: './index.js' },
       './claude-agent-sdk': { types: './claude-agent-sdk.d.ts', default: './claude-agent-sdk.js' },

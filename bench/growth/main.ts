@@ -61,9 +61,15 @@ async function main(): Promise<void> {
 function formatPoints(points: readonly Point[]): string {
   const headings = ['', 'p50 ms', 'x floor', 'p99 ms', 'x floor', 'service us', 'server us', 'filled in s', 'load'];
   const rows = points.map((it) => [
-    ...[`${it.size.toLocaleString('en')} ${it.axis}`, it.p50Ms.toFixed(2), (it.p50Ms / it.floorP50Ms).toFixed(2)],
-    ...[it.p99Ms.toFixed(2), (it.p99Ms / it.floorP99Ms).toFixed(2)],
-    ...[it.serviceUs.toFixed(0), it.serverUs.toFixed(0), (it.fillMs / 1_000).toFixed(1), it.load.toFixed(1)],
+    `${it.size.toLocaleString('en')} ${it.axis}`,
+    it.p50Ms.toFixed(2),
+    (it.p50Ms / it.floorP50Ms).toFixed(2),
+    it.p99Ms.toFixed(2),
+    (it.p99Ms / it.floorP99Ms).toFixed(2),
+    it.serviceUs.toFixed(0),
+    it.serverUs.toFixed(0),
+    (it.fillMs / 1_000).toFixed(1),
+    it.load.toFixed(1),
   ]);
   return formatTable(
     headings,

@@ -145,8 +145,11 @@ async function measure({ nc, scene, fleets, services, workers }: Measuring): Pro
     cpu.server += sign * cpuUsOf(scene.pids.server);
   });
   return {
-    ...{ p50Ms: quantile(took.decide, 0.5), p99Ms: quantile(took.decide, 0.99) },
-    ...{ floorP50Ms: quantile(took.floor, 0.5), floorP99Ms: quantile(took.floor, 0.99) },
-    ...{ serviceUs: cpu.service / (rounds * perRound), serverUs: cpu.server / (rounds * perRound) },
+    p50Ms: quantile(took.decide, 0.5),
+    p99Ms: quantile(took.decide, 0.99),
+    floorP50Ms: quantile(took.floor, 0.5),
+    floorP99Ms: quantile(took.floor, 0.99),
+    serviceUs: cpu.service / (rounds * perRound),
+    serverUs: cpu.server / (rounds * perRound),
   };
 }

@@ -20,8 +20,15 @@ const js = jetstream(nc);
 const manager = await jetstreamManager(nc);
 // As the library makes a bucket.
 await manager.streams.add({
-  ...{ name: stream, subjects: [`$KV.${bucket}.>`], storage: 'file', max_msgs_per_subject: history },
-  ...{ allow_direct: true, allow_rollup_hdrs: true, deny_delete: true, discard: 'new', num_replicas: 1 },
+  name: stream,
+  subjects: [`$KV.${bucket}.>`],
+  storage: 'file',
+  max_msgs_per_subject: history,
+  allow_direct: true,
+  allow_rollup_hdrs: true,
+  deny_delete: true,
+  discard: 'new',
+  num_replicas: 1,
 });
 
 nc.subscribe('peer.kv.stop.*', { queue: 'peer', callback: (_error, message) => void answer(message) });

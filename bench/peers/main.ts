@@ -33,8 +33,11 @@ const nothingKept: Kept = { measured: [], fsync: [], rounds: 0 };
 const string = { type: 'string' } as const;
 const boolean = { type: 'boolean', default: false } as const;
 const options = {
-  ...{ only: string, rounds: { ...string, default: '12' } },
-  ...{ resume: boolean, json: boolean, help: boolean },
+  only: string,
+  rounds: { ...string, default: '12' },
+  resume: boolean,
+  json: boolean,
+  help: boolean,
 } as const;
 const values = readRunOptions(options, help);
 if (values.help) process.stdout.write(help);
@@ -111,8 +114,12 @@ function print({ measured, named, missing, fsync, loadBefore }: Run): void {
   const goals = compare(summaries);
   const [cpu] = cpus();
   const machine = {
-    ...{ cores: cpus().length, model: cpu?.model ?? '', node: process.version },
-    ...{ loadBefore, loadAfter: loadavg()[0] ?? 0, fsyncP50Ms: quantile(fsync, 0.5) },
+    cores: cpus().length,
+    model: cpu?.model ?? '',
+    node: process.version,
+    loadBefore,
+    loadAfter: loadavg()[0] ?? 0,
+    fsyncP50Ms: quantile(fsync, 0.5),
   };
   if (values.json) {
     process.stdout.write(

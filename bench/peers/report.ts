@@ -49,8 +49,18 @@ export function summarise(measured: ReadonlyMap<string, Measured>, named: Readon
 }
 
 const headings = [
-  ...['', 'p50 ms', 'x floor', 'p99 ms', 'x floor', 'event ms', '64 at once /s', 'one worker /s', 'with events /s'],
-  ...['CPU us', 'store us', 'on the disk'],
+  '',
+  'p50 ms',
+  'x floor',
+  'p99 ms',
+  'x floor',
+  'event ms',
+  '64 at once /s',
+  'one worker /s',
+  'with events /s',
+  'CPU us',
+  'store us',
+  'on the disk',
 ];
 const width = 220;
 
@@ -61,10 +71,18 @@ export function formatSummaries(summaries: readonly Summary[]): string {
       : value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits });
   const rows = summaries.map((it) =>
     [
-      ...[it.name, shown(it.stopP50Ms, 2), shown(it.toFloor?.p50 ?? Number.NaN, 2)],
-      ...[shown(it.stopP99Ms, 2), shown(it.toFloor?.p99 ?? Number.NaN, 2), shown(it.reportP50Ms, 2)],
-      ...[shown(it.rate, 0), shown(it.rateOneWorker, 0), shown(it.rateWithReports, 0)],
-      ...[shown(it.serviceUs, 0), shown(it.storeUs, 0), it.durability],
+      it.name,
+      shown(it.stopP50Ms, 2),
+      shown(it.toFloor?.p50 ?? Number.NaN, 2),
+      shown(it.stopP99Ms, 2),
+      shown(it.toFloor?.p99 ?? Number.NaN, 2),
+      shown(it.reportP50Ms, 2),
+      shown(it.rate, 0),
+      shown(it.rateOneWorker, 0),
+      shown(it.rateWithReports, 0),
+      shown(it.serviceUs, 0),
+      shown(it.storeUs, 0),
+      it.durability,
     ].map((text) => ({ text })),
   );
   return `${formatTable(headings, rows, width).join('\n')}\n`;
@@ -74,7 +92,12 @@ export function formatSummaries(summaries: readonly Summary[]): string {
 export function compare(summaries: readonly Summary[]): Figure[] {
   const of = (id: string) => summaries.find((it) => it.id === id);
   const [bare, bareFast, asked, fast, kv, direct] = [
-    ...[of('bare'), of('bare-fast'), of('stopgate'), of('stopgate-fast'), of('kv'), of('postgres')],
+    of('bare'),
+    of('bare-fast'),
+    of('stopgate'),
+    of('stopgate-fast'),
+    of('kv'),
+    of('postgres'),
   ];
   const goals: Figure[] = [
     figure('by request p50 / KV', ratio(asked, kv, 'stopP50Ms'), 'x', { atMost: 0.8 }),

@@ -16,7 +16,13 @@ export type Measured = {
 };
 
 export const nothingMeasured = (): Measured => ({
-  ...{ report: [], stop: [], rate: [], rateOne: [], rateLoop: [], service: [], store: [] },
+  report: [],
+  stop: [],
+  rate: [],
+  rateOne: [],
+  rateLoop: [],
+  service: [],
+  store: [],
 });
 
 const workersCount = 1_000;

@@ -50,8 +50,11 @@ export function readSubject(subject: string): Address | Refusal | null {
   const own = head === 'own';
   const [entity = '', id = '', noun = '', verb = '', ...more] = own ? tail : [head, ...tail];
   const refuse = (code: Refusal['code'], message: string): Refusal => ({
-    ...{ code, message, issues: [] },
-    ...{ entity: isId(entity) ? entity : '_', id: isId(id) ? id : '_' },
+    code,
+    message,
+    issues: [],
+    entity: isId(entity) ? entity : '_',
+    id: isId(id) ? id : '_',
   });
   const area = (own ? ownAreas : areas).get(entity);
   if (root !== 'stopgate' || area === undefined)

@@ -32,8 +32,11 @@ export const createDayBudgetForm = (object: ObjectMaker) => object({ tokens, usd
 export function normalizeBudget(form: z.infer<ReturnType<typeof createBudgetForm>> | null | undefined): Budget | null {
   if (form === null || form === undefined) return null;
   return {
-    ...{ tokens: form.tokens ?? null, usd: form.usd ?? null },
-    ...{ turns: form.turns ?? null, timeMs: form.time ?? null, per: form.per ?? 'session' },
+    tokens: form.tokens ?? null,
+    usd: form.usd ?? null,
+    turns: form.turns ?? null,
+    timeMs: form.time ?? null,
+    per: form.per ?? 'session',
   };
 }
 

@@ -86,7 +86,10 @@ export function personWaitsOfWorker(view: WorkerView): PersonWait[] {
   return [
     ...(escalation === null ? [] : [{ ...escalation, ...place, kind: 'escalation' } as const]),
     ...inputs.map((input) => ({
-      ...{ ...input, ...place, kind: kindOf(input), reason: requestText(input) },
+      ...input,
+      ...place,
+      kind: kindOf(input),
+      reason: requestText(input),
       isHeld: rules.askMs !== null && input.request !== null,
     })),
   ];

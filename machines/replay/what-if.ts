@@ -132,7 +132,9 @@ type BothFolds = {
 /** Copies the fleet under the other policies. Their `seq` is 0, since no entry of the log has set them. */
 const withPolicies = (fleet: Fleet, policies: PolicySet): Fleet => ({
   ...copyFleet(fleet),
-  ...{ policies, policySeq: 0, policyPinned: true },
+  policies,
+  policySeq: 0,
+  policyPinned: true,
 });
 
 const keyOf = (worker: string, attempt: string): string => `${worker}:${attempt}`;

@@ -77,8 +77,14 @@ function bound(origin: string, most: number, word: string): string {
 }
 
 const typeNames: Readonly<Record<string, string>> = {
-  ...{ string: 'a string', number: 'a number', int: 'a whole number', boolean: 'true or false' },
-  ...{ array: 'a list', object: 'an object', record: 'an object', null: 'null' },
+  string: 'a string',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+  record: 'an object',
+  null: 'null',
 };
 
 const shownCharsMax = 40;

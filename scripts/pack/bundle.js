@@ -10,8 +10,12 @@ const optional = [/^@opentelemetry\/(?!api$)/, 'bufferutil', 'utf-8-validate'];
 
 /** Programs and modules that are started or imported by their path, from dist/. */
 const entriesOf = (dist) => [
-  ...['machines/index', 'src/client/index', 'src/agents/claude/agent-sdk'], // `exports` of package.json
-  ...['src/main', 'src/hook-command/main', 'src/inspector/history/main'],
+  'machines/index',
+  'src/client/index',
+  'src/agents/claude/agent-sdk', // `exports` of package.json
+  'src/main',
+  'src/hook-command/main',
+  'src/inspector/history/main',
   ...readdirSync(`${dist}/src/agents`)
     .map((agent) => `src/agents/${agent}/hook-command`)
     .filter((name) => existsSync(`${dist}/${name}.js`)),
@@ -22,8 +26,13 @@ const entriesOf = (dist) => [
  * plugin, which a bundler would write in another way.
  */
 export const filesOfProgram = [
-  ...['inspector', 'inspect', 'incident', 'schema', 'machines.json'],
-  ...['src/hook-command/post.pl', 'src/agents/opencode/plugin.js'],
+  'inspector',
+  'inspect',
+  'incident',
+  'schema',
+  'machines.json',
+  'src/hook-command/post.pl',
+  'src/agents/opencode/plugin.js',
 ];
 
 /**

@@ -112,7 +112,8 @@ function stage(into, platform, version, program, licence) {
     license: 'Apache-2.0',
     type: 'module',
     preferUnplugged: true, // a program must be a file
-    ...{ os: [os], cpu: [cpu] },
+    os: [os],
+    cpu: [cpu],
   };
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(about, null, 2)}\n`);
 }

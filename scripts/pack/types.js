@@ -75,8 +75,12 @@ const declarations = {
 
 const print = ts.TypeFormatFlags.NoTruncation | ts.TypeFormatFlags.InTypeAlias;
 const options = {
-  ...{ strict: true, noEmit: true, types: [], target: ts.ScriptTarget.ES2023 },
-  ...{ module: ts.ModuleKind.NodeNext, moduleResolution: ts.ModuleResolutionKind.NodeNext },
+  strict: true,
+  noEmit: true,
+  types: [],
+  target: ts.ScriptTarget.ES2023,
+  module: ts.ModuleKind.NodeNext,
+  moduleResolution: ts.ModuleResolutionKind.NodeNext,
 };
 
 function withoutZod(file) {

@@ -60,7 +60,14 @@ async function tryAgent({ command, cwd, env, signal, quick }: AcpCheck): Promise
     },
   });
   const serving = serveAcp({
-    ...{ command, cwd, env, signal, stdin, stdout, stderr, policy: undefined },
+    command,
+    cwd,
+    env,
+    signal,
+    stdin,
+    stdout,
+    stderr,
+    policy: undefined,
     open: gate.open,
     note: () => {},
   }).finally(() => stdout.end());
@@ -116,7 +123,8 @@ async function initialize(agent: ClientContext): Promise<Answer> {
 
 async function takeTurn(agent: ClientContext, sessionId: string, gate: Gate): Promise<Answer> {
   const { stopReason } = await agent.request(methods.agent.session.prompt, {
-    ...{ sessionId, prompt: [{ type: 'text', text: prompt }] },
+    sessionId,
+    prompt: [{ type: 'text', text: prompt }],
   });
   const stops = gate.stops();
   if (stops >= 2)
@@ -157,7 +165,10 @@ function createGate(): Gate {
   return {
     stops: () => stops,
     open: (worker) => ({
-      ...{ worker, decide, record: () => {}, close: async () => {} },
+      worker,
+      decide,
+      record: () => {},
+      close: async () => {},
       obey: async () => 'stopgate: no service takes part in this test.',
       // Nobody knows it.
       view: () => Promise.reject(new AppError('actor.unknown', `there is no worker '${worker}'`)),

@@ -92,7 +92,10 @@ export const sessionStarted = z.object({ sessionId: session.optional().catch(und
 
 const count = z.number().nonnegative().optional().catch(undefined);
 const tokenUsage = z.object({
-  ...{ inputTokens: count, outputTokens: count, cachedReadTokens: count, cachedWriteTokens: count },
+  inputTokens: count,
+  outputTokens: count,
+  cachedReadTokens: count,
+  cachedWriteTokens: count,
   totalTokens: count,
 });
 export type TokenUsage = z.infer<typeof tokenUsage>;
@@ -112,7 +115,13 @@ const paths = z
   .catch(undefined);
 export const toolCall = z.object({
   toolCallId: z.string(),
-  ...{ title: text, name: text, kind: text, status: text, content: paths, locations: paths, rawInput: fields },
+  title: text,
+  name: text,
+  kind: text,
+  status: text,
+  content: paths,
+  locations: paths,
+  rawInput: fields,
   /** The tool's own result, in any form. */
   rawOutput: z.unknown().optional(),
   _meta: z
@@ -186,7 +195,9 @@ export const agentText = (sessionId: string, words: string): object =>
   });
 
 export const promptRequest = (id: string, sessionId: string, words: string): object => ({
-  ...{ jsonrpc: '2.0', id, method: methods.prompt },
+  jsonrpc: '2.0',
+  id,
+  method: methods.prompt,
   params: { sessionId, prompt: [{ type: 'text', text: words }] },
 });
 

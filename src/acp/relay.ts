@@ -108,7 +108,9 @@ function observe(params: unknown, sessions: Sessions): void {
 
 const toAsker = (session: Session, editor: LineWriter): Asker => ({
   sessionId: session.id,
-  ...{ record: session.record, view: session.view, askMs: session.askMs() },
+  record: session.record,
+  view: session.view,
+  askMs: session.askMs(),
   say: (words) => say(editor, session, words),
 });
 

@@ -60,7 +60,10 @@ export function createSessionDrafts(worker: string) {
     return more > 0 ? [draftUsage({ usd: more })] : [];
   };
   const drafters: Readonly<Record<string, (update: Update) => readonly EntryDraft[]>> = {
-    ...{ tool_call: calls.draft, tool_call_update: calls.draft, plan: draftPlan, usage_update: draftCost },
+    tool_call: calls.draft,
+    tool_call_update: calls.draft,
+    plan: draftPlan,
+    usage_update: draftCost,
     agent_message_chunk: (update) => draftTokens(chunkUsage.safeParse(update).data?._meta.usage),
     current_mode_update: (update) => {
       const read = modeUpdate.safeParse(update);

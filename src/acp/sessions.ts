@@ -147,7 +147,10 @@ function openSession(id: string, link: WorkerLink, { cwd, policy, note, agent }:
 
   return {
     id,
-    ...{ worker: link.worker, record: link.record, view: link.view, start },
+    worker: link.worker,
+    record: link.record,
+    view: link.view,
+    start,
     isRegistered: () => isRegistered,
     askMs: () => askMs,
     replay() {

@@ -103,8 +103,13 @@ export function createTurns(options: TurnsOptions): Turns {
       const session = options.sessions.get(read.data.sessionId);
       session.prompt(wordsOf(read.data.prompt));
       turns.add({
-        ...{ session, id, agentId: id, cancelled: new AbortController(), budget: null },
-        ...{ promptedMs: performance.now(), pauses: createTurnPauses() },
+        session,
+        id,
+        agentId: id,
+        cancelled: new AbortController(),
+        budget: null,
+        promptedMs: performance.now(),
+        pauses: createTurnPauses(),
       });
     },
     end(answer) {

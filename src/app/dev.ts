@@ -36,7 +36,11 @@ export async function serveEmbedded(config: Config, options: DevOptions, io: Io)
   // The log and the credentials must not be committed.
   writeFileSync(join(storeDir, '.gitignore'), '*\n');
   const server = await openEmbeddedServer({
-    ...{ storeDir, folder: realpathSync(dirname(config.filePath)), port: options.port ?? null, fleet, log: logger },
+    storeDir,
+    folder: realpathSync(dirname(config.filePath)),
+    port: options.port ?? null,
+    fleet,
+    log: logger,
     env: io.env,
     // A second start in this folder has the same port, and hears of the store instead.
     beforeStart: async () => {
@@ -46,8 +50,13 @@ export async function serveEmbedded(config: Config, options: DevOptions, io: Io)
   const serviceFile = join(storeDir, 'service.json');
   try {
     return await serve({
-      ...{ config, logger, io, nats: server.url, creds: server.credentials('service') },
-      ...{ acceptEmptyLog: options.acceptEmptyLog, streamReplicas: options.streamReplicas },
+      config,
+      logger,
+      io,
+      nats: server.url,
+      creds: server.credentials('service'),
+      acceptEmptyLog: options.acceptEmptyLog,
+      streamReplicas: options.streamReplicas,
       rulesMax: options.rulesMax,
       hadLog: hasHadLog(storeDir, fleet),
       operatorToken: operatorTokenIn(server.credentials('operator')),

@@ -158,7 +158,11 @@ function createSupervisor(options: FleetsOptions): Supervisor {
     return refreshing;
   };
   return {
-    ...{ slots, isOnly, broken, refresh, selection: () => selection },
+    slots,
+    isOnly,
+    broken,
+    refresh,
+    selection: () => selection,
     opened: () => Promise.all([...slots.values()].map(({ opening }) => opening)),
     async select(given) {
       await refreshing; // it has begun with the old one
@@ -196,7 +200,12 @@ async function findWanted(
 }
 
 const newSlot = (name: string): Slot => ({
-  ...{ name, replica: null, folding: null, tries: 0, retryAtMs: 0, opening: null },
+  name,
+  replica: null,
+  folding: null,
+  tries: 0,
+  retryAtMs: 0,
+  opening: null,
   fault: new AppError('log.unavailable', `fleet '${name}' is still starting; try again`),
 });
 

@@ -63,7 +63,7 @@ const forbiddenHint =
 export async function openLink({ nats, creds, inboxPrefix, name, version, ...options }: LinkOptions): Promise<Link> {
   const { replyPrefixes = [], logger, connect = connectByWire, onFull = () => {}, onBroken = () => {} } = options;
   const open = (client: string) =>
-    openConnection({ ...{ url: nats, credsFile: creds, inboxPrefix, name: client, patient: true, connect } });
+    openConnection({ url: nats, credsFile: creds, inboxPrefix, name: client, patient: true, connect });
   const nc = await open(`stopgate ${name}`);
   const logNc = await open(`stopgate ${name} log`).catch(async (error: unknown) => {
     await nc.close();
@@ -84,22 +84,24 @@ export async function openLink({ nats, creds, inboxPrefix, name, version, ...opt
     openRequestServer({
       nc,
       service: { name: 'stopgate', description: 'answers whether a coding agent may stop', group: 'stopgate' },
-      ...{ id: name, version, openMax: receivedRequestsMax, onFull, log: logger },
+      id: name,
+      version,
+      openMax: receivedRequestsMax,
+      onFull,
+      log: logger,
     });
   const requests = await serveAs(name, nc, bus, serve).catch(async (error: unknown) => {
     await Promise.all([nc.close(), logNc.close()]);
     throw error;
   });
   return {
-    ...{
-      name,
-      nc,
-      logNc,
-      forbidden,
-      requests,
-      bus,
-      source: { url: nats, credsFile: creds, inboxPrefix },
-    },
+    name,
+    nc,
+    logNc,
+    forbidden,
+    requests,
+    bus,
+    source: { url: nats, credsFile: creds, inboxPrefix },
     async close() {
       requests.close();
       for (const it of [logNc, nc]) await it.drain().catch(() => it.close());

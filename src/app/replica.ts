@@ -117,7 +117,10 @@ export async function openReplica(link: Link, options: ReplicaOptions): Promise<
   });
   const inspection = createInspection(host, log, logger, {
     reportKeptMs: options.reportKeptMs,
-    ...{ history: link.source, replica: link.name, findMissing, readStore: createStoreReader(link.logNc, fleet) },
+    history: link.source,
+    replica: link.name,
+    findMissing,
+    readStore: createStoreReader(link.logNc, fleet),
     listSnapshots: snapshots.store.list,
   });
   const requests = link.requests.serve(
@@ -153,8 +156,21 @@ function makeHost(link: Link, stored: Stored, options: ReplicaOptions): { host: 
     onBroken = done;
   });
   const host = createHost({
-    ...{ fleet, replica: link.name, bus: link.bus, ...stored, runCheck, logger, metrics, newId, entryTimeoutMs },
-    ...{ onBroken, clock: createForwardClock(), rules, rulesMax, openReadsMax, snapshotSchedule },
+    fleet,
+    replica: link.name,
+    bus: link.bus,
+    ...stored,
+    runCheck,
+    logger,
+    metrics,
+    newId,
+    entryTimeoutMs,
+    onBroken,
+    clock: createForwardClock(),
+    rules,
+    rulesMax,
+    openReadsMax,
+    snapshotSchedule,
     openRequestsMax: options.openRequestsMax ?? openRequestsMax,
     beatEveryMs: options.beatEveryMs,
   });

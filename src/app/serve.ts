@@ -79,7 +79,11 @@ export async function serve(options: ServeOptions): Promise<number> {
     if (otlp !== null) opened.push(otlp); // the last to be closed
     const metrics = createMetrics(checks.waiting); // after the SDK that sends them
     const link = await openLink({
-      ...{ nats: options.nats, creds: options.creds ?? undefined, name: config.replica, version: version(), logger },
+      nats: options.nats,
+      creds: options.creds ?? undefined,
+      name: config.replica,
+      version: version(),
+      logger,
       connect: readUsesLibraryWire(io.env) ? connectToNats : undefined,
       inboxPrefix: hasCredentials(options) ? privateInbox : undefined,
       replyPrefixes: config.file.replyPrefixes,
@@ -97,7 +101,11 @@ export async function serve(options: ServeOptions): Promise<number> {
     const rules = createRules({ config, checks, access, metrics, env: io.env, logger });
     const edge: { http: HttpServer | null } = { http: null };
     const fleets = await openFleets({
-      ...{ selection: config.fleets, shard: config.shard, replica: config.replica, logger, isInterrupted },
+      selection: config.fleets,
+      shard: config.shard,
+      replica: config.replica,
+      logger,
+      isInterrupted,
       find: () => findFleets(link.logNc),
       open: (fleet, onFolding) =>
         openFleet(link, options, fleet, { metrics, checks, rules, idle, onFolding, interrupted }),
@@ -138,7 +146,9 @@ export async function serve(options: ServeOptions): Promise<number> {
 function readyLine({ nats, config }: ServeOptions, http: HttpServer | null, { directory }: Fleets): Ready {
   const fleets = directory.states().map(({ name }) => name);
   return {
-    ...{ ready: true, nats: withoutSecrets(nats), http: http?.url ?? null },
+    ready: true,
+    nats: withoutSecrets(nats),
+    http: http?.url ?? null,
     fleet: directory.default() ?? fleets[0] ?? null,
     ...(isOneFleet(config) ? {} : { fleets }),
   };
@@ -161,7 +171,14 @@ async function openFleet(link: Link, options: ServeOptions, fleet: string, parts
   const { acceptEmptyLog, hadLog = false, streamReplicas, rulesMax } = options;
   const atStart = rules.current();
   const replica = await openReplica(link, {
-    ...{ onFolding, interrupted, fleet, acceptEmptyLog, hadLog, rulesMax, ...atStart, runCheck: checks.run },
+    onFolding,
+    interrupted,
+    fleet,
+    acceptEmptyLog,
+    hadLog,
+    rulesMax,
+    ...atStart,
+    runCheck: checks.run,
     logger: options.logger.child({ fleet }),
     metrics: countersOf(metrics, fleet, idle.noteEntry),
     ...(streamReplicas === undefined ? {} : { streamReplicas }),
@@ -185,8 +202,16 @@ async function openHttp(
   const { http, token, publicUrl } = options.config;
   if (http === null) return null;
   return openHttpServer({
-    ...{ fleets: directory, version: version(), host: http.host, port: http.port },
-    ...{ token, operatorToken, tokens: access.current, publicUrl, metrics, log },
+    fleets: directory,
+    version: version(),
+    host: http.host,
+    port: http.port,
+    token,
+    operatorToken,
+    tokens: access.current,
+    publicUrl,
+    metrics,
+    log,
     certificate,
     answerLinks: () => rules.current().answerLinks,
     findPlace: createSessionPlaces(options.config.filePath, () => rules.current().file),
@@ -266,7 +291,10 @@ function createSessionPlaces(filePath: string, current: () => ConfigFile): FindP
       check.kind === 'git' ||
       (check.kind === 'command' && (commands[check.command]?.cwd ?? 'worker') === 'worker');
     return {
-      ...{ fleet: service.fleet, replica: service.replica, user: userInfo().username, file: filePath },
+      fleet: service.fleet,
+      replica: service.replica,
+      user: userInfo().username,
+      file: filePath,
       folderFault: 'reason' in found ? found.reason : null,
       policy: { name, checks: checks.length, looksIntoFolder: checks.filter(looks).map((it) => it.name), runners },
     };

@@ -35,11 +35,16 @@ export async function resolvePlace(
   // Credentials that we found are the operator's, and nobody else may hear its answers; given ones may be anyone's.
   const inboxPrefix = credsFile !== undefined && resolved.creds === null ? privateInbox : undefined;
   return {
-    ...{ url: resolved.nats, credsFile, inboxPrefix, fleet: resolved.fleet, name: 'stopgate cli' },
+    url: resolved.nats,
+    credsFile,
+    inboxPrefix,
+    fleet: resolved.fleet,
+    name: 'stopgate cli',
     // Null: a server was named, so it is the one that is meant.
     folder: resolved.natsIsDefault ? folderOf(resolved.filePath) : null,
     hasRules: resolved.fileText !== null,
-    ...{ natsIsDefault: resolved.natsIsDefault, store: resolved.store },
+    natsIsDefault: resolved.natsIsDefault,
+    store: resolved.store,
   };
 }
 

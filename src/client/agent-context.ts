@@ -45,9 +45,18 @@ export type AgentContext = {
 const text = z.string().nullish();
 const count = z.number().nullish();
 const requestSchema = z.object({
-  ...{ task: text, worker: text, attempt: text, stopReason: text, phase: text, cwd: text },
-  ...{ agentOutput: text, draftContent: text, draftType: text },
-  ...{ iteration: count, retryCount: count, toolCount: count },
+  task: text,
+  worker: text,
+  attempt: text,
+  stopReason: text,
+  phase: text,
+  cwd: text,
+  agentOutput: text,
+  draftContent: text,
+  draftType: text,
+  iteration: count,
+  retryCount: count,
+  toolCount: count,
   filesModified: z.array(z.string()).default([]),
   validationResults: z
     .array(z.object({ rule: z.string(), passed: z.boolean(), message: z.string().optional() }))
@@ -93,8 +102,11 @@ export function readAgentContext(payload: string): AgentContext {
     ...(typeof agentOutput === 'string' && { agentOutput }),
     ...(typeof draftContent === 'string' && { draftContent }),
     ...(typeof draftType === 'string' && { draftType }),
-    ...{ worker: rest.worker ?? null, attempt: rest.attempt ?? null, cwd: rest.cwd ?? null },
-    ...{ retryCount: rest.retryCount ?? 0, toolCount: rest.toolCount ?? 0 },
+    worker: rest.worker ?? null,
+    attempt: rest.attempt ?? null,
+    cwd: rest.cwd ?? null,
+    retryCount: rest.retryCount ?? 0,
+    toolCount: rest.toolCount ?? 0,
     stopReason: rest.stopReason ?? 'end_turn',
     plan: rest.plan ?? [],
   };

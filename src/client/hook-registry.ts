@@ -67,7 +67,14 @@ export function createHookRegistry(publish: Publish, getTask: Queries['getTask']
     async register({ taskId, hookType, hookId = `HOOK-${newId()}`, enabled = true, metadata = {}, ...rest }) {
       const { of, name, when, onError } = rest;
       await publish('task', taskId, 'hook.registered', {
-        ...{ hook: hookId, type: hookType, enabled, metadata, of, name, when, onError },
+        hook: hookId,
+        type: hookType,
+        enabled,
+        metadata,
+        of,
+        name,
+        when,
+        onError,
       });
       await confirm(taskId, 'hook.registered', (hooks) =>
         hooks.some((it) => it.hook === hookId && it.type === hookType),

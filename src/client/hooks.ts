@@ -76,7 +76,9 @@ export function createHooks({ publish, getTask, serve }: HookDependencies): Hook
     createCheckpointHook: create('checkpoint'),
     async listHooks(taskId) {
       const hooks = (await registry.list(taskId)).map(({ hook, enabled, type, metadata }) => ({
-        ...{ id: hook, enabled, metadata: { ...metadata, type: type === 'remote' ? 'custom' : type } },
+        id: hook,
+        enabled,
+        metadata: { ...metadata, type: type === 'remote' ? 'custom' : type },
       }));
       return { taskId, hookCount: hooks.length, hooks };
     },

@@ -27,19 +27,33 @@ const state = z.enum(workerStates);
 const refused = z.array(z.looseObject({ at: z.string(), type: z.string(), reason: z.string() }));
 export const viewSchemas: Readonly<Record<keyof Views, z.ZodType>> = {
   worker: z.looseObject({
-    ...{ worker: z.string(), state, presence: z.enum(presences), tasks: z.array(z.string()), policy: z.string() },
-    ...{ retry: z.looseObject({ count: z.number() }), keepAlives: z.number(), plan: z.array(z.unknown()), refused },
+    worker: z.string(),
+    state,
+    presence: z.enum(presences),
+    tasks: z.array(z.string()),
+    policy: z.string(),
+    retry: z.looseObject({ count: z.number() }),
+    keepAlives: z.number(),
+    plan: z.array(z.unknown()),
+    refused,
   }),
   task: z.looseObject({
-    ...{ task: z.string(), state, worker: z.string().nullable(), queue: z.string().nullable() },
+    task: z.string(),
+    state,
+    worker: z.string().nullable(),
+    queue: z.string().nullable(),
     hooks: z.array(z.looseObject({ hook: z.string(), type: z.string(), enabled: z.boolean() })),
     refused,
   }),
   queue: z.looseObject({ queue: z.string(), pending: z.number(), reported: z.number() }),
 };
 export const personWaitSchema = z.looseObject({
-  ...{ entity: z.enum(['worker', 'task', 'queue']), id: z.string(), kind: z.enum(personKinds), since: z.string() },
-  ...{ reason: z.string(), note: z.string().nullable() },
+  entity: z.enum(['worker', 'task', 'queue']),
+  id: z.string(),
+  kind: z.enum(personKinds),
+  since: z.string(),
+  reason: z.string(),
+  note: z.string().nullable(),
 });
 export const detailSchema = z
   .looseObject({ checkpoint: z.looseObject({ checkpoint: z.string(), at: z.string() }).nullable() })

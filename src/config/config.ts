@@ -117,7 +117,9 @@ export async function loadConfig(surroundings: Surroundings = {}): Promise<Confi
   return Object.freeze({
     ...options,
     fleet: fleetIsGiven ? options.fleet : (fleets.names[0] ?? options.fleet),
-    ...{ fleets, fleetIsGiven, fleetsInFile: !isGiven('fleets', sources.slice(0, 2)) },
+    fleets,
+    fleetIsGiven,
+    fleetsInFile: !isGiven('fleets', sources.slice(0, 2)),
     creds: toPath(options.creds),
     tlsCert: toPath(options.tlsCert),
     tlsKey: toPath(options.tlsKey),
@@ -136,7 +138,9 @@ export async function loadConfig(surroundings: Surroundings = {}): Promise<Confi
       ...(serving ? shortToken(options) : []),
     ]),
     store,
-    ...{ natsIsFound: isFound('nats'), httpIsFound: isFound('http'), credsIsFound: isFound('creds') },
+    natsIsFound: isFound('nats'),
+    httpIsFound: isFound('http'),
+    credsIsFound: isFound('creds'),
     natsIsDefault: !isGiven('nats', sources.slice(0, -1)),
   });
 }
@@ -206,8 +210,10 @@ const defaultsWith = (random: () => number): Written => ({
 });
 
 const writtenIn = ({ fleets, tokens, tls, ...file }: ConfigFile): Written => ({
-  ...{ ...file, fleets: fleets?.join(',') },
-  ...{ tlsCert: tls?.cert, tlsKey: tls?.key },
+  ...file,
+  fleets: fleets?.join(','),
+  tlsCert: tls?.cert,
+  tlsKey: tls?.key,
 });
 
 function valuesOf(env: Environment): Written {

@@ -103,7 +103,8 @@ function toConfigFile(form: FileForm, raw: RawForm, folder: string): ConfigFile 
     commands: Object.assign(Object.create(null), Object.fromEntries(commands)),
     escalation: escalation ? toEscalation(escalation) : null,
     retention: {
-      ...{ forMs: form.retain?.for ?? null, bytesMax: form.retain?.bytes ?? null },
+      forMs: form.retain?.for ?? null,
+      bytesMax: form.retain?.bytes ?? null,
       archive: form.archive == null ? null : resolve(folder, form.archive),
     },
     replyPrefixes: form.replyPrefixes ?? [],
@@ -141,8 +142,10 @@ function toEscalation({ remind, webhook }: NonNullable<FileForm['escalation']>):
     remindMs: remind ?? null,
     webhook: webhook
       ? {
-          ...{ url: webhook.url, secretEnv: webhook.secretEnv ?? null },
-          ...{ allowPrivate: webhook.allowPrivate ?? null, links: toLinks(webhook.links ?? null) },
+          url: webhook.url,
+          secretEnv: webhook.secretEnv ?? null,
+          allowPrivate: webhook.allowPrivate ?? null,
+          links: toLinks(webhook.links ?? null),
         }
       : null,
   };

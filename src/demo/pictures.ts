@@ -73,7 +73,8 @@ async function main(): Promise<void> {
     await playOffice(stage);
     mkdirSync(folder, { recursive: true });
     const context = await chromium.launchPersistentContext(profile, {
-      ...{ executablePath: readEnvironment().CHROMIUM ?? '/usr/bin/chromium', reducedMotion: 'reduce' },
+      executablePath: readEnvironment().CHROMIUM ?? '/usr/bin/chromium',
+      reducedMotion: 'reduce',
       args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-sync', '--hide-scrollbars'],
     });
     const page = context.pages()[0] ?? (await context.newPage());

@@ -90,8 +90,14 @@ async function runIn(cwd: string, argv: readonly string[]): Promise<{ code: numb
   const stdout = new PassThrough();
   const printed = text(stdout);
   const io: Io = {
-    ...{ stdout, stderr: new PassThrough().resume(), stdin: new PassThrough().end(), env: {}, cwd, isTTY: false },
-    ...{ size: () => ({ columns: 80, rows: 24 }), interrupt: () => new AbortController().signal },
+    stdout,
+    stderr: new PassThrough().resume(),
+    stdin: new PassThrough().end(),
+    env: {},
+    cwd,
+    isTTY: false,
+    size: () => ({ columns: 80, rows: 24 }),
+    interrupt: () => new AbortController().signal,
   };
   const code = await runCommandLine(argv, io);
   stdout.end();
@@ -107,8 +113,13 @@ async function startService(
   const ending = new AbortController();
   const stdout = new PassThrough();
   const io: Io = {
-    ...{ stdout, stderr: new PassThrough().resume(), stdin: new PassThrough() },
-    ...{ env: readEnvironment(), cwd: folder, isTTY: false, size: () => ({ columns: 80, rows: 24 }) },
+    stdout,
+    stderr: new PassThrough().resume(),
+    stdin: new PassThrough(),
+    env: readEnvironment(),
+    cwd: folder,
+    isTTY: false,
+    size: () => ({ columns: 80, rows: 24 }),
     interrupt: () => ending.signal,
   };
   const logger = createLogger('silent');

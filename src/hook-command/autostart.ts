@@ -17,7 +17,9 @@ export async function startService(folder: string, http: string, timeoutMs: numb
   const main = fileURLToPath(new URL('../main.js', import.meta.url));
   const { host } = new URL(http);
   const child = spawn(process.execPath, [main, 'dev', '--idle-exit', idleExit, '--port', '0', '--http', host], {
-    ...{ cwd: folder, detached: true, stdio: 'ignore' },
+    cwd: folder,
+    detached: true,
+    stdio: 'ignore',
   });
   let isGone = false;
   for (const end of ['error', 'exit']) child.on(end, () => (isGone = true));

@@ -78,8 +78,19 @@ export async function readOptions(argv: readonly string[], env: Env, cwd: string
   // A checkout may name any server: src/config/own-address.ts says more.
   const isKnown = found === undefined || http === readHttp(usual);
   return {
-    ...{ name, agent, event, worker, policy, fleet, autostart, onUnreachable, wake, waits: hookWaits },
-    ...{ http, token: isKnown ? token : undefined, withheld: isKnown || token === undefined ? null : http },
+    name,
+    agent,
+    event,
+    worker,
+    policy,
+    fleet,
+    autostart,
+    onUnreachable,
+    wake,
+    waits: hookWaits,
+    http,
+    token: isKnown ? token : undefined,
+    withheld: isKnown || token === undefined ? null : http,
     // With --autostart the service comes back as soon as nobody answers.
     stopped: autostart === undefined ? (stopped ?? null) : null,
     timeoutMs: timeout === undefined ? undefined : readDuration(timeout),

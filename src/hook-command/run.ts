@@ -29,7 +29,10 @@ export async function runHookProcess(argv: readonly string[], env: HookIo['env']
   const ignore = () => undefined;
   stdout.on('error', ignore);
   const code = await runHook(argv, {
-    ...{ stdin, stdout, env, cwd: currentFolder() },
+    stdin,
+    stdout,
+    env,
+    cwd: currentFolder(),
     get stderr() {
       return process.stderr.once('error', ignore); // Access opens the stream, and most calls do not need it.
     },

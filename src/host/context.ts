@@ -123,7 +123,11 @@ export function createHostContext(options: HostOptions): HostContext {
   const onBound = options.metrics.bounded;
   return {
     ...options,
-    ...{ log: logHealth.log, logHealth, fleet, life, progress },
+    log: logHealth.log,
+    logHealth,
+    fleet,
+    life,
+    progress,
     entries: createOwnEntries({ ...options, fleet, log: logHealth.log, life, progress }),
     logClock: createLogClock(fleet, options.clock, onSetBack),
     admission: {
@@ -131,11 +135,15 @@ export function createHostContext(options: HostOptions): HostContext {
       reads: createAdmission({ openMax: options.openReadsMax, clock, onBound }),
       trials: createAdmission({ openMax: options.openReadsMax, clock, onBound }),
     },
-    ...{ decisionWaiters, evaluationWaiters, entryWaits },
+    decisionWaiters,
+    evaluationWaiters,
+    entryWaits,
     replyInboxes: createReplyInboxes(),
     refusals: createRefusals(),
     traces: createAttemptTraces({
-      ...{ fleet: fleet.name, replica, clock: options.clock },
+      fleet: fleet.name,
+      replica,
+      clock: options.clock,
       agentOf: (worker) => fleet.workers.read(worker)?.snapshot.context.worker.agent ?? null,
     }),
   };

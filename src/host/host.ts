@@ -154,8 +154,17 @@ function createRooms(context: HostContext) {
   const performers = { check: checks.check, hook: checks.hook, notice: notices, timer: timers };
   const effects = createEffects({ ...context, performers });
   return {
-    ...{ outbox, policies, deadLetters, retention, membership, observers },
-    ...{ checks, timers, notices, effects, pendingReplies },
+    outbox,
+    policies,
+    deadLetters,
+    retention,
+    membership,
+    observers,
+    checks,
+    timers,
+    notices,
+    effects,
+    pendingReplies,
     snapshots: createSnapshots(context, { outbox, policies, deadLetters, retention }),
     foldNote: createFoldNote(context),
     logWatch: createLogWatch(context),

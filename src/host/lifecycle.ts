@@ -52,7 +52,8 @@ export function createLifecycle(context: HostContext, rooms: Rooms, loop: FoldLo
   return {
     async start() {
       reader = log.read({
-        ...{ folded: context.progress.position, onMessage: loop.receive },
+        folded: context.progress.position,
+        onMessage: loop.receive,
         onLost: life.lose,
         onInterrupted: () => life.fallBehind('the connection to the log was interrupted'),
       });

@@ -86,7 +86,10 @@ export function createStanding(context: HostContext, rooms: Rooms): Standing {
     const isSilent = heard === null || clock() - heard.atMs > silentAfterMs;
     const behind = heard === null ? null : Math.max(0, heard.headSeq - heard.seq);
     return {
-      ...{ name, isSelf: false, joinedMs: fleet.replicas.get(name) ?? 0, duties: dutiesOf(name) },
+      name,
+      isSelf: false,
+      joinedMs: fleet.replicas.get(name) ?? 0,
+      duties: dutiesOf(name),
       state: !isHearing || heard === null ? 'unknown' : isSilent ? 'silent' : heard.isLagging ? 'behind' : 'judging',
       heardMs: heard === null ? null : toLogTime(heard.atMs),
       foldedSeq: heard?.seq ?? null,
@@ -96,9 +99,13 @@ export function createStanding(context: HostContext, rooms: Rooms): Standing {
   const others = () =>
     [...fleet.replicas.keys()].filter((it) => it !== replica).map((it) => otherOf(it, rooms.membership.heard(it)));
   const self = (out: Outage | null): ReplicaStanding => ({
-    ...{ name: replica, isSelf: true, joinedMs: fleet.replicas.get(replica) ?? 0, duties: dutiesOf(replica) },
+    name: replica,
+    isSelf: true,
+    joinedMs: fleet.replicas.get(replica) ?? 0,
+    duties: dutiesOf(replica),
     state: out === null ? 'judging' : out.kind === 'catching-up' ? 'behind' : 'not-judging',
-    ...{ heardMs: logClock.now(), foldedSeq: progress.seq },
+    heardMs: logClock.now(),
+    foldedSeq: progress.seq,
     // While the log does not answer, nobody knows how far it goes.
     behind: out === null || out.kind === 'catching-up' ? Math.max(0, context.log.lastSeq() - progress.seq) : null,
   });

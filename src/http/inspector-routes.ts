@@ -73,8 +73,15 @@ const wordSchema = z.string().min(1).max(200).optional();
  * for in subjects and payloads; `from` and `to`: when they were stored, in milliseconds since 1970.
  */
 export const entriesSchema = pageSchema.extend({
-  ...{ type: wordSchema, worker: idSchema.optional(), task: idSchema.optional(), check: wordSchema, text: wordSchema },
-  ...{ outcome: wordSchema, guard: wordSchema, from: msSchema.optional(), to: msSchema.optional() },
+  type: wordSchema,
+  worker: idSchema.optional(),
+  task: idSchema.optional(),
+  check: wordSchema,
+  text: wordSchema,
+  outcome: wordSchema,
+  guard: wordSchema,
+  from: msSchema.optional(),
+  to: msSchema.optional(),
 });
 export const momentSchema = z.object({ ms: msSchema });
 export const attemptsSchema = pageSchema.extend({ limit: z.coerce.number().int().min(1).max(20).default(6) });

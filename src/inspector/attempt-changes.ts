@@ -140,7 +140,8 @@ const changedLines = (before: readonly string[], after: readonly string[]): Line
 /** Returns the lines of the prompt that are neither in the reason nor in what the checks found. */
 export function toldBeyond({ nextPrompt, reason, feedback }: Decision): string {
   const found = feedback.flatMap(({ check, message, details }) => [
-    ...[check, message],
+    check,
+    message,
     typeof details === 'string' ? details : JSON.stringify(details ?? ''),
   ]);
   const known = [reason, ...found].join('\n');

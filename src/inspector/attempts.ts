@@ -36,11 +36,18 @@ export async function readAttempts(
     const { attempt: given, output, stopReason } = fieldsOf(message);
     const attempt = typeof given === 'string' ? given : `seq-${message.seq}`;
     return {
-      ...{ attempt, seq: message.seq, atMs: message.atMs, output: textOf(output), stopReason: textOf(stopReason) },
+      attempt,
+      seq: message.seq,
+      atMs: message.atMs,
+      output: textOf(output),
+      stopReason: textOf(stopReason),
       decision: decisions.get(attempt) ?? null,
       checks: (checks.get(attempt) ?? []).map(({ check, outcome, reason, feedback, tookMs }) => ({
-        ...{ check: String(check), outcome: String(outcome), reason: textOf(reason) },
-        ...{ feedback: feedback ?? null, tookMs: typeof tookMs === 'number' ? tookMs : null },
+        check: String(check),
+        outcome: String(outcome),
+        reason: textOf(reason),
+        feedback: feedback ?? null,
+        tookMs: typeof tookMs === 'number' ? tookMs : null,
       })),
       work: workBetween(attempted[index - 1], message, { own, counted, readFrom }),
     };
@@ -86,8 +93,12 @@ function workBetween(
     }
   }
   return {
-    ...{ tools, files: files.size, usd: usdOf(used.nanoUsd), tokens: used.tokens },
-    ...{ ms: newer.atMs - ((older ?? done[0])?.atMs ?? newer.atMs), begun: older === undefined ? null : begun },
+    tools,
+    files: files.size,
+    usd: usdOf(used.nanoUsd),
+    tokens: used.tokens,
+    ms: newer.atMs - ((older ?? done[0])?.atMs ?? newer.atMs),
+    begun: older === undefined ? null : begun,
   };
 }
 

@@ -25,7 +25,10 @@ export function createAxis(anchors: readonly Anchor[], fromMs: number, toMs: num
   const span = Math.max(1, toMs - fromMs);
   const x = (ms: number) => ((ms - fromMs) / span) * width;
   return {
-    ...{ width, fromMs, toMs, x },
+    width,
+    fromMs,
+    toMs,
+    x,
     xOf: (seq) => x(timeOf(anchors, seq)),
     seqAt: (at) => Math.floor(interpolate(anchors, fromMs + (at / width) * span, 'ms', 'seq')),
   };
@@ -68,9 +71,31 @@ export function gapsIn(buckets: readonly Silence[], leastMs: number): Gap[] {
 
 const [second, minute, hour, day] = [1_000, 60_000, 3_600_000, 86_400_000];
 const steps = [
-  ...[1, 10, 100, second, 2 * second, 5 * second, 10 * second, 30 * second],
-  ...[minute, 2 * minute, 5 * minute, 10 * minute, 15 * minute, 30 * minute],
-  ...[hour, 2 * hour, 3 * hour, 6 * hour, 12 * hour, day, 2 * day, 7 * day, 28 * day, 91 * day, 364 * day],
+  1,
+  10,
+  100,
+  second,
+  2 * second,
+  5 * second,
+  10 * second,
+  30 * second,
+  minute,
+  2 * minute,
+  5 * minute,
+  10 * minute,
+  15 * minute,
+  30 * minute,
+  hour,
+  2 * hour,
+  3 * hour,
+  6 * hour,
+  12 * hour,
+  day,
+  2 * day,
+  7 * day,
+  28 * day,
+  91 * day,
+  364 * day,
 ];
 const labelWidth = 84;
 /** The first Monday of 1970. */
@@ -126,9 +151,32 @@ export type ValueAxis = {
 
 /** The steps of a clock: tens of seconds are not round, quarters of an hour are. */
 const timeSteps = [
-  ...[1, 2, 5, 10, 20, 50, 100, 200, 500, second, 2 * second, 5 * second, 10 * second, 15 * second, 30 * second],
-  ...[minute, 2 * minute, 5 * minute, 10 * minute, 15 * minute, 30 * minute],
-  ...[hour, 2 * hour, 5 * hour, 10 * hour, 20 * hour],
+  1,
+  2,
+  5,
+  10,
+  20,
+  50,
+  100,
+  200,
+  500,
+  second,
+  2 * second,
+  5 * second,
+  10 * second,
+  15 * second,
+  30 * second,
+  minute,
+  2 * minute,
+  5 * minute,
+  10 * minute,
+  15 * minute,
+  30 * minute,
+  hour,
+  2 * hour,
+  5 * hour,
+  10 * hour,
+  20 * hour,
 ];
 /** More labels than that stand in each other's way beside a low chart. */
 const stepsMax = 3;

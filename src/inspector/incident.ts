@@ -88,7 +88,9 @@ export function incidentOf(
       `the history of ${worker} has ${bytes} bytes, more than the ${bytesMax} of a file; take its lines instead: stopgate export --worker ${worker}, or GET /api/${fleet}/history/${worker}.jsonl`,
     );
   return {
-    ...{ fleet, worker, exportedMs },
+    fleet,
+    worker,
+    exportedMs,
     entries: messages
       .toSorted((a, b) => a.seq - b.seq)
       .map(({ seq, atMs, subject, data }) => [seq, atMs, subject, decoder.decode(data)]),

@@ -61,13 +61,21 @@ export function createInspection(
   const headSeq = async () => (await log.head()).seq;
   const { logNow, foldedSeq, observe } = host;
   const live = createLive({
-    ...{ fleet, logNow, foldedSeq, headSeq, observe, outage: host.standing.outage, logger },
+    fleet,
+    logNow,
+    foldedSeq,
+    headSeq,
+    observe,
+    outage: host.standing.outage,
+    logger,
     viewWorker: (worker) => viewWorkerOf(host, worker),
   });
   const feed = createFeed(fleet, observe, logger);
   const history = createHistory({ ...source, fleet: fleet.name }, logger);
   return {
-    ...{ live, feed, history },
+    live,
+    feed,
+    history,
     range() {
       // Pages ask for it when they go to the past.
       history.prepare();

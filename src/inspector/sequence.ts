@@ -54,7 +54,7 @@ const isRepeated = (last: Message, { from, to, type }: Message): boolean =>
 function messageOf(entry: TimelineEntry): Message {
   const { seq, atMs, type, text } = entry;
   const [from, to] = endsOf(entry);
-  return { ...{ seq, atMs, from, to, type, text, entry }, count: 1 };
+  return { seq, atMs, from, to, type, text, entry, count: 1 };
 }
 
 function endsOf({ entity, id, type, by, data }: TimelineEntry): readonly [from: string, to: string] {

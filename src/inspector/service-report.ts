@@ -46,7 +46,12 @@ export function createServiceReport(source: ReportSource): () => Promise<Service
     ]);
     const known = store instanceof Error ? null : store;
     return {
-      ...{ nowMs: host.logNow(), replica, replicas: lines, nats: server, retention, policies },
+      nowMs: host.logNow(),
+      replica,
+      replicas: lines,
+      nats: server,
+      retention,
+      policies,
       outage: outage === null ? null : toNews(outage),
       store: known === null ? null : { streams: known.streams, account: known.account },
       storeProblem: store instanceof Error ? store.message : null,
@@ -99,7 +104,9 @@ function createPolicyReader({ host, log }: ReportSource): (isReached: boolean) =
     if (found?.seq !== seq && seq > 0 && isReached) found = await find(fleet);
     const { setBy = null, atMs = null } = found?.seq === seq ? found : {};
     const policies = [...fleet.policies.policies].map(([name, { checks, retries }]) => ({
-      ...{ name, retries, checks: checks.map((check) => check.name) },
+      name,
+      retries,
+      checks: checks.map((check) => check.name),
     }));
     return { seq, setBy, atMs, policies };
   };

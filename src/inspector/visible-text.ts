@@ -14,8 +14,22 @@ export const visible = (text: string): string =>
   });
 
 const scripts = [
-  ...['Arabic', 'Syriac', 'Mongolian', 'Devanagari', 'Bengali', 'Gurmukhi', 'Gujarati', 'Oriya', 'Tamil', 'Telugu'],
-  ...['Kannada', 'Malayalam', 'Sinhala', 'Khmer', 'Tibetan', 'Myanmar'],
+  'Arabic',
+  'Syriac',
+  'Mongolian',
+  'Devanagari',
+  'Bengali',
+  'Gurmukhi',
+  'Gujarati',
+  'Oriya',
+  'Tamil',
+  'Telugu',
+  'Kannada',
+  'Malayalam',
+  'Sinhala',
+  'Khmer',
+  'Tibetan',
+  'Myanmar',
 ];
 const letter = `[${scripts.map((script) => `\\p{scx=${script}}`).join('')}]`;
 const pictograph = '\\p{Extended_Pictographic}';

@@ -126,7 +126,10 @@ function listTools(isOperator: boolean): ListToolsResult {
   if (known !== undefined) return known;
   const listed: ListToolsResult = {
     tools: toolsFor(isOperator).map(({ name, title, description, input, output, annotations }) => ({
-      ...{ name, title, description, annotations },
+      name,
+      title,
+      description,
+      annotations,
       inputSchema: toJsonSchema(input, 'input') as ListToolsResult['tools'][number]['inputSchema'],
       outputSchema: toJsonSchema(output, 'output') as NonNullable<ListToolsResult['tools'][number]['outputSchema']>,
     })),

@@ -28,7 +28,9 @@ const notJson = { jsonrpc: '2.0', id: null, error: { code: -32700, message: 'Par
 export async function serveStdio({ port, worker, spell, stdin, stdout, signal, note }: StdioOptions): Promise<void> {
   const running = new Set<Promise<unknown>>();
   const mcp = createMcpServer({
-    ...{ port, worker, spell },
+    port,
+    worker,
+    spell,
     onCall: (call) => {
       running.add(call);
       void call.finally(() => running.delete(call));

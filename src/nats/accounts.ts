@@ -94,8 +94,11 @@ export function accountsOf(fleet: string, members: readonly Member[], streams = 
     },
     ...(anyWorker.length > 0 && {
       [agentsAccount]: {
-        ...{ jetstream: streams, limits: agentsLimits },
-        ...{ users: anyWorker.map(userOf), imports, mappings },
+        jetstream: streams,
+        limits: agentsLimits,
+        users: anyWorker.map(userOf),
+        imports,
+        mappings,
       },
     }),
     ...Object.fromEntries(

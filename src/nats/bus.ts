@@ -94,7 +94,8 @@ export function createBus(nc: NatsConnection, logNc: NatsConnection, replyPrefix
       return hearing;
     },
     server: () => ({
-      ...{ address: nc.isClosed() ? null : nc.getServer(), name: nc.info?.server_name ?? null },
+      address: nc.isClosed() ? null : nc.getServer(),
+      name: nc.info?.server_name ?? null,
       version: nc.info?.version ?? null,
       connections: [
         { name: 'requests', ...reachabilityOf(nc).state() },

@@ -134,7 +134,9 @@ function operator(fleet: string, fleets: string): Permissions {
           'worker.*.worker.unpaused',
         ].map((tail) => `stopgate.${fleets}.own.${tail}`),
         ...['INFO', 'STREAM.LIST', 'STREAM.NAMES', ...reading].map((call) => `$JS.API.${call}`),
-        ...['$JS.ACK.>', '$JS.FC.>', '$SRV.>'],
+        '$JS.ACK.>',
+        '$JS.FC.>',
+        '$SRV.>',
       ],
     },
     subscribe: {

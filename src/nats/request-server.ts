@@ -279,7 +279,8 @@ function serveDiscovery(
       ...service,
       started,
       endpoints: [...served].map(({ endpoint, stats }) => ({
-        ...{ ...place(endpoint), ...countsOf(stats) },
+        ...place(endpoint),
+        ...countsOf(stats),
         ...(endpoint.data === undefined ? {} : { data: endpoint.data() }),
       })),
     }),

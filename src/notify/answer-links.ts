@@ -118,9 +118,19 @@ function readFields(query: Readonly<Record<string, unknown>>): Answerable | null
 function createNotice(input: OpenInput, link: string) {
   const { fleet, worker, request, seq, since, kind, tool, message, detail, expiresMs } = input;
   return {
-    ...{ v: 1, kind: 'input', fleet, entity: 'worker', id: worker, since, until: new Date(expiresMs).toISOString() },
+    v: 1,
+    kind: 'input',
+    fleet,
+    entity: 'worker',
+    id: worker,
+    since,
+    until: new Date(expiresMs).toISOString(),
     reason: [kind === null ? 'asks' : `asks: ${kind}`, tool].filter((it) => it !== null).join(', '),
-    ...{ request, tool, message, detail, link },
+    request,
+    tool,
+    message,
+    detail,
+    link,
     delivery: [fleet, 'worker', worker, 'input', seq, since].join('/'),
   };
 }

@@ -126,8 +126,11 @@ function send(url: URL, { headers, body, signal, reach }: Sent): Promise<number>
     if (isRefused(url.hostname, reach)) return reject(Object.assign(new Error(refusedText), { code: refusedCode }));
     const request = url.protocol === 'https:' ? requestHttps : requestHttp;
     const sent = request(url, {
-      ...{ method: 'POST', headers: { ...headers, 'content-length': Buffer.byteLength(body) }, signal },
-      ...{ agent: false, lookup: lookupWithin(reach) },
+      method: 'POST',
+      headers: { ...headers, 'content-length': Buffer.byteLength(body) },
+      signal,
+      agent: false,
+      lookup: lookupWithin(reach),
     });
     sent.once('response', (response) => {
       resolve(response.statusCode ?? 0);

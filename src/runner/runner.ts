@@ -147,7 +147,9 @@ type CommandPool = {
 function createCommandPool({ log, waitingMax, ...first }: CommandPoolOptions): CommandPool {
   let settings: PoolSettings = first;
   const slots = createFairSemaphore({
-    ...{ countMax: first.processesMax, waitingMax, perWorkerMax: waitingPerWorkerMax },
+    countMax: first.processesMax,
+    waitingMax,
+    perWorkerMax: waitingPerWorkerMax,
   });
   const groups = new Map<number, Promise<boolean>>();
   const passes = createKeptPasses();

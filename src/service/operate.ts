@@ -31,7 +31,9 @@ export const operatorActions = {
   }),
   /** `request` may be left out where one is open. `seq`: of the entry that asked, as it was read by who answers. */
   answer: z.strictObject({
-    ...{ id: idSchema, by, verdict: z.enum(['allow', 'deny']) },
+    id: idSchema,
+    by,
+    verdict: z.enum(['allow', 'deny']),
     request: z.string().min(1).max(requestLengthMax).optional(),
     seq: z.int().nonnegative().optional(),
     message: z.string().trim().min(1).max(inputMessageLengthMax).optional(),

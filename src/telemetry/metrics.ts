@@ -157,7 +157,8 @@ function createUsageMetrics({ counter }: ReturnType<typeof createInstruments>) {
   const costUsd = counter('cost_usd_total', 'Dollars that agents reported, by model.', ['fleet', 'model']);
   // The GenAI conventions of OpenTelemetry: what other tools know how to draw.
   const sent = openTelemetry.getMeter('stopgate').createHistogram('gen_ai.client.token.usage', {
-    ...{ description: 'Tokens of each report of an agent.', unit: '{token}' },
+    description: 'Tokens of each report of an agent.',
+    unit: '{token}',
   });
   const models = new Set<string>();
   const labelOf = (model = 'unknown'): string => {

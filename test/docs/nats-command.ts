@@ -30,7 +30,9 @@ export async function runNats(call: Call, server: string): Promise<Answer> {
 /** A line that goes on until Ctrl-C gets it as soon as it says that it listens. */
 async function runReal(program: string, { argv, cwd, env }: Call, server: string): Promise<Answer> {
   const child = spawn(program, ['-s', server, '--timeout=30s', ...argv], {
-    ...{ cwd, env: { ...readEnvironment(), HOME: env.HOME }, stdio: ['ignore', 'pipe', 'pipe'] as const },
+    cwd,
+    env: { ...readEnvironment(), HOME: env.HOME },
+    stdio: ['ignore', 'pipe', 'pipe'] as const,
   });
   const texts = { stdout: '', stderr: '' };
   let interrupted = false;

@@ -77,7 +77,8 @@ test('a lint warning keeps nobody, and is told; a test that fails blocks', async
   });
   const warned = { check: 'lint', outcome: 'warn' };
   expect(await decide(stage, 'w1')).toMatchObject({
-    ...{ decision: 'block', reason: 'Command tests failed (exit 1)' },
+    decision: 'block',
+    reason: 'Command tests failed (exit 1)',
     feedback: [{ check: 'tests', outcome: 'fail' }, warned],
   });
   await write('test.mjs', '');

@@ -33,14 +33,19 @@ export function startProgram(argv: readonly string[], { cwd, env, stdin }: Call)
   // As often as it asks.
   typed.end(asked ? 'y\n'.repeat(3) : stdin);
   const io = {
-    ...{ ...streams, cwd, env, isTTY: asked },
+    ...streams,
+    cwd,
+    env,
+    isTTY: asked,
     stdin: Object.assign(typed, { isTTY: asked }),
     size: () => ({ columns: 200, rows: 50 }),
     interrupt: () => controller.signal,
   };
   const ended = runCli(argv, io, services).then((code) => ({ code, ...texts }));
   return {
-    ...{ ended, spoke: Promise.race([spoke, ended]), stdout: () => texts.stdout },
+    ended,
+    spoke: Promise.race([spoke, ended]),
+    stdout: () => texts.stdout,
     interrupt: () => controller.abort(),
   };
 }

@@ -118,7 +118,8 @@ function openTerminals(addresses: Addresses) {
 }
 
 const unknown = (program: string, { argv }: Call): Answer => ({
-  ...{ code: 127, stdout: '' },
+  code: 127,
+  stdout: '',
   stderr: `no test runs '${program} ${argv.join(' ')}'\n`,
 });
 

@@ -69,7 +69,9 @@ test.skipIf(!canMail)('an escalation reaches Slack and a mailbox, once, though S
   slack.answer((response, count) => response.writeHead(count === 1 ? 500 : 200).end());
   const mail = await openMailServer();
   const url = await startNotify({
-    ...{ SLACK_URL: slack.url, SMTP_URL: mail.url, MAIL_FROM: 'gate@example.com' },
+    SLACK_URL: slack.url,
+    SMTP_URL: mail.url,
+    MAIL_FROM: 'gate@example.com',
     MAIL_TO: 'a@example.com, b@example.com',
   });
   const at = await deploy({

@@ -14,7 +14,10 @@ const examples = pagePaths().flatMap((path) =>
 const options = {
   extends: '../test/tsconfig.json',
   compilerOptions: {
-    ...{ composite: false, declarationMap: false, noEmit: true, rootDir: '..' },
+    composite: false,
+    declarationMap: false,
+    noEmit: true,
+    rootDir: '..',
     paths: {
       stopgate: ['../machines/index.ts'],
       'stopgate/client': ['../src/client/index.ts'],

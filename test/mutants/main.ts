@@ -74,7 +74,10 @@ export async function main(args: readonly string[]): Promise<number> {
   const from = at === undefined ? `, --seed ${values.seed}` : '';
   process.stdout.write(`${chosen.length} of ${all.length} mutations${from}\n`);
   const { fate, by } = await runTests([...new Set(chosen.map(({ file }) => file))], null, {
-    ...{ without: values.without, jobs: 1, patienceMs: 2_000 * Number(values.patience), signal: stop.signal },
+    without: values.without,
+    jobs: 1,
+    patienceMs: 2_000 * Number(values.patience),
+    signal: stop.signal,
   });
   if (fate !== 'survived' && !stop.signal.aborted) {
     process.stdout.write(`the tests fail without a mutation, so they would notice each: ${by ?? fate}\n`);
@@ -156,7 +159,9 @@ async function runTests(
   const args = ['related', '--run', '--passWithNoTests', '--config', config, '--reporter=json', ...excluded, ...files];
   const child = spawn(process.execPath, [vitest, ...args], {
     // A group of its own: a mutant that loops does so in a process of vitest's, which would outlive it.
-    ...{ cwd: root, stdio: ['ignore', 'pipe', 'ignore'], detached: true },
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'ignore'],
+    detached: true,
     env: { ...readEnvironment(), STOPGATE_MUTATION: JSON.stringify(mutation) },
   });
   const end = () => {

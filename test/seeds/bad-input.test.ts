@@ -46,7 +46,8 @@ describe('a hook', () => {
     const task = service.newId('T');
     await service.wire.publish(`task.${task}.hook.registered`, nest(5));
     expect(await deadLetter(service, task)).toMatchObject({
-      ...{ code: 'BAD_SHAPE', message: expect.stringContaining('hooks may nest 4 deep') },
+      code: 'BAD_SHAPE',
+      message: expect.stringContaining('hooks may nest 4 deep'),
     });
     expect((await service.wire.ask(`get.task.${task}`)).code).toBe('404');
     expect(taskAfter(nest(4))?.hooks).toHaveLength(1);

@@ -40,7 +40,9 @@ export function createClient(world: World, name: string): Client {
     });
   };
   const toMessage = (subject: string, payload: string, reply: string, headers: Record<string, string>): Message => ({
-    ...{ subject, reply, data: payload === '' ? empty : Buffer.from(payload) },
+    subject,
+    reply,
+    data: payload === '' ? empty : Buffer.from(payload),
     header: Object.keys(headers).length === 0 ? null : writeHeader(null, headers),
   });
   return {

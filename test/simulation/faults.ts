@@ -276,7 +276,9 @@ function stealMessageIds(world: World, random: Random): void {
       attemptMessageId(worker, attempt),
       retriedMessageId(
         timerMessageId({
-          ...{ id: worker, kind: 'attempt', attempt },
+          id: worker,
+          kind: 'attempt',
+          attempt,
           atMs: Math.floor(world.scheduler.nowMs) + random.int(1, 3_000),
         }),
         '1',

@@ -79,8 +79,13 @@ function note(fleet: Fleet, seen: Map<string, Seen>, key: string, entry: Entry):
 /** By its subject or its `task`; `timer.fired` and decisions do not count. */
 function namesOf(entry: Entry): string[] {
   const entity = {
-    ...{ worker: 'worker', ownWorker: 'worker', task: 'task', ownTask: 'task' },
-    ...{ queue: null, ownQueue: null, ownFleet: null },
+    worker: 'worker',
+    ownWorker: 'worker',
+    task: 'task',
+    ownTask: 'task',
+    queue: null,
+    ownQueue: null,
+    ownFleet: null,
   } as const;
   const kind = entity[entry.area];
   if (kind === null || entry.type === 'timer.fired') return [];

@@ -32,7 +32,12 @@ async function create(): Promise<Http> {
   const error = ({ err }: { err?: Error }, text: string) => onBug(`${text}: ${err?.stack}`);
   const log = { debug: noop, info: noop, warn: noop, error, child: () => log } as unknown as Logger;
   const { app } = await createHttpApp({
-    ...{ host: '127.0.0.1', token: null, operatorToken: null, version: '0.0.0', metrics: createMetrics(), log },
+    host: '127.0.0.1',
+    token: null,
+    operatorToken: null,
+    version: '0.0.0',
+    metrics: createMetrics(),
+    log,
     fleets: {
       replica: 'any',
       default: () => null,
@@ -53,7 +58,8 @@ async function create(): Promise<Http> {
     },
     async request(method, path, body) {
       const { statusCode: status, payload: text } = await app.inject({
-        ...{ method, url: path },
+        method,
+        url: path,
         ...(body === undefined ? {} : { payload: body }),
       });
       return { status, text };

@@ -149,7 +149,10 @@ function textOf(fleet: Fleet): string {
 }
 
 const logMessageOf = ({ seq, atMs, subject, header, data }: StoredMessage) => ({
-  ...{ seq, atMs, subject, data },
+  seq,
+  atMs,
+  subject,
+  data,
   header: (name: string) => readField(header, name),
 });
 

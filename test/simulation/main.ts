@@ -27,13 +27,13 @@ export async function main(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({
     args: [...args],
     options: {
-      ...{ seeds: { type: 'string' }, seed: { type: 'string' }, faults: { type: 'string' } },
-      ...{
-        trace: { type: 'boolean' },
-        json: { type: 'boolean' },
-        first: { type: 'boolean' },
-        help: { type: 'boolean' },
-      },
+      seeds: { type: 'string' },
+      seed: { type: 'string' },
+      faults: { type: 'string' },
+      trace: { type: 'boolean' },
+      json: { type: 'boolean' },
+      first: { type: 'boolean' },
+      help: { type: 'boolean' },
     },
   });
   const faults = values.faults?.split(',').filter((it) => it !== '') ?? faultNames;
@@ -91,7 +91,10 @@ async function runMany({ first, count, faults, stopsAtFirst, asJson }: Job): Pro
   const ranges = Array.from(
     { length: threads },
     (_, index): Range => ({
-      ...{ first: first + index, count: Math.ceil((count - index) / threads), step: threads, faults },
+      first: first + index,
+      count: Math.ceil((count - index) / threads),
+      step: threads,
+      faults,
     }),
   );
   const ended = new AbortController();
@@ -115,7 +118,8 @@ async function runMany({ first, count, faults, stopsAtFirst, asJson }: Job): Pro
 function runInThread(range: Range, onResult: (result: RunResult) => void, ended: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const worker = new Worker(new URL(import.meta.url), {
-      ...{ workerData: range, execArgv: [] },
+      workerData: range,
+      execArgv: [],
       // A run makes much that is soon forgotten.
       resourceLimits: { maxYoungGenerationSizeMb: 64 },
     });

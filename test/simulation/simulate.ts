@@ -142,7 +142,9 @@ function drawSettings(random: Random): Settings {
 
 const drawSchedule = (random: Random): SnapshotSchedule => ({
   everyEntries: random.int(6, 40),
-  ...{ cheapEntries: 6, cheapBytes: 4_000, pauseFactor: 100 },
+  cheapEntries: 6,
+  cheapBytes: 4_000,
+  pauseFactor: 100,
   quietEntries: random.int(2, 8),
   quietMs: random.int(1_000, 5_000),
   checkEveryMs: 1_000,
@@ -191,11 +193,16 @@ function resultOf(seed: number, world: World): RunResult {
   const countOf = (text: string) => heard.get(text) ?? 0;
   const answered = [...ledger.asked.values()].filter(({ answers }) => answers.length > 0).length;
   return {
-    ...{ seed, failures, answered, steps: scheduler.steps, entries: log?.lastSeq ?? 0 },
+    seed,
+    failures,
+    answered,
+    steps: scheduler.steps,
+    entries: log?.lastSeq ?? 0,
     snapshots: countOf('snapshot taken'),
     starts: countOf('the fold continues from a snapshot'),
     cuts: countOf('entries behind a snapshot removed'),
     forgotten: countForgotten(world),
-    ...{ acknowledged: ledger.acknowledged.length, tookMs: scheduler.nowMs - epochMs },
+    acknowledged: ledger.acknowledged.length,
+    tookMs: scheduler.nowMs - epochMs,
   };
 }

@@ -126,7 +126,15 @@ export function createWorld({ scheduler, random, settings, http, onTrace }: Worl
   );
   const trace = (line: string) => onTrace?.(`${((scheduler.nowMs - epochMs) / 1_000).toFixed(4).padStart(9)} ${line}`);
   const world: World = {
-    ...{ scheduler, random, network, http, disk, members, settings, failures, trace },
+    scheduler,
+    random,
+    network,
+    http,
+    disk,
+    members,
+    settings,
+    failures,
+    trace,
     ledger: createLedger(),
     damaged: new Set(),
     heard: new Map(),
@@ -240,8 +248,16 @@ function traceMessages(trace: World['trace'], onTrace: unknown) {
 }
 
 const createMember = (scheduler: Scheduler, name: string, { release }: Settings): Member => ({
-  ...{ lastError: null, acceptEmptyLog: false, release, running: release, failed: release },
-  ...{ name, process: scheduler.spawn(name), replica: null, outran: null, down: true },
+  lastError: null,
+  acceptEmptyLog: false,
+  release,
+  running: release,
+  failed: release,
+  name,
+  process: scheduler.spawn(name),
+  replica: null,
+  outran: null,
+  down: true,
 });
 
 function endMember(world: World, member: Member): void {
@@ -324,26 +340,31 @@ async function open(world: World, { name, acceptEmptyLog, release }: Member, pro
     child: () => logger,
   } as unknown as Logger;
   const link = await openLink({
-    ...{ nats: 'nats://sim:4222', name, version: '0.0.0', logger },
+    nats: 'nats://sim:4222',
+    name,
+    version: '0.0.0',
+    logger,
     connect: (options) => connectOverWire(options),
   });
   const replica = await openReplica(link, {
-    ...{ fleet, logger, policies, retention, acceptEmptyLog },
+    fleet,
+    logger,
+    policies,
+    retention,
+    acceptEmptyLog,
     rules: rulesOf[release],
     streamReplicas: isCluster ? 3 : 1,
     ...(snapshotSchedule === null ? {} : { snapshotSchedule }),
     runCheck: createRunCheck(world, process),
     metrics: {
-      ...{
-        folded: noop,
-        decided: noop,
-        refused: noop,
-        dead: noop,
-        policyConflict: noop,
-        hookRan: noop,
-        used: noop,
-        bounded: noop,
-      },
+      folded: noop,
+      decided: noop,
+      refused: noop,
+      dead: noop,
+      policyConflict: noop,
+      hookRan: noop,
+      used: noop,
+      bounded: noop,
       answered: noop,
     },
   });

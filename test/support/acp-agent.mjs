@@ -70,7 +70,8 @@ async function takeTurn({ sessionId, prompt }, client, signal) {
     if (step.ask !== undefined) {
       const toolCall = { toolCallId, title: step.ask, kind: 'execute', rawInput: { command: step.ask } };
       const { outcome } = await client.request(methods.client.session.requestPermission, {
-        ...{ sessionId, toolCall },
+        sessionId,
+        toolCall,
         options: [
           { optionId: 'yes', name: 'Allow', kind: 'allow_once' },
           { optionId: 'no', name: 'Reject', kind: 'reject_once' },

@@ -103,7 +103,11 @@ export async function openEditor(options: EditorOptions): Promise<Editor> {
   });
   const updatesOf = (session: string) => updates.get(session) ?? [];
   return {
-    ...{ command, agent: context, initialized, updatesOf, others },
+    command,
+    agent: context,
+    initialized,
+    updatesOf,
+    others,
     saidIn: (session) =>
       updatesOf(session).flatMap((it) =>
         it.sessionUpdate === 'agent_message_chunk' && it.content.type === 'text' ? [it.content.text] : [],

@@ -25,7 +25,9 @@ export async function openBrowser(urls: () => readonly string[], expected?: RegE
   const page = context.pages()[0] ?? (await context.newPage());
   page.setDefaultTimeout(60_000);
   return {
-    ...{ context, page, close },
+    context,
+    page,
+    close,
     problems: () => complaints.splice(0).filter((it) => expected === undefined || !expected.test(it)),
     async axe() {
       const found: string[] = [];

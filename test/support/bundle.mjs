@@ -14,7 +14,10 @@ export const root = fileURLToPath(new URL('../..', import.meta.url));
 export async function bundle(entry, plugins = []) {
   const outDir = await mkdtemp(join(root, 'node_modules', '.bundle-'));
   await build({
-    ...{ root, configFile: false, logLevel: 'error', plugins },
+    root,
+    configFile: false,
+    logLevel: 'error',
+    plugins,
     build: { ssr: entry, outDir, target: 'node20', minify: false, sourcemap: true },
   });
   return { file: join(outDir, 'main.js'), remove: () => rm(outDir, { recursive: true, force: true }) };

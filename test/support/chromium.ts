@@ -30,8 +30,13 @@ export async function openBrowser(isOurs: (url: URL) => boolean): Promise<Browse
     headless: true,
     reducedMotion: 'reduce',
     args: [
-      ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync'],
-      ...['--disable-background-networking', '--disable-component-update'],
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-sync',
+      '--disable-background-networking',
+      '--disable-component-update',
     ],
   });
   const complaints: string[] = [];
@@ -80,7 +85,9 @@ export async function serveModule(code: string, { css = '', body = '' } = {}): P
     load: (asked: string) => (asked === `\0${id}` ? code : null),
   };
   const built = await build({
-    ...{ configFile: false, logLevel: 'error', plugins: [plugin] },
+    configFile: false,
+    logLevel: 'error',
+    plugins: [plugin],
     root: new URL('../..', import.meta.url).pathname,
     oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
     build: { write: false, minify: false, rolldownOptions: { input: id } },

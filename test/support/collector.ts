@@ -85,8 +85,13 @@ const spansOf = ({ resourceSpans }: ExportedTraces): Span[] =>
     scopeSpans
       .flatMap((scope) => scope.spans)
       .map(({ name, traceId, spanId, parentSpanId, status, attributes }) => ({
-        ...{ name, traceId, spanId, parentSpanId, attributes: valuesOf(attributes) },
-        ...{ status: status.code ?? 0, service: serviceOf(resource) },
+        name,
+        traceId,
+        spanId,
+        parentSpanId,
+        attributes: valuesOf(attributes),
+        status: status.code ?? 0,
+        service: serviceOf(resource),
       })),
   );
 
@@ -97,7 +102,10 @@ const pointsOf = ({ resourceMetrics }: ExportedMetrics): [name: string, Point[]]
       .map(({ name, description, ...data }) => {
         const kind = (['sum', 'gauge', 'histogram'] as const).find((it) => data[it] !== undefined) ?? 'gauge';
         const points = (data[kind]?.dataPoints ?? []).map(({ attributes, asDouble, asInt, count }) => ({
-          ...{ kind, description, labels: valuesOf(attributes), service: serviceOf(resource) },
+          kind,
+          description,
+          labels: valuesOf(attributes),
+          service: serviceOf(resource),
           value: Number(count ?? asDouble ?? asInt),
         }));
         return [name, points];

@@ -69,9 +69,14 @@ export const startCommand: StartCommand = (args, { cwd, env = {}, stdin = '', wa
   const interrupt = new AbortController();
   const streams = keepStreams(onStdout);
   const io: Io = {
-    ...{ cwd, env: { ...cleanEnv(cwd), ...env }, stdout: streams.open('stdout'), stderr: streams.open('stderr') },
+    cwd,
+    env: { ...cleanEnv(cwd), ...env },
+    stdout: streams.open('stdout'),
+    stderr: streams.open('stderr'),
     stdin: typeof stdin === 'string' ? Readable.from(stdin === '' ? [] : [Buffer.from(stdin)]) : stdin,
-    ...{ isTTY: false, size: () => ({ columns: 80, rows: 24 }), interrupt: () => interrupt.signal },
+    isTTY: false,
+    size: () => ({ columns: 80, rows: 24 }),
+    interrupt: () => interrupt.signal,
   };
   const [name, ...rest] = args;
   const isHook = name === 'hook' && !rest.includes('--help') && !rest.includes('-h'); // the fast path of main.ts
@@ -85,7 +90,10 @@ export const startCommand: StartCommand = (args, { cwd, env = {}, stdin = '', wa
   );
   return {
     pid: process.pid,
-    ...{ stdout: () => streams.texts.stdout, stderr: () => streams.texts.stderr, printed: streams.printed, ended },
+    stdout: () => streams.texts.stdout,
+    stderr: () => streams.texts.stderr,
+    printed: streams.printed,
+    ended,
     async kill(signal = 'SIGTERM') {
       if (signal !== 'SIGTERM' && signal !== 'SIGINT') throw new Error(`${signal} is for a process: see shipped.ts`);
       interrupt.abort();
@@ -118,7 +126,8 @@ export function keepStreams(onStdout: (text: string) => void = () => undefined) 
     changes.emit('change');
   };
   return {
-    ...{ texts, add },
+    texts,
+    add,
     open: (name: keyof typeof texts) =>
       new Writable({
         decodeStrings: false,

@@ -136,7 +136,10 @@ export async function deployReplica() {
   const folder = await makeFolder();
   const replica = await startReplica({ nats: server.url });
   return {
-    ...{ server, client, folder, replica },
+    server,
+    client,
+    folder,
+    replica,
     async close() {
       await replica.close();
       await client.close();

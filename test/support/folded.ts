@@ -28,11 +28,33 @@ function describe(line: ReplayLine): string {
 }
 
 const workerFields = [
-  ...['worker', 'state', 'presence', 'agent', 'tasks', 'policy', 'queue', 'retry', 'keepAlives', 'plan', 'calls'],
-  ...['usage', 'inputs', 'lastSeen'],
+  'worker',
+  'state',
+  'presence',
+  'agent',
+  'tasks',
+  'policy',
+  'queue',
+  'retry',
+  'keepAlives',
+  'plan',
+  'calls',
+  'usage',
+  'inputs',
+  'lastSeen',
 ] as (keyof WorkerView)[];
 const taskFields = [
-  ...['task', 'state', 'worker', 'queue', 'after', 'outcome', 'plan', 'judged', 'usage', 'iteration', 'hooks'],
+  'task',
+  'state',
+  'worker',
+  'queue',
+  'after',
+  'outcome',
+  'plan',
+  'judged',
+  'usage',
+  'iteration',
+  'hooks',
 ] as (keyof TaskView)[];
 
 function statesOf({ workers, tasks, queues }: FleetView): unknown {

@@ -109,17 +109,30 @@ function describeWorker(view: WorkerView): string {
   const { agent, parent, profile, policy, queue, tasks, labels, ended, budgets, calls, background, inputs } = view;
   const { attempt, toolCount, filesModified, lastAnswer, resolution, lastSeen, lastTransition } = view;
   const fields = {
-    ...{ agent, parent, profile, policy, queue, tasks, labels, ended },
-    ...{
-      retry: `${retry.count}/${retry.max}`,
-      keepAlives,
-      idle: `${idle.ms}/${idle.limitMs}`,
-      toolCount,
-      filesModified,
-    },
-    ...{ plan: plan.map(({ step, title, status, task }) => [task, step, title, status].filter(Boolean).join(' ')) },
-    ...{ usage: describeUsages(usage), budgets, calls, background, inputs, lastAnswer, resolution },
-    ...{ attempt: attempt && { ...attempt }, lastSeen, lastTransition },
+    agent,
+    parent,
+    profile,
+    policy,
+    queue,
+    tasks,
+    labels,
+    ended,
+    retry: `${retry.count}/${retry.max}`,
+    keepAlives,
+    idle: `${idle.ms}/${idle.limitMs}`,
+    toolCount,
+    filesModified,
+    plan: plan.map(({ step, title, status, task }) => [task, step, title, status].filter(Boolean).join(' ')),
+    usage: describeUsages(usage),
+    budgets,
+    calls,
+    background,
+    inputs,
+    lastAnswer,
+    resolution,
+    attempt: attempt && { ...attempt },
+    lastSeen,
+    lastTransition,
   };
   return `${worker}: ${state}, ${presence}. ${sentence}\n      ${describeFields(fields)}`;
 }
@@ -128,15 +141,23 @@ function describeTask(view: TaskView): string {
   const { task, state, sentence, title, worker, queue, policy, after, priority, outcome, judged, usage } = view;
   const { iteration, maxIterations, phase, hooks, hookStats, plan, checkpoints, lastTransition } = view;
   const fields = {
-    ...{ title, worker, queue, policy, after, priority, outcome, judged, iteration, maxIterations, phase },
+    title,
+    worker,
+    queue,
+    policy,
+    after,
+    priority,
+    outcome,
+    judged,
+    iteration,
+    maxIterations,
+    phase,
     hooks: hooks.map(({ hook, type, enabled }) => `${hook} ${type}${enabled ? '' : ' off'}`),
-    ...{
-      hookStats,
-      plan: plan?.map(({ title: step, status }) => `${step} ${status}`) ?? null,
-      usage: describeUsages({ usage }),
-      checkpoints,
-      lastTransition,
-    },
+    hookStats,
+    plan: plan?.map(({ title: step, status }) => `${step} ${status}`) ?? null,
+    usage: describeUsages({ usage }),
+    checkpoints,
+    lastTransition,
   };
   return `${task}: ${state}. ${sentence}\n      ${describeFields(fields)}`;
 }

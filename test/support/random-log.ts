@@ -239,7 +239,10 @@ export const randomLines = (length: number): fc.Arbitrary<readonly LogLine[]> =>
 export const randomLog = (length: number): fc.Arbitrary<readonly StoredEntry[]> =>
   randomLines(length).map((lines) =>
     lines.map(({ at, subject, data }, index) => ({
-      ...{ seq: index + 1, atMs: Date.parse(at), entry: entryOf(subject, JSON.stringify(data)), owner: 'r1' },
+      seq: index + 1,
+      atMs: Date.parse(at),
+      entry: entryOf(subject, JSON.stringify(data)),
+      owner: 'r1',
     })),
   );
 

@@ -51,7 +51,11 @@ function lend(server: Shared, loan: string): NatsServer {
   unclosed.add(title);
   let isBack = false;
   return {
-    ...{ url, monitor, port: Number(new URL(url).port), kill: refuse, restart: refuse },
+    url,
+    monitor,
+    port: Number(new URL(url).port),
+    kill: refuse,
+    restart: refuse,
     get pid(): number {
       return refuse();
     },

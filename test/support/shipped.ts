@@ -31,7 +31,9 @@ function startProgram(
 ): ReturnType<StartCommand> {
   if (!existsSync(program)) throw new Error(`there is no ${program}; run: npm run build`);
   const child = spawn(process.execPath, [program, ...args], {
-    ...{ cwd, env: { ...cleanEnv(cwd), ...env }, stdio: 'pipe' },
+    cwd,
+    env: { ...cleanEnv(cwd), ...env },
+    stdio: 'pipe',
   });
   alive.add(child);
   const streams = keepStreams(onStdout);
@@ -47,7 +49,10 @@ function startProgram(
   else stdin.pipe(child.stdin);
   return {
     pid: child.pid ?? 0,
-    ...{ stdout: () => streams.texts.stdout, stderr: () => streams.texts.stderr, printed: streams.printed, ended },
+    stdout: () => streams.texts.stdout,
+    stderr: () => streams.texts.stderr,
+    printed: streams.printed,
+    ended,
     async kill(signal = 'SIGTERM') {
       child.kill(signal);
       const impatient = setTimeout(() => child.kill('SIGKILL'), endTimeoutMs);

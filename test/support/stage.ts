@@ -37,8 +37,15 @@ export async function openStage({ answerLinks, isAlone = false, ...options }: St
   const client = await openClient(nats.url);
   const replica = await startReplica({ nats: nats.url, ...options });
   const http = await openHttpServer({
-    ...{ fleets: directoryOf(replica), host: '127.0.0.1', port: 0, token: null, operatorToken, version: '0.0.0' },
-    ...{ metrics: createMetrics(), log: createLogger('silent'), closeTimeoutMs: 60_000 },
+    fleets: directoryOf(replica),
+    host: '127.0.0.1',
+    port: 0,
+    token: null,
+    operatorToken,
+    version: '0.0.0',
+    metrics: createMetrics(),
+    log: createLogger('silent'),
+    closeTimeoutMs: 60_000,
     ...(answerLinks === undefined ? {} : { answerLinks }),
   });
   const readers: StreamReader[] = [];
@@ -48,7 +55,10 @@ export async function openStage({ answerLinks, isAlone = false, ...options }: St
     return { status: response.status, body: text === '' ? null : JSON.parse(text) };
   };
   return {
-    ...{ nats, client, http, replica },
+    nats,
+    client,
+    http,
+    replica,
     get: async (path) => answer(await fetch(url(path))),
     post: async (path, body, token) =>
       answer(

@@ -50,7 +50,10 @@ test('ended early it ends what it started', async () => {
 test('a Ctrl-C in the terminal while it starts', async () => {
   const { cwd, env } = place();
   const bench = spawn(process.execPath, [unbundledMain, 'bench', 'latency'], {
-    ...{ cwd, env: { ...cleanEnv(cwd), ...env }, detached: true, stdio: ['ignore', 'ignore', 'pipe'] },
+    cwd,
+    env: { ...cleanEnv(cwd), ...env },
+    detached: true,
+    stdio: ['ignore', 'ignore', 'pipe'],
   });
   const [said, ended] = [text(bench.stderr), once(bench, 'exit')];
   await expect.poll(() => leftBehind().some((name) => existsSync(join(cwd, name, 'stopgate.yaml')))).toBe(true);

@@ -50,7 +50,13 @@ async function start(name: string, env: Record<string, string>): Promise<{ at: D
 const stop = async ({ client }: Deployment) => (await client.ask('decide.w1', {}, 30_000)).body;
 
 const run = (id: number, workflow: number, status: string, conclusion: string | null) => ({
-  ...{ id, name: `CI ${workflow}`, workflow_id: workflow, head_branch: 'main', run_attempt: 1, status, conclusion },
+  id,
+  name: `CI ${workflow}`,
+  workflow_id: workflow,
+  head_branch: 'main',
+  run_attempt: 1,
+  status,
+  conclusion,
   html_url: `https://github.com/owner/name/actions/runs/${id}`,
 });
 const runs = (...all: object[]): Answer => ({ body: { total_count: all.length, workflow_runs: all } });
@@ -70,7 +76,8 @@ test('GitHub: it waits for the last run of each workflow, and fails with their n
   const { at, commit } = await start('github-actions', env);
   expect(await stop(at)).toMatchObject({ cause: 'complete' });
   expect(await stop(at)).toMatchObject({
-    ...{ cause: 'incomplete', reason: 'CI 1: failure (https://github.com/owner/name/actions/runs/4)' },
+    cause: 'incomplete',
+    reason: 'CI 1: failure (https://github.com/owner/name/actions/runs/4)',
   });
   expect(await stop(at)).toMatchObject({ feedback: [{ outcome: 'error', message: expect.stringContaining('401') }] });
   expect(api.asked).toHaveLength(7);
@@ -83,7 +90,9 @@ test('GitHub: it waits for the last run of each workflow, and fails with their n
 test('GitHub: of a workflow and an event the run that started last counts, whatever page it is on', async () => {
   const started = (id: number, event: string, minute: number, conclusion: string | null) => ({
     ...run(id, 1, conclusion === null ? 'in_progress' : 'completed', conclusion),
-    ...{ event, created_at: `2026-03-01T10:0${id}:00Z`, run_started_at: `2026-03-01T11:0${minute}:00Z` },
+    event,
+    created_at: `2026-03-01T10:0${id}:00Z`,
+    run_started_at: `2026-03-01T11:0${minute}:00Z`,
   });
   const page = (...found: object[]): Answer => ({ body: { total_count: 3, workflow_runs: found } });
   const api = await serveApi([
@@ -97,7 +106,9 @@ test('GitHub: of a workflow and an event the run that started last counts, whate
     { status: 403, headers: { 'x-ratelimit-remaining': '17' }, body: { message: 'Resource not accessible' } },
   ]);
   const { at, commit } = await start('github-actions', {
-    ...{ GITHUB_REPOSITORY: 'owner/name', GITHUB_TOKEN: 'secret', GITHUB_API_URL: api.url },
+    GITHUB_REPOSITORY: 'owner/name',
+    GITHUB_TOKEN: 'secret',
+    GITHUB_API_URL: api.url,
   });
   const failed = (id: number) => `CI 1: failure (https://github.com/owner/name/actions/runs/${id})`;
   expect(await stop(at)).toMatchObject({ cause: 'incomplete', reason: failed(1) });
@@ -116,7 +127,8 @@ test('GitLab: it waits for the last pipeline, and says what became of it', async
   const { at, commit } = await start('gitlab-pipelines', env);
   expect(await stop(at)).toMatchObject({ cause: 'complete' });
   expect(await stop(at)).toMatchObject({
-    ...{ cause: 'incomplete', reason: 'pipeline 7 is failed (https://gitlab.com/group/name/-/pipelines/7)' },
+    cause: 'incomplete',
+    reason: 'pipeline 7 is failed (https://gitlab.com/group/name/-/pipelines/7)',
   });
   const query = `sha=${commit}&order_by=id&sort=desc&per_page=1`;
   for (const { url, headers } of api.asked) {
@@ -127,7 +139,8 @@ test('GitLab: it waits for the last pipeline, and says what became of it', async
 
 test.each(['github-actions', 'gitlab-pipelines'])('%s names the variables that are missing', async (name) => {
   const { code, printed } = await runBash(`node ${join(root, `docs/examples/ci/${name}.mjs`)} 2>&1`, {
-    ...{ cwd: root, env: { PATH } },
+    cwd: root,
+    env: { PATH },
   });
   expect([code, printed]).toEqual([2, expect.stringMatching(/^set GIT(HUB|LAB)_[A-Z]+ and GIT(HUB|LAB)_TOKEN\n$/)]);
 });

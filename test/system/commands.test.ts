@@ -125,7 +125,9 @@ const rows: Record<string, () => Promise<unknown>> = {
     const command = `'${process.execPath}' '${main}' top`;
     // It needs a terminal, which `script` of util-linux opens for it.
     const child = spawn('script', ['--quiet', '--flush', '--return', '--command', command, '/dev/null'], {
-      ...{ cwd: folder.path, env: cleanEnv(folder.path), stdio: ['pipe', 'pipe', 'inherit'] },
+      cwd: folder.path,
+      env: cleanEnv(folder.path),
+      stdio: ['pipe', 'pipe', 'inherit'],
     });
     let shown = '';
     child.stdout?.setEncoding('utf8').on('data', (text: string) => {

@@ -26,6 +26,14 @@ const subjectsOf = (lines: readonly string[]) =>
 const judgements = (lines: readonly string[]) => storedDecisions(lines).map(describe);
 
 const describe = ({ worker, attempt, decision, action, cause, reason, state, retry, tasks, verdicts }: Decision) => ({
-  ...{ worker, attempt, decision, action, cause, reason, state, retry, tasks },
+  worker,
+  attempt,
+  decision,
+  action,
+  cause,
+  reason,
+  state,
+  retry,
+  tasks,
   verdicts: verdicts.map(({ guard, verdict }) => `${guard} ${verdict}`),
 });

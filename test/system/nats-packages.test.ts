@@ -54,7 +54,10 @@ test('there is one for each platform, which npm installs there alone, with the p
     const folder = join(packages, `nats-server-${platform}`);
     const [os, cpu] = platform.split('-');
     expect(JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))).toMatchObject({
-      ...{ name: `@stopgate/nats-server-${platform}`, license: 'Apache-2.0', os: [os], cpu: [cpu] },
+      name: `@stopgate/nats-server-${platform}`,
+      license: 'Apache-2.0',
+      os: [os],
+      cpu: [cpu],
     });
     expect((await stat(join(folder, 'bin/nats-server'))).mode & 0o111).toBe(0o111);
     expect(await readFile(join(folder, 'LICENSE'), 'utf8')).toBe('Apache');

@@ -49,7 +49,11 @@ beforeAll(async () => {
   const out = join(home.path, 'packages');
   const server = await putServer();
   const { stdout } = await run(process.execPath, [
-    ...[join(root, 'scripts/pack.js'), '--out', out, '--nats-server', server],
+    join(root, 'scripts/pack.js'),
+    '--out',
+    out,
+    '--nats-server',
+    server,
   ]);
   registry = await openLoopbackServer((request, response) => {
     asked.push(request.url ?? '');
@@ -81,8 +85,14 @@ const megabyte = 1_000_000;
 const natsServerMegabytes = 24.5;
 
 const compilerOptions = {
-  ...{ strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false, noEmit: true },
-  ...{ module: 'nodenext', target: 'es2022', lib: ['es2022'], types: ['node'] },
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  skipLibCheck: false,
+  noEmit: true,
+  module: 'nodenext',
+  target: 'es2022',
+  lib: ['es2022'],
+  types: ['node'],
   typeRoots: [join(root, 'node_modules/@types')],
 };
 /** What the compiler finds, by line, under the options with which a public type is most easily wrong. */
@@ -220,7 +230,8 @@ test("npx stopgate init opencode writes where the service is into OpenCode's plu
   onTestFinished(() => project.remove());
   const init = (...args: string[]) =>
     run(process.execPath, [installed('stopgate/dist/src/main.js'), 'init', 'opencode', '--yes', ...args], {
-      ...{ cwd: project.path, env: env() },
+      cwd: project.path,
+      env: env(),
     });
   const plugin = () => readFile(join(project.path, '.opencode/plugin/stopgate.js'), 'utf8');
   await init('--http', '127.0.0.1:5555', '--token-env', 'OTHER_TOKEN', '--policy', 'strict', '--fleet', 'web');
@@ -256,7 +267,8 @@ test.each([
     expect(linesOf(example)).toHaveLength(3);
     for (const time of ['first', 'second']) {
       const { stdout } = await run(process.execPath, [program], {
-        ...{ cwd, env: { ...env(), STOPGATE_NATS: deployment.server.url } },
+        cwd,
+        env: { ...env(), STOPGATE_NATS: deployment.server.url },
       });
       expect([time, ...stdout.trim().split('\n')]).toEqual([time, ...linesOf(example)]);
     }

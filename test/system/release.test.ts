@@ -91,8 +91,12 @@ const audited = 'npm audit --json';
 const tested = ['run ', 'nightly '];
 /** Everything that a release calls between its tests and its tag, in this order. */
 const steps = [
-  ...[packed, published(tarballs.nats)],
-  ...[checked(tarballs.client), published(tarballs.client), checked(tarballs.stopgate), published(tarballs.stopgate)],
+  packed,
+  published(tarballs.nats),
+  checked(tarballs.client),
+  published(tarballs.client),
+  checked(tarballs.stopgate),
+  published(tarballs.stopgate),
 ];
 
 test('a dry run prints what it would do, and does none of it', () => {
@@ -123,7 +127,9 @@ test.each([
   { what: 'the tests', file: () => pathOf('.ci/nightly'), name: 'nightly', expected: [audited, ...tested] },
   { what: 'npm', file: () => join(folder, 'bin/npm'), name: 'npm', expected: [audited, ...tested, packed] },
   {
-    ...{ what: 'the check of the types', file: () => join(folder, 'bin/npx'), name: 'npx' },
+    what: 'the check of the types',
+    file: () => join(folder, 'bin/npx'),
+    name: 'npx',
     expected: [audited, ...tested, packed, published(tarballs.nats), checked(tarballs.client)],
   },
 ])('where $what fail nothing is tagged', ({ file, name, expected }) => {

@@ -12,7 +12,9 @@ export function readVariables(...names) {
 
 /** Nobody can tell yet: the service asks again. ASK_AGAIN_SECONDS: how soon; default: 15. */
 export const pending = (reason, seconds = Number(process.env.ASK_AGAIN_SECONDS ?? 15)) => ({
-  ...{ pending: true, reason, retryAfterMs: 1_000 * seconds },
+  pending: true,
+  reason,
+  retryAfterMs: 1_000 * seconds,
 });
 
 /** The folder is the agent's: nothing is run there but git, which reads where HEAD is. */

@@ -15,9 +15,15 @@ export type DecisionTemplate = Omit<Decision, Own> & {
 
 /** `task`: the only held one, null for none, else all. `at`: milliseconds since `fromMs`; the text itself where it is written in another way than ours. */
 export type OwnDecision = readonly [
-  ...[attempt: string | null, seq: number | null, at: number | string, task: string | null | readonly string[]],
-  ...[retryCount: number, keepAlivesCount: number],
-  ...[idleMs: number, remainingMs: number | null, pendingTasks: number],
+  attempt: string | null,
+  seq: number | null,
+  at: number | string,
+  task: string | null | readonly string[],
+  retryCount: number,
+  keepAlivesCount: number,
+  idleMs: number,
+  remainingMs: number | null,
+  pendingTasks: number,
 ];
 
 export function ownPartOf(decision: Decision, fromMs: number): OwnDecision {

@@ -265,7 +265,10 @@ const day: Part<Period> = {
 
 type ReadyTuple = readonly [task: string, priority: number, createdSeq: number];
 type QueueTuple = readonly [
-  ...[reported: number, tasks: number, aloneMs: number | null, unattended: Unattended | null],
+  reported: number,
+  tasks: number,
+  aloneMs: number | null,
+  unattended: Unattended | null,
   ...ready: ReadyTuple[],
 ];
 const tupleOf = ({ task, priority, createdSeq }: ReadyTask): ReadyTuple => [task, priority, createdSeq];
@@ -288,8 +291,13 @@ const unknownRules: Part<number | null> = {
 };
 
 const unattendedShape = z.looseObject({
-  ...{ seq: z.number(), since: z.string(), at: z.string(), notified: z.number(), notifiedAt: z.string().nullable() },
-  ...{ acknowledgedBy: z.string().nullable(), acknowledgedAt: z.string().nullable() },
+  seq: z.number(),
+  since: z.string(),
+  at: z.string(),
+  notified: z.number(),
+  notifiedAt: z.string().nullable(),
+  acknowledgedBy: z.string().nullable(),
+  acknowledgedAt: z.string().nullable(),
 });
 const queueShape = z.tuple(
   [z.number(), z.number(), z.number().nullable(), unattendedShape.nullable()],
@@ -297,10 +305,20 @@ const queueShape = z.tuple(
 );
 
 export const parts: Parts = {
-  ...{ rules, unknownRules },
-  ...{ nowMs: number, seq: number, policySeq: number, deadlinesKept: number, stateSize: number },
-  ...{ day, policies },
-  ...{ open: names, held: names, evaluating: names, arrivals: names, reports: names },
+  rules,
+  unknownRules,
+  nowMs: number,
+  seq: number,
+  policySeq: number,
+  deadlinesKept: number,
+  stateSize: number,
+  day,
+  policies,
+  open: names,
+  held: names,
+  evaluating: names,
+  arrivals: names,
+  reports: names,
   unplacedDecisions: plainMap(z.array(z.string())),
   pastClaims: plainMap(z.looseObject({ task: z.string(), atMs: z.number() })),
   escalated: plainMap(
@@ -309,8 +327,11 @@ export const parts: Parts = {
   neglected: plainMap(
     z.looseObject({ entity: z.enum(['worker', 'queue']), id: z.string(), owner: z.string().nullable() }),
   ),
-  ...{ attendants: plainMap(z.number()), replicas: plainMap(z.number()), rulesOfReplicas: plainMap(z.number()) },
-  ...{ deadlines, forgetting: deadlines },
+  attendants: plainMap(z.number()),
+  replicas: plainMap(z.number()),
+  rulesOfReplicas: plainMap(z.number()),
+  deadlines,
+  forgetting: deadlines,
   scopes,
   queues: map({
     encode: (_fleet, _key, { ready, tasks, reported, aloneMs, unattended }) =>

@@ -20,11 +20,21 @@ const time = String.raw`-?\d{1,14}`;
 const sum = String.raw`-?\d{1,15}`;
 
 const move = tuple(
-  ...[indexBelow(workerStates.length), indexBelow(workerStates.length)],
-  ...[anyOf(indexBelow(workerLegend.events.length), text), time],
+  indexBelow(workerStates.length),
+  indexBelow(workerStates.length),
+  anyOf(indexBelow(workerLegend.events.length), text),
+  time,
 );
 const decision = tuple(
-  ...[orNull(text), orNull(count), time, anyOf('null', text, list(text)), count, count, time, orNull(time), count],
+  orNull(text),
+  orNull(count),
+  time,
+  anyOf('null', text, list(text)),
+  count,
+  count,
+  time,
+  orNull(time),
+  count,
 );
 const period = String.raw`\[${sum},${sum},${sum},${time}(?:,${sum},${sum},${sum},${time})?\]`;
 
@@ -41,23 +51,47 @@ const flags = `(${anyOf('[12]?\\d', '3[01]', '6[4-9]', '[78]\\d', '9[0-5]')})`;
  * worker attends, 64: most that are not stopped have it.
  */
 const head = [
-  ...[anyOf(...restingPlaces), count, time, orNull(time), time, flags],
-  ...[orNull(time), orNull(text), orNull(String.raw`"[\w-]*"`), orNull(move), orNull(decision)],
+  anyOf(...restingPlaces),
+  count,
+  time,
+  orNull(time),
+  time,
+  flags,
+  orNull(time),
+  orNull(text),
+  orNull(String.raw`"[\w-]*"`),
+  orNull(move),
+  orNull(decision),
   String.raw`\[${period}(?:,${period})?\]`,
 ].join(',');
 
 const usualFields: Readonly<Record<string, string>> = {
-  ...{ agent: text, profile: text, policy: text, queue: text, parent: text, cwd: text },
+  agent: text,
+  profile: text,
+  policy: text,
+  queue: text,
+  parent: text,
+  cwd: text,
   labels: String.raw`\{(?:${text}:${text}(?:,${text}:${text})*)?\}`,
-  ...{ ended: anyOf('"ended"', '"retired"'), budgetExhausted: 'true', scopes: list(text), usageSource: text },
+  ended: anyOf('"ended"', '"retired"'),
+  budgetExhausted: 'true',
+  scopes: list(text),
+  usageSource: text,
   interactive: anyOf('true', 'false'),
   filesUnknown: 'true',
   background: list(String.raw`\{"id":${text},"kind":${orNull(text)},"command":${orNull(text)},"sinceMs":${time}\}`),
   commands: list(String.raw`\{"command":${text},"seq":${count},"ok":${anyOf('true', 'false')}\}`),
   lastChange: String.raw`\{"seq":${count},"file":${text}\}`,
-  ...{ promptedSeq: count, claimedSeq: count },
-  ...{ retryCount: count, keepAlives: count, toolCount: count, filesBytes: count, filesDropped: count },
-  ...{ files: list(text), tasks: list(text), heldAtEnd: list(text) },
+  promptedSeq: count,
+  claimedSeq: count,
+  retryCount: count,
+  keepAlives: count,
+  toolCount: count,
+  filesBytes: count,
+  filesDropped: count,
+  files: list(text),
+  tasks: list(text),
+  heldAtEnd: list(text),
   plan: list(String.raw`\[${text},${text}(?:,${orNull(text)}(?:,${text})?)?\]`),
   lastDisposition: anyOf('"completed"', '"blocked"', '"escalated"', '"released"'),
 };

@@ -35,8 +35,15 @@ export const workerLegend: Legend = {
  * then `limitEndedMs` and `attends`, if `flags` has their bits.
  */
 export type WorkerTuple = readonly [
-  ...[place: number, seenMs: number, namedMs: number, stoppedMs: number | null, activeMs: number, flags: number],
-  ...[wakeMs: number | null, owner: string | null, known: string | null],
+  place: number,
+  seenMs: number,
+  namedMs: number,
+  stoppedMs: number | null,
+  activeMs: number,
+  flags: number,
+  wakeMs: number | null,
+  owner: string | null,
+  known: string | null,
   move: readonly [from: number, to: number, event: number | string, atMs: number] | null,
   decision: OwnDecision | null,
   usage: UsageTuple,

@@ -124,7 +124,11 @@ const gitCheck: CheckKind<'git'> = {
       .optional()
       .describe("the state of the repository in the worker's folder"),
   normalize: ({ clean = false, pushed = false, unchanged = [], since = null }) => ({
-    ...{ kind: 'git', clean, pushed, unchanged, since },
+    kind: 'git',
+    clean,
+    pushed,
+    unchanged,
+    since,
   }),
   evaluate: (check) => ({ kind: 'pending', check }),
 };

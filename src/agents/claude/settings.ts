@@ -67,7 +67,9 @@ const blockCap = { name: 'CLAUDE_CODE_STOP_HOOK_BLOCK_CAP', mark: 'STOPGATE_BLOC
 const planTools = { name: 'CLAUDE_CODE_ENABLE_TODO_TOOLS', mark: 'STOPGATE_PLAN_TOOLS' } as const;
 
 const hooks: AgentHooks = {
-  ...{ agent, hook: hookCommand, program },
+  agent,
+  hook: hookCommand,
+  program,
   forms: httpForms,
   scopes: ['project', 'user'],
   file: fileIn(['.claude', 'settings.json'], program.folder, ['settings.json']),
@@ -78,8 +80,11 @@ const hooks: AgentHooks = {
   waker: (line) => [
     'Stop',
     {
-      ...{ type: 'command', command: formatWakeCommand({ agent, hook: hookCommand }, line), timeout: wakeSeconds },
-      ...{ async: true, asyncRewake: true },
+      type: 'command',
+      command: formatWakeCommand({ agent, hook: hookCommand }, line),
+      timeout: wakeSeconds,
+      async: true,
+      asyncRewake: true,
     },
   ],
   // 0 is no cap.
@@ -125,8 +130,12 @@ const dryTurn: DryTurn = {
     return {
       args: ['-p', 'Say hello.', '--output-format', 'json'],
       env: {
-        ...{ ANTHROPIC_BASE_URL: model, ANTHROPIC_API_KEY: 'none', CLAUDE_CONFIG_DIR: config },
-        ...{ CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_AUTOUPDATER: '1', IS_SANDBOX: '1' },
+        ANTHROPIC_BASE_URL: model,
+        ANTHROPIC_API_KEY: 'none',
+        CLAUDE_CONFIG_DIR: config,
+        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+        DISABLE_AUTOUPDATER: '1',
+        IS_SANDBOX: '1',
       },
     };
   },

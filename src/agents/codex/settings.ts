@@ -22,7 +22,9 @@ const program: Program = {
 };
 
 const hooks: AgentHooks = {
-  ...{ agent: 'codex', hook: hookCommand, program },
+  agent: 'codex',
+  hook: hookCommand,
+  program,
   forms: commandForms,
   scopes: ['user'],
   file: (_scope, places) => join(program.folder(places), 'hooks.json'),
@@ -52,7 +54,9 @@ const openResponsesModel = (): Promise<FakeModel> =>
   });
 
 const usage = {
-  ...{ input_tokens: 1, output_tokens: 1, total_tokens: 2 },
+  input_tokens: 1,
+  output_tokens: 1,
+  total_tokens: 2,
   input_tokens_details: { cached_tokens: 0 },
   output_tokens_details: { reasoning_tokens: 0 },
 };

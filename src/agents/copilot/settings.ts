@@ -33,14 +33,21 @@ const usage: UsageSetup = {
 };
 
 const hooks: AgentHooks = {
-  ...{ agent: 'copilot', hook: hookCommand, program },
+  agent: 'copilot',
+  hook: hookCommand,
+  program,
   forms: commandForms,
   scopes: ['project', 'user'],
   file: fileIn(['.github', 'hooks', 'stopgate.json'], program.folder, ['hooks', 'stopgate.json']),
   // With these names, and not the PascalCase ones, a sub-agent's call is known to name the sub-agent.
   events: () => [
     ...storedEvents(
-      ...['sessionStart', 'userPromptSubmitted', 'postToolUse', 'notification', 'subagentStart', 'sessionEnd'],
+      'sessionStart',
+      'userPromptSubmitted',
+      'postToolUse',
+      'notification',
+      'subagentStart',
+      'sessionEnd',
     ),
     ...stopEvents('agentStop', 'subagentStop'),
   ],
@@ -63,8 +70,11 @@ const dryTurn: DryTurn = {
     return {
       args: ['-p', 'Say hello.', '--no-color'],
       env: {
-        ...{ COPILOT_OFFLINE: 'true', COPILOT_AUTO_UPDATE: 'false', COPILOT_MODEL: 'fake' },
-        ...{ COPILOT_PROVIDER_BASE_URL: `${model}/v1`, COPILOT_PROVIDER_API_KEY: 'none' },
+        COPILOT_OFFLINE: 'true',
+        COPILOT_AUTO_UPDATE: 'false',
+        COPILOT_MODEL: 'fake',
+        COPILOT_PROVIDER_BASE_URL: `${model}/v1`,
+        COPILOT_PROVIDER_API_KEY: 'none',
       },
     };
   },

@@ -16,7 +16,9 @@ const program: Program = {
 };
 
 const hooks: AgentHooks = {
-  ...{ agent: 'cursor', hook: hookCommand, program },
+  agent: 'cursor',
+  hook: hookCommand,
+  program,
   forms: commandForms,
   scopes: ['project', 'user'],
   file: fileIn(['.cursor', 'hooks.json'], program.folder, ['hooks.json']),

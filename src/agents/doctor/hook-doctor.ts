@@ -153,13 +153,21 @@ function createDryTurn(
   const isBoth = values.some(({ type }) => type === 'http');
   const line: Line = {
     form: poster !== undefined ? (isBoth ? `http+${poster}` : poster) : isHttp ? 'http' : 'command',
-    ...{ http: '', policy: undefined, fleet: undefined, autostart: undefined },
+    http: '',
+    policy: undefined,
+    fleet: undefined,
+    autostart: undefined,
     tokenEnv: tokenVariableIn(values.map((value) => JSON.stringify(value))),
-    ...{ wake: false, onUnreachable: 'allow', program: hookProgram() },
+    wake: false,
+    onUnreachable: 'allow',
+    program: hookProgram(),
   };
   return (binary, path, pass) =>
     tryTurn(dryTurn, {
-      ...{ binary, path, pass, stopEvent: limits.stopEvent },
+      binary,
+      path,
+      pass,
+      stopEvent: limits.stopEvent,
       settingsFor: (http) => putHooks(null, settingsFor(hooks, { ...line, http })),
     });
 }

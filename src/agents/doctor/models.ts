@@ -106,8 +106,10 @@ function answerTurn(response: ServerResponse, { model = 'fake', stream }: ModelR
     return;
   }
   const chunk = (choices: readonly object[], more: object = {}) => ({
-    ...{ ...head, object: 'chat.completion.chunk' },
-    ...{ choices, ...more },
+    ...head,
+    object: 'chat.completion.chunk',
+    choices,
+    ...more,
   });
   sendEvents(response, [
     chunk([{ index: 0, delta: message, finish_reason: null }]),

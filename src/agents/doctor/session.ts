@@ -17,7 +17,10 @@ export type Session = {
 export function readSession(agent: string, lines: readonly string[], { cwd, env }: Places): Session {
   const tokenEnv = tokenVariableIn(lines) ?? 'STOPGATE_TOKEN';
   return {
-    ...{ agent, cwd, tokenEnv, token: env[tokenEnv] || null },
+    agent,
+    cwd,
+    tokenEnv,
+    token: env[tokenEnv] || null,
     policy: firstIn(lines, /(?:[?&]policy=|--policy[ =])([\w-]+)/) ?? null,
     fleet: firstIn(lines, /(?:[?&]fleet=|--fleet[ =])([\w-]+)/) ?? null,
   };

@@ -25,7 +25,9 @@ const program: Program = {
 const file = fileIn(['.gemini', 'settings.json'], program.folder, ['settings.json']);
 
 const hooks: AgentHooks = {
-  ...{ agent, hook: hookCommand, program },
+  agent,
+  hook: hookCommand,
+  program,
   forms: commandForms,
   scopes: ['project', 'user'],
   file,
@@ -37,7 +39,10 @@ const hooks: AgentHooks = {
   ],
   grouped: true,
   handler: (event, _line, command) => ({
-    ...{ type: 'command', name: 'stopgate', command: withGuard(command()), timeout: event.seconds * 1_000 },
+    type: 'command',
+    name: 'stopgate',
+    command: withGuard(command()),
+    timeout: event.seconds * 1_000,
   }),
   usage: telemetryUsage({ agent, prefix: 'GEMINI', file }),
 };

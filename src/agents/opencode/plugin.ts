@@ -290,8 +290,10 @@ async function askOperator(state: State, event: Event): Promise<void> {
   if (answer?.reply === undefined) return;
   const url = repliesTo.get(event.type);
   const replied = state.client._client?.post({
-    ...{ url, path: { requestID: event.properties?.id } },
-    ...{ body: answer.reply, headers: { 'content-type': 'application/json' } },
+    url,
+    path: { requestID: event.properties?.id },
+    body: answer.reply,
+    headers: { 'content-type': 'application/json' },
   });
   const why = replied === undefined ? 'it takes no replies' : await replied.then(({ error }) => error, String);
   if (why !== undefined) await warn(state, `stopgate could not reply for the operator: ${JSON.stringify(why)}`);

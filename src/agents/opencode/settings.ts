@@ -85,16 +85,27 @@ function pluginText({ http, policy, fleet, tokenEnv }: Pick<Line, 'http' | 'poli
 /** No registry, no list of models, no proxy: what it fetches at its start fails at once. */
 const nowhere = 'http://127.0.0.1:9';
 const offline = {
-  ...{ OPENCODE_DISABLE_MODELS_FETCH: '1', OPENCODE_DISABLE_AUTOUPDATE: '1', OPENCODE_DISABLE_LSP_DOWNLOAD: '1' },
-  ...{ npm_config_registry: nowhere, npm_config_fetch_retries: '0', BUN_CONFIG_REGISTRY: nowhere },
-  ...{ HTTP_PROXY: nowhere, HTTPS_PROXY: nowhere, NO_PROXY: '127.0.0.1,localhost' },
+  OPENCODE_DISABLE_MODELS_FETCH: '1',
+  OPENCODE_DISABLE_AUTOUPDATE: '1',
+  OPENCODE_DISABLE_LSP_DOWNLOAD: '1',
+  npm_config_registry: nowhere,
+  npm_config_fetch_retries: '0',
+  BUN_CONFIG_REGISTRY: nowhere,
+  HTTP_PROXY: nowhere,
+  HTTPS_PROXY: nowhere,
+  NO_PROXY: '127.0.0.1,localhost',
 };
 
 const configFor = (model: string) => ({
-  ...{ model: 'fake/fake', small_model: 'fake/fake', autoupdate: false, share: 'disabled' },
+  model: 'fake/fake',
+  small_model: 'fake/fake',
+  autoupdate: false,
+  share: 'disabled',
   provider: {
     fake: {
-      ...{ npm: '@ai-sdk/openai-compatible', name: 'fake', options: { baseURL: `${model}/v1`, apiKey: 'none' } },
+      npm: '@ai-sdk/openai-compatible',
+      name: 'fake',
+      options: { baseURL: `${model}/v1`, apiKey: 'none' },
       models: { fake: { name: 'fake', tool_call: true, limit: { context: 100_000, output: 8_000 } } },
     },
   },

@@ -26,7 +26,9 @@ const program: Program = {
 const file = fileIn(['.qwen', 'settings.json'], program.folder, ['settings.json']);
 
 const hooks: AgentHooks = {
-  ...{ agent, hook: hookCommand, program },
+  agent,
+  hook: hookCommand,
+  program,
   forms: httpForms,
   scopes: ['project', 'user'],
   file,

@@ -52,7 +52,10 @@ export function createHookSetup(hooks: AgentHooks): SettingsSetup {
   const { program, forms, scopes, waker, blockCap, planTools, usage, planConfig, trust = null } = hooks;
   return {
     kind: 'settings',
-    ...{ program, forms, scopes, trust },
+    program,
+    forms,
+    scopes,
+    trust,
     wakes: waker !== undefined,
     blockCap: blockCap ?? null,
     planTools: planTools?.read ?? null,

@@ -46,7 +46,9 @@ type Agent = Pick<Installed, 'name' | 'title'> & { readonly program: Program };
 
 export function findInstalled({ name, title, program }: Agent, places: Places): Installed {
   return {
-    ...{ name, title, binary: findProgram(program.binary, places.env) },
+    name,
+    title,
+    binary: findProgram(program.binary, places.env),
     hasFolder: isFolder(program.folder(places)),
   };
 }

@@ -60,7 +60,10 @@ const key = 'telemetry';
  * and are read by nobody.
  */
 const telemetryFor = (line: Line) => ({
-  ...{ enabled: true, otlpEndpoint: receiverFor(line, ''), otlpProtocol: 'http', logPrompts: false },
+  enabled: true,
+  otlpEndpoint: receiverFor(line, ''),
+  otlpProtocol: 'http',
+  logPrompts: false,
 });
 
 /**

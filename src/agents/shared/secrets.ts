@@ -80,7 +80,9 @@ export const fittedQuestions = (input: object | undefined, max: number): Questio
 function* shorten(questions: readonly Question[], max: number): Generator<string> {
   if (questions.length === 0) return;
   const withChoices = questions.map(({ question, isMultiple, choices }) => ({
-    ...{ question, multiple: isMultiple, options: choices.map(({ label }) => ({ label })) },
+    question,
+    multiple: isMultiple,
+    options: choices.map(({ label }) => ({ label })),
   }));
   const shown = shownJson({ questions: withChoices }, max);
   if (shown !== null) yield shown;

@@ -34,7 +34,13 @@ export type Action = {
 export type Step = { readonly model: Model; readonly action?: Action; readonly ends?: true };
 
 export const emptyModel: Model = {
-  ...{ workers: [], isCut: false, selected: null, mode: { kind: 'list' }, news: null, readMs: 0, fault: null },
+  workers: [],
+  isCut: false,
+  selected: null,
+  mode: { kind: 'list' },
+  news: null,
+  readMs: 0,
+  fault: null,
 };
 
 /** A word to an agent has no use for more. */
@@ -43,8 +49,12 @@ const promptCharsMax = 1_000;
 /** Whoever waits for a person is first, the longest wait before the others; then what may come to that. */
 export const rankOf = ({ state, presence, escalation, inputs, tasks, lastDecision }: WorkerView): Urgency =>
   urgencyOf({
-    ...{ state, presence, isAcknowledged: escalation !== null && escalation.acknowledgedBy !== null },
-    ...{ asks: inputs.length > 0, holdsTask: tasks.length > 0, cause: lastDecision?.cause ?? null },
+    state,
+    presence,
+    isAcknowledged: escalation !== null && escalation.acknowledgedBy !== null,
+    asks: inputs.length > 0,
+    holdsTask: tasks.length > 0,
+    cause: lastDecision?.cause ?? null,
   });
 
 const sinceOf = ({ escalation, lastTransition, lastSeen }: WorkerView): string =>

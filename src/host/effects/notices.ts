@@ -179,8 +179,10 @@ function warn({ fleet, logger }: NoticesOptions, effect: NoticeEffect, reminder:
 }
 
 const names = {
-  ...{ escalation: 'an escalation', reminder: 'an escalation' },
-  ...{ waiting: 'a request that waits', unattended: 'an unattended queue' },
+  escalation: 'an escalation',
+  reminder: 'an escalation',
+  waiting: 'a request that waits',
+  unattended: 'an unattended queue',
 } as const;
 
 /** @returns whether the receiver has taken it; false also where it was stopped */
@@ -228,7 +230,13 @@ function describeEscalation(fleet: Fleet, id: string, { entity, escalation }: Da
   const last = fleet.workers.get(worker)?.snapshot.context.worker.lastDecision ?? null;
   const kind: EscalationNotice['kind'] = notified === 0 ? 'escalation' : 'reminder';
   return {
-    ...{ kind, entity, since, reason, sentence: view?.sentence ?? reason, cause, attempt },
+    kind,
+    entity,
+    since,
+    reason,
+    sentence: view?.sentence ?? reason,
+    cause,
+    attempt,
     missing: view?.standing.missing ?? [],
     ...(last !== null && last.seq === seq && attempt !== null ? { decision: last } : {}),
   };

@@ -110,7 +110,9 @@ async function store(pipeline: Pipeline, { tail, data }: DeadLetter): Promise<vo
   options.logger.warn({ seq, subject, code }, 'entry refused');
   pipeline.sendingSeq = seq;
   await options.entries.untilStored({
-    ...{ tail, data, messageId: deadLetterMessageId(seq) },
+    tail,
+    data,
+    messageId: deadLetterMessageId(seq),
     isNeeded: () => options.life.isRunning(),
   });
 }
@@ -120,8 +122,12 @@ const decoder = new TextDecoder();
 const deadLetterOf = (message: LogMessage, { code, message: text, entity, id }: Refusal) => ({
   tail: `dead.${entity}.${id}`,
   data: {
-    ...{ code, message: text, seq: message.seq, at: formatIsoTime(message.atMs) },
-    ...{ subject: message.subject, data: textOf(message.data) },
+    code,
+    message: text,
+    seq: message.seq,
+    at: formatIsoTime(message.atMs),
+    subject: message.subject,
+    data: textOf(message.data),
   },
 });
 

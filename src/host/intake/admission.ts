@@ -86,7 +86,8 @@ export function createAdmission({ openMax, clock, giveUpOldest, onBound = () => 
   };
   return {
     open: () => byKey.size,
-    ...{ enter, leave },
+    enter,
+    leave,
     async run(request, work) {
       enter(request);
       let giveUp: (error: AppError) => void = () => {};

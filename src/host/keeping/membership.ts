@@ -90,8 +90,14 @@ export function createMembership(options: MembershipOptions): Membership {
   const startedMs = options.clock();
   const { beatEveryMs = beatEveryMsDefault } = options;
   const state: State = {
-    ...{ options, beatEveryMs, instance: options.newId(), startedMs, heard: new Map(), hearingSinceMs: startedMs },
-    ...{ foldedSeqs: [], isOpen: false },
+    options,
+    beatEveryMs,
+    instance: options.newId(),
+    startedMs,
+    heard: new Map(),
+    hearingSinceMs: startedMs,
+    foldedSeqs: [],
+    isOpen: false,
   };
   let timer: NodeJS.Timeout | null = null;
   let listening: { close(): void } | null = null;

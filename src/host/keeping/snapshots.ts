@@ -266,7 +266,9 @@ async function write(
     throw new AppError('log.unavailable', 'nothing is folded yet: there is nothing to take a snapshot of');
   const startedMs = performance.now();
   const host: HostState = {
-    ...{ outbox: outbox.capture(), inboxes: replyInboxes.capture(), policies: policies.capture() },
+    outbox: outbox.capture(),
+    inboxes: replyInboxes.capture(),
+    policies: policies.capture(),
     deadFrom: deadLetters.owedFrom(),
   };
   const { size: workers } = fleet.workers;

@@ -32,7 +32,9 @@ export function openApiDocument(version: string): Json {
   return {
     openapi: '3.1.1',
     info: {
-      ...{ title: 'stopgate', version, license: { name: 'MIT', identifier: 'MIT' } },
+      title: 'stopgate',
+      version,
+      license: { name: 'MIT', identifier: 'MIT' },
       summary: 'May this coding agent stop?',
       description: 'On loopback without tokens, all but the operator endpoints need none.',
     },
@@ -53,11 +55,16 @@ function describeOperation(endpoint: string, operation: Operation): Json {
   const role = accessTable.get(endpoint)?.role ?? null;
   const { tag, summary, path = {}, query, headers, body, bodyTypes = ['application/json'] } = operation;
   const inPath = [...route.matchAll(/:(\w+)/g)].map(([, name = '']) => ({
-    ...{ name, in: 'path', required: true, schema: path[name] === undefined ? ref('Id') : toSchema(path[name]) },
+    name,
+    in: 'path',
+    required: true,
+    schema: path[name] === undefined ? ref('Id') : toSchema(path[name]),
   }));
   return {
     operationId: operationIdOf(method, route),
-    ...{ tags: [tag], summary, description: role === null ? 'Needs no token.' : `Needs the role ${role}.` },
+    tags: [tag],
+    summary,
+    description: role === null ? 'Needs no token.' : `Needs the role ${role}.`,
     ...(role === null && { security: [] }),
     parameters: [...inPath, ...parametersOf('query', query), ...parametersOf('header', headers)],
     ...(body !== undefined && { requestBody: { content: contentOf(bodyTypes, ref(body)) } }),
@@ -75,7 +82,10 @@ function parametersOf(place: 'query' | 'header', fields: z.ZodType | undefined):
   if (fields === undefined) return [];
   const { properties = {}, required = [] } = toSchema(fields) as { properties?: Json; required?: readonly string[] };
   return Object.entries(properties).map(([name, schema]) => ({
-    ...{ name, in: place, required: required.includes(name), schema },
+    name,
+    in: place,
+    required: required.includes(name),
+    schema,
   }));
 }
 
@@ -146,9 +156,18 @@ function schemas(): Json {
   };
   const edge = {
     ...views,
-    ...{ Id: z.string().regex(idPattern), Object: object, Error: errorSchema, HookResult: hookResultSchema },
-    ...{ Attempt: attemptSchema, ClaimNext: claimNextSchema, Detail: detailSchema, Filter: filterSchema },
-    ...{ Answer: answerSchema, Token: tokenSchema, WhatIf: whatIfSchema, PersonWait: personWaitSchema },
+    Id: z.string().regex(idPattern),
+    Object: object,
+    Error: errorSchema,
+    HookResult: hookResultSchema,
+    Attempt: attemptSchema,
+    ClaimNext: claimNextSchema,
+    Detail: detailSchema,
+    Filter: filterSchema,
+    Answer: answerSchema,
+    Token: tokenSchema,
+    WhatIf: whatIfSchema,
+    PersonWait: personWaitSchema,
     OperatorAction: z.union(Object.values(operatorActions)),
     Stored: z.looseObject({ seq: z.int() }),
     Wake: z.object({ prompt: z.string().nullable() }),

@@ -41,14 +41,17 @@ export function drawOutline(drawing: ChartDrawing, { width, height, areas, lines
   const within = (middle: number, length: number, whole: number) =>
     Math.max(0, Math.min(whole - length, middle - length / 2));
   return {
-    ...{ id: drawing.id, width, height },
+    id: drawing.id,
+    width,
+    height,
     boxes: drawing.boxes.map((box, at) => ({ ...box, ...areas[at] })),
     edges: drawing.edges.map((edge, at) => {
       const points = lines[at] ?? [];
       const [x, y] = middleOf(points);
       const { label } = edge;
       return {
-        ...{ ...edge, points },
+        ...edge,
+        points,
         label: { ...label, x: within(x, label.width, width), y: within(y, label.height, height) },
       };
     }),
@@ -200,7 +203,9 @@ export function placeTimes(
 }
 
 const areaAround = ([x, y]: readonly [number, number]): Area => ({
-  ...{ x: x - timesRoom.width / 2, y: y - timesRoom.height / 2, ...timesRoom },
+  x: x - timesRoom.width / 2,
+  y: y - timesRoom.height / 2,
+  ...timesRoom,
 });
 
 const count = (areas: readonly Area[], area: Area): number => areas.filter((it) => overlap(it, area)).length;

@@ -101,7 +101,9 @@ export async function layOut(chart: ChartDefinition, engine: Pick<ELK, 'layout'>
     layoutOptions,
     children: nodesIn(chart, null, edges),
     edges: edges.filter(isDrawn).map(({ id, from, to, lines }) => ({
-      ...{ id, sources: [from], targets: [to as string] },
+      id,
+      sources: [from],
+      targets: [to as string],
       // ELK leaves no room for a label without text.
       labels: [{ id: `label ${id}`, text: id, ...sizeOf(lines) }],
     })),
@@ -214,7 +216,10 @@ function readEdges(merged: readonly Merged[], boxes: readonly ChartBox[], placed
     const route = routes.get(id);
     const at = route?.labels?.[0] ?? rowAt(id, from, merged, boxes);
     return {
-      ...{ id, from, to, transitions: transitions.map(({ kind, event, guard }) => ({ kind, event, guard })) },
+      id,
+      from,
+      to,
+      transitions: transitions.map(({ kind, event, guard }) => ({ kind, event, guard })),
       points: readPoints(route),
       label: { ...rounded({ ...sizeOf(lines), x: at.x ?? 0, y: at.y ?? 0 }), lines },
     };
@@ -242,5 +247,8 @@ function placeBeside(boxes: readonly ChartBox[], { width = 0 }: ElkNode, lines: 
 
 const tenth = (value: number): number => Math.round(value * 10) / 10;
 const rounded = ({ x, y, width, height }: Area): Area => ({
-  ...{ x: tenth(x), y: tenth(y), width: tenth(width), height: tenth(height) },
+  x: tenth(x),
+  y: tenth(y),
+  width: tenth(width),
+  height: tenth(height),
 });

@@ -25,7 +25,9 @@ const regionPadding = { 'elk.padding': '[top=40,left=16,bottom=16,right=16]' };
  */
 async function layOutOutline(drawing: ChartDrawing, engine: Pick<ELK, 'layout'>): Promise<Outline> {
   const graph: ElkNode = {
-    ...{ id: drawing.id, layoutOptions: options, children: nodesIn(drawing, null) },
+    id: drawing.id,
+    layoutOptions: options,
+    children: nodesIn(drawing, null),
     edges: drawing.edges
       .filter(({ points }) => points.length > 0)
       .map(({ id, from, to }) => ({ id, sources: [from], targets: [to as string] })),
@@ -34,7 +36,8 @@ async function layOutOutline(drawing: ChartDrawing, engine: Pick<ELK, 'layout'>)
   const areas = readAreas(placed);
   const routes = new Map(placed.edges?.map((edge) => [edge.id, edge]));
   return {
-    ...{ width: Math.ceil(placed.width ?? 0), height: Math.ceil(placed.height ?? 0) },
+    width: Math.ceil(placed.width ?? 0),
+    height: Math.ceil(placed.height ?? 0),
     areas: drawing.boxes.map(({ id }) => areas.get(id) ?? { x: 0, y: 0, width: 0, height: 0 }),
     lines: drawing.edges.map(({ id }) => readPoints(routes.get(id))),
   };

@@ -51,8 +51,19 @@ const titles: Readonly<Record<View, string>> = {
   service: 'Service',
 };
 const home: Route = {
-  ...{ view: 'workers', q: '', state: '', presence: '', agent: '', queue: '', sort: '', span: '', at: null },
-  ...{ ...noSelection, tab: 'why', range: null, paused: null },
+  view: 'workers',
+  q: '',
+  state: '',
+  presence: '',
+  agent: '',
+  queue: '',
+  sort: '',
+  span: '',
+  at: null,
+  ...noSelection,
+  tab: 'why',
+  range: null,
+  paused: null,
 };
 
 /** A file holds a worker and its tasks. */

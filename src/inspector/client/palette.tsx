@@ -41,7 +41,9 @@ function findCommands(text: string): Command[] {
 
 /** The lab is loaded when it is needed. */
 const whatIfRetries = (retries: number): Command => ({
-  ...{ kind: 'command', title: `What if every policy had ${retries} retries`, note: 'policy lab' },
+  kind: 'command',
+  title: `What if every policy had ${retries} retries`,
+  note: 'policy lab',
   run() {
     navigate({ ...everything, ...noSelection, view: 'what-if' });
     void import('./lab/lab.tsx').then(({ tryRetries }) => tryRetries(retries));
@@ -66,16 +68,16 @@ function* allCommands(): Generator<Command> {
   yield* ownCommands();
   for (const row of liveFleet.workers.values())
     yield {
-      ...{
-        kind: 'worker',
-        title: row.id,
-        note: [row.state, row.agent ?? '', row.sentence].join(' '),
-      },
+      kind: 'worker',
+      title: row.id,
+      note: [row.state, row.agent ?? '', row.sentence].join(' '),
       run: () => navigate(selection('worker', row.id)),
     };
   for (const row of liveFleet.tasks.values())
     yield {
-      ...{ kind: 'task', title: row.id, note: `${row.state} ${row.title ?? ''}` },
+      kind: 'task',
+      title: row.id,
+      note: `${row.state} ${row.title ?? ''}`,
       run: () => navigate({ view: 'tasks', ...selection('task', row.id) }),
     };
   for (const queue of liveFleet.queues.keys())
@@ -98,7 +100,9 @@ const policiesInUse = (): Set<string> => new Set([...liveFleet.workers.values()]
 
 function* ownCommands(): Generator<Command> {
   const go = (title: string, change: Parameters<typeof navigate>[0]): Command => ({
-    ...{ kind: 'command', title, note: '' },
+    kind: 'command',
+    title,
+    note: '',
     run: () => navigate({ ...everything, ...noSelection, ...change }),
   });
   yield go('Go to workers', { view: 'workers' });
@@ -114,11 +118,15 @@ function* ownCommands(): Generator<Command> {
   const worker = route.peek().worker;
   if (worker !== null)
     yield {
-      ...{ kind: 'command', title: `Save the history of ${worker} as a page`, note: 'incident, one file' },
+      kind: 'command',
+      title: `Save the history of ${worker} as a page`,
+      note: 'incident, one file',
       run: () => Object.assign(document.createElement('a'), { href: incidentPath(worker), download: '' }).click(),
     };
   yield {
-    ...{ kind: 'command', title: isPast.peek() ? 'Back to live' : 'Time travel', note: '' },
+    kind: 'command',
+    title: isPast.peek() ? 'Back to live' : 'Time travel',
+    note: '',
     run: () => (isPast.peek() ? leavePast() : void enterPast()),
   };
   for (const { key, title, run, mod } of allShortcuts().filter(isUseful))

@@ -98,7 +98,9 @@ function readRoute(before: Route | null): Route {
     worker: text('worker') || null,
     task: text('task') || null,
     tab: tabs.find((it) => it === text('tab')) ?? 'why',
-    ...{ at: readSeq(text('at')) ?? atOfPause(paused, before), paused, range: readRange(text('range')) },
+    at: readSeq(text('at')) ?? atOfPause(paused, before),
+    paused,
+    range: readRange(text('range')),
   };
 }
 

@@ -155,8 +155,10 @@ export function createHistoryProcess(source: HistorySource, options: Options, ev
  * thousand workers is folded a fifth faster where V8 does not begin with a small heap.
  */
 const heapArguments = ({ heapMiB }: Options): string[] => [
-  ...[`--max-old-space-size=${heapMiB}`, `--initial-old-space-size=${Math.floor(heapMiB / 3)}`],
-  ...[`--max-semi-space-size=${Math.ceil(heapMiB / 24)}`, `--min-semi-space-size=${Math.ceil(heapMiB / 48)}`],
+  `--max-old-space-size=${heapMiB}`,
+  `--initial-old-space-size=${Math.floor(heapMiB / 3)}`,
+  `--max-semi-space-size=${Math.ceil(heapMiB / 24)}`,
+  `--min-semi-space-size=${Math.ceil(heapMiB / 48)}`,
   '--single-threaded-gc',
 ];
 

@@ -156,7 +156,12 @@ function mark(ranges: Range[], seq: number): boolean {
 const nothing = Object.fromEntries(verdictKinds.map((kind) => [kind, 0])) as Record<VerdictKind, number>;
 
 const emptyBucket = ({ message: { seq, atMs }, silentFromMs }: Step): Bucket => ({
-  ...{ fromSeq: seq, toSeq: seq, count: 0, fromMs: atMs, toMs: atMs, ...nothing },
+  fromSeq: seq,
+  toSeq: seq,
+  count: 0,
+  fromMs: atMs,
+  toMs: atMs,
+  ...nothing,
   silentFromMs: silentFromMs === 0 ? atMs : silentFromMs,
   silentToMs: atMs,
 });

@@ -70,7 +70,9 @@ export function createStatisticsReader(
 async function begin(log: Log, range: LogRange, fromMs: number, windows?: Windows): Promise<Counted> {
   const from = await findFirst(log, range, fromMs);
   return {
-    ...{ statistics: createStatistics(windows), seq: from - 1, tasksSeq: from - 1 },
+    statistics: createStatistics(windows),
+    seq: from - 1,
+    tasksSeq: from - 1,
     knownFromMs: range.firstSeq > 1 && range.firstMs > fromMs ? range.firstMs : null,
   };
 }

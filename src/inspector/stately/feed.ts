@@ -36,14 +36,22 @@ const protocolVersion = '0.7.2';
 const textLengthMax = 200;
 
 const common = ({ sessionId, rootId }: Actor, atMs: number) => ({
-  ...{ sessionId, rootId, createdAt: String(atMs), id: null, _version: protocolVersion },
+  sessionId,
+  rootId,
+  createdAt: String(atMs),
+  id: null,
+  _version: protocolVersion,
 });
 
 /** `definition`: the machine's configuration as a JSON string. */
 const actorFrame = (actor: Actor, captured: Captured, definition: string, atMs: number): string =>
   JSON.stringify({
-    ...{ type: '@xstate.actor', name: `${actor.entity} ${actor.id}`, ...common(actor, atMs) },
-    ...{ parentId: actor.parentId, definition, snapshot: snapshotOf(captured) },
+    type: '@xstate.actor',
+    name: `${actor.entity} ${actor.id}`,
+    ...common(actor, atMs),
+    parentId: actor.parentId,
+    definition,
+    snapshot: snapshotOf(captured),
   });
 
 const eventFrame = (actor: Actor, event: InspectedEvent, atMs: number): string =>
@@ -54,7 +62,10 @@ const snapshotFrame = (actor: Actor, event: InspectedEvent, captured: Captured, 
 
 /** The protocol does not know guards, so a decision is sent as an event with the verdict of each guard. */
 const decisionEvent = ({ decision, action, cause, verdicts }: Decision): InspectedEvent => ({
-  ...{ type: 'stop.decided', decision, action, cause },
+  type: 'stop.decided',
+  decision,
+  action,
+  cause,
   guards: verdicts.map(({ guard, verdict, tookMs }) => ({ guard, verdict, tookMs })),
 });
 
@@ -68,23 +79,39 @@ const decisionIn = (captured: Captured): Decision | null =>
   captured.entity === 'worker' ? captured.snapshot.context.worker.lastDecision : null;
 
 const snapshotOf = (captured: Captured) => ({
-  ...{ status: 'active', value: captured.snapshot.value, context: contextOf(captured) },
-  ...{ children: {}, historyValue: {}, tags: [] },
+  status: 'active',
+  value: captured.snapshot.value,
+  context: contextOf(captured),
+  children: {},
+  historyValue: {},
+  tags: [],
 });
 
 function contextOf({ entity, snapshot }: Captured): object {
   if (entity === 'task') {
     const { queue, worker, outcome, iteration, hooks } = snapshot.context;
     return {
-      ...{ queue: cut(queue), worker, outcome, hooks: hooks.length },
-      ...{ iteration: iteration?.iteration ?? null, maxIterations: iteration?.maxIterations ?? null },
+      queue: cut(queue),
+      worker,
+      outcome,
+      hooks: hooks.length,
+      iteration: iteration?.iteration ?? null,
+      maxIterations: iteration?.maxIterations ?? null,
     };
   }
   const { agent, queue, policy, parent, tasks, plan, lastDecision: last, ...it } = snapshot.context.worker;
   return {
-    ...{ agent: cut(agent), queue: cut(queue), policy: cut(policy), parent, tasks: tasks.slice(0, 50) },
-    ...{ retryCount: it.retryCount, keepAlives: it.keepAlives, planDone: plan.filter(isDone).length },
-    ...{ planTotal: plan.length, toolCount: it.toolCount, awaitsInput: it.awaitsInput },
+    agent: cut(agent),
+    queue: cut(queue),
+    policy: cut(policy),
+    parent,
+    tasks: tasks.slice(0, 50),
+    retryCount: it.retryCount,
+    keepAlives: it.keepAlives,
+    planDone: plan.filter(isDone).length,
+    planTotal: plan.length,
+    toolCount: it.toolCount,
+    awaitsInput: it.awaitsInput,
     lastDecision:
       last === null ? null : { decision: last.decision, action: last.action, cause: last.cause, at: last.at },
   };

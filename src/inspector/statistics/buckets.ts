@@ -103,15 +103,24 @@ const knownGuards: ReadonlySet<string> = new Set([...guardNames, 'policy']);
 const newBucket = (): Bucket => ({
   verdicts: { complete: 0, 'let-go': 0, escalated: 0, blocked: 0, unjudged: 0 },
   guards: new Map(),
-  ...{ checkMs: 0, escalations: 0, resolved: 0 },
+  checkMs: 0,
+  escalations: 0,
+  resolved: 0,
   resolveTimes: new Map(),
   checks: new Map(),
-  ...{ usage: noUsage, models: new Map(), tasks: new Map() },
+  usage: noUsage,
+  models: new Map(),
+  tasks: new Map(),
 });
 export const newCheck = (): CheckCounts => ({
-  ...{ runs: 0, passed: 0, failed: 0, errors: 0 },
+  runs: 0,
+  passed: 0,
+  failed: 0,
+  errors: 0,
   durations: new Map(),
-  ...{ differing: 0, compared: 0, blocks: 0 },
+  differing: 0,
+  compared: 0,
+  blocks: 0,
 });
 
 /** The counts of a check in a bucket. */

@@ -29,13 +29,25 @@ const turnMs = 1_000;
 type Seen = { reportsTools: boolean; resultMs: number; readonly results: Map<string, boolean> };
 
 /** Nothing that a check looks at. */
-const idleTypes: ReadonlySet<string> = new Set([
-  ...['heartbeat.sent', 'limit.reached', 'limit.cleared', 'usage.reported'],
-]);
+const idleTypes: ReadonlySet<string> = new Set(['heartbeat.sent', 'limit.reached', 'limit.cleared', 'usage.reported']);
 /** Tools of the common agents that only read, in lower case. */
 const readingTools: ReadonlySet<string> = new Set([
-  ...['read', 'grep', 'glob', 'ls', 'list', 'websearch', 'webfetch', 'todoread', 'todowrite', 'notebookread'],
-  ...['read_file', 'read_many_files', 'list_directory', 'search_file_content', 'google_web_search', 'web_fetch'],
+  'read',
+  'grep',
+  'glob',
+  'ls',
+  'list',
+  'websearch',
+  'webfetch',
+  'todoread',
+  'todowrite',
+  'notebookread',
+  'read_file',
+  'read_many_files',
+  'list_directory',
+  'search_file_content',
+  'google_web_search',
+  'web_fetch',
 ]);
 
 export function createFlakiness(): Flakiness {

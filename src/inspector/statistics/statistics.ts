@@ -67,13 +67,23 @@ const summarize = (
   bucketMs: number,
   { span, nowMs, fromMs = counted[0]?.atMs ?? 0, knownFromMs, areTasksKnown }: Wanted,
 ): FleetStatistics => ({
-  ...{ span, nowMs, fromMs, toMs: nowMs, bucketMs },
+  span,
+  nowMs,
+  fromMs,
+  toMs: nowMs,
+  bucketMs,
   knownFromMs: knownFromMs !== null && knownFromMs > fromMs ? knownFromMs : null,
   buckets: counted.map(({ atMs, bucket }) => {
     const { verdicts, guards, checkMs, escalations, resolved, resolveTimes, usage } = bucket;
     const { usd, tokens } = showUsage(usage);
     return {
-      ...{ atMs, verdicts, checkMs, escalations, resolved, usd, tokens },
+      atMs,
+      verdicts,
+      checkMs,
+      escalations,
+      resolved,
+      usd,
+      tokens,
       guards: Object.fromEntries(guards),
       resolveMs: quantileOf(resolveTimes, 0.5),
     };

@@ -36,8 +36,11 @@ const create = defineTool({
     const view = await publishAndRead(context, 'task', task, 'checkpoint.saved', data);
     const saved = view.checkpoints.findLast((it) => it.checkpoint === checkpoint);
     return {
-      ...{ checkpointId: checkpoint, taskId: task, createdAt: saved?.at ?? '' },
-      ...{ executionPhase: phase ?? null, executionStep: executionStep ?? null },
+      checkpointId: checkpoint,
+      taskId: task,
+      createdAt: saved?.at ?? '',
+      executionPhase: phase ?? null,
+      executionStep: executionStep ?? null,
       ...iterationOf(view),
     };
   },
@@ -69,8 +72,12 @@ const resume = defineTool({
       throw new AppError('actor.unknown', `task ${task} has ${what}; ${next}`);
     }
     return {
-      ...{ checkpointId: saved.checkpoint, taskId: task, createdAt: saved.at },
-      ...{ executionPhase: saved.phase, executionStep: saved.step, agentContext: saved.context },
+      checkpointId: saved.checkpoint,
+      taskId: task,
+      createdAt: saved.at,
+      executionPhase: saved.phase,
+      executionStep: saved.step,
+      agentContext: saved.context,
       ...iterationOf(view),
       maxIterations: view.maxIterations,
       hooks: view.hooks.map(({ hook, type, enabled }) => ({ id: hook, hookType: type, enabled })),

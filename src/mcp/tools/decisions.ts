@@ -74,7 +74,8 @@ const verify = defineTool({
     'judgement has completed the task. Nothing is logged or counted.',
   input: { ...dryRunShape, taskId: taskId.optional().describe('verify this task instead of a worker') },
   output: {
-    ...{ complete: z.boolean(), reason: z.string() },
+    complete: z.boolean(),
+    reason: z.string(),
     decision: decisionSchema.nullable().describe('null for a task that nobody holds and that was not judged'),
     said: z.boolean().describe('the worker of the task only reported it as completed'),
     notes,

@@ -168,7 +168,8 @@ const list = defineTool({
   run: async ({ port }, { taskId: task }) => {
     const { hooks } = await getTask(port, task);
     const found = hooks.map(({ hook, enabled, type, metadata: more }) => ({
-      ...{ id: hook, enabled },
+      id: hook,
+      enabled,
       metadata: { ...more, type: type === 'remote' ? 'custom' : type },
     }));
     return { taskId: task, hookCount: found.length, hooks: found };

@@ -27,7 +27,9 @@ const start = defineTool({
   run: async (context, { taskId: task, ...rest }) => {
     await publishAndRead(context, 'task', task, 'iteration.started', { iteration: 1, ...rest });
     return {
-      ...{ iterationId: formatIterationId(1, task), taskId: task, iteration: 1 },
+      iterationId: formatIterationId(1, task),
+      taskId: task,
+      iteration: 1,
       maxIterations: rest.maxIterations,
       completionPromises: rest.completionPromises ?? [...promiseNames],
     };
@@ -107,8 +109,10 @@ const next = defineTool({
       const after = await withNextStep(() => publishAndRead(context, 'task', task, 'iteration.advanced', {}));
       const current = after.iteration ?? iteration + 1;
       return {
-        ...{ iterationId: formatIterationId(current, task), taskId: task },
-        ...{ iteration: current, maxIterations: limit },
+        iterationId: formatIterationId(current, task),
+        taskId: task,
+        iteration: current,
+        maxIterations: limit,
       };
     }),
 });
@@ -120,7 +124,10 @@ const complete = defineTool({
     'Ends the loop and removes the hooks of the task. It does not change the task itself: see task_complete after a COMPLETE, task_fail after a BLOCKED or ESCALATE.',
   input: { iterationId, completionPromise: promise.default('COMPLETE') },
   output: {
-    ...{ ...iterationShape, completionPromise: promise, completed: z.boolean(), hooksCleared: z.number() },
+    ...iterationShape,
+    completionPromise: promise,
+    completed: z.boolean(),
+    hooksCleared: z.number(),
     nextStep: z.string().optional().describe('what marks the task, after a BLOCKED or ESCALATE'),
   },
   effect: 'replaces',

@@ -52,7 +52,9 @@ export function defineTool<const In extends z.ZodRawShape, const Out extends z.Z
 }): Tool {
   const { name, title, description, effect, idempotent = effect === 'reads', forOperators = false } = tool;
   return {
-    ...{ name, title, description },
+    name,
+    title,
+    description,
     // Input is strict, because a misspelled field must not be ignored; output may get new fields.
     input: z.strictObject(tool.input),
     output: z.looseObject(tool.output),

@@ -98,8 +98,13 @@ export async function openEmbeddedServer(options: EmbeddedServerOptions): Promis
     const space = await openStoreSpace(storeDir);
     const start = async (ports: readonly number[]) => {
       const config = {
-        ...{ name: nameServer(options.folder ?? storeDir), storeDir, portsDir, fleet, credentials },
-        ...{ storeBytesMax: await space.allot(), version },
+        name: nameServer(options.folder ?? storeDir),
+        storeDir,
+        portsDir,
+        fleet,
+        credentials,
+        storeBytesMax: await space.allot(),
+        version,
       };
       const started = await launchOn(ports, place, config, log);
       log.info({ pid: started.child.pid, port: started.port, storeDir }, 'nats-server started');
@@ -113,8 +118,13 @@ export async function openEmbeddedServer(options: EmbeddedServerOptions): Promis
       ...options.keeping,
     });
     const storeWatch = watchStore({
-      ...{ url, credsFile: credentialsFile(storeDir, 'service'), space, fleet, log },
-      ...{ restart, hasFailedToWrite },
+      url,
+      credsFile: credentialsFile(storeDir, 'service'),
+      space,
+      fleet,
+      log,
+      restart,
+      hasFailedToWrite,
     });
     if (options.port === null && port !== usualPort)
       log.warn({ port }, `port ${usualPort} is taken, so NATS listens on ${port}; choose another with --port`);

@@ -115,7 +115,8 @@ export async function openEventLog(options: EventLogOptions): Promise<EventLog> 
   const inspect = confirmLoss(() => inspectLog(manager, identity, folded()), replicas);
   const prove = confirmLoss(() => proveLog(manager, identity, folded()), replicas);
   return {
-    ...{ deadSeq, isNoted },
+    deadSeq,
+    isNoted,
     ...createWriter(options, inspect),
     read(reading) {
       folded = reading.folded;
@@ -185,7 +186,10 @@ function openReader(
     return 'retry';
   };
   return openLogReader(nc, {
-    ...{ stream: identity.stream, fromSeq: (folded()?.seq ?? 0) + 1, onMessage, onInterrupted },
+    stream: identity.stream,
+    fromSeq: (folded()?.seq ?? 0) + 1,
+    onMessage,
+    onInterrupted,
     async beforeReset() {
       const found = await prove();
       return judge(found instanceof AppError ? found : null);

@@ -31,7 +31,9 @@ const headerBytesMax = 512;
 export async function openLogImport(nc: NatsConnection, fleet: string, log: Logger): Promise<LogImport> {
   const manager = await jetstreamManager(nc, { timeout: timeoutMs });
   const { info } = await openLogStreams(manager, {
-    ...{ nc, fleet, replicas: null },
+    nc,
+    fleet,
+    replicas: null,
     acceptEmptyLog: false,
     hasStart: async () => false,
     log,

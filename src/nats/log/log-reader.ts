@@ -71,8 +71,16 @@ const retryMs = 250;
 
 export function openLogReader(nc: NatsConnection, options: LogReaderOptions): LogReader {
   const reading: Reading = {
-    ...{ nc, options, nextSeq: options.fromSeq, deliveredSeq: 0, lastSeq: 0, gapTo: null },
-    ...{ source: null, heardMs: performance.now(), closed: false, resetting: false },
+    nc,
+    options,
+    nextSeq: options.fromSeq,
+    deliveredSeq: 0,
+    lastSeq: 0,
+    gapTo: null,
+    source: null,
+    heardMs: performance.now(),
+    closed: false,
+    resetting: false,
   };
   countReaders(nc, 1);
   const watch = setInterval(() => {

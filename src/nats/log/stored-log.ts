@@ -122,9 +122,11 @@ export function createStoreReader(nc: NatsConnection, fleet: string): ReadStore 
     const streams = found.flatMap((info, index) => (info === null ? [] : [useOf(info, held[index]?.[1] ?? 'log')]));
     const letters = streams.find(({ holds }) => holds === 'dead letters');
     return {
-      ...{ streams, account },
+      streams,
+      account,
       dead: {
-        ...{ count: letters?.messages ?? 0, max: deadLimits.max_msgs },
+        count: letters?.messages ?? 0,
+        max: deadLimits.max_msgs,
         newest: letters === undefined || letters.messages === 0 ? [] : await readDead(letters.lastSeq),
       },
     };
@@ -134,12 +136,17 @@ export function createStoreReader(nc: NatsConnection, fleet: string): ReadStore 
 function useOf({ config, state, cluster }: StreamInfo, holds: StreamUse['holds']): StreamUse {
   const isEmpty = state.messages === 0;
   return {
-    ...{ name: config.name, holds, messages: state.messages, bytes: state.bytes },
+    name: config.name,
+    holds,
+    messages: state.messages,
+    bytes: state.bytes,
     bytesMax: config.max_bytes > 0 ? config.max_bytes : null,
-    ...{ firstSeq: state.first_seq, lastSeq: state.last_seq },
+    firstSeq: state.first_seq,
+    lastSeq: state.last_seq,
     firstMs: isEmpty ? null : Date.parse(state.first_ts),
     lastMs: isEmpty ? null : Date.parse(state.last_ts),
-    ...{ copies: config.num_replicas, leader: (config.num_replicas > 1 && cluster?.leader) || null },
+    copies: config.num_replicas,
+    leader: (config.num_replicas > 1 && cluster?.leader) || null,
   };
 }
 

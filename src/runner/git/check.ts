@@ -94,7 +94,10 @@ async function findUncommitted(repository: Repository, sealed: SealedRepository,
 
 /** The arguments do not look into submodules: git would start a program there that reads their configuration. */
 const statusArguments = ({ untracked, worktrees }: GitConfig) => [
-  ...['status', '--porcelain=v1', '-z', '--ignore-submodules=dirty'],
+  'status',
+  '--porcelain=v1',
+  '-z',
+  '--ignore-submodules=dirty',
   // Of equal contents only: a partial clone lacks the contents that others would be compared with.
   '--find-renames=100%',
   // `normal` names a folder alone, and so hides what lies beside a worktree in it.

@@ -51,7 +51,12 @@ const failure = (reason: string): GitFailure => ({ reason, exitCode: null });
 
 /** The arguments do not look into submodules, and run no program that attributes name. */
 const diffArguments = [
-  ...['diff', '--patch-with-stat', '--stat-count=300', '--no-color', '--no-ext-diff', '--no-textconv'],
+  'diff',
+  '--patch-with-stat',
+  '--stat-count=300',
+  '--no-color',
+  '--no-ext-diff',
+  '--no-textconv',
   '--ignore-submodules=dirty',
 ];
 

@@ -45,7 +45,10 @@ test('a whole session: blocked while a step remains, allowed when all are done',
     answers.push([String(body.hook_event_name), status, json]);
     if (body.hook_event_name === 'Stop' && status === 200) {
       expect(await view(claudeSessionId)).toMatchObject({
-        ...{ state: 'blocked', agent: 'claude', cwd: '/workspace/project', retry: { count: 1, max: 3 } },
+        state: 'blocked',
+        agent: 'claude',
+        cwd: '/workspace/project',
+        retry: { count: 1, max: 3 },
         plan: [
           { step: '1', title: 'Write the tests', status: 'completed' },
           { step: '2', title: 'Fix the lint', status: 'pending' },
@@ -142,7 +145,10 @@ describe('a sub-agent', () => {
     await call(session, 'SubagentStart');
     expect(await call(session, 'SubagentStop')).toMatchObject(allowed);
     expect(await view(`${session}-${agent}`)).toMatchObject({
-      ...{ state: 'stopped', parent: session, labels: { subagent: 'general-purpose' }, plan: [] },
+      state: 'stopped',
+      parent: session,
+      labels: { subagent: 'general-purpose' },
+      plan: [],
     });
     expect(await view(session)).toMatchObject(before);
   });

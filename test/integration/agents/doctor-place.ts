@@ -23,7 +23,9 @@ export async function makePlace(files: Record<string, string> = {}) {
   const run = (args: readonly string[], env: Record<string, string> = {}) =>
     runCommand(args, { cwd, env: { HOME: join(folder.path, 'home'), PATH, ...env } });
   return {
-    ...{ folder, cwd, run },
+    folder,
+    cwd,
+    run,
     async doctor(args: readonly string[], env: Record<string, string> = {}) {
       const { code, stdout, stderr } = await run(['doctor', ...args, '--json'], env);
       expect(stderr).toBe('');

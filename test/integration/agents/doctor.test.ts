@@ -205,7 +205,8 @@ describe('with a service', () => {
     await folder.write('home/.claude/settings.json', '{ "model": "opus" }');
     const { findings } = await ask();
     expect(findings).toContainEqual({
-      ...{ state: 'warn', about: 'claude' },
+      state: 'warn',
+      about: 'claude',
       text: expect.stringMatching(
         /^its plan tools are off \(model opus by .*home\/\.claude\/settings\.json\): the plan check of policy a passes without a plan, and policy b requires a plan/,
       ),

@@ -154,7 +154,12 @@ test('events are posted in their order, tools without their output', async () =>
   await event('session.idle');
   await settled(6);
   expect(events()).toEqual([
-    ...['session.created', 'chat.message', 'todo.updated', 'tool.execute.before', 'tool.execute.after', 'session.idle'],
+    'session.created',
+    'chat.message',
+    'todo.updated',
+    'tool.execute.before',
+    'tool.execute.after',
+    'session.idle',
   ]);
   expect(posted[4]?.body).toEqual({
     input: { sessionID: root, tool: 'bash', callID: 'call_fake_2_0', args: { command: 'echo hello' } },

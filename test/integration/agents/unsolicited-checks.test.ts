@@ -56,7 +56,9 @@ test('a step is refused while the tests fail, with their output; then it is mark
   expect(await call('strict', 'PostToolBatch')).toEqual([200, { continue: false, stopReason: expect.any(String) }]);
   const { body } = await at.client.ask('get.worker.strict');
   expect(body as unknown as WorkerView).toMatchObject({
-    ...{ state: 'stopped', retry: { count: 0 }, lastDecision: { cause: 'complete' } },
+    state: 'stopped',
+    retry: { count: 0 },
+    lastDecision: { cause: 'complete' },
     rules: { stopWhenComplete: true, steps: 'gate', checks: 2 },
   });
 });

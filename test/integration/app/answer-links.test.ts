@@ -56,15 +56,13 @@ test('the notice is signed and carries one link; looking changes nothing, and th
   const held = permission('s1');
   const notice = await noticeOf('s1');
   expect(notice).toMatchObject({
-    ...{
-      v: 1,
-      kind: 'input',
-      fleet: 'main',
-      entity: 'worker',
-      id: 's1',
-      reason: 'asks: permission, Bash',
-      tool: 'Bash',
-    },
+    v: 1,
+    kind: 'input',
+    fleet: 'main',
+    entity: 'worker',
+    id: 's1',
+    reason: 'asks: permission, Bash',
+    tool: 'Bash',
     detail: '{"command":"touch x","description":"x"}',
     delivery: expect.stringMatching(/^main\/worker\/s1\/input\/\d+\//),
   });
@@ -74,7 +72,9 @@ test('the notice is signed and carries one link; looking changes nothing, and th
   expect(headers['stopgate-signature']).toBe(`sha256=${signature}`);
   for (const look of [await open(notice.path), await open(notice.path)]) {
     expect([look.status, look.headers['referrer-policy'], look.headers['cache-control']]).toEqual([
-      ...[200, 'same-origin', 'no-store'],
+      200,
+      'same-origin',
+      'no-store',
     ]);
     expect(look.text).toContain('touch x');
   }

@@ -17,7 +17,10 @@ const config = JSON.stringify({
     order: checks({ plan: {} }, { command: 'never' }),
   },
   commands: {
-    ...{ zero: exits(0), one: exits(1), other: exits(1), lost: exits(127) },
+    zero: exits(0),
+    one: exits(1),
+    other: exits(1),
+    lost: exits(127),
     never: sh('touch never-ran; exit 1'),
     where: { run: ['sh', '-c', 'pwd; exit 1'] },
   },

@@ -89,8 +89,12 @@ describe('a command', () => {
     await stop(at, 'allows', { worker: 'warned' });
     expect(at.log()).toContainEqual(
       expect.objectContaining({
-        ...{ level: 'warn', msg: 'a check could not be judged', workerId: 'warned', cause: 'unjudged' },
-        ...{ checks: ['lost'], detail: 'Command lost could not be run (exit 127: not found)' },
+        level: 'warn',
+        msg: 'a check could not be judged',
+        workerId: 'warned',
+        cause: 'unjudged',
+        checks: ['lost'],
+        detail: 'Command lost could not be run (exit 127: not found)',
         hint: expect.stringContaining('onError: block'),
       }),
     );
@@ -160,7 +164,8 @@ describe('files', () => {
 
   test('of a worker that named no folder are looked for beside the configuration', async () => {
     expect(await stop(at, 'strictfiles', { worker: 'of-nobody' })).toMatchObject({
-      ...{ decision: 'block', reason: 'Missing required files: a.md' },
+      decision: 'block',
+      reason: 'Missing required files: a.md',
     });
   });
 
@@ -207,7 +212,9 @@ describe('git', () => {
     await at.folder.write('repository/new.txt', '');
     const message = 'Uncommitted changes: new.txt';
     expect(await stop(at, 'git', { cwd })).toMatchObject({
-      ...{ decision: 'block', cause: 'incomplete', reason: message },
+      decision: 'block',
+      cause: 'incomplete',
+      reason: message,
       feedback: [{ check: 'git', outcome: 'fail', message }],
     });
     await git('add', '.');

@@ -242,21 +242,29 @@ describe('what people are told of though nothing is escalated', () => {
     const bodies = receiver.received.map(({ body }) => body);
     const { since } = bodies.find(({ kind }) => kind === 'waiting') as { since: string };
     expect(bodies).toContainEqual({
-      ...{ v: 1, kind: 'waiting', fleet: 'main', entity: 'worker', id: 'w1', since, reminder: 0 },
+      v: 1,
+      kind: 'waiting',
+      fleet: 'main',
+      entity: 'worker',
+      id: 'w1',
+      since,
+      reminder: 0,
       sentence: 'Asks: Bash: make deploy',
-      ...{ request: 'r1', tool: 'Bash', message: null, detail: 'make deploy', delivery: expect.any(String) },
+      request: 'r1',
+      tool: 'Bash',
+      message: null,
+      detail: 'make deploy',
+      delivery: expect.any(String),
       reason: `Worker w1 waits for a person since ${since}: Bash: make deploy`,
       missing: [expect.stringContaining('stopgate answer w1 --request r1')],
     });
     expect(bodies).toContainEqual(
       expect.objectContaining({
-        ...{
-          kind: 'unattended',
-          entity: 'queue',
-          id: 'build',
-          pending: 1,
-          next: [{ task: 'T-1', title: 'Fix login' }],
-        },
+        kind: 'unattended',
+        entity: 'queue',
+        id: 'build',
+        pending: 1,
+        next: [{ task: 'T-1', title: 'Fix login' }],
         reason: expect.stringMatching(
           /^1 task waits in queue build, and no worker of it is there: T-1 Fix login\. Nobody/,
         ),

@@ -29,8 +29,11 @@ describe('several fleets', () => {
 
   test('the ready line names the first, and all of them', () => {
     expect(at.service.ready).toEqual({
-      ...{ ready: true, nats: at.server.url, http: at.http },
-      ...{ fleet: 'main', fleets: ['main', 'web'] },
+      ready: true,
+      nats: at.server.url,
+      http: at.http,
+      fleet: 'main',
+      fleets: ['main', 'web'],
     });
   });
 
@@ -61,7 +64,9 @@ describe('several fleets', () => {
       ask(at.http, `/mcp${query}`, {
         headers,
         body: {
-          ...{ jsonrpc: '2.0', id: 1, method: 'tools/call' },
+          jsonrpc: '2.0',
+          id: 1,
+          method: 'tools/call',
           params: { name: 'task_create', arguments: { taskId: worker, title: 'x' } },
         },
       });
@@ -71,7 +76,8 @@ describe('several fleets', () => {
 
   test('readiness and metrics are by fleet', async () => {
     expect((await ask(at.http, '/readyz?fleet=web')).json).toEqual({
-      ...{ ok: true, fleets: { web: { foldedSeq: expect.any(Number), lag: 0 } } },
+      ok: true,
+      fleets: { web: { foldedSeq: expect.any(Number), lag: 0 } },
     });
     expect((await ask(at.http, '/readyz?fleet=none')).status).toBe(404);
     const { text } = await ask(at.http, '/metrics');
@@ -94,7 +100,8 @@ describe('several fleets', () => {
     await expect.poll(() => team.ask('decide.w1').then(({ body }) => body.replica)).toBe('r1');
     await team.close();
     expect((await ask(at.http, '/api', { headers: { accept: 'application/json' } })).json).toMatchObject({
-      ...{ fleet: 'main', fleets: ['main', 'team-new', 'web'] },
+      fleet: 'main',
+      fleets: ['main', 'team-new', 'web'],
     });
   });
 
@@ -103,7 +110,8 @@ describe('several fleets', () => {
     await expect.poll(async () => (await web.ask('decide.w9')).body.error?.code).toBe('LOG_LOST');
     expect((await at.client.ask('decide.w9')).body).toMatchObject({ decision: 'allow' });
     expect(await ask(at.http, '/readyz')).toMatchObject({
-      ...{ status: 200, json: { ok: true, failed: { web: { code: 'LOG_LOST' } } } },
+      status: 200,
+      json: { ok: true, failed: { web: { code: 'LOG_LOST' } } },
     });
     expect(await ask(at.http, '/readyz?fleet=web')).toMatchObject({
       status: 503,

@@ -45,7 +45,9 @@ test('what /metrics shows is sent: names, kinds, help, labels and values', async
 
   expect(collector.metrics.get('stopgate_decisions_total')).toContainEqual(
     expect.objectContaining({
-      ...{ value: 2, service: 'gate', labels: { fleet: 'main', decision: 'allow', cause: 'no-policy' } },
+      value: 2,
+      service: 'gate',
+      labels: { fleet: 'main', decision: 'allow', cause: 'no-policy' },
     }),
   );
   expect(collector.metrics.get('stopgate_decision_seconds')).toMatchObject([{ value: 2, labels: { fleet: 'main' } }]);
@@ -58,7 +60,8 @@ test('what /metrics shows is sent: names, kinds, help, labels and values', async
 
 test('one signal is left out by its variable', async () => {
   const { client, service } = await start({
-    ...{ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_TRACES_EXPORTER: 'none' },
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_TRACES_EXPORTER: 'none',
   });
   await client.ask('decide.w1');
   await endService(service);
@@ -92,7 +95,9 @@ test('a collector that takes nothing is reported once, and once when it takes wh
   const refusing = await openCollector({ refuses: true });
   try {
     const { log } = await start({
-      ...{ OTEL_EXPORTER_OTLP_ENDPOINT: refusing.url, OTEL_METRIC_EXPORT_INTERVAL: '50', OTEL_TRACES_EXPORTER: 'none' },
+      OTEL_EXPORTER_OTLP_ENDPOINT: refusing.url,
+      OTEL_METRIC_EXPORT_INTERVAL: '50',
+      OTEL_TRACES_EXPORTER: 'none',
     });
     const told = () =>
       log().flatMap(({ level, msg }) => (/the collector/.test(String(msg)) ? [`${level}: ${msg}`] : []));
@@ -108,8 +113,10 @@ test('a collector that takes nothing is reported once, and once when it takes wh
 test('what another exporter, protocol or sampler would need is reported at the start', async () => {
   vi.stubEnv('OTEL_TRACES_SAMPLER', 'foo'); // the SDK reads it from the process
   const { log } = await start({
-    ...{ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
-    ...{ OTEL_TRACES_EXPORTER: 'zipkin', OTEL_METRICS_EXPORTER: 'otlp' },
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
+    OTEL_TRACES_EXPORTER: 'zipkin',
+    OTEL_METRICS_EXPORTER: 'otlp',
   });
   const told = log().filter(({ level, msg }) => level === 'warn' && /can only|SDK/.test(String(msg)));
   expect(told).toMatchObject([

@@ -37,7 +37,8 @@ test('an operator allows it, and whose answer it was is in the log', async () =>
   const held = permission('s1');
   const request = await asking('s1');
   expect(await view('s1')).toMatchObject({
-    ...{ awaitsInput: true, rules: { askMs: 300_000 } },
+    awaitsInput: true,
+    rules: { askMs: 300_000 },
     inputs: [{ kind: 'permission', tool: 'Bash', detail: '{"command":"touch x","description":"x"}' }],
   });
   expect(await answer('s1', '--allow')).toEqual({ code: 0, stdout: 's1: allow, said ann\n', stderr: '' });
@@ -125,7 +126,11 @@ describe('it is over without an operator', () => {
     const body = JSON.stringify({ ...recorded('PermissionRequest'), session_id: 's5' });
     const { hostname, port } = new URL(at.http);
     const sent = openRequest({
-      ...{ hostname, port, path: '/hooks/claude', method: 'POST', agent: false },
+      hostname,
+      port,
+      path: '/hooks/claude',
+      method: 'POST',
+      agent: false,
       headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), ...token },
     });
     sent.on('error', () => undefined);

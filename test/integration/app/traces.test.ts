@@ -86,10 +86,15 @@ describe('what a service records, until it ends', () => {
   test('a request that names its trace goes on in it: attempt, check, decision, each guard', () => {
     const [attempt] = named('stopgate.attempt', traces.request);
     expect(attempt).toMatchObject({
-      ...{ parentSpanId: callerSpan, service: 'stopgate' },
+      parentSpanId: callerSpan,
+      service: 'stopgate',
       attributes: {
-        ...{ 'stopgate.fleet': 'main', 'stopgate.worker': 'w1', 'stopgate.attempt': 'a1', 'stopgate.replica': 'r1' },
-        ...{ 'stopgate.decision': 'allow', 'stopgate.cause': 'complete' },
+        'stopgate.fleet': 'main',
+        'stopgate.worker': 'w1',
+        'stopgate.attempt': 'a1',
+        'stopgate.replica': 'r1',
+        'stopgate.decision': 'allow',
+        'stopgate.cause': 'complete',
       },
     });
     const [check] = named('stopgate.check review', traces.request);

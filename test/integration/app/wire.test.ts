@@ -53,16 +53,14 @@ describe('a bad request is answered with 400 at once, and nothing is logged', ()
     ...['decide', 'probe', 'verify'].flatMap((verb) =>
       ['a.b', '-w', '_', 'wörker', 'w%20', 'x'.repeat(129)].map((id) => `${verb}.${id}`),
     ),
-    ...[
-      'get.worker.-w',
-      'get.worker.a.b',
-      'get.worker',
-      'get.dog.d1',
-      'get.workers.w1',
-      'list.dogs',
-      'list.worker',
-      'list.workers.w1',
-    ],
+    'get.worker.-w',
+    'get.worker.a.b',
+    'get.worker',
+    'get.dog.d1',
+    'get.workers.w1',
+    'list.dogs',
+    'list.worker',
+    'list.workers.w1',
   ];
   const cases = [
     ...bodies.flatMap(([what, body, code, of]) =>
@@ -227,7 +225,11 @@ test('list pages in the order of ids, and filters', async () => {
     next: null,
   });
   expect((await at.client.ask('get.queue.paged')).body).toEqual({
-    ...{ queue: 'paged', pending: 2, reported: 0, workers: 0, unattended: null },
+    queue: 'paged',
+    pending: 2,
+    reported: 0,
+    workers: 0,
+    unattended: null,
     next: [
       { task: 'T-p1', title: null },
       { task: 'T-p2', title: null },

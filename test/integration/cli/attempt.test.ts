@@ -136,7 +136,8 @@ describe('the exit code', () => {
       hint: '; the attempt may be stored all the same; with --attempt ID you can ask again, and it counts once',
     },
     {
-      ...{ verb: 'decide', argv: ['--attempt', 'a1'] },
+      verb: 'decide',
+      argv: ['--attempt', 'a1'],
       hint: '; ask again with --attempt a1: the same id gives the same decision, and counts once',
     },
     { verb: 'probe', argv: ['--attempt', 'a1'], hint: '' },
@@ -163,16 +164,32 @@ describe('what is asked', () => {
   test('flags become fields, and go before those of the JSON', async () => {
     const { asked } = await ask(
       [
-        ...['decide', 'w1', '{"output":"from JSON","toolCount":4,"mine":true}'],
-        ...['--attempt', 'a7', '--stop-reason', 'end_turn', '--output=--all done--', '--hold', '50s'],
-        ...['--validation', 'tests_pass=pass, lint=fail', '--files', 'a.ts, b.ts'],
+        'decide',
+        'w1',
+        '{"output":"from JSON","toolCount":4,"mine":true}',
+        '--attempt',
+        'a7',
+        '--stop-reason',
+        'end_turn',
+        '--output=--all done--',
+        '--hold',
+        '50s',
+        '--validation',
+        'tests_pass=pass, lint=fail',
+        '--files',
+        'a.ts, b.ts',
       ],
       allow,
     );
     expect(asked).toHaveLength(1);
     expect(asked[0]?.subject).toMatch(/\.decide\.w1$/);
     expect(asked[0]?.body).toEqual({
-      ...{ attempt: 'a7', stopReason: 'end_turn', output: '--all done--', holdMs: 50_000, toolCount: 4, mine: true },
+      attempt: 'a7',
+      stopReason: 'end_turn',
+      output: '--all done--',
+      holdMs: 50_000,
+      toolCount: 4,
+      mine: true,
       validation: [
         { rule: 'tests_pass', passed: true },
         { rule: 'lint', passed: false },

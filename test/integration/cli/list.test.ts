@@ -73,7 +73,15 @@ describe('workers', () => {
       'SEEN',
     ]);
     expect(w1?.slice(0, 9)).toEqual([
-      ...['w1', 'blocked', 'stale', '1/3', '0s/10m', '$0.42', 'T-1', 'claude', 'block incomplete'],
+      'w1',
+      'blocked',
+      'stale',
+      '1/3',
+      '0s/10m',
+      '$0.42',
+      'T-1',
+      'claude',
+      'block incomplete',
     ]);
     expect(w1?.[9]).toMatch(/ ago$/);
     expect(w2?.slice(0, 9)).toEqual(['w2', 'idle', 'stale', '0/3', '3m/10m', '-', '-', '-', '-']);
@@ -95,7 +103,11 @@ describe('workers', () => {
     expect(shown.map(({ worker }) => worker)).toEqual(ids);
     expect(asked.map(({ body }) => body)).toEqual(
       [{}, { after: 'w099' }, { after: 'w199' }].map((more) => ({
-        ...{ state: 'blocked', presence: 'stale', queue: 'main', agent: 'claude', limit: 100 },
+        state: 'blocked',
+        presence: 'stale',
+        queue: 'main',
+        agent: 'claude',
+        limit: 100,
         ...more,
       })),
     );
@@ -174,18 +186,28 @@ test('queues: a table', async () => {
 
 describe('escalations', () => {
   const permission = {
-    ...{ entity: 'worker', id: 'asks', kind: 'permission', since: '2026-03-02T12:00:00.000Z', note: null, seq: 3 },
-    ...{ reason: 'Bash: make deploy', request: 'r1', isHeld: true },
+    entity: 'worker',
+    id: 'asks',
+    kind: 'permission',
+    since: '2026-03-02T12:00:00.000Z',
+    note: null,
+    seq: 3,
+    reason: 'Bash: make deploy',
+    request: 'r1',
+    isHeld: true,
   };
   const input = { ...permission, kind: 'input', reason: 'Your name?', request: null, isHeld: false, seq: 4 };
   const task = {
-    ...{ entity: 'task', id: 'T-1', kind: 'escalation', since: '2026-03-02T11:00:00.000Z', cause: 'stuck', seq: 1 },
-    ...{
-      reason: 'Stuck',
-      note: 'Worker w1 was resumed by ann; the task still waits.',
-      acknowledgedBy: 'bob',
-      notified: 2,
-    },
+    entity: 'task',
+    id: 'T-1',
+    kind: 'escalation',
+    since: '2026-03-02T11:00:00.000Z',
+    cause: 'stuck',
+    seq: 1,
+    reason: 'Stuck',
+    note: 'Worker w1 was resumed by ann; the task still waits.',
+    acknowledgedBy: 'bob',
+    notified: 2,
   };
 
   test('what waits for a person, longest first, with its kind and what has come of it', async () => {
@@ -298,14 +320,16 @@ describe('one actor', () => {
     expect(stderr).toMatch(/^stopgate: no timeline: there is no stream 'STOPGATE_f\d+' here: .*\n$/);
     expect(code).toBe(0);
     expect(await run(['worker', 'w9'])).toEqual({
-      ...{ code: 1, stdout: '' },
+      code: 1,
+      stdout: '',
       stderr: expect.stringMatching(
         /^stopgate: w9 is unknown \(fleet f\d+\); "npx stopgate workers" lists those that there are\n$/,
       ),
     });
     // The service's own words name the fleet already.
     expect(await run(['worker', 'w8'])).toMatchObject({
-      ...{ code: 1, stderr: expect.stringMatching(/^stopgate: worker w8 is unknown in fleet f\d+; "npx stopgate/) },
+      code: 1,
+      stderr: expect.stringMatching(/^stopgate: worker w8 is unknown in fleet f\d+; "npx stopgate/),
     });
     expect(await run(['task', 'T-9'])).toMatchObject({ code: 1, stderr: expect.stringContaining('stopgate tasks"') });
   });

@@ -48,22 +48,20 @@ afterEach(async () => {
 });
 
 const lineOf = (script: string, options: readonly string[], words: readonly string[] = []) => [
-  ...[
-    'loop',
-    '--worker',
-    'w1',
-    '--pause',
-    '0',
-    ...options,
-    '--nats',
-    server.url,
-    '--',
-    'sh',
-    '-c',
-    script,
-    'sh',
-    ...words,
-  ],
+  'loop',
+  '--worker',
+  'w1',
+  '--pause',
+  '0',
+  ...options,
+  '--nats',
+  server.url,
+  '--',
+  'sh',
+  '-c',
+  script,
+  'sh',
+  ...words,
 ];
 const run = (...line: Parameters<typeof lineOf>) => runCommand(lineOf(...line), { cwd: folder.path });
 const file = (name: string) => readFile(join(folder.path, name), 'utf8');
@@ -125,11 +123,13 @@ test('a policy that does not hold for it is reported', async () => {
 test('a prompt that is empty is refused before anything is stored, and so is none at all', async () => {
   await start();
   expect(await run('true', ['--prompt', ' '])).toMatchObject({
-    ...{ code: 2, stderr: 'stopgate: --prompt is empty: write there what to do\n' },
+    code: 2,
+    stderr: 'stopgate: --prompt is empty: write there what to do\n',
   });
   const line = lineOf('true', ['--prompt-file', '-']);
   expect(await runCommand(line, { cwd: folder.path, stdin: '' })).toMatchObject({
-    ...{ code: 2, stderr: 'stopgate: --prompt-file is empty: write there what to do\n' },
+    code: 2,
+    stderr: 'stopgate: --prompt-file is empty: write there what to do\n',
   });
   expect(await client.stored('STOPGATE_main', 'stopgate.main.worker.w1.>')).toEqual([]);
   // Output without an end of line does not run into ours.
@@ -240,7 +240,11 @@ test('while its command runs, the worker gives signs of life, and none after it'
   const io = { cwd: folder.path, env: { PATH: readEnvironment().PATH }, stdout: sink(), stderr: sink(), isTTY: false };
   const context = { flags: { json: false, continue: false }, io, note: () => {} } as unknown as TurnsContext;
   const end = takeTurns(requester, {
-    ...{ worker: 'w1', turns: 1, pauseMs: 0, signal: new AbortController().signal, signOfLifeMs: 1 },
+    worker: 'w1',
+    turns: 1,
+    pauseMs: 0,
+    signal: new AbortController().signal,
+    signOfLifeMs: 1,
     context: { ...context, words: ['sh', '-c', 'until [ -e enough ]; do sleep 0.01; done'] },
     readPrompt: async () => '',
   });

@@ -31,8 +31,20 @@ const start = async (policy: object) => {
   replica = await startReplica({ nats: server.url, policies: { policies: { default: policy } } });
 };
 const line = (script: string, ...options: string[]) => [
-  ...['loop', '--worker', 'w1', '--queue', 'build', '--pause', '0', ...options, '--nats', server.url],
-  ...['--', 'sh', '-c', script],
+  'loop',
+  '--worker',
+  'w1',
+  '--queue',
+  'build',
+  '--pause',
+  '0',
+  ...options,
+  '--nats',
+  server.url,
+  '--',
+  'sh',
+  '-c',
+  script,
 ];
 const run = (script: string, ...options: string[]) => runCommand(line(script, ...options), { cwd: folder.path });
 const file = (name: string) => readFile(join(folder.path, name), 'utf8');

@@ -61,7 +61,12 @@ test('who is listed: those whose limit is over, who have not worked since, and w
     { worker: 'ended', ...here, scope: null, endedAt, command: command('ended') },
     { worker: 'cleared', ...here, scope: null, endedAt: null, command: command('cleared') },
     {
-      ...{ worker: 'elsewhere', ...here, cwd: '/nowhere/at/all', notHere: 'not on this machine', scope: null, endedAt },
+      worker: 'elsewhere',
+      ...here,
+      cwd: '/nowhere/at/all',
+      notHere: 'not on this machine',
+      scope: null,
+      endedAt,
       command: command('elsewhere', '/nowhere/at/all'),
     },
   ]);

@@ -43,7 +43,10 @@ test('what concerns one worker is exported, and a replay of it decides as the se
   const subjects = linesOf(stdout).map(({ subject }) => String(subject).replace('stopgate.main.', ''));
   expect(subjects).toEqual([
     'own.fleet.main.policy.set',
-    ...['worker.w1.task.claimed', 'task.T-w1.task.created', 'worker.w1.stop.attempted', 'decision.w1'],
+    'worker.w1.task.claimed',
+    'task.T-w1.task.created',
+    'worker.w1.stop.attempted',
+    'decision.w1',
   ]);
   await stage.folder.write('w1.jsonl', stdout);
   const decisions = linesOf((await replay('w1.jsonl')).stdout);

@@ -14,7 +14,8 @@ test('the answer ends the waiting, and says whose it was', async () => {
   await worker.publish('input.requested', { kind: 'permission', tool: 'Bash', request: 'r1' });
   const view = await client.answer('w1', { by: 'ann', verdict: 'deny', message: 'Not on main' });
   expect(view).toMatchObject({
-    ...{ awaitsInput: false, inputs: [] },
+    awaitsInput: false,
+    inputs: [],
     lastAnswer: { request: 'r1', by: 'ann', verdict: 'deny', message: 'Not on main' },
   });
 });

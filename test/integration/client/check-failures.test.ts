@@ -14,7 +14,8 @@ async function expectError(name: string, message: string): Promise<void> {
   });
   const allowed = await checks.decideUnder(name);
   expect(allowed).toMatchObject({
-    ...{ decision: 'allow', cause: 'unjudged' },
+    decision: 'allow',
+    cause: 'unjudged',
     reason: `Allowed, though a check could not be judged: ${message}`,
   });
   expect(allowed.verdicts.find((it) => it.guard === 'checks')).toMatchObject({ verdict: 'error' });

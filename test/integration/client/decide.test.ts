@@ -135,7 +135,10 @@ describe('decide', () => {
     await expect
       .poll(() => client.decide('w1', { attempt: 'a1' }).catch(() => null))
       .toMatchObject({
-        ...{ decision: 'block', attempt: 'a1', reason: 'not scanned', retry: { count: 1 } },
+        decision: 'block',
+        attempt: 'a1',
+        reason: 'not scanned',
+        retry: { count: 1 },
       });
     await expect.poll(() => received).toContain('a1');
   });
@@ -153,7 +156,8 @@ describe('decide', () => {
       const error = await ask().catch((cause: unknown) => cause);
       expect(error).not.toBeInstanceOf(IncompleteError);
       expect(error).toMatchObject({
-        ...{ name: 'AppError', code: 'service.unreachable' },
+        name: 'AppError',
+        code: 'service.unreachable',
         message: expect.stringMatching(/^no stopgate service serves fleet 'main' on this NATS server/),
       });
     }
@@ -222,7 +226,9 @@ describe('the final verification', () => {
     expect(error).toBeInstanceOf(IncompleteError);
     expect(error).toBeInstanceOf(StopgateError);
     expect(error).toMatchObject({
-      ...{ name: 'IncompleteError', code: 'stop.incomplete', message: message },
+      name: 'IncompleteError',
+      code: 'stop.incomplete',
+      message: message,
       decision: { decision: 'block', cause: 'incomplete' },
       feedback: [{ check: 'plan', outcome: 'fail', message: message }],
     });
@@ -282,7 +288,11 @@ test('views are read one by one and in pages', async () => {
   for (const id of ['P-1', 'P-2', 'P-3']) await client.publish('task', id, 'task.created', { queue: 'pages' });
   expect(await client.getTask('P-1')).toMatchObject({ task: 'P-1', state: 'idle', queue: 'pages', hooks: [] });
   expect(await client.getQueue('pages')).toEqual({
-    ...{ queue: 'pages', pending: 3, reported: 0, workers: 0, unattended: null },
+    queue: 'pages',
+    pending: 3,
+    reported: 0,
+    workers: 0,
+    unattended: null,
     next: ['P-1', 'P-2', 'P-3'].map((task) => ({ task, title: null })),
   });
   const page = await client.listTasks({ queue: 'pages', limit: 2 });

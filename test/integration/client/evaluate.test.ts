@@ -26,7 +26,11 @@ test('the loop of the seed: register, validate, next, complete, clear', async ()
   const place = { fleet: 'main', attempt: null, hookId, taskId, checkpointCreated: false };
   expect(await client.evaluate(taskId, { iteration: 1 })).toEqual({
     ...place,
-    ...{ iteration: 1, action: 'continue', reason: 'No files modified yet', nextPrompt: 'Modify one', metadata: {} },
+    iteration: 1,
+    action: 'continue',
+    reason: 'No files modified yet',
+    nextPrompt: 'Modify one',
+    metadata: {},
   });
   await client.publish('task', taskId, 'iteration.advanced');
   const output = { agentOutput: 'done', filesModified: ['src/auth.ts', 'tests/auth.test.ts'] };
@@ -34,7 +38,11 @@ test('the loop of the seed: register, validate, next, complete, clear', async ()
     await client.evaluate(taskId, { iteration: 2, output: output.agentOutput, files: output.filesModified }),
   ).toEqual({
     ...place,
-    ...{ iteration: 2, action: 'complete', reason: 'Said: done', nextPrompt: null, metadata: { files: 2 } },
+    iteration: 2,
+    action: 'complete',
+    reason: 'Said: done',
+    nextPrompt: null,
+    metadata: { files: 2 },
   });
   await client.publish('task', taskId, 'iteration.completed', { iteration: 2, promise: 'COMPLETE' });
   expect(await client.clearHooks(taskId)).toEqual({ taskId, hooksCleared: 0 }); // the end of the loop has cleared them
@@ -46,7 +54,8 @@ test('a hook that throws escalates, with the error in its metadata', async () =>
     throw new Error('database is away');
   });
   expect(await client.evaluate('E-1', { iteration: 1 })).toMatchObject({
-    ...{ action: 'escalate', reason: 'Hook evaluation failed: database is away' },
+    action: 'escalate',
+    reason: 'Hook evaluation failed: database is away',
     metadata: { error: 'database is away' },
   });
 });
@@ -73,11 +82,14 @@ test('the first result that is not continue decides, in the order of registratio
 test('a checkpoint that a hook saves can be resumed', async () => {
   await start('E-3', 5);
   const checkpointData = {
-    ...{ executionPhase: 'midpoint', executionStep: 5 },
+    executionPhase: 'midpoint',
+    executionStep: 5,
     agentContext: { milestone: 'halfway' },
   };
   await client.registerStopHook({ taskId: 'E-3' }, () => ({
-    ...{ action: 'continue', reason: 'Halfway checkpoint', checkpointData },
+    action: 'continue',
+    reason: 'Halfway checkpoint',
+    checkpointData,
   }));
   expect(await client.evaluate('E-3', { iteration: 5 })).toMatchObject({ checkpointCreated: true });
   const { checkpoint, checkpoints } = await client.getTask('E-3');
@@ -92,7 +104,9 @@ test('a checkpoint that a hook saves can be resumed', async () => {
 test('a task without hooks, and iterations that cannot be evaluated', async () => {
   await start('E-4');
   expect(await client.evaluate('E-4', { iteration: 1 })).toMatchObject({
-    ...{ hookId: 'default', action: 'continue', reason: 'No hooks registered for this task' },
+    hookId: 'default',
+    action: 'continue',
+    reason: 'No hooks registered for this task',
   });
   await expect(client.evaluate('E-4', { iteration: 2 })).rejects.toMatchObject({ code: 'entry.refused' });
   await expect(client.evaluate('nobody', { iteration: 1 })).rejects.toMatchObject({ code: 'entry.refused' });

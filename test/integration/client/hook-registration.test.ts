@@ -14,11 +14,15 @@ test('a registered function is stored as an entry with all its options', async (
   expect(hookId).toBe('mine');
   const [entry] = await hooks.plain.stored('STOPGATE_main', `stopgate.main.task.${taskId}.hook.registered`);
   expect(entry).toEqual({
-    ...{ hook: 'mine', type: 'remote', onError: 'skip', ...options },
+    hook: 'mine',
+    type: 'remote',
+    onError: 'skip',
+    ...options,
     name: expect.stringMatching(/^mine-[0-9a-f]{16}$/),
   });
   expect(await hooks.client.listHooks(taskId)).toEqual({
-    ...{ taskId, hookCount: 1 },
+    taskId,
+    hookCount: 1,
     hooks: [{ id: 'mine', enabled: false, metadata: { description: 'mine', type: 'custom' } }],
   });
   expect(await stop()).toMatchObject({ decision: 'allow', cause: 'no-policy' });
@@ -32,7 +36,8 @@ test('another process that registers the same hook serves it from then on', asyn
   expect((await stop()).reason).toBe('from the first');
   await first.close();
   expect(await stop()).toMatchObject({
-    ...{ action: 'escalate', reason: expect.stringMatching(/^Hook evaluation failed: nobody serves /) },
+    action: 'escalate',
+    reason: expect.stringMatching(/^Hook evaluation failed: nobody serves /),
   });
   await worker.publish('prompt.submitted');
   await worker.publish('task.claimed', { task: taskId });

@@ -21,7 +21,9 @@ describe("the seed's custom hooks", () => {
     expect(await stop()).toMatchObject({ decision: 'block', reason: 'No files modified yet' });
     await iterate(11);
     expect(await stop()).toMatchObject({
-      ...{ decision: 'allow', action: 'escalate', cause: 'escalated' },
+      decision: 'allow',
+      action: 'escalate',
+      cause: 'escalated',
       reason: 'Too many iterations - may need different approach',
     });
     await worker.publish('prompt.submitted');
@@ -34,7 +36,9 @@ describe("the seed's custom hooks", () => {
     const { taskId, stop } = await hooks.startTask();
     await hooks.client.registerStopHook({ taskId }, tddLoop);
     expect(await stop()).toMatchObject({
-      ...{ decision: 'block', reason: 'Tests still failing', nextPrompt: 'Fix failing tests and run again' },
+      decision: 'block',
+      reason: 'Tests still failing',
+      nextPrompt: 'Fix failing tests and run again',
     });
     expect(await stop(passed('tests_pass'))).toMatchObject({ decision: 'allow', cause: 'complete' });
   });
@@ -45,7 +49,8 @@ describe("the seed's custom hooks", () => {
     expect(await stop(passed('vulns_fixed'))).toMatchObject({ decision: 'block', reason: 'Vulnerabilities remain' });
     await iterate(10);
     expect(await stop(passed('vulns_fixed'))).toMatchObject({
-      ...{ action: 'escalate', reason: expect.stringContaining('may require manual review') },
+      action: 'escalate',
+      reason: expect.stringContaining('may require manual review'),
     });
   });
 
@@ -97,7 +102,9 @@ describe('a hook that throws', () => {
       throw new Error('database is away');
     });
     expect(await stop()).toMatchObject({
-      ...{ decision: 'allow', action: 'escalate', cause: 'escalated' },
+      decision: 'allow',
+      action: 'escalate',
+      cause: 'escalated',
       reason: 'Hook evaluation failed: database is away',
     });
   });
@@ -137,11 +144,18 @@ describe('presets', () => {
   test('groups of hooks, by registerHook, with the output of hook_register', async () => {
     const { taskId, stop } = await hooks.startTask();
     const registered = await hooks.client.registerHook({
-      ...{ taskId, hookId: 'group', hookType: 'any', of: [{ type: 'promise' }, { type: 'tdd' }] },
+      taskId,
+      hookId: 'group',
+      hookType: 'any',
+      of: [{ type: 'promise' }, { type: 'tdd' }],
       metadata: { description: 'either' },
     });
     expect(registered).toEqual({
-      ...{ hookId: 'group', taskId, hookType: 'any', enabled: true, metadata: { description: 'either' } },
+      hookId: 'group',
+      taskId,
+      hookType: 'any',
+      enabled: true,
+      metadata: { description: 'either' },
     });
     expect((await stop()).reason).toBe('No completion promise detected; or Tests still failing');
     await expect(hooks.client.registerHook({ taskId, hookType: 'all' })).rejects.toThrow('needs "of"');

@@ -12,7 +12,10 @@ test('a failed task is escalated with its reason', async () => {
   const worker = scene.client.worker('w1');
   await worker.publish('task.claimed', { task: 'T-1' });
   expect(await worker.failTask('T-1', 'no key')).toMatchObject({
-    ...{ task: 'T-1', state: 'escalated', worker: null, escalation: { reason: expect.stringContaining('no key') } },
+    task: 'T-1',
+    state: 'escalated',
+    worker: null,
+    escalation: { reason: expect.stringContaining('no key') },
   });
 });
 

@@ -174,7 +174,9 @@ describe('without a service', () => {
     const stopped = await makeFolder({ '.stopgate/.gitignore': '*\n', 'stopgate.yaml': 'policies: { default: {} }\n' });
     onTestFinished(() => stopped.remove());
     const { code, stdout, stderr } = await runCommand(['hook', ...line.split(' ')], {
-      ...{ cwd: stopped.path, stdin: JSON.stringify(stop), waits: { serviceMs: 1 } },
+      cwd: stopped.path,
+      stdin: JSON.stringify(stop),
+      waits: { serviceMs: 1 },
     });
     const why = `no service runs in ${stopped.path} now; start "stopgate dev" there, or name another with --http`;
     expect({ code, stderr }).toEqual({ code: 0, stderr: `stopgate: this stop was not judged: ${why}. ${outcome}\n` });

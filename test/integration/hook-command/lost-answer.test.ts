@@ -69,7 +69,11 @@ const byLine =
     const [stop] = stopEvents('Stop');
     const line = { http, policy: undefined, fleet: undefined, tokenEnv: undefined, autostart: undefined };
     const command = formatCommand({ agent: 'claude', hook: hookCommand }, stop ?? null, {
-      ...{ ...line, form, onUnreachable: 'allow', wake: false, program: [] },
+      ...line,
+      form,
+      onUnreachable: 'allow',
+      wake: false,
+      program: [],
     });
     const child = spawn(shell, ['-c', command], { stdio: ['pipe', 'pipe', 'inherit'] });
     child.stdin.end(JSON.stringify(stopOf(session)));
@@ -109,7 +113,9 @@ const forms: Record<string, Ask> = {
     const headers = { 'content-type': 'application/json', 'idempotency-key': 'call-1' };
     const ask = async () => {
       const answer = await fetch(`${http}/hooks/claude`, {
-        ...{ method: 'POST', headers, body: JSON.stringify(stopOf(session)) },
+        method: 'POST',
+        headers,
+        body: JSON.stringify(stopOf(session)),
       });
       return answer.text();
     };

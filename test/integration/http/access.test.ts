@@ -6,7 +6,11 @@ import { ask } from './request.ts';
 import { errorOf, useServer } from './server-fixture.ts';
 
 const token = (name: string, role: AccessRole, workers: string[] | null = null): AccessToken => ({
-  ...{ name, role, workers, fleets: null, hashes: [hashOfToken(`secret-of-${name}`)] },
+  name,
+  role,
+  workers,
+  fleets: null,
+  hashes: [hashOfToken(`secret-of-${name}`)],
 });
 const everyone = [
   token('reader', 'read'),
@@ -102,12 +106,13 @@ test.each([
   [
     'claude',
     {
-      ...{ session_id: 'box', agent_id: 'known', agent_type: 't', hook_event_name: 'PostToolUse' },
-      ...{
-        tool_name: 'TaskUpdate',
-        tool_input: { taskId: '9', status: 'completed' },
-        tool_response: { success: true },
-      },
+      session_id: 'box',
+      agent_id: 'known',
+      agent_type: 't',
+      hook_event_name: 'PostToolUse',
+      tool_name: 'TaskUpdate',
+      tool_input: { taskId: '9', status: 'completed' },
+      tool_response: { success: true },
     },
   ],
 ])('a hook of %s that would write to a parent of others stores nothing', async (agent, body) => {

@@ -24,7 +24,8 @@ afterEach(() => {
 /** Sends the head of a request and nothing of its body, once the server has taken it. */
 async function begin(headers: Record<string, string | number>): Promise<ClientRequest> {
   const sent = request(`${http.server.url}${path}`, {
-    ...{ method: 'POST', agent: false },
+    method: 'POST',
+    agent: false,
     headers: { ...json, expect: '100-continue', ...headers },
   });
   sent.on('error', () => {});

@@ -63,7 +63,11 @@ test('every reference leads to a component, and every schema is one of JSON Sche
 test('has every endpoint of the server but the pages, and no other', async () => {
   const { app, close } = await createHttpApp({
     fleets: { replica: 'r', default: () => null, has: () => false, states: () => [], find: () => expect.fail() },
-    ...{ host: '127.0.0.1', token: null, operatorToken: null, version: '0', metrics: createMetrics() },
+    host: '127.0.0.1',
+    token: null,
+    operatorToken: null,
+    version: '0',
+    metrics: createMetrics(),
     log: createLogger('silent'),
   });
   await app.ready();

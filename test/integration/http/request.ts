@@ -25,7 +25,11 @@ export function ask(url: string, path: string, { method, headers = {}, body, onT
   return new Promise((resolve, reject) => {
     const sent = request(
       {
-        ...{ host: hostname, port, path, method: verb, agent: false },
+        host: hostname,
+        port,
+        path,
+        method: verb,
+        agent: false,
         headers: { ...(isJson ? json : {}), ...expected, ...headers },
       },
       (reply) => {

@@ -29,13 +29,31 @@ test('starts with the replica, then a row for every actor', async () => {
   });
   expect(rowOf(full.data, 'f1')).toMatchObject({ state: 'working', presence: 'active', retryCount: 0, retryMax: 3 });
   expect(full.data.tasks.map(taskRows.unpack)).toContainEqual({
-    ...{ id: 'F-1', state: 'idle', worker: null, queue: 'main', title: 'Write tests', outcome: null },
-    ...{ iteration: null, maxIterations: null, hooks: 0, sentence: 'Waits for a worker of queue main' },
-    ...{ stateSinceMs: null, escalatedWith: null, priority: 0, createdSeq: expect.any(Number), usd: 0, tokens: 0 },
+    id: 'F-1',
+    state: 'idle',
+    worker: null,
+    queue: 'main',
+    title: 'Write tests',
+    outcome: null,
+    iteration: null,
+    maxIterations: null,
+    hooks: 0,
+    sentence: 'Waits for a worker of queue main',
+    stateSinceMs: null,
+    escalatedWith: null,
+    priority: 0,
+    createdSeq: expect.any(Number),
+    usd: 0,
+    tokens: 0,
     sinceMs: expect.any(Number),
   });
   expect(full.data.queues.map(queueRows.unpack)).toContainEqual({
-    ...{ id: 'main', pending: 1, reported: 0, workers: 1, unattendedMs: null, acknowledgedBy: null },
+    id: 'main',
+    pending: 1,
+    reported: 0,
+    workers: 1,
+    unattendedMs: null,
+    acknowledgedBy: null,
   });
   expect(full.id).toBe(String(full.data.seq));
 });
@@ -49,7 +67,11 @@ test('then sends what changed, with the transitions taken', async () => {
   expect(rowOf(delta.data, 'd1')).toMatchObject({ state: 'blocked', presence: 'active', retryCount: 1, retryMax: 3 });
   const transitions = stream.all('delta').flatMap((it) => it.transitions ?? []);
   expect(transitions).toContainEqual({
-    ...{ machine: 'worker', from: 'working', to: 'blocked', event: 'stop.attempted', count: 1 },
+    machine: 'worker',
+    from: 'working',
+    to: 'blocked',
+    event: 'stop.attempted',
+    count: 1,
   });
 });
 

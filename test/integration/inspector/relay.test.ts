@@ -87,12 +87,22 @@ test('the last 200 actors are kept for who comes later, and 8 MiB of them', asyn
 
 test('with tokens, each sees its own apps alone', async () => {
   const tokenOf = (name: string): AccessToken => ({
-    ...{ name, role: 'read', workers: null, fleets: null, hashes: [hashOfToken(`of-${name}`)] },
+    name,
+    role: 'read',
+    workers: null,
+    fleets: null,
+    hashes: [hashOfToken(`of-${name}`)],
   });
   const guarded = await openHttpServer({
-    ...{ fleets: directoryOf(stage.replica), host: '127.0.0.1', port: 0, token: null, operatorToken: null },
-    ...{ version: '0.0.0', tokens: () => ['ann', 'bob'].map(tokenOf) },
-    ...{ metrics: createMetrics(), log: createLogger('silent') },
+    fleets: directoryOf(stage.replica),
+    host: '127.0.0.1',
+    port: 0,
+    token: null,
+    operatorToken: null,
+    version: '0.0.0',
+    tokens: () => ['ann', 'bob'].map(tokenOf),
+    metrics: createMetrics(),
+    log: createLogger('silent'),
   });
   onTestFinished(() => guarded.close());
   const as = (name: string) => open(urlOf(guarded.url), { authorization: `Bearer of-${name}` });

@@ -164,7 +164,10 @@ test('NATS is away: said at once, since when, and nothing of its store is a zero
   const report = await until(stage, (it) => (it.outage === null || it.store !== null ? null : it));
   expect(report).toMatchObject({
     outage: { kind: 'nats-away', judges: null, reason: 'the connection to NATS is broken' },
-    ...{ store: null, dead: null, snapshots: null, storeProblem: expect.stringContaining('NATS') },
+    store: null,
+    dead: null,
+    snapshots: null,
+    storeProblem: expect.stringContaining('NATS'),
     nats: {
       connections: [
         { isConnected: false, breaks: 1 },

@@ -104,11 +104,13 @@ test('a hook id that exists, and the 65th hook', async () => {
   const taskId = 'H';
   await mcp.ok('hook_register', { taskId, hookId: 'mine', hookType: 'tdd' });
   expect(await mcp.call('hook_register', { taskId, hookId: 'mine' })).toMatchObject({
-    ...{ isError: true, text: expect.stringMatching(/^hook mine exists; hook_list shows/) },
+    isError: true,
+    text: expect.stringMatching(/^hook mine exists; hook_list shows/),
   });
   for (let hook = 2; hook <= 64; hook += 1) await at.client.publish(`task.${taskId}.hook.registered`, { type: 'tdd' });
   expect(await mcp.call('hook_register', { taskId })).toMatchObject({
-    ...{ isError: true, text: expect.stringMatching(/has 64 hooks, the most there may be; .*hook_clear/) },
+    isError: true,
+    text: expect.stringMatching(/has 64 hooks, the most there may be; .*hook_clear/),
   });
   expect(await mcp.ok('hook_list', { taskId })).toMatchObject({ hookCount: 64 });
 });
@@ -130,10 +132,8 @@ test('a claim of a held task, and the completion of one that is not held, over s
     // The same refusal is reported again.
     expect(await client.call('task_claim', claim)).toMatchObject(refused);
     expect(await client.call('task_complete', claim)).toMatchObject({
-      ...{
-        isError: true,
-        text: `worker second does not hold task ${taskId} (first holds it); claim it with task_claim first`,
-      },
+      isError: true,
+      text: `worker second does not hold task ${taskId} (first holds it); claim it with task_claim first`,
     });
     expect(await client.ok('task_claim', { taskId, worker: 'first' })).toMatchObject({ worker: 'first' });
     await client.ok('task_complete', { taskId, worker: 'first' });
@@ -164,7 +164,8 @@ test('an output of 1 MB is cut to its end, with a note', async () => {
   const { iterationId } = await mcp.ok('iteration_start', { taskId, maxIterations: 3 });
   const agentOutput = `<promise>BLOCKED</promise>${'é'.repeat(500_000)}\n<promise>COMPLETE</promise>`;
   expect(await mcp.ok('iteration_validate', { iterationId, agentOutput })).toMatchObject({
-    ...{ completionSignal: 'COMPLETE', detectedPromise: 'COMPLETE' },
+    completionSignal: 'COMPLETE',
+    detectedPromise: 'COMPLETE',
     notes: ['agentOutput is over 32 KiB; only its last 32 KiB were used'],
   });
 });

@@ -21,7 +21,8 @@ describe('on loopback', () => {
     const answer = await post(listTools);
     expect(answer).toMatchObject({ status: 200, json: { id: 1, result: { tools: expect.any(Array) } } });
     expect(answer.headers).toMatchObject({
-      ...{ 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' },
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
       'content-type': expect.stringMatching(/^application\/json/),
     });
     expect(answer.headers['mcp-session-id']).toBeUndefined();
@@ -67,7 +68,9 @@ describe('on loopback', () => {
     const answers = await Promise.all(
       Array.from({ length: 100 }, (_, id) =>
         post({
-          ...{ jsonrpc: '2.0', id, method: 'tools/call' },
+          jsonrpc: '2.0',
+          id,
+          method: 'tools/call',
           params: { name: 'task_claim', arguments: { taskId: `M-${id}`, worker: `m-${id}` } },
         }),
       ),
@@ -100,7 +103,8 @@ test('a tool reports an unavailable log, and works again when it is back', async
     const mcp = await openHttpClient(`${at.http}/mcp?worker=w1`);
     await at.server.kill('SIGKILL');
     expect(await mcp.call('task_claim', { taskId: 'T-1' })).toMatchObject({
-      ...{ isError: true, text: expect.stringMatching(/\. Call again in a moment$/) },
+      isError: true,
+      text: expect.stringMatching(/\. Call again in a moment$/),
     });
     await at.server.restart();
     await expect

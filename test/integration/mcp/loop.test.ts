@@ -33,13 +33,19 @@ describe.each([
     const hook = await mcp.ok('hook_register', { taskId, hookType: 'default', metadata: { description: 'mine' } });
     expect(hook).toEqual({
       hookId: expect.stringMatching(/^HOOK-[a-z0-9]+$/),
-      ...{ taskId, hookType: 'default', enabled: true, metadata: { description: 'mine' } },
+      taskId,
+      hookType: 'default',
+      enabled: true,
+      metadata: { description: 'mine' },
     });
     expect(await mcp.ok('task_get', { taskId })).toMatchObject({ taskId, state: 'idle', iterationId: null });
 
     const started = await mcp.ok('iteration_start', { taskId, maxIterations: 3, completionPromises: ['COMPLETE'] });
     expect(started).toEqual({
-      ...{ iterationId: `IT-1-${taskId}`, taskId, iteration: 1, maxIterations: 3 },
+      iterationId: `IT-1-${taskId}`,
+      taskId,
+      iteration: 1,
+      maxIterations: 3,
       completionPromises: ['COMPLETE'],
     });
     const first = await mcp.ok('iteration_validate', {
@@ -52,9 +58,16 @@ describe.each([
       ],
     });
     expect(first).toMatchObject({
-      ...{ hookId: hook.hookId, taskId, iteration: 1, action: 'continue', completionSignal: 'CONTINUE' },
-      ...{ reason: 'Failed rules: tests_pass', detectedPromise: null, failedRules: ['tests_pass'] },
-      ...{ nextPrompt: expect.stringContaining('tests_pass: 2 failed'), checkpointCreated: false },
+      hookId: hook.hookId,
+      taskId,
+      iteration: 1,
+      action: 'continue',
+      completionSignal: 'CONTINUE',
+      reason: 'Failed rules: tests_pass',
+      detectedPromise: null,
+      failedRules: ['tests_pass'],
+      nextPrompt: expect.stringContaining('tests_pass: 2 failed'),
+      checkpointCreated: false,
     });
 
     const second = await mcp.ok('iteration_next', { iterationId: started.iterationId });
@@ -62,15 +75,23 @@ describe.each([
     const work = {
       iterationId: second.iterationId,
       agentOutput: 'Implementation complete. <promise>COMPLETE</promise>',
-      ...{ draftContent: '// code', draftType: 'implementation' },
+      draftContent: '// code',
+      draftType: 'implementation',
     };
     expect(await mcp.ok('hook_evaluate', work)).toEqual({
-      ...{ hookId: hook.hookId, taskId, iteration: 2, action: 'complete' },
+      hookId: hook.hookId,
+      taskId,
+      iteration: 2,
+      action: 'complete',
       reason: 'Agent signaled completion via <promise>COMPLETE</promise>',
-      ...{ nextPrompt: null, checkpointCreated: false, metadata: {} },
+      nextPrompt: null,
+      checkpointCreated: false,
+      metadata: {},
     });
     expect(await mcp.ok('iteration_validate', work)).toMatchObject({
-      ...{ completionSignal: 'COMPLETE', detectedPromise: 'COMPLETE', failedRules: [] },
+      completionSignal: 'COMPLETE',
+      detectedPromise: 'COMPLETE',
+      failedRules: [],
     });
     expect(
       await mcp.ok('iteration_complete', { iterationId: second.iterationId, completionPromise: 'COMPLETE' }),
@@ -92,7 +113,9 @@ describe.each([
     const early = await mcp.ok('checkpoint_create', { taskId, checkpointId: 'early', executionPhase: 'planning' });
     expect(early).toMatchObject({ checkpointId: 'early', taskId, iteration: 2, executionPhase: 'planning' });
     const saved = await mcp.ok('checkpoint_create', {
-      ...{ taskId, executionPhase: 'testing', executionStep: 3 },
+      taskId,
+      executionPhase: 'testing',
+      executionStep: 3,
       agentContext: { files: ['a.ts'], note: 'half' },
     });
     const other = await open();
@@ -102,7 +125,11 @@ describe.each([
     expect(resumed).toEqual({
       ...saved,
       agentContext: { files: ['a.ts'], note: 'half' },
-      ...{ executionPhase: 'testing', executionStep: 3, iteration: 2, iterationId: `IT-2-${taskId}`, maxIterations: 5 },
+      executionPhase: 'testing',
+      executionStep: 3,
+      iteration: 2,
+      iterationId: `IT-2-${taskId}`,
+      maxIterations: 5,
       hooks: [{ id: hookId, hookType: 'tdd', enabled: true }],
     });
     expect(named).toMatchObject({ checkpointId: 'early', executionPhase: 'planning', agentContext: null });
@@ -111,7 +138,8 @@ describe.each([
   test('a worker claims a task, learns what is missing, and completes it', async () => {
     const worker = `mcp-${count}`;
     await at.client.publish(`task.${taskId}.task.created`, {
-      ...{ title: 'Fix it', plan: [{ title: 'Write tests', status: 'pending', step: 's1' }] },
+      title: 'Fix it',
+      plan: [{ title: 'Write tests', status: 'pending', step: 's1' }],
     });
     expect(await mcp.ok('task_claim', { taskId, worker })).toMatchObject({ taskId, state: 'working', worker });
     const blocked = { decision: 'block', cause: 'incomplete', nextPrompt: expect.stringContaining('Write tests') };
@@ -119,17 +147,23 @@ describe.each([
     expect(await mcp.ok('verify', { worker })).toMatchObject({ complete: false, decision: blocked });
     expect(await mcp.ok('decide', { worker, attempt: 'a1', agentOutput: 'done' })).toMatchObject({
       ...blocked,
-      ...{ attempt: 'a1', dryRun: false, retry: { count: 1, max: 3 } },
+      attempt: 'a1',
+      dryRun: false,
+      retry: { count: 1, max: 3 },
     });
     await at.client.publish(`worker.${worker}.step.updated`, { step: 's1', status: 'done' });
     expect(await mcp.ok('verify', { worker })).toMatchObject({ complete: true, decision: { decision: 'allow' } });
     expect(await mcp.ok('verify', { taskId })).toMatchObject({ complete: true, decision: { tasks: [taskId] } });
     expect(await mcp.ok('task_complete', { taskId, worker, result: { pr: 7 } })).toMatchObject({
-      ...{ taskId, state: 'stopped', outcome: 'completed' },
+      taskId,
+      state: 'stopped',
+      outcome: 'completed',
     });
     expect(await mcp.ok('verify', { taskId })).toMatchObject({ complete: false, decision: null, said: true });
     expect(await mcp.ok('worker_get', { worker })).toMatchObject({
-      ...{ worker, state: 'idle', tasks: [] },
+      worker,
+      state: 'idle',
+      tasks: [],
       standing: { waits: [], missing: [] },
     });
   });
@@ -144,26 +178,27 @@ describe('over stdio, whose requests go through NATS', () => {
   test('lists all tools, each with schemas and hints, and explains how to use them', async () => {
     const { tools } = await mcp.client.listTools();
     expect(tools.map(({ name }) => name).sort()).toEqual([
-      ...['checkpoint_create', 'checkpoint_resume', 'decide', 'hook_clear', 'hook_evaluate', 'hook_list'],
-      ...[
-        'hook_register',
-        'hook_unregister',
-        'iteration_complete',
-        'iteration_next',
-        'iteration_start',
-        'iteration_validate',
-      ],
-      ...[
-        'probe',
-        'task_claim',
-        'task_complete',
-        'task_fail',
-        'task_get',
-        'task_next',
-        'task_release',
-        'verify',
-        'worker_get',
-      ],
+      'checkpoint_create',
+      'checkpoint_resume',
+      'decide',
+      'hook_clear',
+      'hook_evaluate',
+      'hook_list',
+      'hook_register',
+      'hook_unregister',
+      'iteration_complete',
+      'iteration_next',
+      'iteration_start',
+      'iteration_validate',
+      'probe',
+      'task_claim',
+      'task_complete',
+      'task_fail',
+      'task_get',
+      'task_next',
+      'task_release',
+      'verify',
+      'worker_get',
     ]);
     for (const { title, description, inputSchema, outputSchema, annotations } of tools) {
       expect(title).toBeTruthy();
@@ -185,7 +220,9 @@ describe('over stdio, whose requests go through NATS', () => {
       { ruleName: 'lint', passed: false },
     ];
     expect(await mcp.ok('iteration_validate', { iterationId, validationResults })).toMatchObject({
-      ...{ completionSignal: 'CONTINUE', reason: 'Failed rules: tests_pass', failedRules: ['tests_pass'] },
+      completionSignal: 'CONTINUE',
+      reason: 'Failed rules: tests_pass',
+      failedRules: ['tests_pass'],
     });
   });
 
@@ -201,10 +238,12 @@ describe('over stdio, whose requests go through NATS', () => {
     await mcp.ok('hook_register', { taskId, hookType: 'promise' });
     const { iterationId } = await mcp.ok('iteration_start', { taskId, maxIterations: 1 });
     expect(await mcp.ok('iteration_validate', { iterationId })).toMatchObject({
-      ...{ completionSignal: 'ESCALATE', reason: 'Maximum iterations reached (1)' },
+      completionSignal: 'ESCALATE',
+      reason: 'Maximum iterations reached (1)',
     });
     expect(await mcp.call('iteration_next', { iterationId })).toMatchObject({
-      ...{ isError: true, text: expect.stringContaining('is the last') },
+      isError: true,
+      text: expect.stringContaining('is the last'),
     });
   });
 
@@ -240,11 +279,14 @@ describe('over stdio, whose requests go through NATS', () => {
       metadata: { owner: 'me' },
     });
     const two = await mcp.ok('hook_register', {
-      ...{ taskId, hookType: 'all', hookId: 'both' },
+      taskId,
+      hookType: 'all',
+      hookId: 'both',
       of: [{ hookType: 'promise' }, { hookType: 'any', of: [{ hookType: 'tdd' }, { hookType: 'validation' }] }],
     });
     expect(await mcp.ok('hook_list', { taskId })).toEqual({
-      ...{ taskId, hookCount: 2 },
+      taskId,
+      hookCount: 2,
       hooks: [
         { id: one.hookId, enabled: false, metadata: { type: 'validation', owner: 'me' } },
         { id: 'both', enabled: true, metadata: { type: 'all' } },
@@ -253,19 +295,25 @@ describe('over stdio, whose requests go through NATS', () => {
     const { iterationId } = await mcp.ok('iteration_start', { taskId, maxIterations: 5 });
     const validationResults = [{ ruleName: 'tests_pass', passed: true }];
     expect(await mcp.ok('hook_evaluate', { iterationId, validationResults })).toMatchObject({
-      ...{ hookId: two.hookId, action: 'continue', reason: 'No completion promise detected' },
+      hookId: two.hookId,
+      action: 'continue',
+      reason: 'No completion promise detected',
     });
     const agentOutput = '<promise>COMPLETE</promise>';
     expect(await mcp.ok('hook_evaluate', { iterationId, validationResults, agentOutput })).toMatchObject({
       action: 'complete',
     });
     expect(await mcp.ok('hook_unregister', { taskId, hookId: one.hookId })).toEqual({
-      ...{ taskId, hookId: one.hookId, hookCount: 1 },
+      taskId,
+      hookId: one.hookId,
+      hookCount: 1,
     });
     expect(await mcp.call('hook_unregister', { taskId, hookId: one.hookId })).toMatchObject({ isError: true });
     expect(await mcp.ok('hook_clear', { taskId })).toEqual({ taskId, hooksCleared: 1 });
     expect(await mcp.ok('hook_evaluate', { iterationId })).toMatchObject({
-      ...{ hookId: 'default', action: 'continue', reason: 'No hooks registered for this task' },
+      hookId: 'default',
+      action: 'continue',
+      reason: 'No hooks registered for this task',
     });
   });
 
@@ -276,7 +324,10 @@ describe('over stdio, whose requests go through NATS', () => {
     const ended = await mcp.ok('iteration_complete', { iterationId, completionPromise: 'BLOCKED' });
     expect(ended.nextStep).toMatch(/still stands as working: .*task_fail .*task_release/);
     expect(await mcp.ok('task_fail', { taskId, worker, reason: 'no key' })).toMatchObject({
-      ...{ taskId, state: 'escalated', worker: null, escalation: { reason: expect.stringContaining('no key') } },
+      taskId,
+      state: 'escalated',
+      worker: null,
+      escalation: { reason: expect.stringContaining('no key') },
     });
     expect(await mcp.call('task_release', { taskId, worker })).toMatchObject({ isError: true });
   });

@@ -87,7 +87,8 @@ test('it starts without a service, says how to start one, and works once it is t
 
   await server.restart();
   expect(await mcp.call('task_claim', { taskId: 'A-1' })).toMatchObject({
-    ...{ isError: true, text: expect.stringMatching(/no stopgate service serves fleet 'main'.*"npx stopgate serve"/) },
+    isError: true,
+    text: expect.stringMatching(/no stopgate service serves fleet 'main'.*"npx stopgate serve"/),
   });
   const service = await startService(['serve', '--nats', server.url, '--http', 'off'], folder.path);
   onTestFinished(() => endService(service));

@@ -26,8 +26,13 @@ const reading: { close(): void }[] = [];
 const log = pino({ level: 'silent' });
 const open = (connection: NatsConnection, fleet: string, coveredTo = 0, acceptEmptyLog = false) =>
   openEventLog({
-    ...{ nc: connection, fleet, replicas: 1, acceptEmptyLog, log },
-    ...{ findCoveredTo: async () => coveredTo, hasStart: async () => coveredTo > 0 },
+    nc: connection,
+    fleet,
+    replicas: 1,
+    acceptEmptyLog,
+    log,
+    findCoveredTo: async () => coveredTo,
+    hasStart: async () => coveredTo > 0,
   });
 
 /** The connection, but of each request the first `count` are carried out, and their answers are lost. */
@@ -71,8 +76,13 @@ test.each([
     const lines: string[] = [];
     const warned = pino({ level: 'warn' }, { write: (line) => void lines.push(line) });
     await openEventLog({
-      ...{ nc: connection, fleet: 'limited', replicas: 1, acceptEmptyLog: false, log: warned },
-      ...{ findCoveredTo: async () => 0, hasStart: async () => false },
+      nc: connection,
+      fleet: 'limited',
+      replicas: 1,
+      acceptEmptyLog: false,
+      log: warned,
+      findCoveredTo: async () => 0,
+      hasStart: async () => false,
     });
     expect(lines.filter((line) => /max_file of its JetStream.*update to 2\.15/.test(line))).toHaveLength(count);
   },
@@ -149,7 +159,13 @@ test('a gap is no loss while nobody can say what snapshots cover', async () => {
     return 3;
   };
   const opened = await openEventLog({
-    ...{ nc, fleet, replicas: 1, acceptEmptyLog: false, log, findCoveredTo, hasStart: async () => true },
+    nc,
+    fleet,
+    replicas: 1,
+    acceptEmptyLog: false,
+    log,
+    findCoveredTo,
+    hasStart: async () => true,
   });
   for (let index = 0; index < 4; index += 1)
     await opened.append(`stopgate.${fleet}.worker.w1.heartbeat.sent`, '{}', {});

@@ -34,7 +34,9 @@ test.each([
     const seqs: number[] = [];
     const gaps: number[][] = [];
     const reader = openLogReader(nc, {
-      ...{ stream, fromSeq: 1, onMessage: ({ seq }) => void seqs.push(seq) },
+      stream,
+      fromSeq: 1,
+      onMessage: ({ seq }) => void seqs.push(seq),
       async onGap(fromSeq, toSeq) {
         gaps.push([fromSeq, toSeq]);
         return answer;
@@ -103,7 +105,8 @@ test('a reader that does not come to read has one window on its way, and is not 
   const manager = await fill(writer, 'standstill', Array(640).fill(bytes(60_000)));
   const seqs: number[] = [];
   const reading = openLogReader(reader, {
-    ...{ stream: 'standstill', fromSeq: 1 },
+    stream: 'standstill',
+    fromSeq: 1,
     onMessage({ seq }) {
       seqs.push(seq);
       if (seq === 1) proxy.cut({ toServer: false, toClient: true });
@@ -199,7 +202,9 @@ test.each([
   const texts: string[] = [];
   const interrupted: string[] = [];
   const reading = openLogReader(nc, {
-    ...{ stream, fromSeq: 1, onInterrupted: () => void interrupted.push('interrupted') },
+    stream,
+    fromSeq: 1,
+    onInterrupted: () => void interrupted.push('interrupted'),
     onMessage: ({ data }) => void texts.push(new TextDecoder().decode(data)),
   });
   await expect.poll(() => texts).toEqual(['', '{}', 'the end']);

@@ -42,7 +42,10 @@ function openStores(limits = usual): void {
   store = createSnapshotStore(nc, 'main', { onDrop: past.keep });
 }
 const positionAt = (seq: number): LogPosition => ({
-  ...{ seq, atMs: 1_000 * seq, subject: 'stopgate.main.worker.w1.heartbeat.sent', digest: `digest ${seq}` },
+  seq,
+  atMs: 1_000 * seq,
+  subject: 'stopgate.main.worker.w1.heartbeat.sent',
+  digest: `digest ${seq}`,
 });
 async function write(...seqs: number[]): Promise<void> {
   const fleet = createFleet('main');

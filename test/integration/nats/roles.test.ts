@@ -85,14 +85,20 @@ describe('an agent that is one worker alone', () => {
   });
 
   test.each([
-    ...['worker.w2.tool.used', 'worker.w2.stop.attempted', 'decide.w2', 'probe.w2', 'verify.w2', 'get.worker.w2'],
-    ...[
-      'list.workers',
-      'own.worker.w1.check.finished',
-      'own.worker.w1.escalation.resolved',
-      'own.fleet.main.policy.set',
-    ],
-    ...['decision.w1', 'dead.worker.w1', 'run.box', 'check.scan'],
+    'worker.w2.tool.used',
+    'worker.w2.stop.attempted',
+    'decide.w2',
+    'probe.w2',
+    'verify.w2',
+    'get.worker.w2',
+    'list.workers',
+    'own.worker.w1.check.finished',
+    'own.worker.w1.escalation.resolved',
+    'own.fleet.main.policy.set',
+    'decision.w1',
+    'dead.worker.w1',
+    'run.box',
+    'check.scan',
   ])('may not publish %s', async (tail) => {
     await refusesPublish(await connectAs('agent-w1'), `stopgate.main.${tail}`);
   });
@@ -212,15 +218,16 @@ describe('of one fleet', () => {
     await ask(await connectAs('agent-w1'), 'decide.w1', { attempt: 'for-operators' });
     const nats = ['--nats', urlOf('operator')];
     const commands = [
-      ...[
-        ['tail', '--no-follow'],
-        ['export'],
-        ['replay', '--fleet', 'main'],
-        ['explain', 'w1'],
-        ['audit'],
-        ['snapshot'],
-      ],
-      ...[['workers'], ['worker', 'w1'], ['tasks'], ['escalations']],
+      ['tail', '--no-follow'],
+      ['export'],
+      ['replay', '--fleet', 'main'],
+      ['explain', 'w1'],
+      ['audit'],
+      ['snapshot'],
+      ['workers'],
+      ['worker', 'w1'],
+      ['tasks'],
+      ['escalations'],
     ];
     for (const argv of commands) {
       const { code, stderr } = await runCommand([...argv, ...nats], { cwd: folder.path });
@@ -234,7 +241,8 @@ describe('of one fleet', () => {
     await operator.nc.request('stopgate.main.snapshot.main', '', { timeout: 10_000 });
     expect((await loadStart(operator.nc, 'main'))?.position.seq).toBeGreaterThan(0);
     await expect(loadStart(operator.nc, 'other')).rejects.toMatchObject({
-      ...{ code: 'input.unauthorized', message: expect.stringContaining('read the snapshots of fleet other') },
+      code: 'input.unauthorized',
+      message: expect.stringContaining('read the snapshots of fleet other'),
     });
     for (const call of ['STREAM.PURGE', 'STREAM.DELETE', 'STREAM.MSG.DELETE'])
       await refusesPublish(operator, `$JS.API.${call}.OBJ_STOPGATE-SNAPSHOTS_main`);

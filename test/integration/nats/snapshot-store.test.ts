@@ -47,7 +47,10 @@ function fold(fleet: Fleet, tail: string, data: object = {}): Fleet {
 }
 /** Of a log in which each entry is of its own second. */
 const positionAt = (seq: number): LogPosition => ({
-  ...{ seq, atMs: 1_000 * seq, subject: 'stopgate.main.worker.w1.heartbeat.sent', digest: `digest ${seq}` },
+  seq,
+  atMs: 1_000 * seq,
+  subject: 'stopgate.main.worker.w1.heartbeat.sent',
+  digest: `digest ${seq}`,
 });
 async function write(fleet: Fleet, position = positionAt(fleet.seq), name = 'main'): Promise<void> {
   const snapshot = takeSnapshot(fleet);

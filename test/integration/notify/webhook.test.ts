@@ -18,16 +18,19 @@ beforeEach(async () => {
 afterEach(() => receiver.close());
 
 const notice: Notice = {
-  ...{ v: 1, kind: 'escalation', fleet: 'main', entity: 'worker', id: 'w1', since: '2026-03-02T12:00:00.000Z' },
-  ...{
-    reason: 'It needs a key – now',
-    cause: 'escalated',
-    attempt: 'a1',
-    sentence: 'Which key?',
-    missing: ['a person resumes it, or lets it stop'],
-    reminder: 0,
-    delivery: 'main/worker/w1/4/x/1',
-  },
+  v: 1,
+  kind: 'escalation',
+  fleet: 'main',
+  entity: 'worker',
+  id: 'w1',
+  since: '2026-03-02T12:00:00.000Z',
+  reason: 'It needs a key – now',
+  cause: 'escalated',
+  attempt: 'a1',
+  sentence: 'Which key?',
+  missing: ['a person resumes it, or lets it stop'],
+  reminder: 0,
+  delivery: 'main/worker/w1/4/x/1',
 };
 const never = new AbortController().signal;
 const create = (options: Partial<WebhookOptions> = {}) =>

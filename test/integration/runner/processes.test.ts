@@ -196,7 +196,9 @@ describe('the queue', () => {
     const waiting = command('gate');
     await expect.poll(runner.waiting).toBe(1);
     expect(await command('gate')).toMatchObject({
-      ...{ outcome: 'error', reason: expect.stringMatching(/^1 checks may wait .*concurrency/), tookMs: 0 },
+      outcome: 'error',
+      reason: expect.stringMatching(/^1 checks may wait .*concurrency/),
+      tookMs: 0,
     });
     await write('go-a1', '');
     for (const each of [running, waiting]) expect(await each).toMatchObject({ outcome: 'pass' });

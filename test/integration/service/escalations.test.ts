@@ -68,11 +68,19 @@ test('an escalation is sent with its decision, and the notification is an entry'
   expect(more).toEqual([]);
   const { escalation } = (await client.ask('get.worker.w1')).body as unknown as { escalation: { since: string } };
   expect(body).toEqual({
-    ...{ v: 1, kind: 'escalation', fleet, entity: 'worker', id: 'w1', since: escalation.since },
+    v: 1,
+    kind: 'escalation',
+    fleet,
+    entity: 'worker',
+    id: 'w1',
+    since: escalation.since,
     sentence: 'The agent asked for a person',
-    ...{ reason: expect.stringContaining('<promise>ESCALATE</promise>'), cause: 'escalated', attempt: 'a1' },
+    reason: expect.stringContaining('<promise>ESCALATE</promise>'),
+    cause: 'escalated',
+    attempt: 'a1',
     missing: ['a person resumes it, or lets it stop'],
-    ...{ reminder: 0, delivery: expect.stringMatching(new RegExp(`^${fleet}/worker/w1/\\d+/.+/1$`)) },
+    reminder: 0,
+    delivery: expect.stringMatching(new RegExp(`^${fleet}/worker/w1/\\d+/.+/1$`)),
   });
   expect(decision).toMatchObject({ worker: 'w1', attempt: 'a1', cause: 'escalated', state: 'escalated' });
   expect(await notices('worker', 'w1')).toEqual([{ count: 1, delivery: body.delivery }]);
@@ -223,7 +231,10 @@ test('without a webhook it is logged, and no entry is made', async () => {
     warn: ((line: { reminder?: number; workerId?: string }, words: string) => {
       if (line.reminder !== undefined) warned.push({ words, reminder: line.reminder, workerId: line.workerId });
     }) as Logger['warn'],
-    ...{ debug: () => {}, info: () => {}, error: () => {}, child: () => logger },
+    debug: () => {},
+    info: () => {},
+    error: () => {},
+    child: () => logger,
   };
   await start('r1', null, { escalation: { remindMs: 60, notify: null }, logger });
   await giveUp('w1');

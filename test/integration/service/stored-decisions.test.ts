@@ -41,7 +41,11 @@ async function writeLog(more: object): Promise<{ made: object; stored: object }>
 }
 
 const blocked = {
-  ...{ decision: 'block', action: 'continue', cause: 'incomplete', reason: 'Not yet', state: 'blocked' },
+  decision: 'block',
+  action: 'continue',
+  cause: 'incomplete',
+  reason: 'Not yet',
+  state: 'blocked',
   retry: { count: 1, max: 3 },
 };
 
@@ -49,7 +53,8 @@ test('the worker is where its decision leads, with the counts of it; a repeat ge
   const { stored } = await writeLog(blocked);
   replica = await startReplica({ nats: server.url });
   expect(await worker()).toMatchObject({
-    ...{ state: 'blocked', retry: { count: 1 } },
+    state: 'blocked',
+    retry: { count: 1 },
     lastDecision: { attempt: 'a1', decision: 'block', reason: 'Not yet' },
   });
   expect((await client.ask('decide.w1', { attempt: 'a1' })).body).toEqual(stored);

@@ -46,7 +46,10 @@ test('one that is valid has its place in the log', async () => {
   expect(await ofWorker('h3', 'tool.used', { tool: 'Bash' })).toEqual({ seq: expect.any(Number) });
   expect((await client.ask('get.worker.h3')).body).toMatchObject({ state: 'working', toolCount: 1 });
   const { seq } = await replica.service.submit({
-    ...{ entity: 'queue', id: 'q', type: 'depth.reported', data: { pending: 1 } },
+    entity: 'queue',
+    id: 'q',
+    type: 'depth.reported',
+    data: { pending: 1 },
   });
   expect(seq).toBeGreaterThan(0);
 });

@@ -60,7 +60,10 @@ export const people: Scenarios = {
       await register(stage, 'w1');
       await prompt(stage, 'w1', 'Clean up');
       await stage.entry('worker.w1.input.requested', {
-        ...{ kind: 'permission', request: 'p1', tool: 'Bash', detail: 'rm -r build' },
+        kind: 'permission',
+        request: 'p1',
+        tool: 'Bash',
+        detail: 'rm -r build',
         message: 'May I remove the folder?',
       });
       await stage.decide('w1', { attempt: 'a1' });

@@ -123,7 +123,10 @@ export const tasks: Scenarios = {
       });
       await stage.serve('silent', undefined);
       await stage.entry('task.T-1.iteration.started', {
-        ...{ iteration: 1, maxIterations: 4, rules: ['types'], breakers: { failures: 2 } },
+        iteration: 1,
+        maxIterations: 4,
+        rules: ['types'],
+        breakers: { failures: 2 },
         completionPromises: ['COMPLETE'],
       });
       await stage.entry('task.T-1.hook.registered', { hook: 'rules', type: 'validation' });

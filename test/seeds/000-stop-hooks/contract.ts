@@ -159,7 +159,10 @@ export const contract = [
       'there is only the value, because an agent reads one text: its reason is what the agent is told, and it may carry `feedback`, as data',
       async ({ service }) => {
         const { name } = await service.serveCheck(() => ({
-          ...{ complete: false, reason: '2 left', feedback: { left: ['a', 'b'] }, message: 'Incomplete todos' },
+          complete: false,
+          reason: '2 left',
+          feedback: { left: ['a', 'b'] },
+          message: 'Incomplete todos',
         }));
         const worker = await service.worker({ checks: [{ remote: name }] });
         const blocked = await worker.stop();
@@ -190,7 +193,9 @@ export const contract = [
       'a stop without any check is allowed with the cause `no-policy`, because `complete` would say that something was checked; its reason is "No check or hook was set for this stop"',
       () => {
         expect(createVirtualLog().stop('12:00', 'w')).toMatchObject({
-          ...{ decision: 'allow', action: 'complete', cause: 'no-policy' },
+          decision: 'allow',
+          action: 'complete',
+          cause: 'no-policy',
           reason: 'No check or hook was set for this stop',
         });
       },

@@ -91,8 +91,10 @@ export const taxonomy = [
         const fleet = await busyFleet();
         await fleet.claude('SubagentStart');
         await fleet.claude('PostToolUse.TaskCreate', {
-          ...{ agent_id: recorded('SubagentStart').agent_id, agent_type: 'general-purpose' },
-          ...{ tool_input: { subject: 'Look around' }, tool_response: { task: { id: '9', subject: 'Look around' } } },
+          agent_id: recorded('SubagentStart').agent_id,
+          agent_type: 'general-purpose',
+          tool_input: { subject: 'Look around' },
+          tool_response: { task: { id: '9', subject: 'Look around' } },
         });
         expect(await fleet.claude('SubagentStop')).toEqual({
           decision: 'block',
@@ -143,7 +145,8 @@ export const taxonomy = [
         const worker = await service.worker({ checks: [{ remote: name }] });
         const decision = await worker.stop();
         expect(decision).toMatchObject({
-          ...{ decision: 'allow', cause: 'unjudged' },
+          decision: 'allow',
+          cause: 'unjudged',
           reason: `Allowed, though a check could not be judged: check ${name} replied with invalid JSON`,
         });
         expect(decision.verdicts).toContainEqual(expect.objectContaining({ guard: 'checks', verdict: 'error' }));
@@ -226,7 +229,11 @@ export const taxonomy = [
       'a validator only reads the session: its answer is one entry and changes nothing else',
       async ({ service }) => {
         const { name } = await service.serveCheck(() => ({
-          ...{ complete: true, reason: 'fine', plan: [], toolCount: 0, filesModified: [] },
+          complete: true,
+          reason: 'fine',
+          plan: [],
+          toolCount: 0,
+          filesModified: [],
         }));
         const worker = await service.worker({ checks: [{ remote: name }, ...planned.checks] });
         await worker.publish('plan.updated', planOf('done', 'pending'));

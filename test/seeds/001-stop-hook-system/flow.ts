@@ -28,12 +28,19 @@ const flow = part(
     const more = { rules: ['tests_pass'], breakers: { failures: 3 } };
     const { taskId, iteration } = await begin(service, mcp, { completionPromises, ...more });
     expect(iteration).toEqual({
-      ...{ iterationId: `IT-1-${taskId}`, taskId, iteration: 1, maxIterations: 10, completionPromises },
+      iterationId: `IT-1-${taskId}`,
+      taskId,
+      iteration: 1,
+      maxIterations: 10,
+      completionPromises,
     });
     expect(await mcp.ok('task_get', { taskId })).toMatchObject({ hooks: [{ type: 'default' }], iteration: 1 });
     const [started] = await service.entries(`task.${taskId}.iteration.started`);
     expect(started?.data, 'what it said is what is stored').toEqual({
-      ...{ iteration: 1, maxIterations: 10, completionPromises, ...more },
+      iteration: 1,
+      maxIterations: 10,
+      completionPromises,
+      ...more,
     });
   }),
   holds(
@@ -73,7 +80,8 @@ const flow = part(
       const holder = (await service.worker(null)).id;
       await mcp.ok('task_claim', { taskId: other.taskId, worker: holder });
       const ended = await mcp.ok('iteration_complete', {
-        ...{ iterationId: other.iterationId, completionPromise: 'BLOCKED' },
+        iterationId: other.iterationId,
+        completionPromise: 'BLOCKED',
       });
       expect(ended.nextStep).toContain('task_fail');
       const marked = { taskId: other.taskId, worker: holder, reason: 'blocked' };
@@ -98,7 +106,8 @@ const flow = part(
   holds('`maxIterations` ends the loop', async ({ service, mcp }) => {
     const { iterationId } = await begin(service, mcp, { maxIterations: 1 });
     expect(await mcp.ok('iteration_validate', { iterationId, agentOutput: 'working' })).toMatchObject({
-      ...{ completionSignal: 'ESCALATE', reason: 'Maximum iterations reached (1)' },
+      completionSignal: 'ESCALATE',
+      reason: 'Maximum iterations reached (1)',
     });
     expect(await mcp.call('iteration_next', { iterationId })).toMatchObject({ isError: true });
     expect(await mcp.ok('iteration_validate', { iterationId, ...output('COMPLETE') }), 'in time').toMatchObject({
@@ -110,7 +119,8 @@ const flow = part(
     log.publish('12:01', 'task.T.hook.registered', { type: 'promise' });
     log.publish('12:01', 'worker.w.task.claimed', { task: 'T' });
     expect(log.stop('12:02', 'w'), 'a loop that has ended counts no more').toMatchObject({
-      ...{ decision: 'block', reason: 'No completion promise detected' },
+      decision: 'block',
+      reason: 'No completion promise detected',
     });
   }),
   holds('`completionPromises` names the promises that count', async ({ service, mcp }) => {

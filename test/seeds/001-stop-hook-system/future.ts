@@ -10,7 +10,9 @@ const testing = part(
     const taskId = service.newId('T');
     const hookId = await client.createTddHook(taskId, { hookId: 'tests', enabled: false, metadata: { owner: 'me' } });
     expect(await client.listHooks(taskId)).toEqual({
-      ...{ taskId, hookCount: 1, hooks: [{ id: hookId, enabled: false, metadata: { owner: 'me', type: 'tdd' } }] },
+      taskId,
+      hookCount: 1,
+      hooks: [{ id: hookId, enabled: false, metadata: { owner: 'me', type: 'tdd' } }],
     });
   }),
   holds('hook unregistration', async ({ service, client }) => {
@@ -138,7 +140,8 @@ const future = part(
     expect(group('all', promise, validation).evaluate(rules(false)).reason).toBe('No completion promise detected');
     const open = group('any', promise, validation).evaluate(rules(false));
     expect(open).toMatchObject({
-      ...{ action: 'continue', reason: 'No completion promise detected; or Failed rules: rule1' },
+      action: 'continue',
+      reason: 'No completion promise detected; or Failed rules: rule1',
     });
     for (const type of ['all', 'any'])
       expect(group(type, validation, promise).action({ ...rules(true), ...promises('BLOCKED') })).toBe('escalate');
@@ -158,7 +161,9 @@ const future = part(
   ),
   holds('5: detailed logging of hook evaluations, which a replay repeats', async ({ service }) => {
     const { name } = await service.serveCheck(({ agentOutput }) => ({
-      ...{ action: 'continue', reason: `said ${agentOutput}`, metadata: { score: 7 } },
+      action: 'continue',
+      reason: `said ${agentOutput}`,
+      metadata: { score: 7 },
     }));
     const task = await service.task([{ type: 'promise' }, { type: 'remote', name }]);
     const results = [await task.evaluate({ output: 'one' }), await task.evaluate(promises('COMPLETE'))];

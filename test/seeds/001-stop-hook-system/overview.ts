@@ -90,14 +90,16 @@ export const overview = [
     holds('Hook Callback: a user-provided function evaluates the context', async ({ service, client }) => {
       const task = await service.task([], { iteration: 7 });
       await client.registerStopHook({ taskId: task.id }, ({ iteration, agentOutput }) => ({
-        ...{ action: 'continue', reason: `${iteration}: ${agentOutput}` },
+        action: 'continue',
+        reason: `${iteration}: ${agentOutput}`,
       }));
       expect(await task.evaluate({ output: 'two left' })).toMatchObject({ reason: '7: two left' });
     }),
     holds('Agent Context: the state of the execution, from checkpoint data too', async ({ service, client }) => {
       const task = await service.task([]);
       await client.registerStopHook({ taskId: task.id }, ({ executionPhase }) => ({
-        ...{ action: 'continue', reason: `in ${executionPhase}` },
+        action: 'continue',
+        reason: `in ${executionPhase}`,
       }));
       expect(await task.evaluate()).toMatchObject({ reason: 'in null' });
       await task.publish('checkpoint.saved', { checkpoint: 'c1', phase: 'testing' });

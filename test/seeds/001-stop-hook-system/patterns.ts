@@ -15,10 +15,14 @@ export const patterns = [
       await registerStopHook({ taskId: task.id }, tddLoop);
       const failing = { validation: [{ rule: 'tests_pass', passed: false }, ...passed('lint').validation] };
       expect(await task.evaluate(failing)).toMatchObject({
-        ...{ action: 'continue', reason: 'Tests still failing', nextPrompt: 'Fix failing tests and run again' },
+        action: 'continue',
+        reason: 'Tests still failing',
+        nextPrompt: 'Fix failing tests and run again',
       });
       expect(await task.evaluate(passed('tests_pass'))).toMatchObject({
-        ...{ action: 'complete', reason: 'All tests pass', nextPrompt: null },
+        action: 'complete',
+        reason: 'All tests pass',
+        nextPrompt: null,
       });
     }),
     differs(
@@ -27,7 +31,9 @@ export const patterns = [
       () => {
         const { evaluate } = iterate([{ type: 'tdd' }]);
         expect(evaluate(passed('lint'))).toMatchObject({
-          ...{ action: 'continue', reason: 'Tests still failing', nextPrompt: 'Fix failing tests and run again' },
+          action: 'continue',
+          reason: 'Tests still failing',
+          nextPrompt: 'Fix failing tests and run again',
         });
         expect(evaluate(passed('tests_pass'))).toMatchObject({ action: 'complete', reason: 'All tests pass' });
         const both = [...passed('tests_pass').validation, { rule: 'tests_pass', passed: false }];
@@ -47,7 +53,8 @@ export const patterns = [
       expect(await task.evaluate(both)).toMatchObject({ action: 'complete', reason: 'All vulnerabilities remediated' });
       await task.publish('iteration.advanced');
       expect(await task.evaluate(passed('sast_clean'))).toMatchObject({
-        ...{ action: 'escalate', reason: expect.stringContaining('may require manual review') },
+        action: 'escalate',
+        reason: expect.stringContaining('may require manual review'),
       });
       expect(await task.evaluate(both)).toMatchObject({ action: 'complete' });
     }),
@@ -76,7 +83,9 @@ export const patterns = [
       expect(await task.evaluate()).toMatchObject({ reason: 'Iteration in progress', checkpointCreated: false });
       await task.publish('iteration.advanced');
       expect(await task.evaluate()).toMatchObject({
-        ...{ action: 'continue', reason: 'Halfway checkpoint', checkpointCreated: true },
+        action: 'continue',
+        reason: 'Halfway checkpoint',
+        checkpointCreated: true,
       });
       expect(await task.view()).toMatchObject({
         checkpoints: [{ phase: 'midpoint', step: 5 }],

@@ -25,7 +25,8 @@ const creates =
   };
 
 const failedRules = {
-  ...{ action: 'continue', reason: 'Failed rules: rule2' },
+  action: 'continue',
+  reason: 'Failed rules: rule2',
   metadata: { failedRules: ['rule2'], feedback: [{ rule: 'rule2', message: null }] },
 };
 
@@ -64,7 +65,8 @@ export const presets = [
       const both = [true, false].map((passed) => ({ rule: 'rule2', passed }));
       for (const validation of [both, both.toReversed()])
         expect(evaluate({ validation }), 'reported both ways, it has failed').toMatchObject({
-          ...{ action: 'continue', reason: 'Failed rules: rule2' },
+          action: 'continue',
+          reason: 'Failed rules: rule2',
         });
     }),
     holds(
@@ -92,11 +94,13 @@ export const presets = [
       expect(hookId).toMatch(/^HOOK-/);
       expect(await task.evaluate()).toMatchObject({ hookId, action: 'continue', reason: 'No files modified yet' });
       expect(await task.evaluate({ files: ['a.ts'] })).toMatchObject({
-        ...{ action: 'complete', reason: 'Custom completion criteria met' },
+        action: 'complete',
+        reason: 'Custom completion criteria met',
       });
       await task.publish('iteration.advanced');
       expect(await task.evaluate({ files: ['a.ts'] })).toMatchObject({
-        ...{ action: 'escalate', reason: 'Too many iterations - may need different approach' },
+        action: 'escalate',
+        reason: 'Too many iterations - may need different approach',
       });
     }),
   ),

@@ -16,7 +16,8 @@ const safety = part(
       });
       await client.registerStopHook({ taskId: task.id }, () => ({ action: 'complete', reason: 'never asked' }));
       expect(await task.evaluate()).toMatchObject({
-        ...{ action: 'escalate', reason: 'Hook evaluation failed: database is away' },
+        action: 'escalate',
+        reason: 'Hook evaluation failed: database is away',
         metadata: { error: 'database is away' },
       });
     },
@@ -27,7 +28,9 @@ const safety = part(
     () => {
       const { evaluate, ...log } = iterate([]);
       expect(evaluate(promises('COMPLETE'))).toMatchObject({
-        ...{ hookId: 'default', action: 'continue', reason: 'No hooks registered for this task' },
+        hookId: 'default',
+        action: 'continue',
+        reason: 'No hooks registered for this task',
       });
       log.publish('12:02', 'worker.w.task.claimed', { task: 'T' });
       expect(log.stop('12:02', 'w')).toMatchObject({ decision: 'allow', cause: 'no-policy' });
@@ -66,7 +69,9 @@ const storage = part(
         });
         const work = { iteration: 4, ...promises('COMPLETE') };
         expect(await replica.service.evaluate(task.id, work)).toMatchObject({
-          ...{ hookId: 'h2', action: 'continue', reason: 'Tests still failing' },
+          hookId: 'h2',
+          action: 'continue',
+          reason: 'Tests still failing',
         });
       } finally {
         await replica.close();
@@ -97,7 +102,11 @@ const storage = part(
       await client.registerStopHook({ taskId, hookId: 'own' }, () => ({ action: 'complete', reason: 'r' }));
       const [entry] = await service.entries(`task.${taskId}.hook.registered`);
       expect(entry?.data).toEqual({
-        ...{ hook: 'own', type: 'remote', name: expect.stringMatching(/^own-/), enabled: true, metadata: {} },
+        hook: 'own',
+        type: 'remote',
+        name: expect.stringMatching(/^own-/),
+        enabled: true,
+        metadata: {},
       });
     },
   ),
@@ -137,7 +146,8 @@ const storage = part(
         { id: 'own', hookType: 'remote', enabled: true },
       ]);
       expect(await task.evaluate()).toMatchObject({
-        ...{ action: 'escalate', reason: expect.stringMatching(/^Hook evaluation failed: nobody serves /) },
+        action: 'escalate',
+        reason: expect.stringMatching(/^Hook evaluation failed: nobody serves /),
       });
       await second.registerStopHook(order, say('from the second process'));
       expect((await task.evaluate()).reason).toBe('from the second process');
@@ -158,7 +168,8 @@ const memory = part(
     async ({ service, client }) => {
       const taskId = service.newId('T');
       await client.registerStopHook({ taskId, hookId: 'own', metadata: { a: 1 } }, () => ({
-        ...{ action: 'complete', reason: 'r' },
+        action: 'complete',
+        reason: 'r',
       }));
       expect((await client.getTask(taskId)).hooks).toEqual([
         { hook: 'own', type: 'remote', enabled: true, metadata: { a: 1 } },

@@ -17,7 +17,10 @@ const register = part(
       const metadata = { description: 'Optional metadata' };
       expect(await mcp.ok('hook_register', { taskId, hookType: 'default', metadata })).toEqual({
         hookId: expect.stringMatching(/^HOOK-[a-z0-9]+$/),
-        ...{ taskId, hookType: 'default', enabled: true, metadata },
+        taskId,
+        hookType: 'default',
+        enabled: true,
+        metadata,
       });
       expect(await mcp.ok('hook_register', { taskId })).toMatchObject({ hookType: 'default', metadata: {} });
     },
@@ -87,13 +90,19 @@ const evaluate = part(
     const task = await service.task([{ type: 'remote', name }]);
     await mcp.ok('hook_evaluate', {
       iterationId: `IT-1-${task.id}`,
-      ...{ agentOutput: done, filesModified: ['src/auth.ts', 'tests/auth.test.ts'] },
-      ...{ draftContent: '// Implementation code...', draftType: 'implementation' },
+      agentOutput: done,
+      filesModified: ['src/auth.ts', 'tests/auth.test.ts'],
+      draftContent: '// Implementation code...',
+      draftType: 'implementation',
     });
     expect(asked).toMatchObject([
       {
-        ...{ task: task.id, iteration: 1, agentOutput: done, filesModified: ['src/auth.ts', 'tests/auth.test.ts'] },
-        ...{ draftContent: '// Implementation code...', draftType: 'implementation' },
+        task: task.id,
+        iteration: 1,
+        agentOutput: done,
+        filesModified: ['src/auth.ts', 'tests/auth.test.ts'],
+        draftContent: '// Implementation code...',
+        draftType: 'implementation',
       },
     ]);
   }),
@@ -102,9 +111,14 @@ const evaluate = part(
     async ({ service, mcp }) => {
       const task = await service.task([{ type: 'default' }], { iteration: 3 });
       expect(await mcp.ok('hook_evaluate', { iterationId: `IT-3-${task.id}`, agentOutput: done })).toEqual({
-        ...{ hookId: 'h1', taskId: task.id, iteration: 3, action: 'complete' },
+        hookId: 'h1',
+        taskId: task.id,
+        iteration: 3,
+        action: 'complete',
         reason: 'Agent signaled completion via <promise>COMPLETE</promise>',
-        ...{ nextPrompt: null, checkpointCreated: false, metadata: {} },
+        nextPrompt: null,
+        checkpointCreated: false,
+        metadata: {},
       });
     },
   ),

@@ -172,7 +172,10 @@ const promise: Rule[] = [
   holds('`type`: COMPLETE, BLOCKED or ESCALATE', () => {
     const { action } = iterate([{ type: 'promise' }]);
     expect(['COMPLETE', 'BLOCKED', 'ESCALATE', 'DONE'].map((name) => action(promises(name)))).toEqual([
-      ...['complete', 'escalate', 'escalate', 'continue'],
+      'complete',
+      'escalate',
+      'escalate',
+      'continue',
     ]);
   }),
   holds('`detected`: one that was not detected does not count', () => {

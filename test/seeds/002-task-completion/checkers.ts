@@ -38,7 +38,10 @@ const open: Plan = [{ title: 'Write tests', status: 'pending' }];
 const remaining = '1 of 1 plan steps remain: Write tests';
 
 const fileContext = (filesystem: TaskCompletionContext['filesystem']): TaskCompletionContext => ({
-  ...{ session: { plan: [] }, tentativeOutput: null, filesystem, stopReason: null },
+  session: { plan: [] },
+  tentativeOutput: null,
+  filesystem,
+  stopReason: null,
 });
 
 export const checkers = [

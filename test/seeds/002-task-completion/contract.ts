@@ -77,15 +77,19 @@ export const contract = [
       const passed = { validation: [{ rule: 'tests_pass', passed: true }] };
       const failed = { validation: [{ rule: 'tests_pass', passed: false }] };
       expect(log.stop('12:02', 'w', passed)).toMatchObject({
-        ...{ decision: 'block', tasks: ['T-1', 'T-2'], reason: '1 of 2 plan steps remain: Fix login' },
+        decision: 'block',
+        tasks: ['T-1', 'T-2'],
+        reason: '1 of 2 plan steps remain: Fix login',
       });
       log.publish('12:03', 'worker.w.step.updated', { step: 's1', status: 'done' });
       expect(log.stop('12:04', 'w', failed)).toMatchObject({
-        ...{ decision: 'block', reason: 'T-1: Failed rules: tests_pass' },
+        decision: 'block',
+        reason: 'T-1: Failed rules: tests_pass',
       });
       log.publish('12:05', 'task.T-1.hooks.cleared');
       expect(log.stop('12:06', 'w', failed), 'the other one too').toMatchObject({
-        ...{ decision: 'block', reason: 'T-2: Failed rules: tests_pass' },
+        decision: 'block',
+        reason: 'T-2: Failed rules: tests_pass',
       });
       expect(log.stop('12:07', 'w', passed)).toMatchObject({ decision: 'allow', cause: 'complete' });
       const outcome = { state: 'stopped', outcome: 'completed' };

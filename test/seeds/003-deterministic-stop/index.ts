@@ -173,7 +173,11 @@ const approach = part(
   holds('when it signals "stop", the agent ends cleanly', async ({ service, folder }) => {
     const executor = await startExecutor(service, folder, policies.script, valid);
     expect(await executor.stop()).toMatchObject({
-      ...{ decision: 'allow', action: 'complete', state: 'stopped', nextPrompt: null, feedback: [] },
+      decision: 'allow',
+      action: 'complete',
+      state: 'stopped',
+      nextPrompt: null,
+      feedback: [],
     });
     const fleet = createClaudeFleet(planned);
     await fleet.mark('completed');
@@ -188,7 +192,8 @@ const approach = part(
       const blocked = await executor.stop();
       const difference = { missing: ['confidence'], wrong: [{ path: 'claim', expected: 'string', got: 'number' }] };
       expect(blocked).toMatchObject({
-        ...{ decision: 'block', action: 'continue' },
+        decision: 'block',
+        action: 'continue',
         feedback: [{ check: 'validate', outcome: 'fail', details: difference }],
       });
       const prompt = blocked.nextPrompt ?? '';

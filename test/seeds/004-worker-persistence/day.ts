@@ -23,7 +23,9 @@ export const day = part(
       const doneAt = minutesAfter(at, 30);
       log.publish(doneAt, 'worker.w1.task.completed', { task: `T-${index}` });
       expect(log.stop(minutesAfter(doneAt, 9), 'w1')).toMatchObject({
-        ...{ decision: 'block', cause: 'idle', idle: { remainingMs: minuteMs } },
+        decision: 'block',
+        cause: 'idle',
+        idle: { remainingMs: minuteMs },
       });
     }
   }),

@@ -24,7 +24,11 @@ const limits = part(
   holds('the session pauses, and does not end', () => {
     const log = limited();
     expect(log.stop('12:02', 'w1')).toMatchObject({
-      ...{ decision: 'allow', action: 'continue', cause: 'limited', state: 'idle', task: 'T-1' },
+      decision: 'allow',
+      action: 'continue',
+      cause: 'limited',
+      state: 'idle',
+      task: 'T-1',
     });
     expect(log.workerAt('12:20').tasks).toEqual(['T-1']);
   }),
@@ -52,7 +56,8 @@ const limits = part(
       const log = limited();
       log.publish('12:05', 'own.worker.w1.worker.retired', { by: 'coordinator' });
       expect(log.viewAt('12:05')).toMatchObject({
-        ...{ workers: { w1: { state: 'stopped' } }, queues: { main: { pending: 1 } } },
+        workers: { w1: { state: 'stopped' } },
+        queues: { main: { pending: 1 } },
       });
       log.publish('12:06', 'worker.w2.task.claimed', { task: 'T-1' });
       expect(log.viewAt('12:06').tasks['T-1']).toMatchObject({ state: 'working', worker: 'w2' });
@@ -69,10 +74,12 @@ const limits = part(
       const policy = (more: object) => ['own.fleet.main.policy.set', { policies: {}, ...more }] as const;
       const released = [policy({ releaseAfter: '5m' }), ...claim];
       expect(fleetAfter(6.9, released), 'stale after 2 minutes').toMatchObject({
-        ...{ workers: { w1: { presence: 'stale' } }, tasks: { 'T-1': { state: 'working', worker: 'w1' } } },
+        workers: { w1: { presence: 'stale' } },
+        tasks: { 'T-1': { state: 'working', worker: 'w1' } },
       });
       expect(fleetAfter(7.1, released)).toMatchObject({
-        ...{ workers: { w1: { state: 'idle', tasks: [] } }, tasks: { 'T-1': { state: 'idle', worker: null } } },
+        workers: { w1: { state: 'idle', tasks: [] } },
+        tasks: { 'T-1': { state: 'idle', worker: null } },
         queues: { main: { pending: 1 } },
       });
       expect(fleetAfter(60, [policy({}), ...claim]).tasks['T-1']).toMatchObject({ worker: 'w1' });
@@ -137,8 +144,19 @@ const limits = part(
 const runLoop = (service: SeedService, folder: Folder, worker: string, queue: string) =>
   runCommand(
     [
-      ...['loop', '--worker', worker, '--queue', queue, '--pause', '0', '--nats', service.url],
-      ...['--', 'sh', '-c', 'echo "$STOPGATE_TASK"'],
+      'loop',
+      '--worker',
+      worker,
+      '--queue',
+      queue,
+      '--pause',
+      '0',
+      '--nats',
+      service.url,
+      '--',
+      'sh',
+      '-c',
+      'echo "$STOPGATE_TASK"',
     ],
     { cwd: folder.path },
   );
@@ -190,7 +208,8 @@ const cycles = [
       log.publish('12:06', 'worker.w1.task.claimed', { task: 'T-1' });
       log.publish('12:07', 'worker.w1.task.completed', { task: 'T-1' });
       expect(log.stop('12:13', 'w1'), '12 minutes in all, 6 of them since the task').toMatchObject({
-        ...{ decision: 'block', idle: { ms: 6 * minuteMs } },
+        decision: 'block',
+        idle: { ms: 6 * minuteMs },
       });
     }),
   ),

@@ -60,7 +60,9 @@ const problem = [
       const log = registered();
       for (const task of ['T-1', 'T-2']) log.publish('12:05', `task.${task}.task.created`);
       expect(log.stop('12:05', 'w1')).toMatchObject({
-        ...{ decision: 'block', action: 'continue', reason: '2 tasks wait in queue main: T-1, T-2' },
+        decision: 'block',
+        action: 'continue',
+        reason: '2 tasks wait in queue main: T-1, T-2',
         nextPrompt: '2 tasks wait in queue main: T-1, T-2. Claim the next task and work on it.',
       });
     }),
@@ -106,7 +108,8 @@ const loop = [
       log.publish('12:05', 'task.T-1.task.created');
       log.publish('12:06', 'worker.w1.task.claimed', { task: 'T-1' });
       expect(log.viewAt('12:06')).toMatchObject({
-        ...{ queues: { main: { pending: 0 } }, tasks: { 'T-1': { state: 'working', worker: 'w1' } } },
+        queues: { main: { pending: 0 } },
+        tasks: { 'T-1': { state: 'working', worker: 'w1' } },
       });
       log.publish('12:20', 'worker.w1.task.completed', { task: 'T-1' });
       expect(log.viewAt('12:20')).toMatchObject({
@@ -155,7 +158,9 @@ const strategies = [
       log.publish('12:00', 'worker.default.worker.registered');
       const limits = Object.entries(log.viewAt('12:00').workers).map(([id, { idle }]) => [id, idle.limitMs]);
       expect(Object.fromEntries(limits)).toEqual({
-        ...{ critical: 30 * minuteMs, temporary: 5 * minuteMs, default: 10 * minuteMs },
+        critical: 30 * minuteMs,
+        temporary: 5 * minuteMs,
+        default: 10 * minuteMs,
       });
     }),
     holds('critical: 30 minutes', inCase('idle', 'critical: thirty minutes')),
@@ -163,7 +168,9 @@ const strategies = [
     holds('persistent: no timeout, until somebody ends it', () => {
       const log = registered({ default: { persistence: 'persistent' } });
       expect(log.stop('23:00', 'w1')).toMatchObject({
-        ...{ decision: 'block', cause: 'idle', reason: 'No task waits in queue main. Stay available and look again' },
+        decision: 'block',
+        cause: 'idle',
+        reason: 'No task waits in queue main. Stay available and look again',
         idle: { limitMs: null, remainingMs: null },
       });
       log.publish('23:01', 'own.worker.w1.worker.retired', { by: 'ann' });
@@ -181,7 +188,7 @@ const strategies = [
         expect(
           [1, 2, 3].map(() => waited.stop('12:01', 'w1')?.cause),
           'a task that waits is no exception',
-        ).toEqual([...['pending-tasks', 'pending-tasks', 'capped']]);
+        ).toEqual(['pending-tasks', 'pending-tasks', 'capped']);
       },
     ),
   ),
@@ -190,7 +197,9 @@ const strategies = [
     holds('block: the decision, why, the remaining time, the tasks available', () => {
       const log = registered();
       expect(log.stop('12:03', 'w1'), 'no task waits: the text has the time').toMatchObject({
-        ...{ decision: 'block', pendingTasks: 0, idle: { remainingMs: 7 * minuteMs } },
+        decision: 'block',
+        pendingTasks: 0,
+        idle: { remainingMs: 7 * minuteMs },
         reason: 'No task waits in queue main. Stay available for 7 more minutes and look again',
       });
       expect(log.stop('12:03:01', 'w1')?.reason, 'rounded up').toContain('for 7 more minutes');
@@ -198,7 +207,9 @@ const strategies = [
       create('T-1', { title: 'Fix login' });
       create('T-2', { title: 'Write docs' });
       expect(log.stop('12:04', 'w1'), 'tasks wait: the text has them').toMatchObject({
-        ...{ decision: 'block', reason: '2 tasks wait in queue main: T-1 Fix login, T-2 Write docs', pendingTasks: 2 },
+        decision: 'block',
+        reason: '2 tasks wait in queue main: T-1 Fix login, T-2 Write docs',
+        pendingTasks: 2,
         nextPrompt: expect.stringContaining('T-1 Fix login, T-2 Write docs'),
         idle: { remainingMs: 6 * minuteMs },
       });
@@ -210,7 +221,9 @@ const strategies = [
     }),
     holds('approve: the decision, why, how long idle, no task available', () => {
       expect(registered().stop('12:11', 'w1')).toMatchObject({
-        ...{ decision: 'allow', reason: 'Idle for 11m of 10m, and no task waits', pendingTasks: 0 },
+        decision: 'allow',
+        reason: 'Idle for 11m of 10m, and no task waits',
+        pendingTasks: 0,
         idle: { ms: 11 * minuteMs, remainingMs: 0 },
       });
     }),

@@ -15,7 +15,9 @@ export function fleetAfter(minutes: number, entries: readonly (readonly [tail: s
     toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'setImmediate', 'clearImmediate', 'Date'],
   });
   const context = createHostContext({
-    ...{ fleet: 'main', replica: 'r1', clock: Date.now },
+    fleet: 'main',
+    replica: 'r1',
+    clock: Date.now,
     bus: { isConnected: () => true },
     metrics: { bounded: () => {} },
     log: { submit: (subject: string, text: string) => fold(subject, text) },

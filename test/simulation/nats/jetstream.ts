@@ -258,9 +258,15 @@ function infoOf(stream: Stream, filter?: string) {
     config,
     created,
     state: {
-      ...{ messages: messages.length, bytes: bytesOf(messages), consumer_count: 0, num_deleted: 0, num_subjects: 0 },
-      ...{ first_seq: lastSeq === 0 ? 0 : firstSeq, last_seq: lastSeq },
-      ...{ first_ts: timeOf(messages[0]), last_ts: timeOf(messages.at(-1)) },
+      messages: messages.length,
+      bytes: bytesOf(messages),
+      consumer_count: 0,
+      num_deleted: 0,
+      num_subjects: 0,
+      first_seq: lastSeq === 0 ? 0 : firstSeq,
+      last_seq: lastSeq,
+      first_ts: timeOf(messages[0]),
+      last_ts: timeOf(messages.at(-1)),
       ...(filter === undefined ? {} : { subjects: countSubjects(stream, filter) }),
     },
   };

@@ -38,7 +38,12 @@ export function createStream(config: StreamConfig, atMs: number): Stream {
     config,
     created: new Date(atMs).toISOString(),
     patterns: config.subjects.map((subject) => subject.split('.')),
-    ...{ messages: [], cut: [], firstSeq: 1, lastSeq: 0, lastMs: 0, syncedSeq: 0 },
+    messages: [],
+    cut: [],
+    firstSeq: 1,
+    lastSeq: 0,
+    lastMs: 0,
+    syncedSeq: 0,
   };
 }
 

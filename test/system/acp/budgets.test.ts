@@ -11,7 +11,8 @@ afterAll(() => scene.close());
 /** As Qwen Code tells it, in the middle of a turn: 90 tokens count towards a budget. */
 const uses = {
   update: {
-    ...{ sessionUpdate: 'agent_message_chunk', content: { type: 'text', text: '' } },
+    sessionUpdate: 'agent_message_chunk',
+    content: { type: 'text', text: '' },
     _meta: { usage: { inputTokens: 100, outputTokens: 20, cachedReadTokens: 30, totalTokens: 120 } },
   },
 };

@@ -48,8 +48,11 @@ async function setStage(turns: readonly Turn[], hooks: object) {
   const model = await scriptModel(anthropicMessages, turns);
   const home = await makeAgentHome();
   const options = {
-    ...{ hooks, cwd: home.project, settingSources: [] },
-    ...{ permissionMode: 'bypassPermissions', allowDangerouslySkipPermissions: true },
+    hooks,
+    cwd: home.project,
+    settingSources: [],
+    permissionMode: 'bypassPermissions',
+    allowDangerouslySkipPermissions: true,
     env: { ...cleanEnv(home), ...claudeEnv(home, model.url), ...planTools },
   };
   const ask = async (prompt: string, more: object = {}) => {

@@ -167,7 +167,8 @@ describe('structured output', () => {
     // The stop that follows is asked for, too.
     await expectCauses(at, ended.worker, ['incomplete', 'complete', 'complete']);
     expect((await payloadsOf(at, ended.worker, 'stop.attempted'))[0]).toMatchObject({
-      ...{ stopReason: 'structured_output', output: '{"answer":"too early"}' },
+      stopReason: 'structured_output',
+      output: '{"answer":"too early"}',
     });
   });
 

@@ -34,7 +34,9 @@ describe.each(forms)('by %s', (form, init) => {
     expect(model.requests[2]?.input).toContain(`Stop hook feedback:\n${remains}`);
     await expectCauses(at, ended.worker, ['incomplete', 'complete']);
     expect(await viewOf(at, ended.worker)).toMatchObject({
-      ...{ agent: 'claude', state: 'stopped', cwd: expect.stringMatching(/project$/) },
+      agent: 'claude',
+      state: 'stopped',
+      cwd: expect.stringMatching(/project$/),
       plan: [{ step: '1', title: 'Write the tests', status: 'completed' }],
     });
   });

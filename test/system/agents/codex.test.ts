@@ -46,7 +46,9 @@ test('it is blocked until its goal is reached, reads why, and is then let go', a
   expect(model.requests[2]?.input).toContain(remains);
   await expectCauses(at, ended.worker, ['incomplete', 'complete']);
   expect(await viewOf(at, ended.worker)).toMatchObject({
-    ...{ agent: 'codex', state: 'stopped', cwd: home.project },
+    agent: 'codex',
+    state: 'stopped',
+    cwd: home.project,
     plan: [{ step: 'goal', title: 'Write the tests', status: 'completed' }],
   });
   // Nothing about our hooks, such as a time-out that it does not take.

@@ -31,7 +31,10 @@ test('while `canUseTool` waits for a person, an operator’s answer is taken', a
   const canUseTool = (_tool: string, _input: object, { signal }: { signal: AbortSignal }) =>
     new Promise((_done, reject) => signal.addEventListener('abort', () => reject(new Error('answered elsewhere'))));
   const options = {
-    ...{ hooks: stopHooks({ http: at.http }), canUseTool, cwd: home.project, settingSources: [] },
+    hooks: stopHooks({ http: at.http }),
+    canUseTool,
+    cwd: home.project,
+    settingSources: [],
     env: { ...cleanEnv(home), ...claudeEnv(home, model.url) },
   };
   const run = async () => {

@@ -54,12 +54,10 @@ export async function attack({ attackers, isOver }: AttackOptions): Promise<Atta
   let isClosing = false;
   void service.ended.then((code) => isClosing || ended.push(`service (${code})`));
   const operator = await openConnection({
-    ...{
-      url: service.ready.nats,
-      credsFile: inStore(folder, 'credentials/service.json'),
-      name: 'attack',
-      patient: true,
-    },
+    url: service.ready.nats,
+    credsFile: inStore(folder, 'credentials/service.json'),
+    name: 'attack',
+    patient: true,
   });
   const natsVersion = operator.info?.version ?? 'not known';
   const stage: Stage = { nats: service.ready.nats, http: service.ready.http, operator };
@@ -92,12 +90,10 @@ export async function attack({ attackers, isOver }: AttackOptions): Promise<Atta
     await endService(service, 60_000);
     service = await startDev(folder, serveShipped);
     const log = await openConnection({
-      ...{
-        url: service.ready.nats,
-        credsFile: inStore(folder, 'credentials/service.json'),
-        name: 'judge',
-        patient: true,
-      },
+      url: service.ready.nats,
+      credsFile: inStore(folder, 'credentials/service.json'),
+      name: 'judge',
+      patient: true,
     });
     const { streams } = await jetstreamManager(log);
     const found = await findAll(streams, honest.stored);
@@ -110,9 +106,20 @@ export async function attack({ attackers, isOver }: AttackOptions): Promise<Atta
     const sorted = [...honest.times].sort((a, b) => a - b);
     const quantile = (q: number) => sorted[Math.floor(q * (sorted.length - 1))] ?? Number.NaN;
     return {
-      ...{ rounds, answers: honest.times.length, retries: honest.retries(), wrong: [...honest.wrong, ...again.wrong] },
-      ...{ unanswered: honest.unanswered(), entries: found.length, lost: found.filter((it) => !it).length },
-      ...{ ended, restarted, attacks, p50Ms: quantile(0.5), p99Ms: quantile(0.99), serviceBytes, natsBytes },
+      rounds,
+      answers: honest.times.length,
+      retries: honest.retries(),
+      wrong: [...honest.wrong, ...again.wrong],
+      unanswered: honest.unanswered(),
+      entries: found.length,
+      lost: found.filter((it) => !it).length,
+      ended,
+      restarted,
+      attacks,
+      p50Ms: quantile(0.5),
+      p99Ms: quantile(0.99),
+      serviceBytes,
+      natsBytes,
       natsVersion,
       logEntries: state.last_seq,
     };
@@ -184,7 +191,9 @@ async function openHonest(url: string, begunAt = 0) {
     if (`${decision} ${cause}` !== expected) wrong.push(`${attempt}: ${JSON.stringify(answer)}, not ${expected}`);
   };
   return {
-    ...{ wrong, times, stored },
+    wrong,
+    times,
+    stored,
     retries: () => retries,
     unanswered: () => unanswered,
     cycles: () => cycles,

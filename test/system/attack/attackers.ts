@@ -36,7 +36,9 @@ async function post(http: string, posts: readonly Post[]): Promise<Sent> {
     posts.map(async ({ path, type, body, zip }) => {
       try {
         const response = await fetch(new URL(path, http), {
-          ...{ method: 'POST', body: body as string, signal: AbortSignal.timeout(httpTimeoutMs) },
+          method: 'POST',
+          body: body as string,
+          signal: AbortSignal.timeout(httpTimeoutMs),
           headers: { 'content-type': type, ...(zip ? { 'content-encoding': 'gzip' } : {}) },
         });
         await response.arrayBuffer();
@@ -75,16 +77,23 @@ function hostilePosts(): Post[] {
 
 const largeHooks = (round: number): Post[] =>
   Array.from({ length: 40 }, (_, index) => ({
-    ...{ path: claude, type: json },
+    path: claude,
+    type: json,
     body: JSON.stringify({
-      ...{ session_id: `large-${round % 50}-${index}`, hook_event_name: 'PostToolUse', cwd: '/', tool_name: 'Write' },
-      ...{ tool_input: { file_path: 'x'.repeat(100_000), content: 'x'.repeat(900_000) }, tool_response: {} },
+      session_id: `large-${round % 50}-${index}`,
+      hook_event_name: 'PostToolUse',
+      cwd: '/',
+      tool_name: 'Write',
+      tool_input: { file_path: 'x'.repeat(100_000), content: 'x'.repeat(900_000) },
+      tool_response: {},
     }),
   }));
 
 const hookFlood = (round: number): Post[] =>
   Array.from({ length: 300 }, (_, index) => ({
-    ...{ path: claude, type: json, body: stop(`flood-${round % 20}-${index}`) },
+    path: claude,
+    type: json,
+    body: stop(`flood-${round % 20}-${index}`),
   }));
 
 /** Each gives what it publishes, in order. */

@@ -88,7 +88,9 @@ const has = (shell: string) => spawnSync(shell, ['-c', ':']).status === 0;
 /** What it finds where `stopgate` is on the PATH. */
 const runShell = (cwd: string, shell: string, args: readonly string[]) =>
   execFileSync(shell, args, {
-    ...{ cwd, encoding: 'utf8', timeout: 60_000 },
+    cwd,
+    encoding: 'utf8',
+    timeout: 60_000,
     env: { ...readEnvironment(), PATH: `${cwd}:${readEnvironment().PATH}`, HOME: cwd, TERM: 'xterm' },
   });
 

@@ -63,22 +63,26 @@ const cases: readonly { title: string; operations: readonly Operation[]; of?: st
   {
     title: 'two decisions for an attempt',
     operations: [decide(0, 5, 'a1', 'incomplete', 1), decide(10, 15, 'a1', 'incomplete', 2)],
-    ...{ of: 'worker w', operation: 'decide w a1 -> incomplete 2' },
+    of: 'worker w',
+    operation: 'decide w a1 -> incomplete 2',
   },
   {
     title: 'a lost count',
     operations: [decide(0, 5, 'a1', 'incomplete', 1), decide(10, 15, 'a2', 'incomplete', 1)],
-    ...{ of: 'worker w', operation: 'decide w a2 -> incomplete 1' },
+    of: 'worker w',
+    operation: 'decide w a2 -> incomplete 1',
   },
   {
     title: 'a block past the cap',
     operations: [1, 2, 3, 4].map((it) => decide(it * 10, it * 10 + 5, `a${it}`, 'incomplete', it)),
-    ...{ of: 'worker w', operation: 'decide w a4 -> incomplete 4' },
+    of: 'worker w',
+    operation: 'decide w a4 -> incomplete 4',
   },
   {
     title: 'a read that is older than an answer before it',
     operations: [decide(0, 5, 'a1', 'incomplete', 1), read(10, 15, 0)],
-    ...{ of: 'worker w', operation: 'read w -> 0' },
+    of: 'worker w',
+    operation: 'read w -> 0',
   },
   {
     title: 'a task goes from one holder to the next',
@@ -103,12 +107,14 @@ const cases: readonly { title: string; operations: readonly Operation[]; of?: st
   {
     title: 'two holders of a task',
     operations: [claim(0, 5, 'v'), claim(10, 15, 'w'), held(20, 25, 'v', ['T']), held(30, 35, 'w', ['T'])],
-    ...{ of: 'task T', operation: 'held w T -> [T]' },
+    of: 'task T',
+    operation: 'held w T -> [T]',
   },
   {
     title: 'a claim that was acknowledged and lost',
     operations: [claim(0, 5, 'v'), holder(10, 15, '')],
-    ...{ of: 'task T', operation: 'holder T -> ""' },
+    of: 'task T',
+    operation: 'holder T -> ""',
   },
 ];
 
@@ -121,7 +127,8 @@ test('small histories: what is right has an order, and what was planted is found
     verdicts.map(({ violations, unjudged }, index) => ({ title: cases[index]?.title, violations, unjudged })),
   ).toMatchObject(
     cases.map(({ title, of, operation }) => ({
-      ...{ title, unjudged: [] },
+      title,
+      unjudged: [],
       violations: of === undefined ? [] : [{ of, operation }],
     })),
   );

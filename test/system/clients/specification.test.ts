@@ -11,7 +11,12 @@ import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { root } from '../../support/markdown.ts';
 
 const invariants = [
-  ...['ReplicasAgree', 'NothingLost', 'OneDecision', 'CountWithinCap', 'SnapshotFolds', 'NothingNeededIsCut'],
+  'ReplicasAgree',
+  'NothingLost',
+  'OneDecision',
+  'CountWithinCap',
+  'SnapshotFolds',
+  'NothingNeededIsCut',
 ] as const;
 type Form = { readonly replicas: number; readonly attempts: number; readonly entries: number };
 /** With one entry more it takes minutes. */

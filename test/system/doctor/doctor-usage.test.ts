@@ -20,7 +20,8 @@ async function connected(agent: string, config: string) {
   const init = (...more: string[]) => place.run(['init', agent, '--yes', ...scope, '--http', http(), ...more]);
   await init();
   return {
-    ...{ init, place },
+    init,
+    place,
     async usage(env: Record<string, string> = {}) {
       const { findings } = await place.doctor([agent, '--quick', '--http', http()], env);
       return findings.find(({ text }) => /what it uses|no dollars/.test(text));

@@ -205,7 +205,8 @@ export async function runRewind(): Promise<Row> {
     await after.end();
     await stage.agreed();
     return {
-      ...{ fault: 'store rewound to an older copy', times: 1 },
+      fault: 'store rewound to an older copy',
+      times: 1,
       ...(await settledAccount(after, stage)),
       longestGapMs: Math.round(after.longestGapMs()),
     };

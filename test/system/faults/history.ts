@@ -42,8 +42,13 @@ commands:
   fails: { run: [sh, -c, 'exit 1'], cwd: '.' }
 `;
 const policies: Readonly<Record<string, string>> = {
-  ...{ j0: 'judged', j1: 'judged', c0: 'checked', c1: 'checked' },
-  ...{ h0: 'holding', h1: 'holding', h2: 'holding' },
+  j0: 'judged',
+  j1: 'judged',
+  c0: 'checked',
+  c1: 'checked',
+  h0: 'holding',
+  h1: 'holding',
+  h2: 'holding',
 };
 const tasks = ['T-0', 'T-1'];
 
@@ -147,7 +152,8 @@ function createCalls({ client, http }: Stage, operations: Operation[], isLate: (
       })),
     probe: (name: number, worker: string) =>
       reading<DecisionBody>({ client: name, kind: 'probe', worker }, `probe.${worker}`, ({ cause, retry }) => ({
-        ...{ cause, count: retry.count },
+        cause,
+        count: retry.count,
       })),
     /** A stop that is blocked, and names the tasks that its worker holds. */
     held: (name: number, worker: string) =>
@@ -169,7 +175,9 @@ function createAsk(client: Stage['client'], http: Stage['http']) {
   };
   const overHttp = async (subject: string, body: object): Promise<unknown> => {
     const reply = await fetch(`${chosen(http())}/api/main/${subject.replaceAll('.', '/')}`, {
-      ...{ method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } },
+      method: 'POST',
+      body: JSON.stringify(body),
+      headers: { 'content-type': 'application/json' },
       signal: AbortSignal.timeout(askTimeoutMs),
     });
     return reply.ok ? reply.json() : null;

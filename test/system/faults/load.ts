@@ -45,7 +45,9 @@ export function startLoad(client: Client, workers: readonly string[], http: () =
     const place = places[count % places.length];
     if (place === undefined) return null;
     const reply = await fetch(`${place}/api/main/decide/${worker}`, {
-      ...{ method: 'POST', body: JSON.stringify({ attempt }), headers: { 'content-type': 'application/json' } },
+      method: 'POST',
+      body: JSON.stringify({ attempt }),
+      headers: { 'content-type': 'application/json' },
       signal: AbortSignal.timeout(askTimeoutMs),
     });
     return reply.ok ? ((await reply.json()) as { cause: string }).cause : null;

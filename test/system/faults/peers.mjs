@@ -91,7 +91,9 @@ function report(peers) {
     const places = new Map([...held].map(([seq, id]) => [id, seq]));
     const all = [...acknowledged];
     const counts = {
-      ...{ server: name, messages: held.size, twice: held.size - places.size },
+      server: name,
+      messages: held.size,
+      twice: held.size - places.size,
       differing: [...base].filter(([seq, id]) => held.get(seq) !== id).length + Math.max(0, held.size - base.size),
       lost: all.filter(([id]) => !places.has(id)).length,
       elsewhere: all.filter(([id, seq]) => places.has(id) && places.get(id) !== seq).length,

@@ -114,7 +114,11 @@ export async function openStage({
   const url = ports.map((port) => `nats://127.0.0.1:${port}`).join(',');
   const client = await openClient(url);
   return {
-    ...{ servers, replicas, client, start, http },
+    servers,
+    replicas,
+    client,
+    start,
+    http,
     agreed: () => agreed(http),
     log: () => readLog(url, creds),
     async close() {

@@ -29,7 +29,12 @@ const askLines = (path: string, signal?: AbortSignal) =>
   });
 const open = (limits: object, logger = createLogger('silent')) =>
   createHistory({ url: stage.nats.url, fleet: 'main' }, logger, {
-    ...{ requestsMax: 32, budgetMs: 60_000, heapMiB: 256, lingerMs: 60_000, processesMax: 8, ...limits },
+    requestsMax: 32,
+    budgetMs: 60_000,
+    heapMiB: 256,
+    lingerMs: 60_000,
+    processesMax: 8,
+    ...limits,
   });
 const parse = (body: Uint8Array) => JSON.parse(new TextDecoder().decode(body));
 const past = (seq: number) => ({ kind: 'past', seq, topic: null }) as const;

@@ -22,9 +22,14 @@ test('gets nothing while it does not read, then one message with all changes', a
     foldEntry(fleet, { seq, atMs: seq, entry });
   };
   const live = createLive({
-    ...{ fleet, logNow: () => seq, foldedSeq: () => seq, headSeq: async () => seq },
+    fleet,
+    logNow: () => seq,
+    foldedSeq: () => seq,
+    headSeq: async () => seq,
     viewWorker: (worker) => viewWorker(fleet, worker, seq),
-    ...{ outage: () => null, observe: createObservers(fleet, logger).add, logger },
+    outage: () => null,
+    observe: createObservers(fleet, logger).add,
+    logger,
   });
   const page = (isReady: () => boolean) => {
     const sent: { event: string; data: { workers?: unknown[] }; bytes: number }[] = [];
@@ -62,9 +67,14 @@ test('entries are not kept for a page that does not read, only counted', async (
   const observers = createObservers(fleet, logger);
   let seq = 0;
   const live = createLive({
-    ...{ fleet, logNow: () => seq, foldedSeq: () => seq, headSeq: async () => seq },
+    fleet,
+    logNow: () => seq,
+    foldedSeq: () => seq,
+    headSeq: async () => seq,
     viewWorker: (worker) => viewWorker(fleet, worker, seq),
-    ...{ outage: () => null, observe: observers.add, logger },
+    outage: () => null,
+    observe: observers.add,
+    logger,
   });
   const prompt = () => {
     seq += 1;

@@ -55,7 +55,11 @@ describe("the package's own receiver", () => {
     const frames = receive(socketUrl());
     const task = await until(() => of(frames, 'task:P-1')[0]);
     expect(task).toMatchObject({
-      ...{ type: '@xstate.actor', name: 'task P-1', rootId: 'worker:p1', parentId: 'worker:p1', _version: '0.7.2' },
+      type: '@xstate.actor',
+      name: 'task P-1',
+      rootId: 'worker:p1',
+      parentId: 'worker:p1',
+      _version: '0.7.2',
       snapshot: { status: 'active', value: 'working', context: { worker: 'p1', queue: 'main' } },
     });
     const [worker] = of(frames, 'worker:p1');
@@ -91,7 +95,8 @@ describe("the package's own receiver", () => {
     });
     expect(decided.event.guards).toContainEqual({ guard: 'checks', verdict: 'block', tookMs: expect.any(Number) });
     expect(snapshot).toMatchObject({
-      ...{ type: '@xstate.snapshot', event: { type: 'stop.attempted' } },
+      type: '@xstate.snapshot',
+      event: { type: 'stop.attempted' },
       snapshot: { value: { state: 'blocked' }, context: { lastDecision: { decision: 'block' }, retryCount: 1 } },
     });
     await until(() => of(frames, 'task:E-1').find((frame) => frame.snapshot?.value === 'blocked'));
@@ -136,7 +141,10 @@ test('?worker= shows one worker, with its tasks and subagents', async () => {
   await until(() => of(frames, 'task:O-4')[0]);
   expect(of(frames, 'task:O-4')[0].parentId).toBe('worker:o1');
   expect([...new Set(frames.map((frame) => frame.sessionId))].sort()).toEqual([
-    ...['task:O-1', 'task:O-4', 'worker:o1', 'worker:o3'],
+    'task:O-1',
+    'task:O-4',
+    'worker:o1',
+    'worker:o3',
   ]);
 });
 
@@ -290,8 +298,14 @@ describe('a WebSocket follows the admission rules of requests', () => {
   test('requires the token if one is set', async () => {
     const fleets = directoryOf(stage.replica);
     const guarded = await openHttpServer({
-      ...{ fleets, host: '127.0.0.1', port: 0, token: 'a-token', operatorToken: null, version: '0.0.0' },
-      ...{ metrics: createMetrics(), log: createLogger('silent') },
+      fleets,
+      host: '127.0.0.1',
+      port: 0,
+      token: 'a-token',
+      operatorToken: null,
+      version: '0.0.0',
+      metrics: createMetrics(),
+      log: createLogger('silent'),
     });
     const url = `${guarded.url.replace('http', 'ws')}/inspect/ws`;
     expect((await refusal(url)).status).toBe(401);
@@ -306,12 +320,23 @@ describe('a WebSocket follows the admission rules of requests', () => {
 
 test('a token that is taken away reads on neither here nor in the stream of the page; others do', async () => {
   const tokenOf = (name: string): AccessToken => ({
-    ...{ name, role: 'read', workers: null, fleets: null, hashes: [hashOfToken(`of-${name}`)] },
+    name,
+    role: 'read',
+    workers: null,
+    fleets: null,
+    hashes: [hashOfToken(`of-${name}`)],
   });
   const tokens = [tokenOf('ann'), tokenOf('bob')];
   const guarded = await openHttpServer({
-    ...{ fleets: directoryOf(stage.replica), host: '127.0.0.1', port: 0, token: null, operatorToken: null },
-    ...{ version: '0.0.0', tokens: () => tokens, metrics: createMetrics(), log: createLogger('silent') },
+    fleets: directoryOf(stage.replica),
+    host: '127.0.0.1',
+    port: 0,
+    token: null,
+    operatorToken: null,
+    version: '0.0.0',
+    tokens: () => tokens,
+    metrics: createMetrics(),
+    log: createLogger('silent'),
   });
   onTestFinished(() => guarded.close());
   const open = async (name: string) => {

@@ -15,7 +15,8 @@ async function place() {
   onTestFinished(() => at.close());
   const { client, server, folder, service } = at;
   return {
-    ...{ receiver, service },
+    receiver,
+    service,
     giveUp: (worker: string) => client.ask(`decide.${worker}`, { attempt: 'a1', output: '<promise>BLOCKED</promise>' }),
     notices: (worker: string) =>
       client.stored('STOPGATE_main', `stopgate.main.own.worker.${worker}.escalation.notified`),

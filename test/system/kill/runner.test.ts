@@ -33,6 +33,7 @@ test('its check ends within its time; a new runner takes the retry', async () =>
   onTestFinished(() => endService(second));
   await workspace.write('done', '');
   expect((await at.client.ask('decide.w1', { attempt: 'a2' })).body).toMatchObject({
-    ...{ decision: 'allow', cause: 'complete' },
+    decision: 'allow',
+    cause: 'complete',
   });
 });

@@ -292,7 +292,10 @@ describe('the end', () => {
   test('by itself is followed by another start, on the same port and with the same log', async () => {
     const server = await open();
     const nc = await openConnection({
-      ...{ url: server.url, credsFile: server.credentials('service'), name: 'test', patient: true },
+      url: server.url,
+      credsFile: server.credentials('service'),
+      name: 'test',
+      patient: true,
     });
     ends.push(() => nc.close());
     await (await jetstreamManager(nc)).streams.add({ name: 'STOPGATE_main', subjects: ['stopgate.main.worker.>'] });

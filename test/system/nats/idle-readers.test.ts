@@ -22,8 +22,14 @@ type Connection = { readonly pending_bytes: number };
 async function openEmbeddedLike() {
   const credentials = Object.fromEntries(roles.map((role) => [role, { user: role, pass: `password-of-${role}` }]));
   const config = serverConfig({
-    ...{ name: 'test', storeDir: tmpdir(), portsDir: tmpdir(), port: -1, fleet: 'main' },
-    ...{ credentials: credentials as never, storeBytesMax: 2 ** 30, version: [2, 9, 15] },
+    name: 'test',
+    storeDir: tmpdir(),
+    portsDir: tmpdir(),
+    port: -1,
+    fleet: 'main',
+    credentials: credentials as never,
+    storeBytesMax: 2 ** 30,
+    version: [2, 9, 15],
   });
   // The test's server has folders of its own.
   const { listen: _, ports_file_dir: __, jetstream, ...ours } = JSON.parse(config) as Record<string, object>;
@@ -59,7 +65,9 @@ test('60 of them make the server keep no more than 60 times its bound, are close
   await manager.streams.add({ name: 'STOPGATE_main', subjects: ['stopgate.main.worker.>'] });
   const seqs: number[] = [];
   const reader = openLogReader(service, {
-    ...{ stream: 'STOPGATE_main', fromSeq: 1, onMessage: ({ seq }) => void seqs.push(seq) },
+    stream: 'STOPGATE_main',
+    fromSeq: 1,
+    onMessage: ({ seq }) => void seqs.push(seq),
   });
   for (let count = 0; count < idleCount; count += 1) await openIdle(server.port);
   const attacker = await open();

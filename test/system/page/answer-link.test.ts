@@ -20,7 +20,11 @@ describeInBrowser('the page behind a link that answers', () => {
     receiver = await openReceiver();
     stage = await openStage({ policies: { policies: { default: { ask: '10m' } } }, answerLinks: () => links });
     const post = createWebhook({
-      ...{ url: receiver.url, secret: 's', clock: Date.now, logger, count: () => {} },
+      url: receiver.url,
+      secret: 's',
+      clock: Date.now,
+      logger,
+      count: () => {},
     });
     links = createAnswerLinks({ url: stage.http.url, by: 'on-call', secret: 's', clock: Date.now, logger, post });
     browser = await openBrowser(() => [stage.http.url], /status of 409/);
@@ -37,7 +41,9 @@ describeInBrowser('the page behind a link that answers', () => {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({
-        ...{ session_id: 's1', hook_event_name: 'PermissionRequest', tool_name: 'Bash' },
+        session_id: 's1',
+        hook_event_name: 'PermissionRequest',
+        tool_name: 'Bash',
         tool_input: { command: hostile, description: 'Clean up' },
       }),
     });

@@ -67,7 +67,8 @@ describe.skipIf(noChromium !== null)(`the chart${noChromium === null ? '' : ` ($
   test('marks the states of an actor, and no others', async () => {
     await show({ active: ['blocked', 'stale'] });
     expect(await page.locator('[aria-selected="true"]').evaluateAll((all) => all.map((it) => it.ariaLabel))).toEqual([
-      ...['blocked, active', 'stale, active'],
+      'blocked, active',
+      'stale, active',
     ]);
     await show({ active: ['working', 'active'] });
     await expect.poll(() => state('working').getAttribute('aria-selected')).toBe('true');
@@ -182,7 +183,10 @@ describe.skipIf(noChromium !== null)(`the chart${noChromium === null ? '' : ` ($
   /** The part of the drawing that is shown. */
   const viewBox = async () =>
     (await page.locator('.chart-drawing').getAttribute('viewBox'))?.split(' ').map(Number) as [
-      ...[x: number, y: number, width: number, height: number],
+      x: number,
+      y: number,
+      width: number,
+      height: number,
     ];
   const unitsAt = async (x: number, y: number) => {
     const room = await page.locator('.chart-drawing').boundingBox();

@@ -76,8 +76,11 @@ describeInBrowser('the inbox, for many', () => {
     await open('/?view=inbox', { as: 'Ann' });
     await nobodyWaits();
     const asked = {
-      ...{ kind: 'permission', request: 'p1', tool: 'Bash' },
-      ...{ message: 'Remove the build?', detail: 'rm -rf dist' },
+      kind: 'permission',
+      request: 'p1',
+      tool: 'Bash',
+      message: 'Remove the build?',
+      detail: 'rm -rf dist',
     };
     await inbox.stage.client.publish('worker.eve.input.requested', asked);
     await page.locator('.card', { hasText: 'Bash: Remove the build?' }).waitFor();
@@ -108,8 +111,11 @@ describeInBrowser('the inbox, for many', () => {
     const { client } = inbox.stage;
     const asks = (worker: string, command: string) =>
       client.publish(`worker.${worker}.input.requested`, {
-        ...{ kind: 'permission', request: `of-${worker}`, tool: 'Bash' },
-        ...{ message: 'Clean up?', detail: { command } },
+        kind: 'permission',
+        request: `of-${worker}`,
+        tool: 'Bash',
+        message: 'Clean up?',
+        detail: { command },
       });
     for (const worker of ['kay', 'lou', 'moe']) await asks(worker, 'rm -rf dist');
     await asks('ned', 'rm -rf .git');

@@ -17,7 +17,10 @@ describeInBrowser('the inbox', () => {
     Promise.all(
       requests.map((request) =>
         inbox.stage.client.publish(`worker.${worker}.input.requested`, {
-          ...{ kind: 'permission', request, tool: 'Bash', message: `Run ${request}?` },
+          kind: 'permission',
+          request,
+          tool: 'Bash',
+          message: `Run ${request}?`,
         }),
       ),
     );

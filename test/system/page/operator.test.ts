@@ -15,11 +15,18 @@ let guardedUrl = '';
 const button = (name: string) => browser.page.getByRole('button', { name, exact: true });
 const stored = (subject: string) => stage.client.stored('STOPGATE_main', `stopgate.main.own.${subject}`);
 const readers = (token: string) => ({
-  ...{ name: token, role: 'read' as const, workers: null, fleets: null, hashes: [hashOfToken(token)] },
+  name: token,
+  role: 'read' as const,
+  workers: null,
+  fleets: null,
+  hashes: [hashOfToken(token)],
 });
 const options = () => ({
-  ...{ fleets: directoryOf(stage.replica), host: '127.0.0.1', version: '0.0.0' },
-  ...{ metrics: createMetrics(), log: createLogger('silent') },
+  fleets: directoryOf(stage.replica),
+  host: '127.0.0.1',
+  version: '0.0.0',
+  metrics: createMetrics(),
+  log: createLogger('silent'),
 });
 
 describeInBrowser('an operator', () => {

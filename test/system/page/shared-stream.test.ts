@@ -97,9 +97,15 @@ describeInBrowser('pages in one browser', () => {
     await stage.http.close();
     await Promise.all(others.map((page) => page.locator('[data-connection="lost"]').waitFor()));
     const again = await openHttpServer({
-      ...{ fleets: directoryOf(stage.replica), host: '127.0.0.1', port: Number(new URL(stage.http.url).port) },
-      ...{ token: null, operatorToken, version: '0.0.0', closeTimeoutMs: 60_000 },
-      ...{ metrics: createMetrics(), log: createLogger('silent') },
+      fleets: directoryOf(stage.replica),
+      host: '127.0.0.1',
+      port: Number(new URL(stage.http.url).port),
+      token: null,
+      operatorToken,
+      version: '0.0.0',
+      closeTimeoutMs: 60_000,
+      metrics: createMetrics(),
+      log: createLogger('silent'),
     });
     try {
       await Promise.all(others.map(isLive));

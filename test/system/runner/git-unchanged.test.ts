@@ -155,7 +155,8 @@ describe('what it is compared with', () => {
   test('one that does not exist is an error, and no option of git', async () => {
     const { ask } = await createProject();
     expect(await ask({ since: 'nowhere' })).toMatchObject({
-      ...{ outcome: 'error', reason: 'git: there is no commit "nowhere"' },
+      outcome: 'error',
+      reason: 'git: there is no commit "nowhere"',
     });
     const request = { kind: 'git', unchanged, since: '--output=/tmp/x' };
     expect(runRequestSchema.safeParse(request).error?.issues[0]?.message).toBe('a ref does not begin with -');
@@ -166,7 +167,8 @@ test('it is told beside what else is asked for', async () => {
   const { ask, edit } = await createProject();
   await edit('tests/a.js');
   expect(await ask({ clean: true })).toMatchObject({
-    ...{ outcome: 'fail', reason: 'Uncommitted changes: tests/a.js; Changed files that must stay: tests/a.js' },
+    outcome: 'fail',
+    reason: 'Uncommitted changes: tests/a.js; Changed files that must stay: tests/a.js',
   });
 });
 

@@ -8,7 +8,11 @@ import type { Judgement, WorkerLink } from '../../../src/acp/worker-link.ts';
 import type { EntryDraft } from '../../../src/agents/shared/entry-drafts.ts';
 
 const block: Judgement = {
-  ...{ decision: 'block', action: 'continue', cause: 'incomplete', reason: 'Fix lint', nextPrompt: null },
+  decision: 'block',
+  action: 'continue',
+  cause: 'incomplete',
+  reason: 'Fix lint',
+  nextPrompt: null,
   retry: { count: 1, max: 3 },
 };
 const allow: Judgement = { ...block, decision: 'allow', action: 'complete', cause: 'complete' };
@@ -47,7 +51,9 @@ function open(judgements: readonly Judgement[] = [allow]) {
   const relay = createRelay({ editor: writer(sent.editor), agent: writer(sent.agent), sessions, note });
   const settled = () => new Promise(setImmediate);
   return {
-    ...{ sent, drafts, notes },
+    sent,
+    drafts,
+    notes,
     fromEditor: async (line: string) => relay.fromEditor(Buffer.from(line)).then(settled),
     fromAgent: async (line: string) => relay.fromAgent(Buffer.from(line)).then(settled),
   };
@@ -105,7 +111,8 @@ test('after a block the agent is prompted under another id, and the editor is an
     JSON.stringify({ jsonrpc: '2.0', id: again.id, result: { stopReason: 'end_turn', _meta: { y: 2 } } }),
   );
   expect(JSON.parse(sent.editor.at(-1) ?? '')).toEqual({
-    ...{ jsonrpc: '2.0', id: 7 },
+    jsonrpc: '2.0',
+    id: 7,
     result: { stopReason: 'end_turn', _meta: { y: 2 } },
   });
   const types = ['worker.registered', 'prompt.submitted', 'heartbeat.sent'];

@@ -82,7 +82,11 @@ test.each(scripts)(
   ({ agent, script }) => {
     const [body, event] = script.stop(session);
     const unjudged = {
-      ...{ decision: 'allow', action: 'continue', reason: 'r', nextPrompt: null, cause: 'unjudged' },
+      decision: 'allow',
+      action: 'continue',
+      reason: 'r',
+      nextPrompt: null,
+      cause: 'unjudged',
       verdicts: [{ guard: 'checks', verdict: 'error', detail: 'tests: not found (exit 127)' }],
     } satisfies AnswerableDecision;
     const answer = agents.get(agent)?.readHook(body, event).answer(unjudged) ?? {};
@@ -97,7 +101,11 @@ test.each(scripts)(
 test.each(scripts)('$form: a stop that is allowed with a warning tells it', ({ agent, script }) => {
   const [body, event] = script.stop(session);
   const warned = {
-    ...{ decision: 'allow', action: 'complete', reason: 'r', nextPrompt: null, cause: 'complete' },
+    decision: 'allow',
+    action: 'complete',
+    reason: 'r',
+    nextPrompt: null,
+    cause: 'complete',
     feedback: [{ check: 'lint', outcome: 'warn', message: '2 warnings', details: {} }],
   } satisfies AnswerableDecision;
   const answer = agents.get(agent)?.readHook(body, event).answer(warned) ?? {};

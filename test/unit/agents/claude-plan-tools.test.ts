@@ -83,7 +83,9 @@ describe('what counts', () => {
 
   test('a file that cannot be read says nothing', () => {
     expect(read({ user: '{ "model":', project: '[]', local: { env: 7, model: ['claude-opus-4-5'] } })).toEqual({
-      ...{ state: 'off', why: 'the default model', variable },
+      state: 'off',
+      why: 'the default model',
+      variable,
     });
   });
 });

@@ -13,7 +13,9 @@ const child = '5e29e641-46ab-471e-ac1c-2c2c7e38f1ee-a8e954343990513d2';
 describe('tools', () => {
   const used = (tool_name: string, tool_input: object, more: object = {}) => ({
     ...recorded('PostToolUse'),
-    ...{ tool_name, tool_input, ...more },
+    tool_name,
+    tool_input,
+    ...more,
   });
   const filesOf = (body: object, prior: Partial<PriorWorker> = {}) =>
     drafts(body, prior)

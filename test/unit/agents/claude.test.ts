@@ -229,7 +229,8 @@ describe('answers', () => {
     const body = recorded('PreToolUse.StructuredOutput');
     expect(read(body).answer(decision({}))).toEqual({
       hookSpecificOutput: {
-        ...{ hookEventName: 'PreToolUse', permissionDecision: 'deny' },
+        hookEventName: 'PreToolUse',
+        permissionDecision: 'deny',
         permissionDecisionReason: 'the reason',
       },
     });
@@ -275,7 +276,8 @@ describe('a question of its own', () => {
   const questions = [{ question: 'Which key?', options: [{ label: 'A' }] }];
   const asked = (more: object[] = []) => ({
     ...recorded('PermissionRequest'),
-    ...{ tool_name: 'AskUserQuestion', tool_input: { questions: [...questions, ...more] } },
+    tool_name: 'AskUserQuestion',
+    tool_input: { questions: [...questions, ...more] },
   });
   const given = { request: 'r', by: 'ann', verdict: 'allow', at: '' } as const;
   const secret = 'ghp_0123456789abcdef';
@@ -286,7 +288,8 @@ describe('a question of its own', () => {
   test('is held as one, and answered by the choice', () => {
     expect(translate(asked()).ask).toMatchObject({ kind: 'question', tool: 'AskUserQuestion', message: 'Which key?' });
     expect(answered(asked(), 'A')).toEqual({
-      ...{ behavior: 'allow', updatedInput: { questions, answers: { 'Which key?': 'A' } } },
+      behavior: 'allow',
+      updatedInput: { questions, answers: { 'Which key?': 'A' } },
     });
   });
 

@@ -69,7 +69,8 @@ test('a stop has the last message that the plugin has read; a block is for the p
   expect(read(recorded('todo.updated')).answer(blocked('x'))).toBeNull();
   // Its plugin then waits for what a person says.
   expect(read(body).answer({ ...allowed, action: 'escalate' })).toEqual({
-    ...{ decision: 'allow', waits: true },
+    decision: 'allow',
+    waits: true,
     note: expect.stringMatching(/^stopgate: this session waits for a person: /),
   });
 });
@@ -122,7 +123,9 @@ describe('what it asks a person', () => {
 
   test('a permission has its own id, and is allowed once or denied with a reason', () => {
     expect(translate(recorded('permission.asked')).ask).toEqual({
-      ...{ kind: 'permission', tool: 'bash', detail: '{"command":"touch made"}' },
+      kind: 'permission',
+      tool: 'bash',
+      detail: '{"command":"touch made"}',
       request: request('permission.asked'),
     });
     expect(answered('permission.asked', 'allow', null)).toEqual({ reply: { reply: 'once' } });
@@ -136,7 +139,10 @@ describe('what it asks a person', () => {
 
   test('a question is answered by its choice; a denied one by the reason, and nothing by nothing', () => {
     expect(translate(recorded('question.asked')).ask).toMatchObject({
-      ...{ kind: 'question', tool: 'question', message: 'Which key?', request: request('question.asked') },
+      kind: 'question',
+      tool: 'question',
+      message: 'Which key?',
+      request: request('question.asked'),
     });
     expect(answered('question.asked', 'allow', 'New')).toEqual({ reply: { answers: [['New']] } });
     expect(answered('question.asked', 'deny', 'No')).toEqual({ reply: { answers: [['No']] } });

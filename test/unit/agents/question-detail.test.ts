@@ -12,9 +12,12 @@ import { createAnswer } from '../../../src/service/refusal.ts';
 const charsMax = 4_000;
 const ask = (texts: readonly string[], descriptionLength: number, choices = 3) => ({
   questions: texts.map((question) => ({
-    ...{ question, header: 'Key', multiSelect: false },
+    question,
+    header: 'Key',
+    multiSelect: false,
     options: Array.from({ length: choices }, (_, index) => ({
-      ...{ label: `choice ${index}`, description: 'd'.repeat(descriptionLength) },
+      label: `choice ${index}`,
+      description: 'd'.repeat(descriptionLength),
     })),
   })),
 });

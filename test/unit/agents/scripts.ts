@@ -36,7 +36,9 @@ const forms: Record<string, Script> = {
     plan: (session_id, subject) => [
       {
         ...claude('PostToolUse.TaskCreate'),
-        ...{ session_id, tool_input: { subject }, tool_response: { task: { id: '1', subject } } },
+        session_id,
+        tool_input: { subject },
+        tool_response: { task: { id: '1', subject } },
       },
     ],
   },
@@ -50,7 +52,9 @@ const forms: Record<string, Script> = {
     plan: (session_id, objective) => [
       {
         ...codex('PostToolUse.create_goal'),
-        ...{ session_id, transcript_path: null, tool_response: { goal: { objective, status: 'active' } } },
+        session_id,
+        transcript_path: null,
+        tool_response: { goal: { objective, status: 'active' } },
       },
     ],
   },
@@ -63,7 +67,8 @@ const forms: Record<string, Script> = {
     plan: (session_id, description) => [
       {
         ...gemini('AfterTool.write_todos'),
-        ...{ session_id, tool_input: { todos: [{ description, status: 'pending' }] } },
+        session_id,
+        tool_input: { todos: [{ description, status: 'pending' }] },
       },
     ],
   },
@@ -77,7 +82,8 @@ const forms: Record<string, Script> = {
     plan: (sessionId, title) => [
       {
         ...copilot('postToolUse.sql'),
-        ...{ sessionId, toolArgs: { query: `INSERT INTO todos (id, title) VALUES ('t1', '${title}')` } },
+        sessionId,
+        toolArgs: { query: `INSERT INTO todos (id, title) VALUES ('t1', '${title}')` },
       },
       'postToolUse',
     ],
@@ -102,7 +108,8 @@ const forms: Record<string, Script> = {
     plan: (session_id, content) => [
       {
         ...qwen('PostToolUse.todo_write'),
-        ...{ session_id, tool_input: { todos: [{ id: '1', content, status: 'pending' }] } },
+        session_id,
+        tool_input: { todos: [{ id: '1', content, status: 'pending' }] },
       },
     ],
   },

@@ -18,7 +18,10 @@ import {
 } from '../../../src/agents/doctor/switches.ts';
 
 const hookedBy = (value: Record<string, unknown>, more: Partial<Hooked> = {}): Hooked => ({
-  ...{ scope: 'project', file: '/p/settings.json', text: '', hooks: [{ event: 'Stop', value }] },
+  scope: 'project',
+  file: '/p/settings.json',
+  text: '',
+  hooks: [{ event: 'Stop', value }],
   ...more,
 });
 const http = hookedBy({ type: 'http', url: 'http://127.0.0.1:4280/hooks/claude', allowedEnvVars: ['STOPGATE_TOKEN'] });
@@ -52,13 +55,17 @@ describe('Claude Code', () => {
     { what: 'only managed hooks, said by a project', own: [{ allowManagedHooksOnly: true }], found: [] },
     {
       what: 'only managed hooks, and ours are',
-      ...{ managed: { allowManagedHooksOnly: true }, hooked: { ...http, file: '/managed-0' }, found: [] },
+      managed: { allowManagedHooksOnly: true },
+      hooked: { ...http, file: '/managed-0' },
+      found: [],
     },
     { what: 'only plugins', managed: { strictPluginOnlyCustomization: ['hooks'] }, found: ['bad'] },
     { what: 'only plugins, for others', managed: { strictPluginOnlyCustomization: ['skills'] }, found: [] },
     {
       what: 'only plugins, and ours is one',
-      ...{ managed: { strictPluginOnlyCustomization: true }, hooked: { ...http, scope: 'plugin' }, found: [] },
+      managed: { strictPluginOnlyCustomization: true },
+      hooked: { ...http, scope: 'plugin' },
+      found: [],
     },
     { what: 'no address is allowed', own: [{ allowedHttpHookUrls: [] }], found: ['bad'] },
     { what: 'another address is allowed', own: [{ allowedHttpHookUrls: ['https://x.example/*'] }], found: ['bad'] },
@@ -121,11 +128,15 @@ test.each([
   { what: 'off by its older name', requirements: {}, own: [{ features: { codex_hooks: false } }], found: ['bad'] },
   {
     what: 'the newer name is stronger',
-    ...{ requirements: {}, own: [{ features: { codex_hooks: false, hooks: true } }], found: [] },
+    requirements: {},
+    own: [{ features: { codex_hooks: false, hooks: true } }],
+    found: [],
   },
   {
     what: 'the project is stronger',
-    ...{ requirements: {}, own: [{ features: { hooks: true } }, { features: { hooks: false } }], found: [] },
+    requirements: {},
+    own: [{ features: { hooks: true } }, { features: { hooks: false } }],
+    found: [],
   },
   {
     what: 'the profile is stronger',
@@ -135,7 +146,9 @@ test.each([
   },
   {
     what: 'requirements are strongest',
-    ...{ requirements: { features: { hooks: false } }, own: [{ features: { hooks: true } }], found: ['bad'] },
+    requirements: { features: { hooks: false } },
+    own: [{ features: { hooks: true } }],
+    found: ['bad'],
   },
   { what: 'only managed hooks', requirements: { allow_managed_hooks_only: true }, own: [], found: ['bad'] },
   {

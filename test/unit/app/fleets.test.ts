@@ -41,8 +41,13 @@ function createScene() {
   };
   const start = (selection: string, options: Partial<FleetsOptions> = {}): Promise<Fleets> =>
     openFleets({
-      ...{ selection: select(selection), shard: null, replica: 'r1', open, find: async () => found },
-      ...{ logger: createLogger('silent'), ...options },
+      selection: select(selection),
+      shard: null,
+      replica: 'r1',
+      open,
+      find: async () => found,
+      logger: createLogger('silent'),
+      ...options,
     });
   return { failing, tried, closed, breakers, found, start };
 }

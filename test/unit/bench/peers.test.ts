@@ -5,8 +5,13 @@ import { type Measured, nothingMeasured } from '../../../bench/peers/rounds.ts';
 
 const measured = (stop: number, rate: number): Measured => ({
   ...nothingMeasured(),
-  ...{ stop: [stop, stop, stop], report: [0.1], rate: [rate], rateOne: [rate / 2], rateLoop: [rate / 4] },
-  ...{ service: [100], store: [200] },
+  stop: [stop, stop, stop],
+  report: [0.1],
+  rate: [rate],
+  rateOne: [rate / 2],
+  rateLoop: [rate / 4],
+  service: [100],
+  store: [200],
 });
 const named = new Map([['kv', { name: 'NATS KV', durability: 'file' }]]);
 
@@ -19,8 +24,15 @@ test('each is compared with the floor of the same run', () => {
     named,
   );
   expect(summaries[1]).toMatchObject({
-    ...{ id: 'kv', name: 'NATS KV', stopP50Ms: 1, toFloor: { p50: 2, p99: 2 } },
-    ...{ rate: 1_000, rateOneWorker: 500, rateWithReports: 250, serviceUs: 100, storeUs: 200 },
+    id: 'kv',
+    name: 'NATS KV',
+    stopP50Ms: 1,
+    toFloor: { p50: 2, p99: 2 },
+    rate: 1_000,
+    rateOneWorker: 500,
+    rateWithReports: 250,
+    serviceUs: 100,
+    storeUs: 200,
   });
   expect(formatSummaries(summaries).split('\n')[2]).toMatch(
     /^NATS KV +1\.00 +2\.00 +1\.00 +2\.00 +0\.10 +1,000 +500 +250 +100 +200 +file$/,

@@ -6,20 +6,30 @@ import { formatDecision } from '../../../src/cli/text/decision-text.ts';
 import { createColors } from '../../../src/terminal/text.ts';
 
 const decision: Decision = {
-  ...{ v: 1, fleet: 'main', worker: 'w1', task: 'T-1', tasks: ['T-1'], attempt: 'a1' },
-  ...{ seq: 7, at: '2026-03-02T12:00:00.000Z' },
-  ...{ decision: 'block', action: 'continue', cause: 'incomplete', reason: 'not yet', nextPrompt: 'go on' },
-  ...{
-    state: 'blocked',
-    retry: { count: 1, max: 3 },
-    keepAlives: { count: 0, max: null },
-    pendingTasks: 0,
-    policy: { name: 'default', seq: 1 },
-  },
+  v: 1,
+  fleet: 'main',
+  worker: 'w1',
+  task: 'T-1',
+  tasks: ['T-1'],
+  attempt: 'a1',
+  seq: 7,
+  at: '2026-03-02T12:00:00.000Z',
+  decision: 'block',
+  action: 'continue',
+  cause: 'incomplete',
+  reason: 'not yet',
+  nextPrompt: 'go on',
+  state: 'blocked',
+  retry: { count: 1, max: 3 },
+  keepAlives: { count: 0, max: null },
+  pendingTasks: 0,
+  policy: { name: 'default', seq: 1 },
   idle: { ms: 1, limitMs: 600_000, remainingMs: 599_999 },
   feedback: [{ check: 'plan', outcome: 'fail', message: '1 of 2 steps', details: null }],
   verdicts: [{ guard: 'checks', verdict: 'block', detail: 'plan', input: {}, tookMs: 1 }],
-  ...{ replica: 'r1', tookMs: 1, dryRun: false },
+  replica: 'r1',
+  tookMs: 1,
+  dryRun: false,
 };
 
 /** The paths of all values within, each as its keys. */

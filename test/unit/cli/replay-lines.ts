@@ -21,7 +21,9 @@ export async function replay(lines: readonly string[], argv: readonly string[] =
   const code = await terminal.run('replay', 'log.jsonl', ...argv);
   const [stdout, stderr] = [terminal.stdout(), terminal.stderr()];
   return {
-    ...{ code, stdout, stderr },
+    code,
+    stdout,
+    stderr,
     /** A terminal gets none. */
     get results() {
       return jsonLines(stdout);

@@ -250,7 +250,8 @@ describe('files', () => {
   test('a disk that is full is an error, also at the last write: what was printed is cut short', async () => {
     const { code, stderr } = await replay([stop('12:00', 'a1')], [], { writesMax: 0, writeError: 'ENOSPC' });
     expect({ code, stderr }).toEqual({
-      ...{ code: 2, stderr: 'stopgate: cannot write to stdout: the disk is full; free some space\n' },
+      code: 2,
+      stderr: 'stopgate: cannot write to stdout: the disk is full; free some space\n',
     });
   });
 });

@@ -72,7 +72,10 @@ describe('compositeValidator', () => {
 describe('checkers', () => {
   const steps = (...titles: string[]) => titles.map((title) => ({ title, status: 'pending' }));
   const context = (more: Partial<TaskCompletionContext> = {}): TaskCompletionContext => ({
-    ...{ session: { plan: [] }, tentativeOutput: null, filesystem: null, stopReason: 'end_turn' },
+    session: { plan: [] },
+    tentativeOutput: null,
+    filesystem: null,
+    stopReason: 'end_turn',
     ...more,
   });
   const filesystem = { exists: (path: string) => path === 'there.txt' };

@@ -32,7 +32,11 @@ test('docs/security/http.md says what each endpoint takes', async () => {
 test('every row is an endpoint, and no endpoint is without a row', async () => {
   const { app, close } = await createHttpApp({
     fleets: { replica: 'r', default: () => null, has: () => false, states: () => [], find: () => expect.fail() },
-    ...{ host: '127.0.0.1', token: null, operatorToken: null, version: '0', metrics: createMetrics() },
+    host: '127.0.0.1',
+    token: null,
+    operatorToken: null,
+    version: '0',
+    metrics: createMetrics(),
     log: createLogger('silent'),
   });
   await app.ready();

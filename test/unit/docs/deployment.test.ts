@@ -68,14 +68,18 @@ test('everything of ours runs without rights and on a read-only root', () => {
   expect(services.length).toBe(3);
   for (const [name, service] of services)
     expect(service, name).toMatchObject({
-      ...{ read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] },
+      read_only: true,
+      cap_drop: ['ALL'],
+      security_opt: ['no-new-privileges:true'],
     });
   expect(pods.length).toBe(2);
   for (const { securityContext, containers } of pods) {
     expect(securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
     for (const container of containers)
       expect(container.securityContext).toEqual({
-        ...{ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } },
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
       });
   }
   const dockerfile = read('Dockerfile');

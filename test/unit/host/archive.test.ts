@@ -17,8 +17,11 @@ afterEach(() => rmSync(folder, { recursive: true }));
 /** Entries 1 to `count` of a log in which the first was stored at `atMs`. */
 const logOf = (count: number, atMs: number): LogMessage[] =>
   Array.from({ length: count }, (_, index) => ({
-    ...{ seq: index + 1, atMs: atMs + index, subject: 'stopgate.main.worker.w1.heartbeat.sent' },
-    ...{ data: new Uint8Array(), header: () => undefined },
+    seq: index + 1,
+    atMs: atMs + index,
+    subject: 'stopgate.main.worker.w1.heartbeat.sent',
+    data: new Uint8Array(),
+    header: () => undefined,
   }));
 const entriesIn = (name: string): number =>
   gunzipSync(readFileSync(join(folder, name)))

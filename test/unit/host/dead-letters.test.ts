@@ -22,8 +22,13 @@ beforeEach(() => {
   life = lifeAtHead();
   progress = createFoldProgress();
   const shared = {
-    ...{ replica: 'r1', fleet: { name: 'main' }, life, newId: () => 'id' },
-    ...{ progress, metrics: { dead() {} }, logger: { warn() {} } as never },
+    replica: 'r1',
+    fleet: { name: 'main' },
+    life,
+    newId: () => 'id',
+    progress,
+    metrics: { dead() {} },
+    logger: { warn() {} } as never,
     log: {
       deadSeq: 0,
       history: async (_range: object, onMessage: (message: LogMessage) => Promise<void>) => onMessage(refusedAt(16)),
@@ -38,7 +43,10 @@ beforeEach(() => {
 afterEach(() => void vi.useRealTimers());
 
 const refusedAt = (seq: number): LogMessage => ({
-  ...{ seq, atMs: 0, subject: 'stopgate.main.worker.w1.tool.used', data: new TextEncoder().encode('{') },
+  seq,
+  atMs: 0,
+  subject: 'stopgate.main.worker.w1.tool.used',
+  data: new TextEncoder().encode('{'),
   header: () => undefined,
 });
 const refusal = { code: 'NOT_JSON', message: 'no JSON', entity: 'worker', id: 'w1' } as Refusal;

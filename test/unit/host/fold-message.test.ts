@@ -4,7 +4,9 @@ import { createFleet, type Decision } from '../../../machines/index.ts';
 import { foldMessage } from '../../../src/host/fold/fold-message.ts';
 
 const message = (seq: number, subject: string, value: object) => ({
-  ...{ seq, atMs: seq, subject: `stopgate.main.${subject}` },
+  seq,
+  atMs: seq,
+  subject: `stopgate.main.${subject}`,
   data: new TextEncoder().encode(JSON.stringify(value)),
   header: () => undefined,
 });

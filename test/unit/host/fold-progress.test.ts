@@ -4,7 +4,9 @@ import { createFoldProgress } from '../../../src/host/fold/fold-progress.ts';
 import type { LogMessage } from '../../../src/nats/log/log-reader.ts';
 
 const message = (seq: number, text: string, messageId?: string): LogMessage => ({
-  ...{ seq, atMs: 1_000 + seq, subject: 'stopgate.main.worker.w1.heartbeat.sent' },
+  seq,
+  atMs: 1_000 + seq,
+  subject: 'stopgate.main.worker.w1.heartbeat.sent',
   data: new TextEncoder().encode(text),
   header: (name) => (name === 'Nats-Msg-Id' ? messageId : undefined),
 });

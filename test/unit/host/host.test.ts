@@ -27,25 +27,27 @@ async function start({
   let id = 0;
   const scene = { log, broken: 0, checks: 0, asked: 0, clockMs: 0 } as Scene;
   scene.host = createHost({
-    ...{
-      fleet: 'main',
-      replica: 'r1',
-      log,
-      entryTimeoutMs: 5_000,
-      openRequestsMax: 2,
-      openReadsMax: 2,
-      unconfirmedDecisionsMax,
-    },
-    ...{ start: null, snapshotStore: null, usableSnapshots: async function* () {}, trimmer: null },
+    fleet: 'main',
+    replica: 'r1',
+    log,
+    entryTimeoutMs: 5_000,
+    openRequestsMax: 2,
+    openReadsMax: 2,
+    unconfirmedDecisionsMax,
+    start: null,
+    snapshotStore: null,
+    usableSnapshots: async function* () {},
+    trimmer: null,
     bus: {
-      ...{
-        isConnected: () => true,
-        connected: async () => true,
-        isHeard: async () => true,
-        answer: () => true,
-        ...{ ping: async () => 'gone' as const, tell: () => {}, listen: () => ({ close: () => {} }) },
-      },
-      ...{ requestRun: async () => '', payloadBytesMax: () => 1_048_576 },
+      isConnected: () => true,
+      connected: async () => true,
+      isHeard: async () => true,
+      answer: () => true,
+      ping: async () => 'gone' as const,
+      tell: () => {},
+      listen: () => ({ close: () => {} }),
+      requestRun: async () => '',
+      payloadBytesMax: () => 1_048_576,
       // Never answered.
       request() {
         scene.asked += 1;
@@ -60,8 +62,14 @@ async function start({
     },
     logger: pino({ level: 'silent' }),
     metrics: {
-      ...{ folded: onFolded, decided: () => {}, refused: () => {}, dead: () => {} },
-      ...{ policyConflict: () => {}, hookRan: () => {}, used: () => {}, bounded: () => {} },
+      folded: onFolded,
+      decided: () => {},
+      refused: () => {},
+      dead: () => {},
+      policyConflict: () => {},
+      hookRan: () => {},
+      used: () => {},
+      bounded: () => {},
     },
     clock: () => scene.clockMs,
     newId: () => `id${++id}`,

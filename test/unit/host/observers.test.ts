@@ -21,8 +21,12 @@ const fail = () => {
   throw new RangeError('Maximum call stack size exceeded');
 };
 const failing: Required<Observer> = {
-  ...{ worker: fail, task: fail, queue: fail },
-  ...{ folded: fail, touched: fail, pending: fail },
+  worker: fail,
+  task: fail,
+  queue: fail,
+  folded: fail,
+  touched: fail,
+  pending: fail,
 };
 
 test('one that throws is logged once, and neither the fold nor the others notice', () => {
@@ -30,7 +34,8 @@ test('one that throws is logged once, and neither the fold nor the others notice
   const seen: string[] = [];
   observers.add(failing);
   observers.add({
-    ...{ worker: (id) => seen.push(id), folded: ({ subject }) => seen.push(subject) },
+    worker: (id) => seen.push(id),
+    folded: ({ subject }) => seen.push(subject),
     touched: (actors) => seen.push(...actors),
   });
   const entry = readEntry(message.subject, '{"tool":"Bash"}', 15);

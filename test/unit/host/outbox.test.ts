@@ -21,8 +21,13 @@ beforeEach(() => {
   submitted = [];
   progress = createFoldProgress();
   outbox = createOutbox({
-    ...{ replica: 'r1', fleet: { name: 'main' }, life: lifeAtHead() },
-    ...{ clock: () => nowMs, newId: () => 'new', progress, bus: { isConnected: () => true } },
+    replica: 'r1',
+    fleet: { name: 'main' },
+    life: lifeAtHead(),
+    clock: () => nowMs,
+    newId: () => 'new',
+    progress,
+    bus: { isConnected: () => true },
     log: {
       send: (_subject: string, payload: Uint8Array) =>
         void sent.push((JSON.parse(Buffer.from(payload).toString()) as Decision).seq),
@@ -40,7 +45,7 @@ function resendFor(turns: number): void {
   }
 }
 const foldTo = (seq: number) =>
-  progress.advance({ ...{ seq, atMs: 0, subject: 's', data: new Uint8Array() }, header: () => undefined });
+  progress.advance({ seq, atMs: 0, subject: 's', data: new Uint8Array(), header: () => undefined });
 
 test('what the log has not delivered for two seconds is sent again, and nothing before', () => {
   put('a1');

@@ -22,8 +22,12 @@ function createScene(published: PublishedPolicies | null = null) {
     return new Promise(() => {});
   };
   const shared = {
-    ...{ fleet: createFleet('main'), replica: 'r1', life: lifeAtHead(), newId: () => 'id' },
-    ...{ logger: pino({ level: 'silent' }), metrics: { policyConflict: () => {} } },
+    fleet: createFleet('main'),
+    replica: 'r1',
+    life: lifeAtHead(),
+    newId: () => 'id',
+    logger: pino({ level: 'silent' }),
+    metrics: { policyConflict: () => {} },
   };
   const entries = createOwnEntries({ ...shared, log: { append } as never, progress: createFoldProgress() });
   const publisher = createPolicyPublisher({ ...shared, entries } as unknown as PolicyPublisherOptions);

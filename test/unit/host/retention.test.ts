@@ -20,8 +20,13 @@ test('of several replicas one cuts the log', async () => {
     };
     const trimmer = { size: async () => ({ firstSeq: 1, firstMs: 0, bytes: 1 }) };
     const context = {
-      ...{ fleet, replica, life: lifeAtHead(), trimmer, usableSnapshots },
-      ...{ logger: { warn: vi.fn() }, logClock: { now: () => 1_000 } },
+      fleet,
+      replica,
+      life: lifeAtHead(),
+      trimmer,
+      usableSnapshots,
+      logger: { warn: vi.fn() },
+      logClock: { now: () => 1_000 },
     };
     const retention = createRetention(context as unknown as RetentionOptions, { owedFrom: () => null });
     retention.configure({ forMs: 1, bytesMax: null, archive: null });

@@ -29,18 +29,21 @@ beforeEach(async () => {
   };
   const captured = { capture: () => [], owedFrom: () => null, run: async () => undefined };
   const options = {
-    ...{ fleet, replica: 'r1', life: { phase: 'head' }, snapshotStore, replyInboxes: captured },
-    ...{
-      progress: {
-        position,
-        get seq() {
-          return seq;
-        },
+    fleet,
+    replica: 'r1',
+    life: { phase: 'head' },
+    snapshotStore,
+    replyInboxes: captured,
+    progress: {
+      position,
+      get seq() {
+        return seq;
       },
-      logClock: { now: () => nowMs },
-      clock: () => nowMs,
     },
-    ...{ bus: { isConnected: () => true }, logger: { info: vi.fn(), warn: vi.fn() } },
+    logClock: { now: () => nowMs },
+    clock: () => nowMs,
+    bus: { isConnected: () => true },
+    logger: { info: vi.fn(), warn: vi.fn() },
   };
   const rooms = { outbox: captured, policies: captured, deadLetters: captured, retention: captured };
   const snapshots = createSnapshots(options as unknown as SnapshotsOptions, rooms as unknown as SnapshotRooms);

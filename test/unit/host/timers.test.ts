@@ -41,7 +41,11 @@ function addReplica(scene: Scene, replica: string, aheadMs: number): void {
   const { fleet } = scene;
   const life = { isAtHead: () => true };
   const timers = createTimers({
-    ...{ fleet, replica, life, newId: () => replica, bus: { isConnected: () => true } },
+    fleet,
+    replica,
+    life,
+    newId: () => replica,
+    bus: { isConnected: () => true },
     logClock: { server: () => scene.serverMs + aheadMs },
     log: {
       submit(subject, payload) {

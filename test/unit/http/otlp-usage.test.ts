@@ -16,9 +16,12 @@ const cost = (usd: number, attributes: Record<string, string>) => ({
                 aggregationTemporality: 2,
                 dataPoints: [
                   {
-                    ...{ startTimeUnixNano: '2000000000000000000', timeUnixNano: '1', asDouble: usd },
+                    startTimeUnixNano: '2000000000000000000',
+                    timeUnixNano: '1',
+                    asDouble: usd,
                     attributes: Object.entries({ 'session.id': 's1', ...attributes }).map(([key, text]) => ({
-                      ...{ key, value: { stringValue: text } },
+                      key,
+                      value: { stringValue: text },
                     })),
                   },
                 ],

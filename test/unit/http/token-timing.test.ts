@@ -17,7 +17,10 @@ afterAll(() => {
 const known = ['first-token-of-a-team', 'second-token-of-a-team', 'third-token-of-a-team'];
 const tokens = known.map(
   (token, index): AccessToken => ({
-    ...{ name: `t${index}`, role: 'agent', workers: null, fleets: null },
+    name: `t${index}`,
+    role: 'agent',
+    workers: null,
+    fleets: null,
     hashes: [hashOfToken(token)],
   }),
 );

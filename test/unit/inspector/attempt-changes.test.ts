@@ -6,13 +6,23 @@ import type { AttemptRecord } from '../../../src/inspector/messages.ts';
 
 const decided = (message: string, fields: Partial<Decision> = {}) =>
   ({
-    ...{ decision: 'block', action: 'continue', cause: 'incomplete', reason: 'Command tests failed (exit 1)' },
-    ...{ feedback: [{ check: 'tests', outcome: 'fail', message }], verdicts: [{ guard: 'checks', verdict: 'block' }] },
+    decision: 'block',
+    action: 'continue',
+    cause: 'incomplete',
+    reason: 'Command tests failed (exit 1)',
+    feedback: [{ check: 'tests', outcome: 'fail', message }],
+    verdicts: [{ guard: 'checks', verdict: 'block' }],
     ...fields,
   }) as unknown as Decision;
 const attempt = (decision: Decision | null, output = 'done'): AttemptRecord => ({
-  ...{ attempt: 'a', seq: 1, atMs: 0, stopReason: null, checks: [], work: null },
-  ...{ decision, output },
+  attempt: 'a',
+  seq: 1,
+  atMs: 0,
+  stopReason: null,
+  checks: [],
+  work: null,
+  decision,
+  output,
 });
 const letGo = decided('', { decision: 'allow', action: 'complete', cause: 'complete', feedback: [] });
 const letGoBy = (cause: string, verdicts: object[]) =>
@@ -22,7 +32,8 @@ const patternsOf = (...messages: string[]) => patternOf(messages.map((it) => att
 describe('a pattern in the last attempts', () => {
   test('the same failure, whatever its figures and paths', () => {
     expect(patternsOf('2 of 41 fail in 1.3 s at /a/x.ts', '3 of 40 fail in 2.1 s at /b/y.ts', 'no build')).toEqual({
-      ...{ kind: 'same', times: 2 },
+      kind: 'same',
+      times: 2,
     });
   });
 
@@ -96,7 +107,9 @@ describe('a check that one of two attempts did not get to', () => {
 test('at the cap it is the same failure again', () => {
   const verdicts = [{ guard: 'checks', verdict: 'block' }];
   const capped = decided('a', {
-    ...{ decision: 'allow', action: 'escalate', cause: 'capped' },
+    decision: 'allow',
+    action: 'escalate',
+    cause: 'capped',
     verdicts: [...verdicts, { guard: 'retries', verdict: 'allow' }],
   } as never);
   expect(patternOf([attempt(capped), attempt(decided('a'))])).toEqual({ kind: 'same', times: 2 });

@@ -17,7 +17,12 @@ test('a queue has the tasks that are known, and what was reported of those that 
   }
   // 4 wait: one that is known, 3 elsewhere.
   expect(wholeOf(fleet).queues.map(queueRows.unpack)).toContainEqual({
-    ...{ id: 'q', pending: 4, reported: 3, workers: 0, unattendedMs: null, acknowledgedBy: null },
+    id: 'q',
+    pending: 4,
+    reported: 3,
+    workers: 0,
+    unattendedMs: null,
+    acknowledgedBy: null,
   });
 });
 

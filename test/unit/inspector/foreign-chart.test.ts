@@ -40,7 +40,12 @@ const order = (id: string) => chart.states.findIndex((it) => it.id === id);
 test('tells regions, final states and where it starts', () => {
   const kindOf = (id: string) => chart.states.find((it) => it.id === id)?.kind;
   expect(['open', 'paid', 'sides', 'sides.left', 'sides.right', 'closed'].map(kindOf)).toEqual([
-    ...['atomic', 'compound', 'parallel', 'region', 'atomic', 'final'],
+    'atomic',
+    'compound',
+    'parallel',
+    'region',
+    'atomic',
+    'final',
   ]);
   expect(chart.states.filter(({ initial }) => initial).map(({ id }) => id)).toEqual([
     'open',

@@ -12,29 +12,25 @@ function storeOf(
 ) {
   const store = createFleetStore();
   const worker = ([id, state, sinceMs]: (typeof workers)[number]): Partial<WorkerRow> => ({
-    ...{
-      id,
-      state,
-      presence: 'active',
-      tasksHeld: 0,
-      isAcknowledged: false,
-      sentence: 'why?',
-      stateSinceMs: sinceMs,
-      awaitsInput: false,
-    },
+    id,
+    state,
+    presence: 'active',
+    tasksHeld: 0,
+    isAcknowledged: false,
+    sentence: 'why?',
+    stateSinceMs: sinceMs,
+    awaitsInput: false,
   });
   const task = ([id, escalatedWith]: (typeof tasks)[number]): Partial<TaskRow> => ({
-    ...{
-      id,
-      state: 'escalated',
-      queue: 'main',
-      hooks: 0,
-      sentence: 'why?',
-      stateSinceMs: 7,
-      escalatedWith,
-      priority: 0,
-      createdSeq: 1,
-    },
+    id,
+    state: 'escalated',
+    queue: 'main',
+    hooks: 0,
+    sentence: 'why?',
+    stateSinceMs: 7,
+    escalatedWith,
+    priority: 0,
+    createdSeq: 1,
   });
   const rows = {
     workers: workers.map((it) => workerRows.pack(worker(it) as WorkerRow)),

@@ -60,7 +60,13 @@ test('offers nothing in a comment, under an unknown key, or before anything is t
 
 const difference = (worker: string, guards: WhatIfDifference['guards'], after: object | null): WhatIfDifference =>
   ({
-    ...{ worker, attempt: 'a', seq: 1, at: '', guards, missingCheck: after === null ? 'scan' : null, after },
+    worker,
+    attempt: 'a',
+    seq: 1,
+    at: '',
+    guards,
+    missingCheck: after === null ? 'scan' : null,
+    after,
     before: { cause: 'incomplete', policy: { name: 'default' } },
   }) as unknown as WhatIfDifference;
 

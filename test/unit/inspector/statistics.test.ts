@@ -8,7 +8,10 @@ const startMs = Date.parse('2026-03-02T10:00:00Z');
 
 type Wanted = Parameters<ReturnType<typeof createStatistics>['view']>[0];
 const wanted = (some: Partial<Wanted>): Wanted => ({
-  ...{ span: 'hour', nowMs: startMs, knownFromMs: null, areTasksKnown: true },
+  span: 'hour',
+  nowMs: startMs,
+  knownFromMs: null,
+  areTasksKnown: true,
   ...some,
 });
 
@@ -17,7 +20,8 @@ function count(lines: readonly (readonly [minutes: number, subject: string, fiel
   const statistics = createStatistics();
   for (const [minutes, subject, fields = {}] of lines)
     statistics.fold({
-      ...{ atMs: startMs + minutes * minute, subject: `stopgate.main.${subject}` },
+      atMs: startMs + minutes * minute,
+      subject: `stopgate.main.${subject}`,
       text: () => JSON.stringify(fields),
     });
   const last = lines.at(-1)?.[0] ?? 0;
@@ -25,11 +29,17 @@ function count(lines: readonly (readonly [minutes: number, subject: string, fiel
 }
 
 const decision = (cause: string, more: object = {}) => ({
-  ...{ decision: 'allow', action: 'complete', cause, feedback: [], verdicts: [] },
+  decision: 'allow',
+  action: 'complete',
+  cause,
+  feedback: [],
+  verdicts: [],
   ...more,
 });
 const block = (guard: string, ...checks: string[]) => ({
-  ...{ decision: 'block', action: 'continue', cause: 'incomplete' },
+  decision: 'block',
+  action: 'continue',
+  cause: 'incomplete',
   feedback: checks.map((check) => ({ check })),
   verdicts: [{ guard: 'bypass' }, { guard }],
 });
@@ -165,7 +175,8 @@ test('counts a range in buckets of round widths, and only what is in it', () => 
   const statistics = createStatistics({ custom: windowOf(fromMs, fromMs + 5 * minute) });
   for (const second of [0, 4, 299])
     statistics.fold({
-      ...{ atMs: fromMs + second * 1_000, subject: 'stopgate.main.decision.w1' },
+      atMs: fromMs + second * 1_000,
+      subject: 'stopgate.main.decision.w1',
       text: () => JSON.stringify(block('checks', 'unit')),
     });
   const view = statistics.view(wanted({ span: 'custom', fromMs, nowMs: fromMs + 5 * minute }));
@@ -194,7 +205,8 @@ test('sums what was used by day of UTC and by model, the most expensive first; w
   const statistics = createStatistics();
   const report = (hours: number, data: object) =>
     statistics.fold({
-      ...{ atMs: startMs + hours * 60 * minute, subject: 'stopgate.main.worker.w1.usage.reported' },
+      atMs: startMs + hours * 60 * minute,
+      subject: 'stopgate.main.worker.w1.usage.reported',
       text: () => JSON.stringify(data),
     });
   report(0, { input: 10, output: 5, usd: 0.1, model: 'small' });
@@ -224,7 +236,8 @@ test('of many tasks the cheapest are one line', () => {
   for (let at = 1; at <= 60; at += 1) {
     const data = { usd: at };
     statistics.fold({
-      ...{ atMs: startMs, subject: 'stopgate.main.worker.w1.usage.reported' },
+      atMs: startMs,
+      subject: 'stopgate.main.worker.w1.usage.reported',
       text: () => JSON.stringify(data),
     });
     statistics.usedFor(`T-${at}`, startMs, data);

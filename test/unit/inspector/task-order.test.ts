@@ -6,7 +6,10 @@ import type { TaskRow } from '../../../src/inspector/rows.ts';
 
 type Ordered = Pick<TaskRow, 'id' | 'state' | 'priority' | 'createdSeq'>;
 const row = (id: string, state: State, priority: number, createdSeq: number): Ordered => ({
-  ...{ id, state, priority, createdSeq },
+  id,
+  state,
+  priority,
+  createdSeq,
 });
 const inOrder = (...rows: Ordered[]) => rows.sort(queueOrder).map(({ id }) => id);
 

@@ -212,8 +212,13 @@ const arbitraries: {
   },
 };
 const prefixes = {
-  ...{ worker: 'worker.w', task: 'task.T', queue: 'queue.main' },
-  ...{ ownWorker: 'own.worker.w', ownTask: 'own.task.T', ownQueue: 'own.queue.main', ownFleet: 'own.fleet.main' },
+  worker: 'worker.w',
+  task: 'task.T',
+  queue: 'queue.main',
+  ownWorker: 'own.worker.w',
+  ownTask: 'own.task.T',
+  ownQueue: 'own.queue.main',
+  ownFleet: 'own.fleet.main',
 } as const;
 /** Each type as often as any other, but those that judge more often. */
 const judging = new Set(['stop.attempted', 'iteration.validated', 'check.finished', 'task.claimed', 'hook.registered']);

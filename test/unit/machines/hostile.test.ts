@@ -66,7 +66,8 @@ test.each(['null', '[]', '3', '"text"'])('a line of a replay that is %s is repor
 // The schema would read all of it, and list each of a thousand faults.
 test('a list with too many items is one fault, whatever is in it', () => {
   expect(read('worker.w1.stop.attempted', JSON.stringify({ validation: Array(1_000).fill(null) }))).toMatchObject({
-    ...{ code: 'BAD_SHAPE', message: 'validation: has 1000 items; the limit is 256' },
+    code: 'BAD_SHAPE',
+    message: 'validation: has 1000 items; the limit is 256',
     issues: [{ path: 'validation' }],
   });
 });

@@ -53,8 +53,13 @@ test('a bug is reported to us, and its details not to the client', async () => {
 test('a stdin that breaks is a failure, unlike one that ends', async () => {
   const serve = (stdin: PassThrough) =>
     serveStdio({
-      ...{ port: createFakeService(), worker: null, spell: String, stdin, stdout: new PassThrough() },
-      ...{ signal: new AbortController().signal, note: () => {} },
+      port: createFakeService(),
+      worker: null,
+      spell: String,
+      stdin,
+      stdout: new PassThrough(),
+      signal: new AbortController().signal,
+      note: () => {},
     });
   const [ends, breaks] = [new PassThrough(), new PassThrough()];
   const [ended, broken] = [serve(ends), expect(serve(breaks)).rejects.toThrow('read failed')];

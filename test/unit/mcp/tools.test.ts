@@ -62,7 +62,9 @@ describe('a loop without hooks', () => {
       { hookId: 'h', reason: 'Tests still failing' },
     );
     expect(await on.validate(said('COMPLETE'))).toMatchObject({
-      ...{ completionSignal: 'CONTINUE', detectedPromise: 'COMPLETE', reason: 'Tests still failing' },
+      completionSignal: 'CONTINUE',
+      detectedPromise: 'COMPLETE',
+      reason: 'Tests still failing',
     });
   });
 });

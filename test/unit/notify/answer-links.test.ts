@@ -8,8 +8,16 @@ import { createNoticeRules } from '../../../src/notify/notice-rules.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
 
 const input = {
-  ...{ fleet: 'main', worker: 'w1', request: 'r/1?&=', seq: 7, since: '2026-03-02T12:00:00.000Z' },
-  ...{ expiresMs: 1_000, kind: 'permission', tool: 'Bash', message: null, detail: null },
+  fleet: 'main',
+  worker: 'w1',
+  request: 'r/1?&=',
+  seq: 7,
+  since: '2026-03-02T12:00:00.000Z',
+  expiresMs: 1_000,
+  kind: 'permission',
+  tool: 'Bash',
+  message: null,
+  detail: null,
 };
 const never = new AbortController().signal;
 
@@ -17,7 +25,11 @@ async function makeLink(secret = 'a secret') {
   const clock = { ms: 0 };
   const posted: { link: string }[] = [];
   const links = createAnswerLinks({
-    ...{ url: 'https://stop.example/', by: 'on-call', secret, clock: () => clock.ms, logger: createLogger('silent') },
+    url: 'https://stop.example/',
+    by: 'on-call',
+    secret,
+    clock: () => clock.ms,
+    logger: createLogger('silent'),
     post: async (notice) => void posted.push(notice as unknown as { link: string }),
   });
   await links.notify(input, never);

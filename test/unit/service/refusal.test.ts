@@ -4,7 +4,13 @@ import type { QueueView, TaskView, WorkerView } from '../../../machines/index.ts
 import { acknowledgementFault, createAnswer } from '../../../src/service/refusal.ts';
 
 const input = (kind: 'permission' | 'question', detail: string): WorkerView['inputs'][number] => ({
-  ...{ request: 'r1', seq: 7, since: '2026-01-01T00:00:00.000Z', kind, tool: null, message: null, detail },
+  request: 'r1',
+  seq: 7,
+  since: '2026-01-01T00:00:00.000Z',
+  kind,
+  tool: null,
+  message: null,
+  detail,
 });
 const answer = (asked: WorkerView['inputs'][number], message?: string) =>
   createAnswer({ worker: 'w1', inputs: [asked], lastAnswer: null }, { verdict: 'allow', message });

@@ -4,7 +4,11 @@ import { diffLines } from '../../../src/text/line-diff.ts';
 
 test('lines that stay are no change, wherever others come', () => {
   expect(diffLines(['a', 'b', 'c'], ['x', 'a', 'c', 'y']).map(({ sign, text }) => `${sign}${text}`)).toEqual([
-    ...['+x', ' a', '-b', ' c', '+y'],
+    '+x',
+    ' a',
+    '-b',
+    ' c',
+    '+y',
   ]);
 });
 

@@ -53,8 +53,15 @@ export const acp = defineCommand({
     };
     try {
       const ended = await serveAcp({
-        ...{ command: [file, ...args], cwd: io.cwd, env: environmentOf(io), policy, signal, note },
-        ...{ stdin: io.stdin, stdout: io.stdout, stderr: io.stderr },
+        command: [file, ...args],
+        cwd: io.cwd,
+        env: environmentOf(io),
+        policy,
+        signal,
+        note,
+        stdin: io.stdin,
+        stdout: io.stdout,
+        stderr: io.stderr,
         open: (worker, folder) => createWorkerLink(worker, serviceOf(folder), note),
       });
       if (ended.by === 'signal') return 130;

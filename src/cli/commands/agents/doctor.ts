@@ -126,7 +126,11 @@ async function examineAcp({ flags, words: [, file, ...args], io }: DoctorContext
   const { checkAcp } = await import('../../../acp/doctor.ts');
   const place = { nats: undefined, creds: undefined, fleet: flags.fleet, config: flags.config };
   const findings = await checkAcp({
-    ...{ command: [file, ...args], cwd: io.cwd, env: environmentOf(io), quick: flags.quick, signal: io.interrupt() },
+    command: [file, ...args],
+    cwd: io.cwd,
+    env: environmentOf(io),
+    quick: flags.quick,
+    signal: io.interrupt(),
     connect: async () => (await connectAsAgent(place, io, 'stopgate doctor')).open(),
   });
   return [...findingsAbout('service', [checkNode(process.version)]), ...findings];

@@ -113,7 +113,11 @@ export async function readLine(
   )
     note(`stopgate: there is no policy ${policy} yet: until you add it, sessions that name it get default`);
   const line = {
-    ...{ form, http: http.url, tokenEnv, onUnreachable, wake },
+    form,
+    http: http.url,
+    tokenEnv,
+    onUnreachable,
+    wake,
     policy: policy === undefined ? undefined : readId('policy', policy),
     fleet: fleet === undefined ? undefined : readId('fleet', fleet),
     autostart: autostart ? io.cwd : undefined,

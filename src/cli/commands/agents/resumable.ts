@@ -133,7 +133,12 @@ const decoder = new TextDecoder();
 /** Far more than the end of a session and the last reports of its usage. */
 const entriesMax = 500;
 const work: ReadonlySet<string> = new Set([
-  ...['worker.registered', 'prompt.submitted', 'tool.started', 'tool.used', 'plan.updated', 'step.updated'],
+  'worker.registered',
+  'prompt.submitted',
+  'tool.started',
+  'tool.used',
+  'plan.updated',
+  'step.updated',
   'task.claimed',
 ]);
 
@@ -193,7 +198,9 @@ async function runAll(
           const { end } = await runTurn(
             {
               run: resumeArguments(it.view, prompt) as unknown as readonly [string, ...string[]],
-              ...{ cwd: it.cwd ?? io.cwd, env: environmentOf(io), input: '' },
+              cwd: it.cwd ?? io.cwd,
+              env: environmentOf(io),
+              input: '',
               onOutput: (_stream, chunk) => void io.stderr.write(chunk),
             },
             signal,

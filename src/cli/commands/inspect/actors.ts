@@ -61,7 +61,11 @@ export const task = defineCommand({
 
 export const workers = defineCommand({
   args: {
-    ...{ state: filters.state, ...presenceArgs, queue: filters.queue, agent: filters.agent, sort: filters.sort },
+    state: filters.state,
+    ...presenceArgs,
+    queue: filters.queue,
+    agent: filters.agent,
+    sort: filters.sort,
     ...listArgs,
   },
   details: [

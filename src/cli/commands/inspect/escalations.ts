@@ -55,7 +55,9 @@ export const escalations = defineCommand({
     kind: choice('KIND', personKinds, 'only what waits for this'),
     state: filters.state,
     ...presenceArgs,
-    ...{ queue: filters.queue, agent: filters.agent, ...listArgs },
+    queue: filters.queue,
+    agent: filters.agent,
+    ...listArgs,
   },
   details: [
     'Escalated workers and tasks, what agents ask (permission, a question, or other input), and queues whose tasks nobody could take. ' +

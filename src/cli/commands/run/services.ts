@@ -35,8 +35,13 @@ const readServeOptions = (
     Record<'http' | 'config' | 'token' | 'public-url' | 'tls-cert' | 'tls-key' | 'log-level', string | undefined>
   >,
 ) => ({
-  ...{ http: flags.http, config: flags.config, token: flags.token, publicUrl: flags['public-url'] },
-  ...{ tlsCert: flags['tls-cert'], tlsKey: flags['tls-key'], logLevel: flags['log-level'] },
+  http: flags.http,
+  config: flags.config,
+  token: flags.token,
+  publicUrl: flags['public-url'],
+  tlsCert: flags['tls-cert'],
+  tlsKey: flags['tls-key'],
+  logLevel: flags['log-level'],
 });
 
 const natsServerArgs = {

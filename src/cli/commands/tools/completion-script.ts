@@ -17,7 +17,13 @@ export const completionLists = ['workers', 'tasks', 'queues', 'policies', 'agent
 export type CompletionList = (typeof completionLists)[number];
 
 const hints: Readonly<Record<string, CompletionList>> = {
-  ...{ W: 'workers', WORKER: 'workers', T: 'tasks', TASK: 'tasks', Q: 'queues', P: 'policies', AGENT: 'agents' },
+  W: 'workers',
+  WORKER: 'workers',
+  T: 'tasks',
+  TASK: 'tasks',
+  Q: 'queues',
+  P: 'policies',
+  AGENT: 'agents',
 };
 /** Finds the list of a value by its name in the help; undefined: it cannot be listed. */
 const listOf = (valueHint = ''): CompletionList | undefined => hints[valueHint.replace(/…$/, '')];

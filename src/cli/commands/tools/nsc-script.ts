@@ -18,15 +18,25 @@ function accountLines(name: string, account: Account): string[] {
       : jetstream === undefined
         ? []
         : [
-            ...['--js-disk-storage', jetstream.max_file, '--js-mem-storage', jetstream.max_mem],
-            ...['--js-streams', jetstream.max_streams, '--js-consumer', jetstream.max_consumers],
+            '--js-disk-storage',
+            jetstream.max_file,
+            '--js-mem-storage',
+            jetstream.max_mem,
+            '--js-streams',
+            jetstream.max_streams,
+            '--js-consumer',
+            jetstream.max_consumers,
           ];
   const bounds =
     limits === undefined
       ? []
       : [
-          ...['--payload', limits.max_payload, '--subscriptions', limits.max_subscriptions],
-          ...['--conns', limits.max_connections],
+          '--payload',
+          limits.max_payload,
+          '--subscriptions',
+          limits.max_subscriptions,
+          '--conns',
+          limits.max_connections,
         ];
   const importsOf = new Set(imports.map((it) => ('service' in it ? it.service : it.stream).account));
   return [
@@ -36,7 +46,14 @@ function accountLines(name: string, account: Account): string[] {
     ...exports.map((it) => {
       if ('stream' in it) return nsc('add', 'export', ...of, '--name', it.stream, '--subject', it.stream);
       return nsc(
-        ...['add', 'export', ...of, '--service', '--name', it.service, '--subject', it.service],
+        'add',
+        'export',
+        ...of,
+        '--service',
+        '--name',
+        it.service,
+        '--subject',
+        it.service,
         ...(it.response_type === 'stream' ? ['--response-type', 'Stream'] : []),
         ...(it.threshold === undefined ? [] : ['--response-threshold', it.threshold]),
       );
@@ -48,8 +65,16 @@ function accountLines(name: string, account: Account): string[] {
       const { account: from, subject } = 'service' in it ? it.service : it.stream;
       const local = 'service' in it ? (it.to ?? subject) : subject;
       const line = nsc(
-        ...['add', 'import', ...of, ...('service' in it ? ['--service'] : []), '--name', subject],
-        ...['--remote-subject', subject, '--local-subject', local],
+        'add',
+        'import',
+        ...of,
+        ...('service' in it ? ['--service'] : []),
+        '--name',
+        subject,
+        '--remote-subject',
+        subject,
+        '--local-subject',
+        local,
       );
       return `${line} --src-account "$${keyVariable(from)}"`;
     }),

@@ -82,7 +82,10 @@ function readScope({ worker, name, check }: Given, role: Role | undefined): Name
 /** One user per role; agents that are limited to one worker each get a user per worker. */
 function membersOf(role: Role, fleet: string, { workers, name, checks }: Named): Member[] {
   const member = (user: string, scope: Partial<Member> = {}): Member => ({
-    ...{ role, fleet, user, password: `change-me-${user}` },
+    role,
+    fleet,
+    user,
+    password: `change-me-${user}`,
     ...scope,
   });
   if (role === 'agent' && workers.length > 0) return workers.map((worker) => member(`agent-${worker}`, { worker }));

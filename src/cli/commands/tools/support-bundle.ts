@@ -63,8 +63,13 @@ function describeConfig(config: Config, { env }: Io) {
     options: {
       nats: config.nats.replace(/[^/,\s]*@/g, '***@'),
       http: config.http?.url ?? 'off',
-      ...{ fleet: config.fleet, fleets: config.fleets, shard: config.shard, replica: config.replica },
-      ...{ logLevel: config.logLevel, token: isSet(config.token), creds: isSet(config.creds) },
+      fleet: config.fleet,
+      fleets: config.fleets,
+      shard: config.shard,
+      replica: config.replica,
+      logLevel: config.logLevel,
+      token: isSet(config.token),
+      creds: isSet(config.creds),
     },
     // Their values may be anything.
     variables: Object.keys(env)
@@ -72,7 +77,10 @@ function describeConfig(config: Config, { env }: Io) {
       .sort(),
     file: {
       isThere: config.fileText !== null,
-      ...{ concurrency, roots: roots.length, replyPrefixes: replyPrefixes.length, warnings: config.warnings.length },
+      concurrency,
+      roots: roots.length,
+      replyPrefixes: replyPrefixes.length,
+      warnings: config.warnings.length,
       policies: outlineOf(policyForm, new Set(['labels'])),
       commands: outlineOf(commands, new Set(['env', 'run'])),
       escalation: outlineOf(escalation),

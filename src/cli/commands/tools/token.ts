@@ -41,16 +41,12 @@ export const token = defineCommand({
     if (flags.json) await out.json({ name, token: secret, tokens: { [name]: entry } });
     else {
       await out.print(
-        ...[
-          `token   ${secret}`,
-          '        for its owner: as STOPGATE_TOKEN, or in the header "Authorization: Bearer …"',
-          '',
-        ],
-        ...[
-          'stopgate.yaml (if it already has "tokens:", add only the last line, under that)',
-          'tokens:',
-          `  ${name}: ${flowOf(entry)}`,
-        ],
+        `token   ${secret}`,
+        '        for its owner: as STOPGATE_TOKEN, or in the header "Authorization: Bearer …"',
+        '',
+        'stopgate.yaml (if it already has "tokens:", add only the last line, under that)',
+        'tokens:',
+        `  ${name}: ${flowOf(entry)}`,
       );
     }
     return 0;

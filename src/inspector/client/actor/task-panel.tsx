@@ -117,7 +117,9 @@ function KnownTask({ id, view }: { id: string; view: TaskView }) {
           <StateMark state={state} note={outcome} />
         </p>
         <OperatorButtons
-          {...{ entity: 'task', id, escalation }}
+          entity="task"
+          id={id}
+          escalation={escalation}
           ended
           hasAnswer={partnerOf(escalation) !== 'escalated'}
         />

@@ -280,11 +280,11 @@ function KnownWorker({ id, view }: Props) {
       )}
       <Tabs
         sections={{
-          why: { title: 'Why', content: () => <WhySection {...{ id, view, held }} /> },
-          timeline: { title: 'Timeline', content: () => <History {...{ id, held }} /> },
+          why: { title: 'Why', content: () => <WhySection id={id} view={view} held={held} /> },
+          timeline: { title: 'Timeline', content: () => <History id={id} held={held} /> },
           sequence: { title: 'Sequence', content: () => <SequenceView id={id} /> },
           chart: { title: 'Chart', content: () => <ChartSection view={view} /> },
-          plan: { title: 'Plan and tasks', content: () => <PlanSection {...{ id, held }} /> },
+          plan: { title: 'Plan and tasks', content: () => <PlanSection id={id} held={held} /> },
         }}
       />
     </>
@@ -309,7 +309,7 @@ function WhySection({ id, view: { inputs: live, budgets }, held }: Props & HeldP
   const { shown: view, isUsed } = held;
   return (
     <HeldArea held={held}>
-      <InputRequests {...{ ...view, live, isUsed }} />
+      <InputRequests {...view} live={live} isUsed={isUsed} />
       <EscalationNote
         escalation={view.escalation}
         resolution={view.resolution}
@@ -332,8 +332,18 @@ function WhySection({ id, view: { inputs: live, budgets }, held }: Props & HeldP
  * themselves.
  */
 const whyOf = ({ inputs, escalation, resolution, attempt, lastDecision, refused, ...view }: WorkerView) => [
-  ...[view.state, view.presence, inputs.map(({ seq }) => seq), escalation, resolution, attempt, lastDecision?.seq],
-  ...[refused, view.tasks.length > 0, view.idle.limitMs, view.paused, view.background],
+  view.state,
+  view.presence,
+  inputs.map(({ seq }) => seq),
+  escalation,
+  resolution,
+  attempt,
+  lastDecision?.seq,
+  refused,
+  view.tasks.length > 0,
+  view.idle.limitMs,
+  view.paused,
+  view.background,
 ];
 
 /** Selects the fields that move something in the section when they change. */

@@ -79,7 +79,10 @@ export function Chart(props: ChartProps): JSX.Element {
   return (
     <div class="chart" data-machine={machine}>
       <ChartToolbar
-        {...{ machine, view, taken, drawing: props.drawing }}
+        machine={machine}
+        view={view}
+        taken={taken}
+        drawing={props.drawing}
         active={scene.statuses}
         labels={outline === undefined ? null : { shown: hasLabels, show: showLabels }}
         withSvg={(use) =>
@@ -172,7 +175,10 @@ function useScene(props: ChartProps, svg: { readonly current: SVGSVGElement | nu
   /** Set once the view is known. */
   const moveTo = useRef<(box: ChartBox) => void>(() => {});
   const scene: ChartScene = {
-    ...{ drawing, statuses, heat: props.heat, onPick: props.onPick },
+    drawing,
+    statuses,
+    heat: props.heat,
+    onPick: props.onPick,
     focused: focused ?? activeId ?? treeOrder(drawing)[0]?.id ?? '',
     highlight: setHighlighted,
     focus(id) {

@@ -57,7 +57,10 @@ export function useView(
   };
   useGestures(svg, latest, move);
   return {
-    ...{ view, room, isFollowing: moved === null, isWhole: fitsWhole(drawing, room, fitScaleMin) },
+    view,
+    room,
+    isFollowing: moved === null,
+    isWhole: fitsWhole(drawing, room, fitScaleMin),
     zoom: (factor) => move(zoomAbout(latest.current, factor, { x: room.width / 2, y: room.height / 2 })),
     fit: () => move(null),
     show: (box) => {

@@ -56,12 +56,15 @@ export function createFleetStore() {
     workers: workers as ReadonlyMap<string, WorkerRow>,
     tasks: tasks as ReadonlyMap<string, TaskRow>,
     queues: queues as ReadonlyMap<string, QueueRow>,
-    ...{ workerCounts: counts.workers, taskCounts: counts.tasks, presenceCounts: counts.presences },
+    workerCounts: counts.workers,
+    taskCounts: counts.tasks,
+    presenceCounts: counts.presences,
     ...signals,
     ...counts.costs,
     moves,
     dirty,
-    ...{ waitingWorkers: waitingWorkers as ReadonlySet<string>, waitingTasks: waitingTasks as ReadonlySet<string> },
+    waitingWorkers: waitingWorkers as ReadonlySet<string>,
+    waitingTasks: waitingTasks as ReadonlySet<string>,
     /** Takes over the rows of another, to show them until its own are there. */
     adopt(other: KnownRows): void {
       clear();

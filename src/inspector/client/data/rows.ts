@@ -21,8 +21,12 @@ export function lastOf(last: LastMoves, transitions: readonly Transition[]): Las
 
 /** Returns what is urgent: who waits for a person, and for how long; then what may become so. */
 const seenOf = (row: WorkerRow) => ({
-  ...{ state: row.state, presence: row.presence, cause: row.lastCause },
-  ...{ isAcknowledged: row.isAcknowledged, asks: row.awaitsInput, holdsTask: row.tasksHeld > 0 },
+  state: row.state,
+  presence: row.presence,
+  cause: row.lastCause,
+  isAcknowledged: row.isAcknowledged,
+  asks: row.awaitsInput,
+  holdsTask: row.tasksHeld > 0,
 });
 
 export const isUnjudged = (row: WorkerRow): boolean => isUnjudgedWorker(seenOf(row));

@@ -23,9 +23,15 @@ export function readFilter(q: string, nowMs: number): Filter {
     return place !== null && 'ms' in place ? place.ms : null;
   };
   return {
-    ...{ type: given('type'), worker: given('worker'), task: given('task'), check: given('check') },
-    ...{ outcome: given('outcome'), guard: given('guard') },
-    ...{ text: text === '' ? null : text, from: timeOf('from'), to: timeOf('to') },
+    type: given('type'),
+    worker: given('worker'),
+    task: given('task'),
+    check: given('check'),
+    outcome: given('outcome'),
+    guard: given('guard'),
+    text: text === '' ? null : text,
+    from: timeOf('from'),
+    to: timeOf('to'),
   };
 }
 

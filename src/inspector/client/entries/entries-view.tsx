@@ -112,9 +112,23 @@ const momentText = (at: number): string =>
 
 /** The types that people look for; any other can be typed. */
 const types: readonly TimelineEntry['type'][] = [
-  ...['stop.attempted', 'decision', 'check.finished', 'escalation.resolved', 'escalation.acknowledged'],
-  ...['input.requested', 'input.answered', 'prompt.submitted', 'tool.used', 'plan.updated', 'task.created'],
-  ...['task.claimed', 'task.completed', 'worker.registered', 'session.ended', 'policy.set', 'timer.fired'],
+  'stop.attempted',
+  'decision',
+  'check.finished',
+  'escalation.resolved',
+  'escalation.acknowledged',
+  'input.requested',
+  'input.answered',
+  'prompt.submitted',
+  'tool.used',
+  'plan.updated',
+  'task.created',
+  'task.claimed',
+  'task.completed',
+  'worker.registered',
+  'session.ended',
+  'policy.set',
+  'timer.fired',
 ];
 
 const EntriesSearch = ({ filter }: { filter: Filter }) => (

@@ -132,7 +132,11 @@ function mark(): void {
 }
 
 const keyOf = (key: string, title: string, run: () => void, repeats = false): Shortcut => ({
-  ...{ key, title, where: 'Inbox', repeats, when: () => route.peek().view === 'inbox' },
+  key,
+  title,
+  where: 'Inbox',
+  repeats,
+  when: () => route.peek().view === 'inbox',
   run() {
     // The hand is at the keys, not at the mouse.
     untracked(sortList);

@@ -130,7 +130,7 @@ export function Inbox() {
       <UnattendedQueues />
       <ol class="cards">
         {groups.map(({ item, alike }) => (
-          <Card key={item.key} {...{ item, alike }} isCurrent={item.key === open} />
+          <Card key={item.key} item={item} alike={alike} isCurrent={item.key === open} />
         ))}
       </ol>
       <MarkedActions />

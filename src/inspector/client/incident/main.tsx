@@ -27,7 +27,10 @@ type Message = Parameters<typeof foldMessage>[1];
 type Answer = { readonly status: number; readonly body: unknown };
 
 const messageOf = ([seq, atMs, subject, text]: IncidentFile['entries'][number]): Message => ({
-  ...{ seq, atMs, subject, data: new TextEncoder().encode(text) },
+  seq,
+  atMs,
+  subject,
+  data: new TextEncoder().encode(text),
   header: () => undefined,
 });
 
@@ -37,8 +40,10 @@ function createOfflineService({ fleet: name, entries }: IncidentFile) {
   const foldTo = createFolder(name, messages);
   const [first, last] = [messages[0], messages.at(-1)];
   const range = {
-    ...{ firstSeq: first?.seq ?? 0, lastSeq: last?.seq ?? 0 },
-    ...{ firstMs: first?.atMs ?? 0, lastMs: last?.atMs ?? 0 },
+    firstSeq: first?.seq ?? 0,
+    lastSeq: last?.seq ?? 0,
+    firstMs: first?.atMs ?? 0,
+    lastMs: last?.atMs ?? 0,
   };
   const at = (seq: number, query: URLSearchParams): Answer => {
     const fleet = foldTo(seq);

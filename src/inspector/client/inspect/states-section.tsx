@@ -116,7 +116,7 @@ export function StatesSection({ actor, value, event }: Props) {
       {states === null ? (
         <p class="muted">{value === undefined ? 'This actor is not a state machine.' : JSON.stringify(value)}</p>
       ) : (
-        <Machine {...{ actor, states, value, event }} />
+        <Machine actor={actor} states={states} value={value} event={event} />
       )}
     </section>
   );

@@ -130,7 +130,9 @@ function keysOf(schemas: readonly Schema[], isTop: boolean): Completion[] {
   for (const { properties = {} } of schemas)
     for (const [key, schema] of Object.entries(properties)) if (!isTop || topLevel.has(key)) keys.set(key, schema);
   return [...keys].map(([label, { description }]) => ({
-    ...{ label, apply: `${label}: `, type: 'property' },
+    label,
+    apply: `${label}: `,
+    type: 'property',
     ...(description === undefined ? {} : { info: description }),
   }));
 }

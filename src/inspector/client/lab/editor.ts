@@ -45,8 +45,10 @@ function replaceText(event: InputEvent, view: EditorView): boolean {
   const insert = view.state.toText(data);
   const replace = () =>
     view.state.update({
-      ...{ changes: { from, to, insert }, selection: { anchor: from + insert.length } },
-      ...{ scrollIntoView: true, userEvent: 'input.type' },
+      changes: { from, to, insert },
+      selection: { anchor: from + insert.length },
+      scrollIntoView: true,
+      userEvent: 'input.type',
     });
   // Brackets that are typed go around what is selected.
   const isHandled = view.state.facet(EditorView.inputHandler).some((it) => it(view, from, to, data, replace));
@@ -63,8 +65,17 @@ export function openEditor(host: HTMLElement, { text, label, onChange }: Options
     state: EditorState.create({
       doc: text,
       extensions: [
-        ...[lineNumbers(), lintGutter(), history(), drawSelection(), indentOnInput(), closeBrackets()],
-        ...[highlightActiveLine(), yaml(), syntaxHighlighting(highlighting), theme, difference.of([])],
+        lineNumbers(),
+        lintGutter(),
+        history(),
+        drawSelection(),
+        indentOnInput(),
+        closeBrackets(),
+        highlightActiveLine(),
+        yaml(),
+        syntaxHighlighting(highlighting),
+        theme,
+        difference.of([]),
         autocompletion({ override: [completeFrom({ properties, $defs })] }),
         // Tab leaves the editor, as everywhere else on the page.
         keymap.of([...completionKeymap, ...lintKeymap, ...historyKeymap, ...defaultKeymap]),

@@ -108,7 +108,9 @@ export function Lab() {
   useEffect(() => {
     if (host.current === null) return;
     const opened = openEditor(host.current, {
-      ...{ text: text.peek(), label: 'Policies, as in stopgate.yaml', onChange: comparison.change },
+      text: text.peek(),
+      label: 'Policies, as in stopgate.yaml',
+      onChange: comparison.change,
     });
     editor.current = opened;
     return () => {

@@ -177,7 +177,19 @@ export function Grid<Row>({ label, columns, ids, rowOf, isOpened, open }: GridPr
             const index = first + offset;
             if (row === undefined) return null;
             const isActive = index === focus.active;
-            return <Line key={id} {...{ columns, id, row, index, isActive, isOpened, open, onFocus: focus.onFocus }} />;
+            return (
+              <Line
+                key={id}
+                columns={columns}
+                id={id}
+                row={row}
+                index={index}
+                isActive={isActive}
+                isOpened={isOpened}
+                open={open}
+                onFocus={focus.onFocus}
+              />
+            );
           })}
           {last < ids.length && <Gap rows={ids.length - last} />}
         </tbody>

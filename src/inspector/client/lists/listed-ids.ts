@@ -152,8 +152,14 @@ const largeSize = 400;
 const intervalMs = 1_000;
 const none = () => [];
 const lists = {
-  ...{ workers: listWorkers, tasks: listTasks, queues: listQueues },
-  ...{ inbox: none, entries: none, history: none, 'what-if': none, service: none },
+  workers: listWorkers,
+  tasks: listTasks,
+  queues: listQueues,
+  inbox: none,
+  entries: none,
+  history: none,
+  'what-if': none,
+  service: none,
 };
 
 export function startListing(): void {

@@ -114,7 +114,9 @@ function Confirmation({ request }: { request: ActionRequest }) {
         {action === 'resume' && !isForTasks && (
           <PromptField
             label={targets.length === 1 ? 'Prompt for the agent' : 'Prompt for the agents'}
-            {...{ prompt, setPrompt, suggestions }}
+            prompt={prompt}
+            setPrompt={setPrompt}
+            suggestions={suggestions}
           />
         )}
         {action === 'pause' && <PauseChoice />}

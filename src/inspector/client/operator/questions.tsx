@@ -138,7 +138,9 @@ export function InputRequests({ worker, inputs, rules, escalation, live, isUsed 
         {shown.map(({ key, input, isGone }) => (
           <InputLine
             key={key}
-            {...{ worker, input, isGone }}
+            worker={worker}
+            input={input}
+            isGone={isGone}
             askMs={rules.askMs}
             asksMore={
               escalation !== null || live.some(({ seq }) => seq !== input.seq && !answeredRequests.value.has(seq))

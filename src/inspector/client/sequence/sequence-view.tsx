@@ -182,7 +182,7 @@ function Diagram({ sequence: { participants, messages }, worker }: { sequence: S
         {messages.map((message, index) => (
           <Fragment key={message.seq}>
             <DayHeading atMs={message.atMs} previousMs={messages[index - 1]?.atMs} />
-            <Row {...{ message, at, width }} />
+            <Row message={message} at={at} width={width} />
           </Fragment>
         ))}
       </ol>

@@ -50,7 +50,7 @@ export function ServiceView() {
         </p>
       )}
       {isPast.value && <p class="muted">This is the service as it is now: the log does not keep how it was.</p>}
-      {report === null ? problem === null && <p class="muted pad">Asking the service…</p> : <Report {...{ report }} />}
+      {report === null ? problem === null && <p class="muted pad">Asking the service…</p> : <Report report={report} />}
     </section>
   );
 }
@@ -59,21 +59,21 @@ type Shown = { readonly report: ServiceReport };
 
 const Report = ({ report }: Shown) => (
   <>
-    <Standing {...{ report }} />
+    <Standing report={report} />
     <div class="parts">
       <div>
-        <Replicas {...{ report }} />
-        <Log {...{ report }} />
-        <Limits {...{ report }} />
+        <Replicas report={report} />
+        <Log report={report} />
+        <Limits report={report} />
       </div>
       <div>
-        <Nats {...{ report }} />
-        <Runners {...{ report }} />
-        <Store {...{ report }} />
-        <Policies {...{ report }} />
+        <Nats report={report} />
+        <Runners report={report} />
+        <Store report={report} />
+        <Policies report={report} />
       </div>
     </div>
-    <DeadEntries {...{ report }} />
+    <DeadEntries report={report} />
   </>
 );
 
@@ -138,7 +138,7 @@ const Replicas = ({ report: { replicas, nowMs } }: Shown) => (
       <>
         {replicas.length > 1 &&
           'None leads: each judges the attempts that fall to it, and takes over those of one that is gone.'}
-        {replicas.map(({ name, duties }) => duties.length > 0 && <Duties key={name} {...{ name, duties }} />)}
+        {replicas.map(({ name, duties }) => duties.length > 0 && <Duties key={name} name={name} duties={duties} />)}
       </>
     }
     heads={['Replica', 'State', '#Behind', '#Lag', '#Member for']}
@@ -239,7 +239,8 @@ const Limits = ({ report: { limits } }: Shown) => (
         const { bound, used, max } = limit;
         const share = shareOf(limit);
         return {
-          ...{ key: bound, isBad: isNear(limit) },
+          key: bound,
+          isBad: isNear(limit),
           cells: [
             <>
               {bound} {isNear(limit) && <span class="tag">near</span>}

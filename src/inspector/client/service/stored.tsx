@@ -133,7 +133,9 @@ export function Store({ report: { store, storeProblem } }: Shown) {
   const { streams, account } = store;
   const rows = [
     ...streams.map(({ name, holds, messages, bytes: used, bytesMax, leader }) => ({
-      ...{ key: name, used, max: bytesMax },
+      key: name,
+      used,
+      max: bytesMax,
       first: (
         <>
           {holds} {leader !== null && <span class="tag">led by {leader}</span>}
@@ -150,7 +152,8 @@ export function Store({ report: { store, storeProblem } }: Shown) {
       title="Store of NATS"
       heads={['Stream', '#Messages', '#Size', '#Limit', '#Share']}
       rows={rows.map(({ key, first, messages, used, max }) => ({
-        ...{ key, isBad: max !== null && used / max >= nearShare },
+        key,
+        isBad: max !== null && used / max >= nearShare,
         cells: [
           first,
           messages,

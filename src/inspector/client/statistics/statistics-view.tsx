@@ -93,7 +93,7 @@ function Shown({ statistics }: { statistics: FleetStatistics }) {
                 {value}
               </Link>
             </figcaption>
-            <Chart {...{ ...counting, statistics, picked: index, pick: setPicked }} label={`${title}: ${value}`} />
+            <Chart {...counting} statistics={statistics} picked={index} pick={setPicked} label={`${title}: ${value}`} />
             {note !== null && <p class="note muted">{note}</p>}
           </figure>
         ))}
@@ -202,7 +202,8 @@ function multiplesOf(statistics: FleetStatistics, picked: number | null): Multip
   const at = picked === null ? null : (buckets[picked] ?? null);
   const within = at === null ? buckets : [at];
   const kinds = (Object.keys(verdictWords) as (keyof typeof verdictWords)[]).map((kind) => ({
-    ...{ name: verdictWords[kind], kind },
+    name: verdictWords[kind],
+    kind,
     values: buckets.map(({ verdicts }) => verdicts[kind]),
     total: sum(within, ({ verdicts }) => verdicts[kind]),
   }));
@@ -213,7 +214,9 @@ function multiplesOf(statistics: FleetStatistics, picked: number | null): Multip
   const resolved = at === null ? resolveMs.p50 : at.resolveMs;
   return [
     {
-      ...{ title: 'Stops', unit: 'count', series: kinds },
+      title: 'Stops',
+      unit: 'count',
+      series: kinds,
       value: count(kinds.reduce((all, { total }) => all + total, 0)),
       entries: `type:decision outcome:${Object.keys(verdictWords).join(',')}`,
       note: (
@@ -237,19 +240,24 @@ function multiplesOf(statistics: FleetStatistics, picked: number | null): Multip
       return { title, entries, ...oneSeries('blocked', (it) => it.guards[guard] ?? 0), note: null };
     }),
     {
-      ...{ title: 'Escalations', entries: 'type:decision outcome:escalated' },
+      title: 'Escalations',
+      entries: 'type:decision outcome:escalated',
       ...oneSeries('escalated', (it) => it.escalations),
       note: `${count(sum(within, (it) => it.resolved))} resolved${
         resolved === null ? '' : `, half of them within ${duration(resolved)}`
       }`,
     },
     {
-      ...{ title: 'Not judged', entries: 'type:decision outcome:unjudged' },
+      title: 'Not judged',
+      entries: 'type:decision outcome:unjudged',
       ...oneSeries('unjudged', (it) => it.verdicts.unjudged),
       note: null,
     },
     {
-      ...{ title: 'Time in checks', unit: 'ms', entries: 'type:check.finished', note: null },
+      title: 'Time in checks',
+      unit: 'ms',
+      entries: 'type:check.finished',
+      note: null,
       value: spent(sum(within, (it) => it.checkMs)),
       series: [{ name: 'time in checks', kind: 'plain', values: buckets.map((it) => it.checkMs) }],
     },
@@ -269,7 +277,9 @@ function costOf(buckets: Buckets, within: Buckets): Multiple {
   const [usd, tokens] = [sum(within, (it) => it.usd), sum(within, (it) => it.tokens)];
   const isInDollars = sum(buckets, (it) => it.usd) > 0;
   return {
-    ...{ title: isInDollars ? 'Cost' : 'Tokens', entries: 'type:usage.reported', unit: isInDollars ? 'usd' : 'count' },
+    title: isInDollars ? 'Cost' : 'Tokens',
+    entries: 'type:usage.reported',
+    unit: isInDollars ? 'usd' : 'count',
     value: isInDollars ? dollars(usd) : count(tokens),
     series: [{ name: 'cost', kind: 'plain', values: buckets.map((it) => (isInDollars ? it.usd : it.tokens)) }],
     note: isInDollars ? `${count(tokens)} tokens` : 'no agent reports dollars',

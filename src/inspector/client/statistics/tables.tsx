@@ -37,7 +37,7 @@ export function CheckTable({ statistics }: { statistics: FleetStatistics }) {
           </thead>
           <tbody>
             {checks.map((it) => (
-              <Row key={it.check} {...{ it, statistics, write }} />
+              <Row key={it.check} it={it} statistics={statistics} write={write} />
             ))}
           </tbody>
         </table>

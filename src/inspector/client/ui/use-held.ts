@@ -50,9 +50,12 @@ export function useHeld<Value, Area extends HTMLElement = HTMLDivElement>(
   held.withheld = isFree ? 0 : held.withheld + Number(isNew);
   const release = () => renderAgain(0);
   return {
-    ...{ shown: held.shown.value, withheld: held.withheld, isUsed },
+    shown: held.shown.value,
+    withheld: held.withheld,
+    isUsed,
     area: {
-      ...{ ref, onPointerLeave: release },
+      ref,
+      onPointerLeave: release,
       onFocusOut: ({ relatedTarget }) => {
         if (!(relatedTarget instanceof Node && ref.current?.contains(relatedTarget))) release();
       },

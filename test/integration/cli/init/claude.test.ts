@@ -149,7 +149,10 @@ test('--wake adds a second hook to the stop, in the background, while it is aske
   const { init, read } = await place();
   const stops = async () => (JSON.parse(await read(file)) as Settings).hooks.Stop?.flatMap(({ hooks }) => hooks);
   const waker = {
-    ...{ type: 'command', timeout: 86_400, async: true, asyncRewake: true },
+    type: 'command',
+    timeout: 86_400,
+    async: true,
+    asyncRewake: true,
     command: expect.stringMatching(/^exec .*hook-command\/main\.js claude --wake --http 127\.0\.0\.1:4280$/),
   };
   await init('claude', '--yes', '--wake', '--policy', 'strict');

@@ -38,8 +38,11 @@ describe('with credentials', () => {
   test('an operator publishes an operator’s entries and an agent’s, and no others', async () => {
     const operator = await stage.connectAs('operator');
     const own = [
-      ...['worker.w1.escalation.resolved', 'task.T-1.escalation.acknowledged', 'worker.w1.worker.retired'],
-      ...['worker.w1.worker.paused', 'worker.w1.worker.unpaused'],
+      'worker.w1.escalation.resolved',
+      'task.T-1.escalation.acknowledged',
+      'worker.w1.worker.retired',
+      'worker.w1.worker.paused',
+      'worker.w1.worker.unpaused',
     ];
     for (const tail of [...own.map((tail) => `own.${tail}`), 'worker.w1.tool.used', 'task.T-1.task.created']) {
       expect(await jetstream(operator.nc).publish(`stopgate.main.${tail}`, '{}')).toMatchObject({ stream: logStream });

@@ -48,7 +48,11 @@ describe.each(acpAgents)('$agent', (row) => {
     const { home, env } = await prepare(model.url);
     const { policy = 'default', ...options } = more;
     const editor = await openEditor({
-      ...{ cwd: home.project, agent: [program, ...row.args], env, start: startShipped, isPlain: true },
+      cwd: home.project,
+      agent: [program, ...row.args],
+      env,
+      start: startShipped,
+      isPlain: true,
       args: ['--nats', at.server.url, '--policy', policy],
       ...options,
     });

@@ -37,12 +37,15 @@ function read({ tools = [], messages = [] }: Body): ModelRequest {
 function send(response: ServerResponse, turn: Reply, { body, id }: About): void {
   const { model, stream }: Body = body;
   const tool_calls = callsOf(turn).map(({ tool, input }, index) => ({
-    ...{ index, id: `call_${id}_${index}`, type: 'function' },
+    index,
+    id: `call_${id}_${index}`,
+    type: 'function',
     function: { name: tool, arguments: JSON.stringify(input) },
   }));
   const isTool = tool_calls.length > 0;
   const message = {
-    ...{ role: 'assistant', content: 'text' in turn ? turn.text : '' },
+    role: 'assistant',
+    content: 'text' in turn ? turn.text : '',
     ...(isTool ? { tool_calls } : {}),
   };
   const finish_reason = isTool ? 'tool_calls' : 'stop';
@@ -53,7 +56,8 @@ function send(response: ServerResponse, turn: Reply, { body, id }: About): void 
     return;
   }
   const chunk = (delta: object, finish: string | null) => ({
-    ...{ ...base, object: 'chat.completion.chunk' },
+    ...base,
+    object: 'chat.completion.chunk',
     choices: [{ index: 0, delta, finish_reason: finish }],
   });
   const total = { ...base, object: 'chat.completion.chunk', choices: [], usage };

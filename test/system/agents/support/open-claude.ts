@@ -23,7 +23,9 @@ export async function openClaude(
 ): Promise<OpenClaude> {
   const form = ['--input-format', 'stream-json', '--output-format', 'stream-json', '--verbose'];
   const child = spawn(program, ['-p', ...form, ...more], {
-    ...{ cwd: home.project, env: { ...cleanEnv(home), ...claudeEnv(home, modelUrl) }, detached: true },
+    cwd: home.project,
+    env: { ...cleanEnv(home), ...claudeEnv(home, modelUrl) },
+    detached: true,
   });
   const gone = once(child, 'exit');
   let stderr = '';
@@ -51,7 +53,9 @@ export async function openClaude(
     });
   });
   return {
-    ...{ session, lines, say },
+    session,
+    lines,
+    say,
     async end() {
       child.stdin.end();
       await gone;

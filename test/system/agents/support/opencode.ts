@@ -42,11 +42,15 @@ export const opencodeEnv = (at: AgentHome): Record<string, string> => ({
 
 export const opencodeConfig = (modelUrl: string, permission: object): string =>
   JSON.stringify({
-    ...{ model: 'scripted/scripted', small_model: 'scripted/scripted', autoupdate: false, share: 'disabled' },
+    model: 'scripted/scripted',
+    small_model: 'scripted/scripted',
+    autoupdate: false,
+    share: 'disabled',
     permission,
     provider: {
       scripted: {
-        ...{ npm: '@ai-sdk/openai-compatible', name: 'scripted' },
+        npm: '@ai-sdk/openai-compatible',
+        name: 'scripted',
         options: { baseURL: `${modelUrl}/v1`, apiKey: 'none' },
         models: { scripted: { name: 'scripted', tool_call: true, limit: { context: 100_000, output: 8_000 } } },
       },

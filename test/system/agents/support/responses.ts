@@ -40,7 +40,9 @@ function read({ tools = [], input = [] }: Body): ModelRequest {
 }
 
 const usage = {
-  ...{ input_tokens: 1, output_tokens: 1, total_tokens: 2 },
+  input_tokens: 1,
+  output_tokens: 1,
+  total_tokens: 2,
   input_tokens_details: { cached_tokens: 0 },
   output_tokens_details: { reasoning_tokens: 0 },
 };
@@ -71,7 +73,12 @@ function itemsOf(turn: Reply, id: string): readonly object[] {
     return [{ type: 'message', id: `msg_${id}`, role: 'assistant', status: 'completed', content }];
   }
   return callsOf(turn).map(({ tool, input, namespace }, at) => ({
-    ...{ type: 'function_call', id: `fc_${id}_${at}`, call_id: `call_${id}_${at}`, status: 'completed' },
-    ...{ name: tool, arguments: JSON.stringify(input), ...(namespace === undefined ? {} : { namespace }) },
+    type: 'function_call',
+    id: `fc_${id}_${at}`,
+    call_id: `call_${id}_${at}`,
+    status: 'completed',
+    name: tool,
+    arguments: JSON.stringify(input),
+    ...(namespace === undefined ? {} : { namespace }),
   }));
 }

@@ -36,8 +36,11 @@ export async function runAgent(
 }
 
 export const cleanEnv = (at: AgentHome): Record<string, string> => ({
-  ...{ PATH: '/usr/local/bin:/usr/bin:/bin', HOME: at.home },
-  ...{ TERM: 'dumb', LANG: 'C.UTF-8', NO_COLOR: '1' },
+  PATH: '/usr/local/bin:/usr/bin:/bin',
+  HOME: at.home,
+  TERM: 'dumb',
+  LANG: 'C.UTF-8',
+  NO_COLOR: '1',
 });
 
 /** Claude Code with a model on loopback; nothing leaves the machine. */

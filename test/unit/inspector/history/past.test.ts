@@ -12,7 +12,10 @@ const end = 2_000;
 const sizes = { stepsBack: 100, actorsMax: 2_000, spacingMin: 1_024 };
 const data = new TextEncoder().encode('{"tool":"Bash"}');
 const message = (seq: number, workers = 10): LogMessage => ({
-  ...{ seq, atMs: seq * 1_000, subject: `stopgate.main.worker.w${seq % workers}.tool.used`, data },
+  seq,
+  atMs: seq * 1_000,
+  subject: `stopgate.main.worker.w${seq % workers}.tool.used`,
+  data,
   header: () => undefined,
 });
 
@@ -91,7 +94,8 @@ function openPast(options: OpenOptions = {}) {
   const asker: Asker = { signal: given.signal, onProgress() {} };
   const toolsIn = ({ fleet, seq, last }: Moment) => ({
     tools: [...fleet.workers.values()].reduce((sum, it) => sum + it.snapshot.context.worker.toolCount, 0),
-    ...{ at: seq, entry: last?.seq ?? null },
+    at: seq,
+    entry: last?.seq ?? null,
   });
   const toolsAt = (seq: number, asking = asker) => jobs.run('past', asking, (job) => past.at(seq, job, toolsIn));
   const over = (from: number, to: number, onStep?: (step: Step) => void) =>

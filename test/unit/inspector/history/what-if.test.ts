@@ -5,12 +5,10 @@ import { compareDecisions, type History } from '../../../../src/inspector/histor
 
 const job: Job = { signal: new AbortController().signal, step: () => undefined };
 const message = (seq: number) => ({
-  ...{
-    seq,
-    atMs: seq * 1_000,
-    subject: 'stopgate.main.worker.w1.heartbeat.sent',
-    data: new TextEncoder().encode('{}'),
-  },
+  seq,
+  atMs: seq * 1_000,
+  subject: 'stopgate.main.worker.w1.heartbeat.sent',
+  data: new TextEncoder().encode('{}'),
   header: () => undefined,
 });
 

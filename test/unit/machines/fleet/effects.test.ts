@@ -53,7 +53,8 @@ test('an open attempt asks its owner for its check, until an entry answers it', 
 test('a validated iteration asks the replica that took it for the remote hook, until an entry answers it', () => {
   const fleet = createFleet('main');
   foldLines(fleet, [
-    ...[joined('r1'), joined('r2')],
+    joined('r1'),
+    joined('r2'),
     ['task.T-1.hook.registered', { hook: 'h', type: 'remote', name: 'review' }],
     ['task.T-1.iteration.started', { iteration: 1, maxIterations: 3 }],
   ]);

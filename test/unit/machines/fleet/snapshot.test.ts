@@ -134,12 +134,16 @@ function withReversedLegend(text: string): string {
   const lists = JSON.parse(legend) as Record<'states' | 'presences' | 'fields' | 'events', string[]>;
   const { states, presences, fields, events } = lists;
   const reversed = {
-    ...{ states: states.toReversed(), presences: presences.toReversed() },
-    ...{ fields: fields.toReversed(), events: events.toReversed() },
+    states: states.toReversed(),
+    presences: presences.toReversed(),
+    fields: fields.toReversed(),
+    events: events.toReversed(),
   };
   const moved = ([from, to, event, atMs]: readonly [number, number, number | string, number]) => [
-    ...[states.length - 1 - from, states.length - 1 - to],
-    ...[typeof event === 'number' ? events.length - 1 - event : event, atMs],
+    states.length - 1 - from,
+    states.length - 1 - to,
+    typeof event === 'number' ? events.length - 1 - event : event,
+    atMs,
   ];
   const change = (tuple: unknown[]) => {
     const [place, move, mask, changed] = [

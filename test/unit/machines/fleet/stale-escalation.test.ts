@@ -24,7 +24,10 @@ const escalated = { task: { state: 'escalated', worker: null }, worker: { state:
 test('the worker and its task are escalated when it becomes stale', () => {
   expect(fleetAt('12:03', claimed)).toMatchObject(kept);
   const why = {
-    ...{ cause: 'stale', reason: 'Worker w1 is stale and holds T-1', worker: 'w1', attempt: null },
+    cause: 'stale',
+    reason: 'Worker w1 is stale and holds T-1',
+    worker: 'w1',
+    attempt: null,
     since: timeOf('12:03').replace('.000Z', '.001Z'),
   };
   expect(fleetAt('12:03:00.001', claimed)).toMatchObject({

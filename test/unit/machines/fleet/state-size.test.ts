@@ -51,7 +51,9 @@ const attacks: Readonly<Record<string, (fleet: Fleet, id: number) => readonly Ou
   'decisions with long feedback': (fleet, id) =>
     publish(fleet, `worker.w${id}.stop.attempted`, {
       validation: Array.from({ length: 30 }, (_, rule) => ({
-        ...{ rule: `r${rule}`, passed: false, message: 'x'.repeat(1_900) },
+        rule: `r${rule}`,
+        passed: false,
+        message: 'x'.repeat(1_900),
       })),
     }),
   'attempts that are held': (fleet, id) =>
@@ -63,7 +65,9 @@ const attacks: Readonly<Record<string, (fleet: Fleet, id: number) => readonly Ou
   ],
   hooks: (fleet, id) =>
     publish(fleet, `task.T-${id >> 3}.hook.registered`, {
-      ...{ hook: `h${id}`, type: 'validation', metadata: { rules: ['r1'], note: 'x'.repeat(60_000) } },
+      hook: `h${id}`,
+      type: 'validation',
+      metadata: { rules: ['r1'], note: 'x'.repeat(60_000) },
     }),
   checkpoints: (fleet, id) =>
     publish(fleet, `task.T-${id >> 4}.checkpoint.saved`, { checkpoint: `c${id}`, context: { a: 'x'.repeat(60_000) } }),
@@ -102,7 +106,9 @@ test.each(Object.entries(attacks))(
     expect(refusalIn(publish(fleet, 'worker.neighbour.heartbeat.sent'))).toEqual([]);
     expect(refusalIn(publish(fleet, 'worker.neighbour.prompt.submitted'))).toEqual([]);
     const [decided] = publish(fleet, 'worker.neighbour.stop.attempted', {
-      ...{ attempt: 'a1', output: 'done', holdMs: 0 },
+      attempt: 'a1',
+      output: 'done',
+      holdMs: 0,
       validation: policies.policies.default.checks[0]?.rules.map((rule) => ({ rule, passed: true })),
     });
     expect(decided).toMatchObject({ kind: 'decided', decision: { attempt: 'a1' } });

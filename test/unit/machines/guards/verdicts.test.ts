@@ -30,19 +30,17 @@ test('an explanation has inputs, and leaves none to the decisions after it', () 
 
 test('every guard that ran is listed, in the order of the protocol; retries and stuck only where they decide', () => {
   expect(decide('w1').verdicts.map(({ guard }) => guard)).toEqual([
-    ...[
-      'retired',
-      'escalated',
-      'bypass',
-      'limited',
-      'waiting',
-      'promise',
-      'checks',
-      'hooks',
-      'pending',
-      'idle',
-      'done',
-    ],
+    'retired',
+    'escalated',
+    'bypass',
+    'limited',
+    'waiting',
+    'promise',
+    'checks',
+    'hooks',
+    'pending',
+    'idle',
+    'done',
   ]);
 });
 

@@ -62,7 +62,9 @@ describe('a worker', () => {
   test('that was let go at the cap was not complete', () => {
     const { standing } = worker(
       policy({ checks: [{ plan: {} }], retries: 1 }),
-      ...[plan('pending'), stop('a1'), stop('a2')],
+      plan('pending'),
+      stop('a1'),
+      stop('a2'),
     );
     expect(standing).toMatchObject({ waits: [], missing: [] });
     expect(standing.note).toMatch(/^It was let go at the cap/);
@@ -106,7 +108,9 @@ describe('a worker', () => {
       missing: ['a person resumes it, or lets it stop'],
     });
     expect(worker(...escalates, resolve).standing).toEqual({
-      ...{ waits: [], missing: [], note: 'It asked for a person: ann resumed it.' },
+      waits: [],
+      missing: [],
+      note: 'It asked for a person: ann resumed it.',
     });
   });
 
@@ -136,7 +140,8 @@ describe('a worker', () => {
       missing: still,
     });
     expect(worker(...blocked, ended('build'), ended('lint')).standing).toEqual({
-      ...{ waits: [], missing: [] },
+      waits: [],
+      missing: [],
       note: 'It was blocked when it last tried to stop, and waits for nothing now.',
     });
   });
@@ -145,7 +150,8 @@ describe('a worker', () => {
     const paused: Entry = ['own.worker.w1.worker.paused', { by: 'ann' }];
     const blocked = [policy({ checks: [{ plan: {} }] }), plan('pending'), stop('a1')];
     expect(worker(...blocked, paused).standing).toEqual({
-      ...{ waits: [], missing: [] },
+      waits: [],
+      missing: [],
       note: 'It is paused by ann: its stops are not judged.',
     });
     expect(worker(policy({}), asks, paused).standing.missing).toEqual(['a person answers: Bash: make deploy']);
@@ -158,7 +164,8 @@ describe('a worker', () => {
     const { state, standing } = worker(...complete, ['worker.w1.prompt.submitted', {}], plan('pending'));
     expect(state).toBe('working');
     expect(standing).toEqual({
-      ...{ waits: [], missing: [] },
+      waits: [],
+      missing: [],
       note: 'It has gone on since its last stop, which was allowed.',
     });
   });
@@ -222,7 +229,9 @@ describe('a task', () => {
       'Worker w1 is no longer escalated; the task still waits.',
     );
     expect(standingOf(...held, ['own.task.T-1.escalation.resolved', { by: 'ann', verdict: 'stop' }])).toEqual({
-      ...{ waits: [], missing: [], note: 'It is cancelled.' },
+      waits: [],
+      missing: [],
+      note: 'It is cancelled.',
     });
   });
 });

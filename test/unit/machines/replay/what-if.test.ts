@@ -72,9 +72,16 @@ describe('decisions', () => {
     const lines = [
       own('12:00', same),
       plan('12:00', 'pending'),
-      ...[stop('12:01', 'a1'), stop('12:02', 'a2'), prompt('12:03'), plan('12:03', 'done')],
-      ...[stop('12:04', 'a3'), finished('12:04:05', 'a3', 'scan', 'fail')],
-      ...[stop('12:05', 'a4'), prompt('12:05:01'), stop('12:06', 'a5'), prompt('12:09')],
+      stop('12:01', 'a1'),
+      stop('12:02', 'a2'),
+      prompt('12:03'),
+      plan('12:03', 'done'),
+      stop('12:04', 'a3'),
+      finished('12:04:05', 'a3', 'scan', 'fail'),
+      stop('12:05', 'a4'),
+      prompt('12:05:01'),
+      stop('12:06', 'a5'),
+      prompt('12:09'),
     ];
     const { differences, counts } = whatIf(lines, same);
     expect(differences.map(brief)).toEqual([]);

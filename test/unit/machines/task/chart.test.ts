@@ -30,7 +30,11 @@ describe('by the entries of its worker', () => {
     send('task.claimed', { task: 'T-1' }, { worker: 'w2' });
     expect(send('task.failed', { task: 'T-1', reason: 'no access' })).toMatchObject({ state: 'escalated' });
     expect(actor.getSnapshot().context.escalation).toMatchObject({
-      ...{ reason: 'no access', worker: 'w2', cause: 'failed', seq: 5, since: '1970-01-01T00:00:04.000Z' },
+      reason: 'no access',
+      worker: 'w2',
+      cause: 'failed',
+      seq: 5,
+      since: '1970-01-01T00:00:04.000Z',
     });
     send('escalation.acknowledged', { by: 'ann' });
     expect(actor.getSnapshot().context.escalation).toMatchObject({ acknowledgedBy: 'ann' });

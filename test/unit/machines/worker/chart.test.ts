@@ -75,7 +75,10 @@ describe('with guards of your own', () => {
     const never = Object.fromEntries(guardNames.map((guard) => [guard, () => false]));
     const { send, actor } = start(workerMachine.provide({ guards: never }));
     expect(send('stop.attempted', { attempt: 'a1' })).toMatchObject({
-      ...{ state: 'idle', decision: 'allow', action: 'continue', cause: 'unjudged' },
+      state: 'idle',
+      decision: 'allow',
+      action: 'continue',
+      cause: 'unjudged',
     });
     expect(actor.getSnapshot().context.worker.attempt).toBeNull();
   });

@@ -9,8 +9,13 @@ type Seen = readonly (string | number | undefined)[];
 
 /** All that a subscriber can see of a message. */
 const seenOf = (message: Msg): Seen => [
-  ...['msg', message.sid, message.subject, message.reply, message.string()],
-  ...[Buffer.from(message.data).toString('hex'), (message as Msg & { size(): number }).size()],
+  'msg',
+  message.sid,
+  message.subject,
+  message.reply,
+  message.string(),
+  Buffer.from(message.data).toString('hex'),
+  (message as Msg & { size(): number }).size(),
   headersOf(message),
 ];
 
