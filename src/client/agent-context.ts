@@ -1,25 +1,23 @@
-/**
- * Describes what a check or a task hook learns about the agent, under the names of the seeds (protocol.md §8 and §14).
- */
+/** The context that a check or task hook receives, under the seeds' field names (protocol.md §8 and §14). */
 import { z } from 'zod';
 import { describeIssues, type Plan, readJson, toIssues } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 
-/** The result of one validation rule, as the agent's side reported it. */
+/** The result of one validation rule, as reported by the agent. */
 export type RuleResult = { readonly ruleName: string; readonly passed: boolean; readonly message?: string };
 
 export type CompletionPromise = {
   readonly type: 'COMPLETE' | 'BLOCKED' | 'ESCALATE';
   readonly detected: boolean;
   readonly content: string;
-  /** When the reporter of the promise detected it, as it said. Absent for promises that the service read from the output. */
+  /** Detection time as reported. Absent if the service found the promise in the output itself. */
   readonly detectedAt?: string;
 };
 
 export type AgentContext = {
-  /** It is null if a check of a policy runs, and the worker holds no task. Hooks always have one. */
+  /** Null for a policy check of a worker that holds no task. Always set for hooks. */
   readonly taskId: string | null;
-  /** 1-based; 0: no iteration was started. */
+  /** 1-based; 0 before the first iteration. */
   readonly iteration: number;
   /** The phase of the latest checkpoint that names one. */
   readonly executionPhase: string | null;
@@ -29,15 +27,15 @@ export type AgentContext = {
   readonly agentOutput?: string;
   readonly draftContent?: string;
   readonly draftType?: string;
-  /** It is null if an iteration is validated and nobody holds the task. */
+  /** Null while an iteration of an unclaimed task is validated. */
   readonly worker: string | null;
   readonly attempt: string | null;
-  /** Blocked stops so far. */
+  /** Number of stops blocked so far. */
   readonly retryCount: number;
   readonly toolCount: number;
-  /** `end_turn` if the agent gave none. */
+  /** Defaults to `end_turn`. */
   readonly stopReason: string;
-  /** The worker's folder, as the worker reports it. */
+  /** The worker's folder, as reported by the worker. */
   readonly cwd: string | null;
   readonly plan: Plan;
 };
@@ -74,7 +72,7 @@ const requestSchema = z.object({
   plan: z.array(z.object({ title: z.string(), status: z.string(), step: z.string().optional() })).nullish(),
 });
 
-/** @throws AppError input.bad: not a check request of the service */
+/** @throws AppError input.bad if the payload is not a check request */
 export function readAgentContext(payload: string): AgentContext {
   const json = readJson(payload);
   if (!json.ok) throw new AppError('input.bad', `this is not a check request: ${json.message}`);

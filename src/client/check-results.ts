@@ -1,9 +1,9 @@
-/** Turns what a check may return, in the form of each seed, into its answer on the wire (protocol.md §8). */
+/** The result types of checks, one per seed, and their encoding on the wire (protocol.md §8). */
 import { z } from 'zod';
 import { describeIssues, toIssues } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 
-/** Seed 001: complete, continue or escalate. */
+/** The result of a stop hook (seed 001). */
 export type StopHookResult = {
   readonly action: 'complete' | 'continue' | 'escalate';
   readonly reason: string;
@@ -12,7 +12,7 @@ export type StopHookResult = {
   readonly metadata?: Readonly<Record<string, unknown>>;
 };
 
-/** Seed 000: is the task complete, and why. */
+/** The result of a validator (seed 000). */
 export class ValidationResult {
   readonly complete: boolean;
   readonly reason: string;
@@ -27,7 +27,7 @@ export class ValidationResult {
   }
 }
 
-/** Seed 002: the same, with feedback only if it is incomplete. */
+/** The result of a completion checker (seed 002). Has feedback only if incomplete. */
 export class TaskCompletionResult {
   readonly complete: boolean;
   readonly feedback: string | null;
@@ -47,17 +47,17 @@ export class TaskCompletionResult {
 }
 
 /**
- * It has no result yet, as while a pipeline runs. The service asks again until the check's `timeout`: the stop stays
- * open, and whoever looks at the worker sees the reason.
+ * No result yet, for example while a CI pipeline runs. The stop stays open, the worker's view shows the reason, and the
+ * service asks again until the check's `timeout`.
  */
 export type PendingResult = {
   readonly pending: true;
   readonly reason?: string;
-  /** When to ask again, in milliseconds; default: 10,000, and 1,000 to 600,000 in any case. */
+  /** Delay before the next request, in milliseconds. Default 10,000; clamped to 1,000–600,000. */
   readonly retryAfterMs?: number;
 };
 
-/** A plain object will do: `{ complete, reason }`. If it has both, `feedback` is shown to the agent as data. */
+/** Any of these forms. In a plain `{ complete, reason, feedback }`, the agent sees `feedback` as data. */
 export type CheckReply =
   | StopHookResult
   | PendingResult
@@ -83,7 +83,7 @@ const completeSchema = z.object({
   feedback: z.unknown().optional(),
 });
 
-/** @returns the reply as JSON. @throws AppError check.failed: this is not a result */
+/** @returns the reply as JSON. @throws AppError check.failed if `result` has none of these forms */
 export function encodeReply(result: unknown): string {
   const has = (field: string) => typeof result === 'object' && result !== null && field in result;
   const isAction = has('action');

@@ -1,6 +1,6 @@
 /**
- * Seed 002: task completion checkers, with the messages that protocol.md §5 fixes. Seed 000: validators, each a plain function
- * that can be served as a check.
+ * Task completion checkers (seed 002), with the messages of protocol.md §5, and validators (seed 000): plain functions
+ * that can be served as checks.
  */
 import {
   isDone,
@@ -13,9 +13,9 @@ import { TaskCompletionResult, ValidationResult } from './check-results.ts';
 
 export type TaskCompletionContext = {
   readonly session: { readonly plan: Plan };
-  /** The work that the agent is about to deliver: its draft, else its final message. */
+  /** The work about to be delivered: the draft if there is one, otherwise the final message. */
   readonly tentativeOutput: unknown;
-  /** It is null if files cannot be checked. */
+  /** Null if files cannot be checked. */
   readonly filesystem: { exists(path: string): boolean | Promise<boolean> } | null;
   readonly stopReason: string | null;
 };
@@ -32,7 +32,7 @@ export class PlanBasedChecker implements TaskCompletionChecker {
   }
 }
 
-/** Complete if these files exist, and without a file system, as in the seed. */
+/** Complete if these files exist. Also complete without a file system, as in the seed. */
 export class FileExistsChecker implements TaskCompletionChecker {
   readonly #required: readonly string[];
 
@@ -51,8 +51,8 @@ export class FileExistsChecker implements TaskCompletionChecker {
 }
 
 /**
- * `allMustPass`: the first incomplete result decides. Otherwise one complete result is enough, and if there is none,
- * the feedback names all of them.
+ * Combines checkers. With `allMustPass` (the default) the first incomplete result decides. Without it, one complete
+ * result is enough; if there is none, the feedback lists every failure.
  */
 export class CompositeChecker implements TaskCompletionChecker {
   readonly #checkers: readonly TaskCompletionChecker[];
@@ -82,18 +82,18 @@ export class CompositeChecker implements TaskCompletionChecker {
 }
 
 export type ValidationParams = {
-  /** The reason as the agent reports it, such as `end_turn` or `max_turns`. */
+  /** As reported by the agent, such as `end_turn` or `max_turns`. */
   readonly stopReason: string;
-  /** Tools used so far. */
+  /** Number of tool calls so far. */
   readonly toolCount: number;
-  /** Blocked stops so far; 0 at the first attempt. */
+  /** Number of stops blocked so far; 0 at the first attempt. */
   readonly retryCount: number;
 };
 export type Validator<Params extends ValidationParams = ValidationParams> = (
   params: Params,
 ) => ValidationResult | Promise<ValidationResult>;
 
-/** All must pass: the first incomplete result decides, and the validators after it do not run. */
+/** Runs validators in order and returns the first incomplete result. */
 export function compositeValidator<Params extends ValidationParams = ValidationParams>(
   ...validators: readonly Validator<Params>[]
 ): Validator<Params> {

@@ -1,6 +1,6 @@
 /**
  * The client: requests decisions, publishes entries, queries the fleet, and serves checks and hooks. Without options it
- * connects like the command line: STOPGATE_* variables, stopgate.yaml, a running `stopgate dev` of this folder.
+ * finds the service like the command line does: STOPGATE_* variables, stopgate.yaml, a `stopgate dev` running in this folder.
  */
 import type { AttemptFields, Decision, TaskDetail, TaskView, WorkerView } from '../../machines/index.ts';
 import { loadConfig, refuseOtherService } from '../config/config.ts';
@@ -24,28 +24,25 @@ import { readDecision } from './replies.ts';
 import { createServedChecks, type Serve, type ServedChecks } from './serve-check.ts';
 
 export type ConnectOptions = {
-  /** One or more servers, separated by commas; may contain user and password. */
+  /** One or more server URLs, separated by commas. May contain user and password. */
   readonly nats?: string;
   readonly fleet?: string;
-  /** Path of a NATS `.creds` file, or JSON: `{ "user", "pass" }`, `{ "cert", "key" }`. Default: the credentials of `role`. */
+  /** Path of a NATS `.creds` file, or JSON: `{ "user", "pass" }` or `{ "cert", "key" }`. Default: the credentials of `role`. */
   readonly creds?: string;
-  /**
-   * The credentials for serving checks and hooks, if `creds` may not serve them. Default: the credentials of role
-   * `check`, else `creds`.
-   */
+  /** Credentials for serving checks and hooks. Default: those of role `check` if they exist, otherwise `creds`. */
   readonly checkCreds?: string;
   /**
-   * Which credentials to take from the folder of an embedded server: `agent` (default) needs none; `operator` may also
-   * answer requests, resolve escalations and retire workers; `check` may serve checks and nothing else.
+   * Which credentials to use from the folder of an embedded server. `agent` (default) needs none. `operator` may also
+   * answer requests, resolve escalations and retire workers. `check` may only serve checks.
    */
   readonly role?: 'agent' | 'operator' | 'check';
-  /** The search for stopgate.yaml and `.stopgate` starts in this folder; default: the working directory. */
+  /** Folder in which the search for stopgate.yaml and `.stopgate` starts. Default: the working directory. */
   readonly cwd?: string;
-  /** The connection's name on the NATS server. */
+  /** Connection name shown by the NATS server. */
   readonly name?: string;
 };
 
-/** Each call may throw a StopgateError: service.unreachable, log.unavailable, log.lost, service.busy, input.bad. */
+/** Every call may throw a StopgateError: service.unreachable, log.unavailable, log.lost, service.busy or input.bad. */
 export type Client = DecisionCalls &
   Queries &
   Hooks &
@@ -53,15 +50,15 @@ export type Client = DecisionCalls &
   OperatorCalls & {
     readonly fleet: string;
     /**
-     * Stores an entry. `messageId`: a repeat within 2 minutes is stored once. @throws also entry.large; entry.refused: it is
-     * in the log, and changes nothing
+     * Stores an entry. Entries with the same `messageId` within 2 minutes are stored once.
+     * @throws also entry.large, and entry.refused: the entry is in the log but changes nothing
      */
     readonly publish: Publish;
-    /** Serves the check `remote: <name>`. Several servers of one name share the requests. */
+    /** Serves the check `remote: <name>`. Servers with the same name share its requests. */
     readonly serveCheck: Serve;
-    /** Subscribes to the decisions about a worker or, with null, about all. Active once it resolves. */
+    /** Subscribes to the decisions about one worker, or about all with null. Active once the promise resolves. */
     onDecision(worker: string | null, listener: (decision: Decision) => unknown): Promise<{ close(): void }>;
-    /** The calls above for one worker. */
+    /** The same calls, bound to one worker. */
     worker(id: string): WorkerHandle;
     /** Finishes running checks, then disconnects. */
     close(): Promise<void>;
@@ -84,7 +81,7 @@ export type WorkerHandle = {
   releaseTask(task: string): Promise<TaskDetail>;
 };
 
-/** @throws StopgateError service.unreachable: no server, or it refused the credentials; config.bad, input.bad */
+/** @throws StopgateError service.unreachable (no server, or credentials refused), config.bad or input.bad */
 export async function connect(options: ConnectOptions = {}): Promise<Client> {
   const { nats, fleet, creds, checkCreds, role = 'agent', cwd, name = 'stopgate client' } = options;
   const config = await loadConfig({
@@ -100,7 +97,7 @@ export async function connect(options: ConnectOptions = {}): Promise<Client> {
         ? defaultCredentials(config, 'check')
         : undefined
       : givenCredentials({ ...config, creds: checkCreds, credsIsFound: false });
-  // Replies to an operator go to a private inbox, as on the command line. The fast path replies where anyone can listen.
+  // An operator's replies go to a private inbox. The fast path replies on subjects that anyone may subscribe to.
   const isOperator = role === 'operator' && config.creds === null && credsFile !== undefined;
   const link = await openClientLink({ ...target, credsFile, ...(isOperator ? { inboxPrefix: privateInbox } : {}) });
   const checks = createServedChecks(async () =>
@@ -132,7 +129,7 @@ function createClient(fleet: string, link: ClientLink, checks: ServedChecks, dec
       if (worker !== null) checkId('worker', worker);
       return link.subscribe(worker, (text) => {
         const decision = tryReadDecision(text);
-        // An error of the listener becomes an unhandled rejection of its own program.
+        // An error in the listener surfaces as an unhandled rejection in the caller's program.
         if (decision !== null) void (async () => listener(decision))();
       });
     },
@@ -152,7 +149,7 @@ function createClient(fleet: string, link: ClientLink, checks: ServedChecks, dec
   };
 }
 
-/** Returns null if it is not a decision. Anybody may publish on a bus without permissions, so it is ignored. */
+/** Returns null if `text` is not a decision: on a bus without permissions, anyone may publish to the subject. */
 function tryReadDecision(text: string): Decision | null {
   try {
     return readDecision(JSON.parse(text));

@@ -1,4 +1,4 @@
-/** decide, probe, verify and evaluate: may a worker stop, would it, is its work complete, what do its hooks return? */
+/** The calls decide, probe, verify and evaluate. */
 import { setTimeout } from 'node:timers/promises';
 import {
   type AttemptFields,
@@ -17,20 +17,17 @@ import { newId } from '../nats/id.ts';
 import { checkBytes, checkId } from '../service/parse-input.ts';
 import { readDecision, readHookResult } from './replies.ts';
 
-// Asks for a decision until it comes: a replica that stops or dies takes its answer with it, and another one has it.
-
-/** A question that got no answer in this time is asked again: its replica may be gone. */
+/** Timeout of one request. The replica that took it may be gone; another replica can answer a repeat. */
 const silenceMs = 30_000;
-/**
- * The time that a replica may take to start, or to give way to another; a service that is silent for longer is down.
- */
+/** How long to tolerate a service without responders: a replica may be starting or handing over. */
 const awayMsMax = 5_000;
 const pauseMs = 250;
 
 /**
- * @param ask has the same attempt id each time, so that it is decided and counted once
- * @param waitMs in all
- * @throws AppError of the last time, or at once what would not change
+ * Repeats a request until it is answered, across restarts of replicas.
+ * @param ask sends the request; must use the same attempt id each time, so that the attempt counts once
+ * @param waitMs time limit for all attempts together
+ * @throws AppError the last error, or at once an error that a repeat would not change
  */
 export async function askUntilAnswered<Answer>(
   ask: (timeoutMs: number) => Promise<Answer>,
@@ -46,7 +43,7 @@ export async function askUntilAnswered<Answer>(
       if (!(error instanceof AppError)) throw error;
       if (error.cause instanceof TimeoutError) {
         if (nowMs >= endsMs) throw error;
-        awaySinceMs = null; // somebody took the question
+        awaySinceMs = null; // a replica took the request
         continue;
       }
       if (!isAway(error)) throw error;
@@ -58,11 +55,11 @@ export async function askUntilAnswered<Answer>(
   }
 }
 
-/** A replica that cannot answer now, or none at this moment. */
+/** No replica responds, or the one that does cannot answer at the moment. */
 const isAway = ({ code, cause }: AppError): boolean =>
   code === 'log.unavailable' || (cause instanceof RequestError && cause.isNoResponders());
 
-/** The final verification failed (seed 002): the work is not complete. The message is the decision's reason. */
+/** Thrown when the final verification finds the work incomplete (seed 002). The message is the decision's reason. */
 export class IncompleteError extends AppError {
   override readonly name = 'IncompleteError';
   readonly decision: Decision;
@@ -75,12 +72,12 @@ export class IncompleteError extends AppError {
   }
 }
 
-/** The call waits this long for the reply; default: 10 minutes plus the hold. */
+/** `timeoutMs`: how long to wait for the reply. Default: 10 minutes plus the hold. */
 export type CallOptions = { readonly timeoutMs?: number };
 export type Verification = { readonly complete: boolean; readonly decision: Decision };
 /**
- * `decision`: null for a task that nobody holds and that was not judged. `said`: its worker reported it as completed, and
- * nobody judged it.
+ * `decision` is null for a task without a holder that was never judged. `said` is true if its worker reported completion
+ * but no check judged it.
  */
 export type TaskVerification = {
   readonly complete: boolean;
@@ -89,22 +86,22 @@ export type TaskVerification = {
   readonly decision: Decision | null;
 };
 
-/** The calls that ask for a decision. They send only the last 32 KiB of an attempt's `output`. */
+/** The calls that ask for a decision. They send at most the last 32 KiB of an attempt's `output`. */
 export type DecisionCalls = {
   /**
-   * May it stop? An attempt without an id gets one; a repeated id returns the same decision and counts once. So a question
-   * whose replica stops or dies is asked again with its id, until its time is over.
+   * May the worker stop? Generates an attempt id if none is given. A repeated id returns the same decision and counts once,
+   * so the call repeats its request when a replica dies, until the timeout.
    */
   decide(worker: string, attempt?: AttemptFields, options?: CallOptions): Promise<Decision>;
   /** A dry run of `decide`: nothing is logged or counted. */
   probe(worker: string, attempt?: AttemptFields, options?: CallOptions): Promise<Decision>;
-  /** Is its work complete? Only the causes `complete` and `no-policy` count as complete. */
+  /** Is the worker's work complete? Only the causes `complete` and `no-policy` count. */
   verify(worker: string, attempt?: AttemptFields, options?: CallOptions): Promise<Verification>;
-  /** Is this task complete, by a judgement? @throws StopgateError actor.unknown */
+  /** Has a judgement found this task complete? @throws StopgateError actor.unknown */
   verifyTask(task: string, attempt?: AttemptFields, options?: CallOptions): Promise<TaskVerification>;
-  /** @throws IncompleteError if it is not; a failure to verify is a different error */
+  /** Like `verify`, but throws IncompleteError if incomplete. Failing to verify is a different error. */
   assertComplete(worker: string, attempt?: AttemptFields, options?: CallOptions): Promise<Decision>;
-  /** Evaluates the hooks of a task for an iteration. @throws StopgateError entry.refused */
+  /** Evaluates a task's hooks for one iteration. @throws StopgateError entry.refused */
   evaluate(
     task: string,
     iteration: AttemptFields & { readonly iteration: number },
@@ -112,14 +109,14 @@ export type DecisionCalls = {
   ): Promise<HookResult>;
 };
 
-/** Generous, since checks may be slow. A hold comes on top. */
+/** Generous because checks may be slow. A hold is added. */
 const timeoutDefaultMs = 600_000;
-/** After this, `decide` sends an ordinary request too, and keeps waiting for the fast path's reply. */
+/** After this delay, `decide` also sends an ordinary request and takes whichever reply comes first. */
 const fastPathMs = 2_000;
-/** The end of an output matters most, and entries are limited in size (protocol.md §2). */
+/** Entries are limited in size (protocol.md §2), and the end of an output matters most. */
 const outputBytesMax = 32_768;
 
-/** `fastPath` false: this connection uses a private inbox, which the fast path cannot reply to. */
+/** `fastPath` must be false for a connection with a private inbox, which the fast path cannot reply to. */
 export function createDecisionCalls(link: ClientLink, { fastPath }: { readonly fastPath: boolean }): DecisionCalls {
   const decide: DecisionCalls['decide'] = async (worker, attempt = {}, { timeoutMs } = {}) => {
     checkId('worker', worker);
@@ -182,7 +179,7 @@ export function createDecisionCalls(link: ClientLink, { fastPath }: { readonly f
   };
 }
 
-/** The attempt as it is sent. @throws AppError input.bad, entry.large */
+/** Validates the attempt and shortens its output. @throws AppError input.bad, entry.large */
 function toRequest(given: AttemptFields): AttemptFields {
   const { output } = given;
   const fields = typeof output === 'string' ? { ...given, output: lastBytes(output, outputBytesMax) } : given;

@@ -1,4 +1,4 @@
-/** Publishes entries to the log. Typed by the schemas that the machines use, and validated before they are sent. */
+/** Publishes entries to the log. Types and validation come from the machines' own schemas. */
 import { type entrySchemas, readEntry, readSubject } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { ClientLink } from '../nats/client-link.ts';
@@ -12,12 +12,12 @@ type Areas = {
   readonly 'own.task': 'ownTask';
   readonly 'own.queue': 'ownQueue';
 };
-/** The entity that an entry is about; `own.…` requires an operator's credentials. */
+/** What an entry is about. `own.…` requires operator credentials. */
 export type EntryEntity = keyof Areas;
 export type EntryType<Entity extends EntryEntity> = keyof EntryInputs[Entity] & string;
 export type EntryFields<Entity extends EntryEntity, Type extends EntryType<Entity>> = EntryInputs[Entity][Type];
 
-/** The fields that an entry of each type is given. */
+/** Input fields by entity and entry type. */
 type EntryInputs = {
   [Entity in EntryEntity]: {
     [Type in keyof (typeof entrySchemas)[Areas[Entity]]]: InputOf<(typeof entrySchemas)[Areas[Entity]][Type]>;
@@ -25,7 +25,7 @@ type EntryInputs = {
 };
 type InputOf<Schema> = Schema extends { readonly _zod: { readonly input: infer Fields } } ? Fields : never;
 
-/** `seq`: the entry's sequence in the log; `duplicate`: an entry with this `messageId` exists, and `seq` is its. */
+/** `seq`: position in the log. `duplicate`: an entry with this `messageId` already existed, and `seq` is its position. */
 export type Stored = { readonly seq: number; readonly duplicate: boolean };
 export type Publish = <Entity extends EntryEntity, Type extends EntryType<Entity>>(
   entity: Entity,
@@ -46,11 +46,10 @@ export const createPublish =
     return stored;
   };
 
-/** As long as for a view. */
 const timeoutMs = 5_000;
 
 /**
- * Asks whether the entry was refused. It is stored, so nothing is known of it if no service answers now.
+ * Asks whether the fold refused a stored entry. Returns normally if no service answers, because the entry is stored anyway.
  * @throws AppError entry.refused
  */
 async function throwIfRefused(link: ClientLink, entity: string, id: string, seq: number): Promise<void> {

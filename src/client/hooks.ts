@@ -1,4 +1,4 @@
-/** Task hooks (protocol.md §7) under the names and with the results of seed 001. */
+/** Task hooks (protocol.md §7) with the names and results of seed 001. */
 
 import { createHash } from 'node:crypto';
 import { newId } from '../nats/id.ts';
@@ -22,32 +22,35 @@ export type HookList = {
   readonly hooks: readonly {
     readonly id: string;
     readonly enabled: boolean;
-    /** The metadata as registered, with the type of the hook: `custom` for one of `registerStopHook`. */
+    /** The registered metadata plus the hook's type, which is `custom` for hooks of `registerStopHook`. */
     readonly metadata: { readonly type: string; readonly [key: string]: unknown };
   }[];
 };
-/** Each call resolves when the task shows the change. @throws StopgateError entry.refused, with the task's reason */
+/** Each call resolves when the task's view shows the change. @throws StopgateError entry.refused with the reason */
 export type Hooks = {
   registerHook(registration: HookRegistration): Promise<RegisteredHook>;
   /**
-   * Registers a function. The hook is an entry and outlives this process; the function does not: while no process
-   * serves it, the hook fails. Another process can serve it under the same `taskId` and `hookId`, also in parallel.
+   * Registers a function as a hook. The hook is stored in the log and outlives this process; the function does not. While
+   * no process serves it, the hook fails. Other processes can serve it under the same `taskId` and `hookId`, even at the
+   * same time.
    */
   readonly registerStopHook: StopHooks['register'];
-  /** Takes the hook from its task, which frees its id, and stops serving it. */
+  /** Removes the hook from its task, frees its id and stops serving it. */
   readonly unregisterStopHook: StopHooks['unregister'];
-  /** Promises first, then validation rules. */
+  /** Evaluates promises first, then validation rules. */
   createDefaultHook(taskId: string, options?: HookOptions): Promise<string>;
   createValidationHook(taskId: string, options?: HookOptions): Promise<string>;
   createPromiseHook(taskId: string, options?: HookOptions): Promise<string>;
-  /** Templates: the rule `tests_pass`; the rules `vulns_fixed` and `sast_clean`; a checkpoint at `metadata.at`. */
+  /** Template: requires the rule `tests_pass`. */
   createTddHook(taskId: string, options?: HookOptions): Promise<string>;
+  /** Template: requires the rules `vulns_fixed` and `sast_clean`. */
   createSecurityHook(taskId: string, options?: HookOptions): Promise<string>;
+  /** Template: requires a checkpoint at the iteration `metadata.at`. */
   createCheckpointHook(taskId: string, options?: HookOptions): Promise<string>;
-  /** Lists the hooks of a task; empty for an unknown one. */
+  /** Lists the hooks of a task; empty for an unknown task. */
   listHooks(taskId: string): Promise<HookList>;
   clearHooks(taskId: string): Promise<{ readonly taskId: string; readonly hooksCleared: number }>;
-  /** Takes one hook from its task. @throws StopgateError entry.refused: it has no such hook */
+  /** Removes one hook from its task. @throws StopgateError entry.refused if the task has no such hook */
   unregisterHook(taskId: string, hookId: string): Promise<HookState>;
   enableHook(taskId: string, hookId: string): Promise<HookState>;
   disableHook(taskId: string, hookId: string): Promise<HookState>;
@@ -93,7 +96,7 @@ export function createHooks({ publish, getTask, serve }: HookDependencies): Hook
   };
 }
 
-// Hooks that are functions of this process: each is a remote hook of its task, and a check that we serve for it.
+// Function hooks: each is a remote hook of its task plus a check served by this process.
 
 type StopHooks = {
   /** @returns the id of the hook */
@@ -101,9 +104,9 @@ type StopHooks = {
     registration: HookOptions & ServeOptions & { readonly taskId: string },
     hook: CheckFunction,
   ): Promise<string>;
-  /** Takes the hook from its task and stops serving it. */
+  /** Removes the hook from its task and stops serving it. */
   unregister(taskId: string, hookId: string): Promise<HookState>;
-  /** One hook of a task, or all of them. */
+  /** Stops serving one hook of a task, or all of them. */
   stopServing(which: { readonly taskId: string; readonly hookId?: string }): Promise<void>;
 };
 
@@ -123,10 +126,10 @@ function createStopHooks(registry: HookRegistry, serve: Serve): StopHooks {
       checkId('task', taskId);
       checkId('hook', hookId);
       const name = checkNameOf(taskId, hookId);
-      // Served before it is registered, so that a stop in between finds it.
+      // Serve first, so that a stop right after the registration finds a server.
       const check = await serve(name, hook, withoutUndefined({ timeoutMs, concurrency, roots }));
       try {
-        const exists = (await registry.list(taskId)).some((it) => it.hook === hookId && it.type === 'remote');
+        const exists = (await registry.list(taskId)).some((listed) => listed.hook === hookId && listed.type === 'remote');
         if (!exists) await registry.register({ ...registration, hookId, hookType: 'remote', name });
       } catch (error) {
         await check.close();
@@ -143,7 +146,7 @@ function createStopHooks(registry: HookRegistry, serve: Serve): StopHooks {
   };
 }
 
-/** Unique to each hook of each task, and the same in every process. */
+/** Returns the check name of a hook: unique per task and hook, and equal in every process. */
 function checkNameOf(taskId: string, hookId: string): string {
   const digest = createHash('sha256').update(`${taskId} ${hookId}`).digest('hex').slice(0, 16);
   return `${hookId.slice(0, 100)}-${digest}`;

@@ -1,4 +1,4 @@
-/** get and list: views of workers, tasks and queues, and what waits for a person. */
+/** The calls get and list: views of workers, tasks and queues, and the escalations that wait for a person. */
 import type {
   PersonKind,
   PersonWait,
@@ -18,7 +18,7 @@ export type ListFilter = {
   readonly presence?: Presence;
   readonly queue?: string;
   readonly agent?: string;
-  /** Sorts by usage, the largest first, for workers that of their session; default: by id. */
+  /** Sorts by usage, largest first (a worker's current session). Default: by id. */
   readonly sort?: 'usd' | 'tokens' | 'turns';
   /** Default: 100. */
   readonly limit?: number;
@@ -27,15 +27,15 @@ export type ListFilter = {
 };
 
 export type Queries = {
-  /** Every query sees all entries stored before it was sent. @throws StopgateError actor.unknown */
+  /** Queries reflect every entry stored before they were sent. @throws StopgateError actor.unknown */
   getWorker(id: string): Promise<WorkerView>;
-  /** Includes a whole checkpoint: the latest, or the one named. */
+  /** Includes one checkpoint in full: the named one, or the latest. */
   getTask(id: string, options?: { readonly checkpoint?: string }): Promise<TaskDetail>;
   getQueue(id: string): Promise<QueueView>;
   listWorkers(filter?: ListFilter): Promise<Page<WorkerView>>;
   listTasks(filter?: Omit<ListFilter, 'presence' | 'agent'>): Promise<Page<TaskView>>;
   listQueues(filter?: Pick<ListFilter, 'queue' | 'limit' | 'after'>): Promise<Page<QueueView>>;
-  /** All that waits for a person: escalated workers and tasks, and what agents ask. */
+  /** Everything that waits for a person: escalated workers and tasks, and agents' requests. */
   listEscalations(filter?: Omit<ListFilter, 'sort'> & { readonly kind?: PersonKind }): Promise<Page<PersonWait>>;
 };
 

@@ -1,4 +1,4 @@
-/** Validates replies of the service, which may be of another version, or not stopgate at all. */
+/** Validates replies. The responder may be another version of the service, or not stopgate at all. */
 import { z } from 'zod';
 import {
   type Decision,
@@ -19,10 +19,10 @@ import {
 import { AppError } from '../errors.ts';
 
 export type Page<View> = { readonly items: View[]; readonly next: string | null };
-/** The views that `list` returns, and `get` of everything but a task. */
+/** The views returned by `list`, and by `get` except for a task. */
 export type Views = { readonly worker: WorkerView; readonly task: TaskView; readonly queue: QueueView };
 
-// The fields that protocol.md §10 guarantees for each view; the others are passed through.
+// The fields that protocol.md §10 guarantees. Other fields pass through unchecked.
 const state = z.enum(workerStates);
 const refused = z.array(z.looseObject({ at: z.string(), type: z.string(), reason: z.string() }));
 export const viewSchemas: Readonly<Record<keyof Views, z.ZodType>> = {
@@ -65,7 +65,7 @@ export const readDecision = (reply: unknown): Decision => read(decisionSchema, '
 export const readHookResult = (reply: unknown): HookResult => read(hookResultSchema, 'hook result', reply);
 export const readView = <Entity extends keyof Views>(entity: Entity, reply: unknown): Views[Entity] =>
   read(viewSchemas[entity], `view of a ${entity}`, reply) as Views[Entity];
-/** Returns null if no task waits. */
+/** Returns null if no task was ready. */
 export const readClaim = (reply: unknown): TaskView | null =>
   noTask.safeParse(reply).success ? null : readView('task', reply);
 export const readDetail = (reply: unknown): TaskDetail =>
@@ -84,7 +84,7 @@ export const readPersonWaits = (reply: unknown): Page<PersonWait> =>
     reply,
   ) as unknown as Page<PersonWait>;
 
-/** @throws AppError service.unreachable: the reply does not come from a stopgate service */
+/** @throws AppError service.unreachable if the reply does not match: the responder is not a stopgate service */
 function read<Value>(schema: z.ZodType<Value>, what: string, reply: unknown): Value {
   const parsed = schema.safeParse(reply);
   if (parsed.success) return parsed.data;

@@ -1,4 +1,4 @@
-/** Serves a check or a remote hook: the user's own function, called by the service (protocol.md §8). */
+/** Serves the user's own functions as remote checks and hooks (protocol.md §8). */
 import { resolve } from 'node:path';
 import { createFairSemaphore } from '../concurrency/semaphore.ts';
 import { AppError } from '../errors.ts';
@@ -10,38 +10,38 @@ import { type AgentContext, readAgentContext } from './agent-context.ts';
 import { type CheckReply, encodeReply } from './check-results.ts';
 import type { TaskCompletionChecker } from './checkers.ts';
 
-/** `signal` fires after `timeoutMs`. */
+/** `signal` aborts after `timeoutMs`. */
 export type CheckFunction = (context: AgentContext, signal: AbortSignal) => CheckReply | Promise<CheckReply>;
 
 export type ServeOptions = {
-  /** After this, the reply is an error; default: 10 minutes. How long the service waits is up to its policy. */
+  /** After this time the reply is an error. Default: 10 minutes. The service's own timeout is set by its policy. */
   readonly timeoutMs?: number;
-  /** The number of requests that run at once; the others wait, the workers they are about in turn. Default: 16. */
+  /** Number of requests that run at once. Others queue, served round-robin by worker. Default: 16. */
   readonly concurrency?: number;
-  /** For checkers that look at files: worker folders must lie in one of these; default: the working directory. */
+  /** For checkers that read files: folders that a worker's folder must be inside of. Default: the working directory. */
   readonly roots?: readonly string[];
 };
 
 export type ServedCheck = {
   readonly name: string;
-  /** Accepts no more requests, and resolves when the running ones are answered. */
+  /** Stops accepting requests and resolves when the running ones are answered. */
   close(): Promise<void>;
 };
 
 const concurrencyDefault = 16;
-/** Longer than any policy waits: it only ends checks that would hold their slot, and `close`, for ever. */
+/** Longer than any policy waits. Only ends checks that would otherwise hold their slot, and `close`, forever. */
 const timeoutDefaultMs = 600_000;
-/** Half of them may wait at once, which is as many as the requests that a replica of the service holds open. */
+/** Half of these can be queued at once: as many as one replica of the service keeps open. */
 const waitingMax = 20_000;
 /**
- * A worker waits for one check at a time: the others are of attempts that a later one has replaced, or come from a
- * script that asks by itself, which may well send a hundred.
+ * A worker waits for one check at a time. More requests come from superseded attempts, or from a script that sends its own,
+ * perhaps a hundred.
  */
 const waitingPerWorkerMax = 128;
 
 /**
- * A throw, a rejection or an invalid result is an error of the check, with its message. It never passes: `onError` of
- * the policy or the hook decides what it means for the stop.
+ * Starts serving one check. A throw, a rejection or an invalid result is reported as an error of the check, never as a pass;
+ * `onError` of the policy or hook decides what follows.
  * @throws AppError input.bad, input.unauthorized
  */
 async function serveCheck(
@@ -63,7 +63,7 @@ async function serveCheck(
   const slots = createFairSemaphore({ countMax: concurrency, waitingMax, perWorkerMax: waitingPerWorkerMax });
   const server = await link.serveCheck(name, async (request) => {
     const context = readAgentContext(request);
-    // A folder is what the worker says, and need not be on this machine: nothing keeps a flood from inventing some.
+    // Queue by worker only. The folder is whatever the worker reports, so a flood could invent new ones.
     const by = { folder: null, worker: context.worker };
     const admission = await slots.acquire(by, new AbortController().signal); // requests are never cancelled
     if (admission === 'full')
@@ -108,7 +108,7 @@ const checkWith =
       stopReason,
     });
 
-/** Follows the rules of the `files` check. @throws AppError check.failed: no folder, or one outside `roots` */
+/** Follows the rules of the `files` check. @throws AppError check.failed if the folder is missing or outside `roots` */
 async function existsIn(cwd: string | null, path: string, roots: readonly string[], signal: AbortSignal) {
   if (cwd === null) throw new AppError('check.failed', 'the worker has no folder: its registration names no cwd');
   const { outcome, reason } = await checkFiles(
@@ -120,8 +120,7 @@ async function existsIn(cwd: string | null, path: string, roots: readonly string
   throw new AppError('check.failed', reason ?? `'${path}' cannot be checked`);
 }
 
-// All checks and hooks that a client serves over one connection, which is opened with the first one and closed with the
-// client.
+// A client serves all its checks and hooks over one connection, opened with the first one and closed with the client.
 
 export type Serve = (
   name: string,
@@ -130,7 +129,7 @@ export type Serve = (
 ) => Promise<ServedCheck>;
 export type ServedChecks = { readonly serve: Serve; close(): Promise<void> };
 
-/** @param openLink `isOwn` false: the connection belongs to the caller, who closes it */
+/** @param openLink if it resolves with `isOwn` false, the caller owns the connection and closes it */
 export function createServedChecks(openLink: () => Promise<{ link: ClientLink; isOwn: boolean }>): ServedChecks {
   let opening: ReturnType<typeof openLink> | null = null;
   const open = new Set<ServedCheck>();
@@ -157,7 +156,7 @@ export function createServedChecks(openLink: () => Promise<{ link: ClientLink; i
       return handle;
     },
     async close() {
-      await Promise.all([...open].map((it) => it.close()));
+      await Promise.all([...open].map((check) => check.close()));
       const opened = await opening;
       if (opened?.isOwn) await opened.link.close();
     },
