@@ -1,7 +1,7 @@
 /**
- * `stopgate doctor acp -- AGENT`: does the service answer, does the agent speak the protocol, and does a block hold? The
- * agent is started as an editor would start it, with the user's account; its session works in a temporary folder. A stand-in
- * for the service blocks its first stop, so that nothing of this is in the log.
+ * `stopgate doctor acp -- AGENT`: does the service answer, does the agent speak ACP, and does a block keep it working?
+ * Starts the agent as an editor would, with the user's account and a session in a temporary folder. A fake service blocks
+ * the first stop, so the test leaves no trace in the log.
  */
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,13 +20,13 @@ import { type AcpOptions, serveAcp } from './serve-acp.ts';
 import type { Judgement, WorkerLink } from './worker-link.ts';
 
 export type AcpCheck = Pick<AcpOptions, 'command' | 'cwd' | 'env' | 'signal'> & {
-  /** Starts the agent and begins a session, but takes no turn. */
+  /** Starts the agent and opens a session, but runs no turn. */
   readonly quick: boolean;
   /** @throws AppError */
   readonly connect: () => Promise<Client>;
 };
 
-/** A model may think; a program that npm downloads first takes a while. */
+/** Allows for a slow model, and for npm downloading the agent first. */
 const stepMsMax = 90_000;
 const stderrBytesMax = 300;
 const prompt = 'This is a test of the connection. Reply with the one word OK, and use no tools.';
@@ -71,12 +71,12 @@ async function tryAgent({ command, cwd, env, signal, quick }: AcpCheck): Promise
     open: gate.open,
     note: () => {},
   }).finally(() => stdout.end());
-  // Why it does not start is what the first request is told.
+  // A failed start is reported by the first step.
   serving.catch(() => {});
   const agent = openEditor(stdin, stdout);
   const findings: Answer[] = [];
   const step = async (what: string, run: () => Promise<Answer>): Promise<boolean> => {
-    const finding = await inTime(stepMsMax, run(), lateAnswer).catch(async (error: Error) => {
+    const finding = await inTime(stepMsMax, run(), timedOut).catch(async (error: Error) => {
       const why = await Promise.race([
         serving.then(
           () => null,
@@ -85,8 +85,8 @@ async function tryAgent({ command, cwd, env, signal, quick }: AcpCheck): Promise
         setImmediate(null),
       ]);
       const text = plainText((why ?? error).message);
-      const said = errors.trim() === '' ? '' : `; it says: ${plainText(errors)}`;
-      return bad(`${what}: ${text}${said}`, fixFor(error));
+      const output = errors.trim() === '' ? '' : `; its stderr: ${plainText(errors)}`;
+      return bad(`${what}: ${text}${output}`, fixFor(error));
     });
     findings.push(finding);
     return finding.state === 'ok';
@@ -97,7 +97,7 @@ async function tryAgent({ command, cwd, env, signal, quick }: AcpCheck): Promise
       (await step('initialize', () => initialize(agent))) &&
       (await step('session/new', async () => {
         ({ sessionId: session } = await agent.request(methods.agent.session.new, { cwd: folder, mcpServers: [] }));
-        return ok('session/new: it begins a session');
+        return ok('session/new: the agent opened a session');
       }));
     if (started && quick) findings.push(skip('dry turn: not run'));
     else if (started) await step('dry turn', () => takeTurn(agent, session, gate));
@@ -112,13 +112,13 @@ async function tryAgent({ command, cwd, env, signal, quick }: AcpCheck): Promise
 const fixFor = (error: Error): string =>
   error instanceof RequestError && error.code === RequestError.authRequired().code
     ? 'log in with the agent itself, then try again'
-    : 'check whether the command of the agent is right, and starts it in the mode for ACP';
+    : "check the agent's command; it must start the agent in ACP mode";
 
 async function initialize(agent: ClientContext): Promise<Answer> {
   const answer = await agent.request(methods.agent.initialize, { protocolVersion: 1, clientCapabilities: {} });
   const { agentInfo, protocolVersion } = initialized.parse(answer);
   const name = [agentInfo?.name ?? 'the agent', agentInfo?.version ?? ''].join(' ').trim();
-  return ok(`initialize: ${name} speaks version ${protocolVersion ?? 'unknown'} of the protocol`);
+  return ok(`initialize: ${name} speaks ACP version ${protocolVersion ?? 'unknown'}`);
 }
 
 async function takeTurn(agent: ClientContext, sessionId: string, gate: Gate): Promise<Answer> {
@@ -127,13 +127,12 @@ async function takeTurn(agent: ClientContext, sessionId: string, gate: Gate): Pr
     prompt: [{ type: 'text', text: prompt }],
   });
   const stops = gate.stops();
-  if (stops >= 2)
-    return ok('dry turn: the first stop was blocked, and the agent went on within the turn until the second');
-  const what = stops === 0 ? `it ended with ${stopReason}, and no stop was asked about` : 'the block had no effect';
+  if (stops >= 2) return ok('dry turn: the agent continued after its first stop was blocked, and stopped again');
+  const what = stops === 0 ? `the turn ended with ${stopReason} without a stop attempt` : 'the block had no effect';
   return bad(`dry turn: ${what}`, 'this version of the agent may need a newer stopgate');
 }
 
-/** An editor without files and terminals, whose person allows nothing. */
+/** An editor without files and terminals that rejects every permission. */
 function openEditor(stdin: PassThrough, stdout: PassThrough): ClientContext {
   const readable = new ReadableStream<Uint8Array>({
     start(controller) {
@@ -152,7 +151,7 @@ function openEditor(stdin: PassThrough, stdout: PassThrough): ClientContext {
 
 type Gate = { readonly open: (worker: string) => WorkerLink; readonly stops: () => number };
 
-/** Stands in for the service: blocks the first stop, and keeps nothing. */
+/** A fake service: blocks the first stop and stores nothing. */
 function createGate(): Gate {
   let stops = 0;
   const decide = async ({ stopReason }: AttemptFields): Promise<Judgement> => {
@@ -169,13 +168,12 @@ function createGate(): Gate {
       decide,
       record: () => {},
       close: async () => {},
-      obey: async () => 'stopgate: no service takes part in this test.',
-      // Nobody knows it.
+      obey: async () => 'stopgate: this test runs without a service.',
       view: () => Promise.reject(new AppError('actor.unknown', `there is no worker '${worker}'`)),
     }),
   };
 }
 
-function lateAnswer(): never {
+function timedOut(): never {
   throw new Error(`no answer within ${stepMsMax / 1_000} s`);
 }

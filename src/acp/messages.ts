@@ -1,7 +1,6 @@
 /**
- * The part of the Agent Client Protocol (version 1, agentclientprotocol.com) that we read. An optional field of an
- * unexpected type counts as missing, and a message that we cannot read is only passed on: agents and editors are newer
- * than we are.
+ * The part of the Agent Client Protocol (version 1, agentclientprotocol.com) that we read. Agents and editors may be newer
+ * than we are: an optional field of an unexpected type counts as missing, and an unreadable message is only forwarded.
  */
 import { AGENT_METHODS, CLIENT_METHODS, PROTOCOL_METHODS } from '@agentclientprotocol/sdk';
 import { z } from 'zod';
@@ -9,7 +8,7 @@ import { fields, text } from '../agents/agent.ts';
 import { limitEndIn, tellsOfLimit, toEnd } from '../agents/shared/limit-end.ts';
 import { tryJson } from '../text/json-text.ts';
 
-/** The version whose turns we know. Under version 2 a turn does not end with the answer to its prompt. */
+/** The version that we support. In version 2 a turn no longer ends with the response to its prompt. */
 export const protocolVersion = 1;
 
 export const methods = {
@@ -17,7 +16,7 @@ export const methods = {
   newSession: AGENT_METHODS.session_new,
   loadSession: AGENT_METHODS.session_load,
   resumeSession: AGENT_METHODS.session_resume,
-  /** Not stable yet, but agents have it. */
+  /** Not stable yet, but agents implement it. */
   forkSession: 'session/fork',
   closeSession: AGENT_METHODS.session_close,
   deleteSession: AGENT_METHODS.session_delete,
@@ -42,9 +41,9 @@ export type Response = {
   readonly kind: 'response';
   readonly id: RpcId;
   readonly result: unknown;
-  /** It is undefined if the answer is no error. */
+  /** Undefined unless the response is an error. */
   readonly error: unknown;
-  /** The whole message, for an answer that goes on under another id. */
+  /** The whole message, for forwarding under another id. */
   readonly whole: object;
 };
 
@@ -53,7 +52,7 @@ const rpcSchema = z.looseObject({
   method: z.string().optional(),
 });
 
-/** Returns null if it is no message of JSON-RPC, such as a log line that an agent prints on stdout. */
+/** Returns null for anything that is not JSON-RPC, such as a log line that an agent prints on stdout. */
 export function readMessage(line: Buffer): Request | Notification | Response | null {
   const read = rpcSchema.safeParse(tryJson(line.toString()));
   if (!read.success) return null;
@@ -62,7 +61,7 @@ export function readMessage(line: Buffer): Request | Notification | Response | n
   return id === undefined ? { kind: 'notification', method, params } : { kind: 'request', id, method, params };
 }
 
-/** `1` and `"1"` are two ids. */
+/** A map key that keeps `1` and `"1"` apart. */
 export const keyOf = (id: RpcId): string => JSON.stringify(id);
 
 // --- what editors send ----------------------------------------------------------------------------------------
@@ -99,14 +98,14 @@ const tokenUsage = z.object({
   totalTokens: count,
 });
 export type TokenUsage = z.infer<typeof tokenUsage>;
-/** The usage of Gemini CLI in a whole turn. Seen with 0.61.0. */
+/** Usage of a whole turn as reported by Gemini CLI (seen with 0.61.0). */
 const quota = z.object({ quota: z.object({ token_count: z.object({ input_tokens: count, output_tokens: count }) }) });
 export const turnEnded = z.object({
   stopReason: z.string(),
   usage: tokenUsage.optional().catch(undefined),
   _meta: quota.optional().catch(undefined),
 });
-/** The usage of Qwen Code for one request to its model. Seen with 0.24.4. */
+/** Usage of one model request as reported by Qwen Code (seen with 0.24.4). */
 export const chunkUsage = z.object({ _meta: z.object({ usage: tokenUsage }) });
 
 const paths = z
@@ -122,7 +121,7 @@ export const toolCall = z.object({
   content: paths,
   locations: paths,
   rawInput: fields,
-  /** The tool's own result, in any form. */
+  /** The tool's raw result; its form depends on the tool. */
   rawOutput: z.unknown().optional(),
   _meta: z
     .object({ claudeCode: z.object({ toolName: text }).optional().catch(undefined) })
@@ -149,7 +148,7 @@ export const permissionParams = z.object({
 export type PermissionOption = z.infer<typeof option>;
 export const elicitationParams = z.object({ sessionId: session, message: text });
 
-/** Agents name a usage limit in the data of an error, each in its own way; these are the ways that say it as a value. */
+/** The forms in which agents mark a usage limit in the data of an error. */
 const limitError = z.object({
   data: z.union([
     z.object({ statusCode: z.literal(429) }),
@@ -161,12 +160,12 @@ const limitError = z.object({
 export const isLimitError = (error: unknown): boolean =>
   limitError.safeParse(error).success ||
   z.object({ code: z.literal(429) }).safeParse(error).success ||
-  // An agent that names it in no value that we know may still say it in its words.
+  // An agent may also say it only in the error's text.
   tellsOfLimit(wordsOf(error));
 
 const wordsOf = (error: unknown): string => {
   const { details, message } = limitTimes.safeParse(error).data?.data ?? {};
-  return [limitText.safeParse(error).data?.message, message, details].filter((it) => it !== undefined).join('\n');
+  return [limitText.safeParse(error).data?.message, message, details].filter((words) => words !== undefined).join('\n');
 };
 
 const limitText = z.object({ message: text });
@@ -174,7 +173,10 @@ const limitTimes = z.object({
   data: z.object({ resetsAt: count, retryAfter: count, retry_after: count, details: text, message: text }),
 });
 
-/** When a usage limit ends, by the error's data (seconds from now, or since the epoch) or its words; null: it does not say. */
+/**
+ * Returns when a usage limit ends as an ISO time, from the error's data (seconds from now, or since the epoch) or its text;
+ * null if it does not say.
+ */
 export function limitEndOf(error: unknown, nowMs: number): string | null {
   const { resetsAt, retryAfter, retry_after } = limitTimes.safeParse(error).data?.data ?? {};
   const afterSeconds = retryAfter ?? retry_after;
@@ -183,11 +185,11 @@ export function limitEndOf(error: unknown, nowMs: number): string | null {
   return toEnd(endMs, nowMs) ?? limitEndIn(wordsOf(error), nowMs);
 }
 
-// --- what we send ourselves -----------------------------------------------------------------------------------
+// --- what we send ---------------------------------------------------------------------------------------------
 
 const notification = (method: string, params: object): object => ({ jsonrpc: '2.0', method, params });
 
-/** Makes an update that the editor shows as the agent's words. */
+/** Creates an update that the editor shows as text of the agent. */
 export const agentText = (sessionId: string, words: string): object =>
   notification(methods.update, {
     sessionId,
@@ -203,7 +205,7 @@ export const promptRequest = (id: string, sessionId: string, words: string): obj
 
 export const resultOf = (id: RpcId, result: object): object => ({ jsonrpc: '2.0', id, result });
 
-/** Ends the agent's turn, as an editor would. */
+/** Cancels the agent's turn, as an editor would. */
 export const cancelSession = (sessionId: string): object => notification(methods.cancel, { sessionId });
 
 export const cancelOf = (requestId: RpcId): object => notification(methods.cancelRequest, { requestId });

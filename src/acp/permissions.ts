@@ -1,6 +1,6 @@
 /**
- * Handles what an agent asks a person. The editor shows it as always, and the fleet's inbox lists it until it is
- * answered. Where the policy has `ask`, an operator may answer a permission there too: whoever answers first counts.
+ * Tracks an agent's questions to a person. The editor shows each one as usual, and the fleet's inbox lists it until it is
+ * answered. If the policy has `ask`, an operator can answer a permission request there too; the first answer wins.
  */
 import type { InputAnswer, WorkerView } from '../../machines/index.ts';
 import type { EntryDraft } from '../agents/shared/entry-drafts.ts';
@@ -19,17 +19,17 @@ import {
 } from './messages.ts';
 import { toolName } from './session-drafts.ts';
 
-/** Also the bound of the protocol for one worker (§2); of more at the same time the oldest is no longer followed. */
+/** The protocol's limit for one worker (protocol.md §2). Beyond it, the oldest is no longer tracked. */
 const openMax = 64;
-/** An operator's answer is in the worker's view; nobody notices a second. */
-const lookMs = 1_000;
+/** Interval for polling the worker's view for an operator's answer. Nobody notices a delay of one second. */
+const pollMs = 1_000;
 const messageCharsMax = 500;
 
 export type Asker = {
   readonly sessionId: string;
   record(draft: EntryDraft): void;
   view(): Promise<WorkerView>;
-  /** Its policy holds a request this long for an operator; null: not at all. */
+  /** How long the policy waits for an operator's answer; null if it has no `ask`. */
   readonly askMs: number | null;
   say(words: string): void;
 };
@@ -39,19 +39,19 @@ type Open = {
   readonly id: Request['id'];
   readonly input: InputFields;
   readonly options: readonly PermissionOption[];
-  /** Its name in the log. Null: nobody but the editor can answer it. */
+  /** Its id in the log; null if only the editor can answer it. */
   request: string | null;
   timer: Timer | null;
 };
 
 export type Permissions = {
-  /** The agent asks. False: it is no question to a person. */
+  /** Tracks a request of the agent. Returns false if it is not a question to a person. */
   open(request: Request, askerOf: (sessionId: string) => Asker): boolean;
-  /** The editor's answer. True: an operator was quicker, so it must not reach the agent. */
+  /** Handles the editor's answer. Returns true if an operator was faster and the answer must not reach the agent. */
   answered(id: Request['id']): boolean;
-  /** The agent's turn is over: it waits no more for what is still open. */
+  /** The agent ended its turn: closes its open questions. */
   endOf(sessionId: string): void;
-  /** We end the agent's turn: it gets no answer to what is still open, and its editor need not give one. */
+  /** We end the agent's turn: cancels its open questions on both sides. */
   cancel(sessionId: string): void;
   close(): void;
 };
@@ -59,27 +59,27 @@ type Writers = { readonly toAgent: (message: object) => void; readonly toEditor:
 
 export function createPermissions(writers: Writers): Permissions {
   const open = new Map<string, Open>();
-  /** Answered by an operator; the editor's own answer still comes. */
+  /** Questions that an operator answered, whose answer from the editor is still to come. */
   const settled = new Set<string>();
 
-  const end = (it: Open): void => {
-    it.timer?.clear();
-    open.delete(keyOf(it.id));
+  const end = (question: Open): void => {
+    question.timer?.clear();
+    open.delete(keyOf(question.id));
   };
-  /** A request without a name ends with all of its kind, so the last of them ends it. */
+  /** An `input.received` without a request id ends all requests without one, so only the last of them records it. */
   const recordEnd = ({ asker, request }: Open): void => {
     if (request !== null) asker.record({ type: 'input.received', data: { request } });
-    else if (![...open.values()].some((it) => it.asker.sessionId === asker.sessionId && it.request === null))
+    else if (![...open.values()].some((other) => other.asker.sessionId === asker.sessionId && other.request === null))
       asker.record({ type: 'input.received', data: {} });
   };
-  const leave = (it: Open): void => {
-    settled.add(keyOf(it.id));
+  const ignoreEditor = (question: Open): void => {
+    settled.add(keyOf(question.id));
     if (settled.size > openMax) settled.delete(settled.keys().next().value as string);
   };
-  const settle = (it: Open, given: InputAnswer): void => {
-    end(it);
-    leave(it);
-    tell(it, given, writers);
+  const settle = (question: Open, answer: InputAnswer): void => {
+    end(question);
+    ignoreEditor(question);
+    deliver(question, answer, writers);
   };
 
   const openOf = (sessionId: string) => [...open.values()].filter(({ asker }) => asker.sessionId === sessionId);
@@ -90,76 +90,79 @@ export function createPermissions(writers: Writers): Permissions {
       const { sessionId, input, options } = read;
       const asker = askerOf(sessionId);
       const isHeld = asker.askMs !== null && input.kind === 'permission';
-      const it: Open = { asker, id, input, options, request: isHeld ? newRequest(undefined) : null, timer: null };
+      const question: Open = { asker, id, input, options, request: isHeld ? newRequest(undefined) : null, timer: null };
       const [oldest] = open.values();
       if (open.size >= openMax && oldest !== undefined) end(oldest);
-      open.set(keyOf(id), it);
-      asker.record({ type: 'input.requested', data: { ...input, ...(it.request && { request: it.request }) } });
-      if (isHeld) hold(it, () => open.get(keyOf(id)) === it, settle);
+      open.set(keyOf(id), question);
+      asker.record({
+        type: 'input.requested',
+        data: { ...input, ...(question.request && { request: question.request }) },
+      });
+      if (isHeld) hold(question, () => open.get(keyOf(id)) === question, settle);
       return true;
     },
     answered(id) {
       if (settled.delete(keyOf(id))) return true;
-      const it = open.get(keyOf(id));
-      if (it === undefined) return false;
-      end(it);
-      recordEnd(it);
+      const question = open.get(keyOf(id));
+      if (question === undefined) return false;
+      end(question);
+      recordEnd(question);
       return false;
     },
     endOf(sessionId) {
-      for (const it of openOf(sessionId)) {
-        end(it);
-        recordEnd(it);
+      for (const question of openOf(sessionId)) {
+        end(question);
+        recordEnd(question);
       }
     },
     cancel(sessionId) {
-      for (const it of openOf(sessionId)) {
-        end(it);
-        recordEnd(it);
-        leave(it);
-        writers.toAgent(resultOf(it.id, { outcome: { outcome: 'cancelled' } }));
-        writers.toEditor(cancelOf(it.id));
+      for (const question of openOf(sessionId)) {
+        end(question);
+        recordEnd(question);
+        ignoreEditor(question);
+        writers.toAgent(resultOf(question.id, { outcome: { outcome: 'cancelled' } }));
+        writers.toEditor(cancelOf(question.id));
       }
     },
     close() {
-      for (const it of open.values()) it.timer?.clear();
+      for (const question of open.values()) question.timer?.clear();
       open.clear();
     },
   };
 }
 
-/** Looks for an operator's answer until there is one, the request is over, or the policy's time is up. */
-function hold(it: Open, isOpen: () => boolean, settle: (it: Open, given: InputAnswer) => void): void {
-  const { asker, input, request } = it;
+/** Polls for an operator's answer until there is one, the request ends, or the policy's time is up. */
+function hold(question: Open, isOpen: () => boolean, settle: (question: Open, answer: InputAnswer) => void): void {
+  const { asker, input, request } = question;
   const untilMs = performance.now() + (asker.askMs ?? 0);
-  const look = async (): Promise<void> => {
-    // A service that is away may be back at the next look.
+  const poll = async (): Promise<void> => {
+    // If the service is unreachable, try again at the next poll.
     const view = await asker.view().catch(() => null);
     if (!isOpen()) return;
-    if (view !== null && view.lastAnswer?.request === request) settle(it, view.lastAnswer);
-    else if (performance.now() < untilMs) lookLater();
+    if (view !== null && view.lastAnswer?.request === request) settle(question, view.lastAnswer);
+    else if (performance.now() < untilMs) pollLater();
     else {
-      // From here on the editor alone can answer it.
+      // From now on, only the editor can answer.
       asker.record({ type: 'input.received', data: { request } });
-      it.request = null;
+      question.request = null;
       asker.record({ type: 'input.requested', data: input });
     }
   };
-  const lookLater = () => {
-    it.timer = startTimer(lookMs, () => void look());
+  const pollLater = () => {
+    question.timer = startTimer(pollMs, () => void poll());
   };
-  lookLater();
+  pollLater();
 }
 
-/** The agent gets the operator's answer, and the editor is told that its own is no longer needed. */
-function tell({ asker, id, options }: Open, given: InputAnswer, { toAgent, toEditor }: Writers): void {
-  const isAllowed = given.verdict === 'allow';
+/** Sends the operator's answer to the agent and withdraws the question from the editor. */
+function deliver({ asker, id, options }: Open, answer: InputAnswer, { toAgent, toEditor }: Writers): void {
+  const isAllowed = answer.verdict === 'allow';
   const kinds = isAllowed ? ['allow_once', 'allow_always'] : ['reject_once', 'reject_always'];
   const [chosen] = kinds.flatMap((kind) => options.find((option) => option.kind === kind) ?? []);
   const outcome = chosen === undefined ? { outcome: 'cancelled' } : { outcome: 'selected', optionId: chosen.optionId };
   toAgent(resultOf(id, { outcome }));
   toEditor(cancelOf(id));
-  asker.say(`stopgate: ${isAllowed ? `${given.by} has allowed this, as an operator.` : denialText(given)}`);
+  asker.say(`stopgate: ${isAllowed ? `${answer.by} has allowed this, as an operator.` : denialText(answer)}`);
 }
 
 type Input = {
@@ -168,7 +171,7 @@ type Input = {
   readonly options: readonly PermissionOption[];
 };
 
-/** Returns null if it asks nothing of a person. */
+/** Returns null if the request is not a question to a person. */
 function readInput(method: string, params: unknown): Input | null {
   if (method === methods.permission) {
     const read = permissionParams.safeParse(params);

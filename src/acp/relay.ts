@@ -1,6 +1,6 @@
 /**
- * Stands between an editor and an agent. Every message goes on as it came, but for the end of a turn (turns.ts) and a
- * permission that an operator has given (permissions.ts).
+ * Forwards messages between an editor and an agent. Every message passes unchanged, except the end of a turn (turns.ts)
+ * and a permission answered by an operator (permissions.ts).
  */
 import type { LineWriter } from './lines.ts';
 import {
@@ -43,7 +43,7 @@ export function createRelay({ editor, agent, sessions, note }: RelayOptions): Re
   const requests = followRequests(sessions);
   const askerOf = (id: string) => toAsker(sessions.get(id), editor);
   const report = (error: unknown) => note(`stopgate acp: bug: ${(error as Error).stack ?? String(error)}`);
-  /** Runs our own reading of a message, whose errors must never keep it from its reader. */
+  /** Runs our own processing of a message. Its errors must never keep the message from being forwarded. */
   const safely = <Result>(read: () => Result, otherwise: Result): Result => {
     try {
       return read();
@@ -70,8 +70,8 @@ export function createRelay({ editor, agent, sessions, note }: RelayOptions): Re
         return agent.write(message.method === methods.initialize ? withVersion(line) : line);
       }
       if (message?.kind === 'notification') {
-        const own = safely(() => turns.cancel(message), 'as it came');
-        return own === null ? undefined : agent.write(own === 'as it came' ? line : own);
+        const own = safely(() => turns.cancel(message), 'unchanged');
+        return own === null ? undefined : agent.write(own === 'unchanged' ? line : own);
       }
       const isLate = message?.kind === 'response' && safely(() => permissions.answered(message.id), false);
       return isLate ? undefined : agent.write(line);
@@ -79,7 +79,7 @@ export function createRelay({ editor, agent, sessions, note }: RelayOptions): Re
     async fromAgent(line) {
       const message = readMessage(line);
       if (message?.kind === 'response') {
-        // Not awaited: other sessions go on while a stop is decided.
+        // Not awaited: other sessions continue while a stop is decided.
         const ended = safely(() => turns.end({ line, message }), undefined)?.catch(report);
         if (ended !== undefined) return;
         safely(() => requests.answered(message), undefined);
@@ -114,7 +114,7 @@ const toAsker = (session: Session, editor: LineWriter): Asker => ({
   say: (words) => say(editor, session, words),
 });
 
-/** The oldest requests are forgotten if an editor asks without end and its agent never answers. */
+/** Bounds the requests kept for an agent that never answers. The oldest are dropped first. */
 const pendingMax = 1_000;
 
 const begins: ReadonlySet<string> = new Set([
@@ -125,10 +125,10 @@ const begins: ReadonlySet<string> = new Set([
 ]);
 const ends: ReadonlySet<string> = new Set([methods.closeSession, methods.deleteSession]);
 const followed: ReadonlySet<string> = new Set([methods.initialize, methods.setMode, ...begins, ...ends]);
-/** The agent may tell the session's past before it answers these. */
+/** Requests before whose answer the agent may replay the session's past updates. */
 const replaying: ReadonlySet<string> = new Set([methods.loadSession, methods.resumeSession]);
 
-/** The requests of the editor whose answers tell which sessions there are. */
+/** Tracks the editor's requests whose answers reveal sessions. */
 function followRequests(sessions: Sessions) {
   const pending = new Map<string, Request>();
   return {
@@ -164,7 +164,7 @@ function learn({ method, params }: Request, { result, error }: Response, session
   }
 }
 
-/** With a newer version a turn would not end with the answer to its prompt, so both sides agree on ours. */
+/** Caps the requested protocol version at ours: in newer versions a turn does not end with the response to its prompt. */
 function withVersion(line: Buffer): Buffer | object {
   const request = JSON.parse(line.toString()) as { params?: { protocolVersion?: unknown } };
   const wanted = request.params?.protocolVersion;

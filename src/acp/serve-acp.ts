@@ -1,4 +1,4 @@
-/** `stopgate acp`: starts the agent, and stands between it and the editor on our stdin and stdout until one of them ends. */
+/** `stopgate acp`: starts the agent and relays between it and the editor on our stdin and stdout until one of them ends. */
 import type { Readable, Writable } from 'node:stream';
 import { cannotRun, type GroupEnd, killAtExit, startGroup } from '../runner/process-group.ts';
 import { createInterruption, startTimer, within } from '../timer.ts';
@@ -12,23 +12,23 @@ export type AcpOptions = Pick<SessionsOptions, 'policy' | 'open' | 'note' | 'cwd
   readonly env: Record<string, string>;
   readonly stdin: Readable;
   readonly stdout: Writable;
-  /** Gets what the agent writes to its stderr. */
+  /** Receives the agent's stderr. */
   readonly stderr: Writable;
   /** Ends both sides. */
   readonly signal: AbortSignal;
 };
 
-/** An agent that has lost its editor gets this long to save its session. */
+/** Time for an agent to save its session after the editor has gone. */
 const graceMs = 3_000;
 const drainMs = 500;
 
-/** The end of the session: the agent ended by itself, or the editor has left. */
+/** Which side ended the session. */
 export type AcpEnd =
   | { readonly by: 'agent'; readonly end: GroupEnd }
   | { readonly by: 'editor' }
   | { readonly by: 'signal' };
 
-/** @throws AppError input.bad: the agent cannot be started, or a side sent a line without an end */
+/** @throws AppError input.bad if the agent cannot be started, or a side sends a line that is too long */
 export async function serveAcp(options: AcpOptions): Promise<AcpEnd> {
   const { command, cwd, env, stdin, stdout, stderr, signal, note } = options;
   const kill = new AbortController();
@@ -44,10 +44,10 @@ export async function serveAcp(options: AcpOptions): Promise<AcpEnd> {
       pump(agentStdout, 'the agent', relay.fromAgent).then(() => 'agent' as const),
     ]).finally(() => {
       relay.close();
-      // An agent that is well behaved ends with its stdin.
+      // A well-behaved agent exits when its stdin closes.
       agentStdin.end();
     });
-    talk.catch(() => {}); // it is awaited below, unless the agent ends first
+    talk.catch(() => {}); // awaited below, unless the agent exits first
   };
   const group = startGroup({ run: command, cwd, env, converse, onOutput: (_, chunk) => stderr.write(chunk) }, stop);
   const spare = killAtExit(group);
@@ -58,7 +58,7 @@ export async function serveAcp(options: AcpOptions): Promise<AcpEnd> {
     if (end.by === 'refused') throw cannotRun(command[0], end.code);
     if (signal.aborted) return { by: 'signal' };
     if (first === 'editor') return { by: 'editor' };
-    // Its last words have been read, and are on their way.
+    // Wait until the agent's last messages are written.
     await within(drainMs, talk);
     return { by: 'agent', end };
   } finally {

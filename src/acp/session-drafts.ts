@@ -1,4 +1,4 @@
-/** Drafts entries for a worker from what its session does. It reads messages, keeps a little state, does no I/O. */
+/** Derives a worker's entries from its session's messages. Keeps a little state, does no I/O. */
 import type { AttemptFields } from '../../machines/index.ts';
 import { claudeTools } from '../agents/claude/tools.ts';
 import {
@@ -28,11 +28,11 @@ import {
   usageUpdate,
 } from './messages.ts';
 
-/** As many as the log keeps open for a worker (protocol.md §2), and then some that have not begun. */
+/** More than the log keeps open for a worker (protocol.md §2), to allow for calls that have not started. */
 const callsMax = 256;
-/** A little more than an attempt carries, so that its end is still there when it is cut. */
+/** Slightly more than an attempt may carry, so that cutting it there keeps the end. */
 const outputBytesMax = 48 * 1024;
-/** Each update of a call may name the same files again; this many are kept. */
+/** Bound on the files kept for one call. */
 const filesMax = 100;
 
 export type SessionStart = {
@@ -87,27 +87,24 @@ export function createSessionDrafts(worker: string) {
       // A person may prompt with pictures alone.
       return draftPrompt(words, unknownWorker, words.trim() === '' ? 'person' : undefined);
     },
-    /** Our own: nobody has spoken, so the count of retries stays where it is. */
+    /** Our own prompt after a block. A heartbeat does not reset the retry count, unlike a person's prompt. */
     reprompt(): EntryDraft {
       output.clear();
       return heartbeat;
     },
-    /** Returns an empty list if the update shows nothing that the fleet has to know. */
+    /** Returns the entries for an update; empty if it is of no interest to the fleet. */
     update(update: Update): readonly EntryDraft[] {
       if (update.sessionUpdate === 'agent_message_chunk') output.add(update);
       else if (update.sessionUpdate.startsWith('tool_call')) output.endMessage();
       return drafters[update.sessionUpdate]?.(update) ?? [];
     },
-    /**
-     * Drafts entries from the past of a session that its agent replays before it resumes it: only its plan and its cost
-     * still hold.
-     */
+    /** Handles an update that the agent replays while resuming a session. Only the plan and the cost are still current. */
     replayed(update: Update): readonly EntryDraft[] {
       if (update.sessionUpdate === 'plan') replayedPlan = draftPlan(update);
       if (update.sessionUpdate === 'usage_update') draftCost(update);
       return [];
     },
-    /** It is taken up again. */
+    /** The session is being resumed: its earlier cost is unknown until reported. */
     resume(): void {
       usd = null;
     },
@@ -115,7 +112,7 @@ export function createSessionDrafts(worker: string) {
       ...toAttempt(output.text(), stopReason),
       toolCount: calls.count(),
     }),
-    /** Has the model said something since the last prompt? */
+    /** Whether the model has produced text since the last prompt. */
     hasSpoken: (): boolean => output.text() !== '',
   };
 }
@@ -124,16 +121,16 @@ type Call = {
   readonly tool: string;
   kind: string | undefined;
   isStarted: boolean;
-  /** What it is given, as far as the agent has told it. */
+  /** The input fields reported so far (see `commandKeys`). */
   input: Readonly<Record<string, unknown>>;
   readonly files: Set<string>;
-  /** It names more files than are kept. */
+  /** The call names more files than we keep. */
   isCut: boolean;
-  /** A list of steps that the tool is given: some agents tell their plan in no other way. */
+  /** A list of steps in the tool's input. Some agents report their plan only this way. */
   plan: EntryDraft | null;
 };
 
-/** The calls of tools that are under way. */
+/** Tracks running tool calls. */
 function followCalls(base: () => BaseCall) {
   const calls = new Map<string, Call>();
   let count = 0;
@@ -154,7 +151,7 @@ function followCalls(base: () => BaseCall) {
     call.input = { ...call.input, ...inputOf(given) };
     call.plan = readPlan(given.rawInput?.todos, 'content') ?? call.plan;
     const changed = (given.content ?? []).filter(({ type }) => type === 'diff');
-    // Of a call that only looks, they are what it looks at.
+    // Locations of a reading call are files that it reads, not changes.
     const where = changing.has(call.kind) ? (given.locations ?? []) : [];
     for (const { path } of [...changed, ...where]) {
       if (path === undefined) continue;
@@ -193,10 +190,10 @@ function followCalls(base: () => BaseCall) {
   };
 }
 
-/** The end of what the model has said. */
+/** Keeps the end of the model's output. */
 function followOutput() {
   let text = '';
-  /** Its words go on after a tool: they are another message. */
+  /** A tool ran since the last text, so the next text is a new message. */
   let isNew = false;
   return {
     add(update: Update): void {
@@ -204,7 +201,7 @@ function followOutput() {
       if (words === '') return;
       text += (isNew && text !== '' ? '\n' : '') + words;
       isNew = false;
-      // Not at every chunk, of which a long answer has thousands.
+      // Cut rarely: a long answer has thousands of chunks.
       if (text.length > 2 * outputBytesMax) text = lastBytes(text, outputBytesMax);
     },
     endMessage() {
@@ -219,15 +216,15 @@ function followOutput() {
 
 const changing: ReadonlySet<string | undefined> = new Set(['edit', 'delete', 'move']);
 /**
- * Kinds of tools that change no file. Not `think`, which is also the kind of sub-agents. A kind that is on neither list, and
- * a tool without one, may have changed any file.
+ * Tool kinds that change no file. `think` is excluded because sub-agents use it too. Any other kind, or none, may have
+ * changed any file.
  */
 const looking: ReadonlySet<string | undefined> = new Set(['read', 'search', 'fetch', 'switch_mode']);
 
-/** `output`: the tool's own result, which tells how a command ended. */
+/** @param output the tool's raw result, which says how a command ended */
 function changesOf({ tool, kind, input, files, isCut, plan }: Call, ok: boolean, output: unknown): ToolChanges {
   const named = [...files];
-  // Claude Code's own names tell more than the kind.
+  // Claude Code's tool names are more precise than the kind.
   const known = readToolChanges(claudeTools, tool, input, ok, output);
   if (named.length > 0) {
     if (!ok && kind !== 'execute') return { changes: 'none', files: [] };
@@ -239,12 +236,12 @@ function changesOf({ tool, kind, input, files, isCut, plan }: Call, ok: boolean,
   return looking.has(kind) || plan !== null ? { changes: 'none', files: [] } : { changes: 'unknown', files: [] };
 }
 
-/** Only the fields of a command: the others may be large. */
+/** The only input fields kept; others may be large. */
 const commandKeys = ['command', 'cmd', 'run_in_background', 'is_background'];
 const inputOf = ({ rawInput = {} }: ToolCall): Readonly<Record<string, unknown>> =>
   Object.fromEntries(commandKeys.flatMap((key) => (rawInput[key] === undefined ? [] : [[key, rawInput[key]]])));
 
-/** The tool's own name where the agent gives it; a title names files and command lines. */
+/** Returns the tool's name, or its kind. Never the title, which contains file names and command lines. */
 export const toolName = ({ name, kind, _meta }: Pick<ToolCall, 'name' | 'kind' | '_meta'>): string =>
   name || _meta?.claudeCode?.toolName || kind || 'other';
 
@@ -253,7 +250,7 @@ function draftPlan(update: Update): EntryDraft[] {
   return plan === null ? [] : [plan];
 }
 
-/** It becomes the worker's label `mode`. */
+/** Sets the worker's label `mode`. */
 export const draftMode = (mode: string): EntryDraft => ({
   type: 'heartbeat.sent',
   data: { mode: firstChars(mode, nameCharsMax) },
@@ -261,13 +258,13 @@ export const draftMode = (mode: string): EntryDraft => ({
 
 const draftUsage = (data: object): EntryDraft => ({ type: 'usage.reported', data: { ...data, source: 'acp' } });
 
-/** In the entry's words; what the agent does not tell is left out. Empty: it tells nothing. */
+/** Converts token counts to a usage entry, without the counts that are missing. Empty if there are none. */
 export function draftTokens(usage: TokenUsage | undefined): readonly EntryDraft[] {
   const { inputTokens = 0, outputTokens = 0, cachedReadTokens = 0, cachedWriteTokens = 0, totalTokens } = usage ?? {};
-  // Some count what they read from a cache within the input, which the total tells.
+  // Some agents include cached tokens in the input. The total reveals it.
   const isWithin = cachedReadTokens > 0 && totalTokens === inputTokens + outputTokens;
   const input = isWithin ? Math.max(0, inputTokens - cachedReadTokens) : inputTokens;
-  const told = { input, output: outputTokens, cacheRead: cachedReadTokens, cacheWrite: cachedWriteTokens };
-  const data = Object.fromEntries(Object.entries(told).filter(([, tokens]) => tokens > 0));
+  const counts = { input, output: outputTokens, cacheRead: cachedReadTokens, cacheWrite: cachedWriteTokens };
+  const data = Object.fromEntries(Object.entries(counts).filter(([, tokens]) => tokens > 0));
   return Object.keys(data).length === 0 ? [] : [draftUsage(data)];
 }

@@ -1,4 +1,4 @@
-/** The sessions of one agent. Each is a worker, by the agent's own id of it. */
+/** The sessions of one agent. Each session is a worker, named by the agent's session id. */
 import { basename } from 'node:path';
 import { usedUp, type WorkerView } from '../../machines/index.ts';
 import { describeLine } from '../../machines/policy/budget.ts';
@@ -15,58 +15,57 @@ export type Session = {
   readonly worker: string;
   record(draft: EntryDraft): void;
   view(): Promise<WorkerView>;
-  /**
-   * Returns how long its policy holds a permission for an operator, as it was at the last prompt; null if it does not.
-   */
+  /** How long the policy waits for an operator's answer, as of the last prompt; null if it has no `ask`. */
   askMs(): number | null;
   /** A person's prompt. */
   prompt(words: string): void;
-  /** A person's prompt that is for stopgate. Resolves to the answer. @throws AppError */
+  /** Runs a person's command to stopgate and resolves to the reply. @throws AppError */
   obey(command: PersonCommand): Promise<string>;
-  /** Ours, after a block. */
+  /** Our own prompt after a block. */
   reprompt(): void;
   update(update: Update): void;
   mode(mode: string): void;
-  /** The agent has answered a prompt, be it ours. */
+  /** The agent answered a prompt (the editor's or ours). */
   answered(usage: TokenUsage | undefined): void;
-  /** It has answered with an error, which is no stop. */
+  /** The agent answered a prompt with an error, which is not a stop. */
   failed(error: unknown): void;
-  /** Has the model said something since the last prompt? */
+  /** Whether the model has produced text since the last prompt. */
   hasSpoken(): boolean;
-  /** The limit of a budget that is used up, for a person. Null: none is, or nobody can tell. */
+  /** Describes the budget limit that is used up; null if there is none or the service is unreachable. */
   usedUp(): Promise<string | null>;
-  /** @throws AppError: nobody judged it */
+  /** @throws AppError if the stop could not be judged */
   decide(stopReason: string): Promise<Judgement>;
 };
 
 export type Sessions = {
-  /** One that nobody has begun here begins now, in our folder. */
+  /** Returns the session, creating it in our own folder if it is unknown. */
   get(id: string): Session;
-  /** The agent has begun it, or has taken it up again. */
-  start(id: string, told: Told): void;
-  /** From here to its start, the agent tells its past. */
-  replay(id: string, told: Told): void;
-  /** It could not be taken up. */
+  /** The agent opened or resumed the session. */
+  start(id: string, reported: Reported): void;
+  /** Until `start`, the agent's updates are a replay of the session's past. */
+  replay(id: string, reported: Reported): void;
+  /** The session could not be resumed. */
   forget(id: string): void;
   end(id: string): void;
-  /** Notes what the agent calls itself. */
+  /** Sets the agent's name for sessions that start later. */
   agentIs(name: string | undefined): void;
-  /** Ends them all, and stores what is left. */
+  /** Ends all sessions and stores the remaining entries. */
   close(): Promise<void>;
 };
-type Told = { readonly cwd?: string | undefined; readonly mode?: string | undefined };
+/** What the editor and the agent said about a session. */
+type Reported = { readonly cwd?: string | undefined; readonly mode?: string | undefined };
 
 export type SessionsOptions = {
   /** The agent's command line. */
   readonly command: readonly string[];
   readonly cwd: string;
   readonly policy: string | undefined;
-  /** `folder`: where the session works, which may tell which service is its own. */
+  /** Opens the link of a worker whose session works in `folder`, which may determine its service. */
   readonly open: (worker: string, folder: string) => WorkerLink;
   readonly note: (line: string) => void;
 };
 
-/** More threads than anybody has open in an editor; of more, the one that was begun first is left. */
+/** More than anyone keeps open in an editor. Beyond it, the oldest session is closed. */
 const sessionsMax = 256;
 
 export function createSessions({ command, cwd, policy, open, note }: SessionsOptions): Sessions {
@@ -81,7 +80,7 @@ export function createSessions({ command, cwd, policy, open, note }: SessionsOpt
     closing.add(closed);
     void closed.then(() => closing.delete(closed));
   };
-  const find = (id: string, { cwd: folder = cwd }: Told = {}): OpenSession => {
+  const find = (id: string, { cwd: folder = cwd }: Reported = {}): OpenSession => {
     const known = sessions.get(id);
     if (known !== undefined) return known;
     const own = { cwd: folder, policy, note, agent: () => agent };
@@ -93,8 +92,8 @@ export function createSessions({ command, cwd, policy, open, note }: SessionsOpt
   };
   return {
     get: (id) => find(id),
-    start: (id, told) => find(id, told).start(told),
-    replay: (id, told) => find(id, told).replay(),
+    start: (id, reported) => find(id, reported).start(reported),
+    replay: (id, reported) => find(id, reported).replay(),
     forget(id) {
       if (sessions.get(id)?.isRegistered() === false) leave(id);
     },
@@ -111,7 +110,7 @@ export function createSessions({ command, cwd, policy, open, note }: SessionsOpt
 
 type OpenSession = Session & {
   isRegistered(): boolean;
-  start(told: Told): void;
+  start(reported: Reported): void;
   replay(): void;
   close(): Promise<void>;
 };
@@ -121,12 +120,12 @@ function openSession(id: string, link: WorkerLink, { cwd, policy, note, agent }:
   const drafts = createSessionDrafts(link.worker);
   let [isRegistered, isReplayed, isEscalated, isLimited] = [false, false, false, false];
   let askMs: number | null = null;
-  /** Until it is known, there may be one. */
+  /** Assumed until the worker's view says otherwise. */
   let hasBudget = true;
-  const record = (given: readonly EntryDraft[]) => given.forEach(link.record);
+  const record = (entries: readonly EntryDraft[]) => entries.forEach(link.record);
 
-  /** A service that is away says nothing of it now. */
-  const look = async (): Promise<WorkerView | null> => {
+  /** Refreshes what we know from the worker's view. Returns null if the service is unreachable. */
+  const refresh = async (): Promise<WorkerView | null> => {
     const view = await link.view().catch(() => null);
     if (view === null) return null;
     askMs = view.rules.askMs;
@@ -134,12 +133,12 @@ function openSession(id: string, link: WorkerLink, { cwd, policy, note, agent }:
     return view;
   };
   const checkPolicy = async (): Promise<void> => {
-    const view = await look();
+    const view = await refresh();
     if (view === null || policy === undefined || view.policy === policy) return;
-    const why = 'there is none of that name, or its task or "assign" names another';
-    note(`stopgate acp: ${link.worker} gets the policy ${view.policy}, not ${policy}: ${why}`);
+    const why = 'that policy does not exist, or the task or "assign" names another one';
+    note(`stopgate acp: policy ${view.policy} applies to ${link.worker}, not ${policy}: ${why}`);
   };
-  const start = ({ cwd: folder = cwd, mode }: Told): void => {
+  const start = ({ cwd: folder = cwd, mode }: Reported): void => {
     [isRegistered, isReplayed] = [true, false];
     record(drafts.start({ agent: agent(), cwd: folder, policy, mode }));
     void checkPolicy();
@@ -161,7 +160,7 @@ function openSession(id: string, link: WorkerLink, { cwd, policy, note, agent }:
       if (!isRegistered) start({});
       [isReplayed, isEscalated] = [false, false];
       record([drafts.prompt(words)]);
-      void look();
+      void refresh();
     },
     obey(command) {
       if (!isRegistered) start({});
@@ -183,7 +182,7 @@ function openSession(id: string, link: WorkerLink, { cwd, policy, note, agent }:
     },
     hasSpoken: drafts.hasSpoken,
     async usedUp() {
-      const view = hasBudget ? await look() : null;
+      const view = hasBudget ? await refresh() : null;
       const line = usedUp(view?.budgets ?? []);
       return line === null ? null : describeLine(line);
     },
@@ -193,7 +192,7 @@ function openSession(id: string, link: WorkerLink, { cwd, policy, note, agent }:
       return decision;
     },
     async close() {
-      // One that waits for a person would be closed before anybody has seen it.
+      // Leave an escalated session open: closing it would hide it before a person has seen it.
       if (isRegistered && !isEscalated) record([{ type: 'session.ended', data: { reason: 'the session was closed' } }]);
       await link.close();
     },
@@ -201,8 +200,8 @@ function openSession(id: string, link: WorkerLink, { cwd, policy, note, agent }:
 }
 
 /**
- * The name under which policies know the agent, if its own has it as a word: `claude` for
- * `@agentclientprotocol/claude-agent-acp`. Otherwise its own, or for an agent without one that of its program.
+ * Returns the agent's name for policies: a known agent's name if it occurs as a word (`claude` in
+ * `@agentclientprotocol/claude-agent-acp`), otherwise the agent's own name, otherwise its program's.
  */
 function agentName(own: string | undefined, command: readonly string[]): string {
   const names = own ? [own] : command.map((word) => basename(word));

@@ -1,13 +1,13 @@
 /**
- * The turns of an agent, as long as the editor sees them.
+ * An agent's turns as the editor sees them.
  *
- * 1. A turn begins with the editor's `session/prompt`, which the agent gets under the editor's id.
- * 2. The agent's answer ends it. It is kept while the stop is decided.
- * 3. A block: the agent gets the next prompt, under an id of ours, and we are at 2.
- * 4. Otherwise the editor gets the last answer under its own id.
+ * 1. A turn begins with the editor's `session/prompt`, which we forward under the editor's id.
+ * 2. The agent's answer ends the model's turn. We keep it while the stop is decided.
+ * 3. On a block we send the agent the next prompt under our own id, and continue with 2.
+ * 4. On an allow we send the editor the last answer under the editor's id.
  *
- * A turn that is cancelled, in whatever step, is never prompted again. One whose budget is used up is cancelled by us at the
- * agent's next tool, and judged then.
+ * A cancelled turn is never prompted again. When a budget is used up, we cancel the turn at the agent's next tool and then
+ * judge the stop.
  */
 import { randomUUID } from 'node:crypto';
 import { formatDuration } from '../../machines/index.ts';
@@ -43,17 +43,17 @@ type Turn = {
   readonly session: Session;
   /** The id of the editor's request. */
   readonly id: RpcId;
-  /** Under which the agent has the current prompt. Null: it has answered, and the stop is being decided. */
+  /** The id of the prompt that the agent is working on; null while its stop is decided. */
   agentId: RpcId | null;
   readonly cancelled: AbortController;
-  /** When the agent got the current prompt. */
+  /** When the current prompt was sent, by `performance.now()`. */
   promptedMs: number;
-  /** Before it is prompted again: a block that repeats at once costs money. */
+  /** Delays before another prompt: repeated immediate blocks cost money. */
   readonly pauses: TurnPauses;
-  /** Its budget: somebody is looking, or it was told to stop. */
+  /** `looking` while the budget is checked; `used up` once the agent was told to stop. */
   budget: 'looking' | 'used up' | null;
 };
-/** The agent's answer to a prompt: as it came, and read. */
+/** The agent's answer to a prompt: the raw line and the parsed message. */
 type Answer = { readonly line: Buffer; readonly message: Response };
 
 export type TurnsOptions = {
@@ -63,19 +63,16 @@ export type TurnsOptions = {
   readonly permissions: Permissions;
 };
 export type Turns = {
-  /** Answers a person's prompt that is for stopgate, which the agent does not get. Returns false if it is for the agent. */
+  /** Answers a prompt that is a command to stopgate. Returns false if the prompt is for the agent. */
   answers(prompt: Request): boolean;
   begin(prompt: Request): void;
-  /** Returns undefined if it answers no prompt; else it resolves when the editor or the agent has what follows. */
+  /** Resolves when the editor or the agent has received the next message. Returns undefined if `answer` ends no turn. */
   end(answer: Answer): Promise<void> | undefined;
-  /**
-   * Returns the notification that the agent gets instead; null if it gets none, since its subject is over for the
-   * agent.
-   */
-  cancel(notification: Notification): object | 'as it came' | null;
-  /** The agent is at a tool of this session: it is stopped there if a budget is used up. */
+  /** Returns what to send to the agent instead; null for nothing, if the agent has already ended that turn. */
+  cancel(notification: Notification): object | 'unchanged' | null;
+  /** The agent starts a tool in this session. Stops the agent if its budget is used up. */
   atTool(sessionId: string): void;
-  /** Nobody is prompted again. */
+  /** Cancels all turns, so that no agent is prompted again. */
   close(): void;
 };
 
@@ -90,7 +87,7 @@ export function createTurns(options: TurnsOptions): Turns {
       const session = sessions.get(read.data.sessionId);
       void session
         .obey(command)
-        .catch((error: AppError) => `stopgate: this was not done: ${plainText(error.message)}`)
+        .catch((error: AppError) => `stopgate: the command failed: ${plainText(error.message)}`)
         .then(async (text) => {
           say(editor, session, text);
           await editor.write(resultOf(id, { stopReason: 'end_turn' }));
@@ -119,7 +116,7 @@ export function createTurns(options: TurnsOptions): Turns {
       options.permissions.endOf(turn.session.id);
       return endModelTurn(turn, answer, options)
         .catch(async (bug: unknown) => {
-          // The editor waits for it, whatever has gone wrong here.
+          // The editor still waits for its answer.
           turn.agentId = null;
           await options.editor.write({ ...answer.message.whole, id: turn.id });
           throw bug;
@@ -131,14 +128,14 @@ export function createTurns(options: TurnsOptions): Turns {
     cancel({ method, params }) {
       const session = method === methods.cancel ? inSession.safeParse(params).data?.sessionId : undefined;
       const request = method === methods.cancelRequest ? cancelledRequest.safeParse(params).data?.requestId : undefined;
-      const meant = [...turns].filter(
+      const targets = [...turns].filter(
         (turn) => turn.session.id === session || (request !== undefined && keyOf(turn.id) === keyOf(request)),
       );
-      for (const { cancelled } of meant) cancelled.abort();
-      const [turn] = meant;
-      if (turn === undefined) return 'as it came';
-      if (meant.every(({ agentId }) => agentId === null)) return null;
-      if (request === undefined || turn.agentId === turn.id) return 'as it came';
+      for (const { cancelled } of targets) cancelled.abort();
+      const [turn] = targets;
+      if (turn === undefined) return 'unchanged';
+      if (targets.every(({ agentId }) => agentId === null)) return null;
+      if (request === undefined || turn.agentId === turn.id) return 'unchanged';
       return { jsonrpc: '2.0', method, params: { ...(params as object), requestId: turn.agentId } };
     },
     atTool(sessionId) {
@@ -154,22 +151,22 @@ const wordsOf = (
   prompt: readonly { readonly type?: string | undefined; readonly text?: string | undefined }[],
 ): string => prompt.flatMap(({ type, text = '' }) => (type === 'text' ? [text] : [])).join('\n');
 
-/** A service that is away says nothing of it now, and the next tool looks again. */
+/** If the service is unreachable, the budget is checked again at the next tool. */
 async function stopIfUsedUp(turn: Turn, { editor, agent, permissions }: TurnsOptions): Promise<void> {
   const { session, cancelled } = turn;
   if (turn.budget !== null || turn.agentId === null) return;
   turn.budget = 'looking';
   const limit = await session.usedUp();
   turn.budget = null;
-  // It may have ended meanwhile, and is judged as always.
+  // If the turn has ended in the meantime, its stop is judged as usual.
   if (limit === null || turn.agentId === null || cancelled.signal.aborted) return;
   turn.budget = 'used up';
-  say(editor, session, `stopgate: the budget is used up (${limit}), so the agent is told to stop.`);
+  say(editor, session, `stopgate: the budget is used up (${limit}); the agent was told to stop.`);
   permissions.cancel(session.id);
   await agent.write(cancelSession(session.id));
 }
 
-/** The agent has answered: what the editor gets for it, or the agent next. `turn.agentId` is null if the turn is over. */
+/** Decides what follows the agent's answer. `turn.agentId` is null afterwards if the turn is over. */
 async function endModelTurn(turn: Turn, { line, message }: Answer, { editor, agent }: TurnsOptions): Promise<void> {
   const { session, id, cancelled } = turn;
   const isOwn = turn.agentId !== id;
@@ -184,7 +181,7 @@ async function endModelTurn(turn: Turn, { line, message }: Answer, { editor, age
   const { stopReason } = ended.data;
   session.answered(usageIn(ended.data));
   if ((stopReason === 'cancelled' && turn.budget !== 'used up') || cancelled.signal.aborted) {
-    // Nobody waits for this decision, and nobody would obey it: it stands in the log as a stop like others.
+    // The decision is not awaited or obeyed; it only records the stop in the log.
     void session.decide('cancelled').catch(() => {});
     return passOn();
   }
@@ -194,10 +191,10 @@ async function endModelTurn(turn: Turn, { line, message }: Answer, { editor, age
     say(editor, session, `stopgate: this stop was not judged: ${plainText(decision.message)}`);
     return passOn();
   }
-  // Another prompt of the same session has ended the attempt; its own turn is judged.
+  // Superseded: another prompt of this session ended the attempt, and that prompt's own turn will be judged.
   if (decision.decision === 'allow' || decision.cause === 'superseded') {
-    const told = allowNote({ worker: session.worker }, decision) as { readonly note: string } | null;
-    if (told !== null) say(editor, session, told.note);
+    const message = allowNote({ worker: session.worker }, decision) as { readonly note: string } | null;
+    if (message !== null) say(editor, session, message.note);
     return passOn();
   }
   const waitMs = turn.pauses.after(tookMs);
@@ -217,7 +214,7 @@ function usageIn({ usage, _meta }: Ended): TokenUsage | undefined {
   return usage ?? (tokens && { inputTokens: tokens.input_tokens, outputTokens: tokens.output_tokens });
 }
 
-/** At once where the turn is cancelled meanwhile: a stop may be held for minutes. */
+/** Resolves early if the turn is cancelled, because a stop may be held for minutes. */
 async function decide(
   session: Session,
   stopReason: string,
@@ -227,21 +224,21 @@ async function decide(
   return Promise.race([cancelled, session.decide(stopReason).catch((error: AppError) => error)]);
 }
 
-/** In a paragraph and a chunk of its own, so that it begins with our name wherever it is shown. */
+/** Sends a message as a separate chunk and paragraph, so that it begins with our name wherever it is shown. */
 export function say(editor: LineWriter, session: Session, words: string): void {
   if (session.hasSpoken()) void editor.write(agentText(session.id, '\n\n'));
   void editor.write(agentText(session.id, words));
   void editor.write(agentText(session.id, '\n\n'));
 }
 
-/** For the person; the agent gets the next prompt alone. */
+/** Describes a block to the person. The agent itself only receives the next prompt. */
 function describeBlock(decision: Judgement, waitMs: number): string {
   const { retry, reason } = decision;
   const next = blockText(decision);
   const why = plainText(reason) || next;
   const count = retry.max === null || retry.count === 0 ? '' : ` (${retry.count} of ${retry.max})`;
-  // Mostly it is the reason in other words.
-  const told = next.includes(why) ? '' : `\n\nThe agent is told: ${next}`;
-  const pause = waitMs === 0 ? '' : `\n\nIt stopped at once, so it is told in ${formatDuration(waitMs)}.`;
-  return `stopgate: this stop was blocked${count}: ${why}${told}${pause}`;
+  // The prompt usually repeats the reason.
+  const prompt = next.includes(why) ? '' : `\n\nNext prompt for the agent: ${next}`;
+  const pause = waitMs === 0 ? '' : `\n\nIt stopped immediately, so it is prompted again in ${formatDuration(waitMs)}.`;
+  return `stopgate: this stop was blocked${count}: ${why}${prompt}${pause}`;
 }

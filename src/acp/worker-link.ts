@@ -1,6 +1,6 @@
 /**
- * One worker's line to the service. Entries are stored one after the other in the order in which they came, before the
- * decision that is asked for behind them. While the service is away they are kept, and stored when it is back.
+ * One worker's connection to the service. Entries are stored one at a time and in order, before any later question. While
+ * the service is unreachable they are buffered.
  */
 import { randomUUID } from 'node:crypto';
 import type { AttemptFields, Decision, WorkerView } from '../../machines/index.ts';
@@ -23,39 +23,39 @@ export type Judgement = AnswerableDecision & Pick<Decision, 'retry'>;
 export type WorkerLink = {
   readonly worker: string;
   record(draft: EntryDraft): void;
-  /** @throws AppError: nobody judged it */
+  /** @throws AppError if the stop could not be judged */
   decide(attempt: AttemptFields): Promise<Judgement>;
-  /** Resolves to what the fleet knows of it, the entries above included. @throws AppError */
+  /** Resolves to the worker's view, which reflects all entries recorded before. @throws AppError */
   view(): Promise<WorkerView>;
-  /** Does what a person has said by a prompt. Resolves to the answer for the person. @throws AppError */
+  /** Runs a person's command and resolves to the reply. @throws AppError */
   obey(command: PersonCommand): Promise<string>;
-  /** Stores what is left, for a short time. */
+  /** Stores the remaining entries, with a short timeout. */
   close(): Promise<void>;
 };
 
 export type ServiceLink = {
-  /** Connects where it is not connected, and again where the service has moved. @throws AppError */
+  /** Connects if necessary, and reconnects if the service has moved. @throws AppError */
   client(): Promise<Client>;
-  /** The last call has failed: look where the service is before the next one. */
+  /** Reports a failed call: the service is looked up again before the next one. */
   doubt(): void;
   close(): Promise<void>;
 };
 
-/** A service that was found: its address, and how a client of it is opened. */
-export type Place = { readonly address: string; readonly open: () => Promise<Client> };
+/** A service that was found. */
+export type FoundService = { readonly address: string; readonly open: () => Promise<Client> };
 
-export function createServiceLink(resolve: () => Promise<Place>): ServiceLink {
+export function createServiceLink(resolve: () => Promise<FoundService>): ServiceLink {
   let current: { readonly address: string; readonly client: Client } | null = null;
   let opening: Promise<Client> | null = null;
   let isDoubted = true;
   const closing: Promise<unknown>[] = [];
   const find = async (): Promise<Client> => {
-    const place = await resolve();
-    if (current?.address !== place.address) {
-      // The old one reconnects for ever to where nobody is any more.
+    const found = await resolve();
+    if (current?.address !== found.address) {
+      // Left open, the old client would try to reconnect forever.
       if (current !== null) closing.push(current.client.close().catch(() => {}));
       current = null;
-      current = { address: place.address, client: await place.open() };
+      current = { address: found.address, client: await found.open() };
     }
     isDoubted = false;
     return current.client;
@@ -79,32 +79,32 @@ export function createServiceLink(resolve: () => Promise<Place>): ServiceLink {
   };
 }
 
-/** An agent at work stores a few entries a second: that is what is kept of some minutes without a service. */
-const keptMax = 1_000;
+/** A busy agent produces a few entries per second, so this covers several minutes without a service. */
+const bufferedMax = 1_000;
 const retryMs = 2_000;
-/** The editor waits for our end, and kills what takes longer. */
+/** Editors kill an agent that takes long to exit. */
 const closeMsMax = 2_000;
 
-type Kept = { readonly draft: EntryDraft; readonly messageId: string };
+type Buffered = { readonly draft: EntryDraft; readonly messageId: string };
 
 export function createWorkerLink(worker: string, service: ServiceLink, note: (line: string) => void): WorkerLink {
-  const kept: Kept[] = [];
+  const buffered: Buffered[] = [];
   const run = randomUUID().slice(0, 8);
   let [count, isClosed, isAway] = [0, false, false];
   let storing: Promise<void> | null = null;
   let failure: AppError | null = null;
   let timer: Timer | null = null;
 
-  const store = async ({ draft, messageId }: Kept): Promise<void> => {
+  const store = async ({ draft, messageId }: Buffered): Promise<void> => {
     const client = await service.client();
-    // The client parses it, so that a draft that is no entry is refused there.
+    // The client validates the draft.
     const type = draft.type as EntryType<'worker'>;
     await client.publish('worker', worker, type, draft.data as EntryFields<'worker', typeof type>, { messageId });
   };
   const storeAll = async (): Promise<void> => {
     timer?.clear();
     timer = null;
-    for (let next = kept[0]; next !== undefined; next = kept[0]) {
+    for (let next = buffered[0]; next !== undefined; next = buffered[0]) {
       try {
         await store(next);
       } catch (cause) {
@@ -112,15 +112,15 @@ export function createWorkerLink(worker: string, service: ServiceLink, note: (li
         if (errorCodes[error.code].retry) {
           failure = error;
           service.doubt();
-          if (!isAway) note(`stopgate acp: ${error.message}; what the agent does is kept until the service is back`);
+          if (!isAway) note(`stopgate acp: ${error.message}; entries are buffered until the service is back`);
           isAway = true;
           if (!isClosed) timer = startTimer(retryMs, () => void kick());
           return;
         }
-        note(`stopgate acp: ${next.draft.type} of ${worker} changes nothing: ${error.message}`);
+        note(`stopgate acp: ${next.draft.type} of ${worker} was refused: ${error.message}`);
       }
-      // It may have been dropped meanwhile, to make room.
-      if (kept[0] === next) kept.shift();
+      // It may have been dropped in the meantime to make room.
+      if (buffered[0] === next) buffered.shift();
     }
     [failure, isAway] = [null, false];
   };
@@ -132,8 +132,8 @@ export function createWorkerLink(worker: string, service: ServiceLink, note: (li
   };
   const flush = async (): Promise<void> => {
     await kick();
-    // What came while the last one was being stored.
-    if (kept.length > 0 && failure === null) return flush();
+    // Entries recorded while the last one was being stored.
+    if (buffered.length > 0 && failure === null) return flush();
     if (failure !== null) throw failure;
   };
   const ask = async <Answer>(question: (client: Client) => Promise<Answer>): Promise<Answer> => {
@@ -152,9 +152,9 @@ export function createWorkerLink(worker: string, service: ServiceLink, note: (li
     record(draft) {
       if (isClosed) return;
       count += 1;
-      kept.push({ draft, messageId: draft.messageId ?? `${worker}:${run}:${count}` });
-      // The registration is the first, and says whose worker it is.
-      if (kept.length > keptMax) kept.splice(1, 1);
+      buffered.push({ draft, messageId: draft.messageId ?? `${worker}:${run}:${count}` });
+      // Keep the first entry, the registration; drop the oldest one after it.
+      if (buffered.length > bufferedMax) buffered.splice(1, 1);
       if (timer === null) void kick();
     },
     decide: (attempt) => ask((client) => client.decide(worker, { attempt: randomUUID(), ...attempt })),
@@ -167,7 +167,7 @@ export function createWorkerLink(worker: string, service: ServiceLink, note: (li
         closeMsMax,
         flush().catch(() => {}),
       );
-      if (kept.length > 0) note(`stopgate acp: ${kept.length} entries of ${worker} were not stored`);
+      if (buffered.length > 0) note(`stopgate acp: ${buffered.length} entries of ${worker} were not stored`);
     },
   };
 }
@@ -189,6 +189,6 @@ async function obey(client: Client, worker: string, command: PersonCommand): Pro
   return describeCommand(command, view.paused);
 }
 
-/** A bug of ours must not end the agent's work either. */
+/** Wraps unexpected errors too: a bug of ours must not end the agent's work. */
 const asAppError = (cause: unknown): AppError =>
   cause instanceof AppError ? cause : new AppError('check.failed', (cause as Error).message, { cause });

@@ -34,7 +34,7 @@ test('the policy that it asks for is that of its sessions, and at its cap the tu
 test('a policy that does not exist is told on stderr', async () => {
   const editor = await scene.open([], { args: ['--policy', 'oncee'] });
   const session = await editor.newSession();
-  await editor.command.printed(`${session} gets the policy default, not oncee`);
+  await editor.command.printed(`policy default applies to ${session}, not oncee`);
 });
 
 test('a prompt of a person sets the retries back, and ours does not', async () => {

@@ -24,9 +24,7 @@ test('an agent whose budget is used up is stopped at its next tool, and not prom
   const editor = await scene.open([[openPlan, uses, edits, goesOn]], { args: ['--policy', 'frugal'] });
   const session = await editor.newSession();
   expect(await editor.prompt(session)).toEqual({ stopReason: 'cancelled' });
-  expect(wordsIn(editor, session)).toContain(
-    `stopgate: the budget is used up (${limit}), so the agent is told to stop.`,
-  );
+  expect(wordsIn(editor, session)).toContain(`stopgate: the budget is used up (${limit}); the agent was told to stop.`);
   expect(await editor.promptsOf(session)).toHaveLength(1);
   await scene.causesOf(session).toEqual(['bypassed']);
   expect(await scene.stored(session, 'usage.reported')).toEqual([
@@ -70,7 +68,9 @@ test('a block that repeats at once is told after a pause, which doubles; a cance
   const session = await editor.newSession();
   const turn = editor.prompt(session);
   const told = () =>
-    wordsIn(editor, session).flatMap((words) => /It stopped at once, so it is told in (.*)\./.exec(words)?.[1] ?? []);
+    wordsIn(editor, session).flatMap(
+      (words) => /It stopped immediately, so it is prompted again in (.*)\./.exec(words)?.[1] ?? [],
+    );
   await expect.poll(told).toEqual(['500ms', '1s', '2s', '4s']);
   const prompts = (await editor.promptsOf(session)).length;
   expect(prompts).toBe(4);

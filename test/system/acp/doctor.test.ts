@@ -42,8 +42,8 @@ test('shows that the service answers and that a block holds, and leaves nothing 
     `ok node ${process.version}`,
     'ok fleet main answers over NATS',
     'ok initialize: scripted-agent 1.0.0 speaks version 1 of the protocol',
-    'ok session/new: it begins a session',
-    'ok dry turn: the first stop was blocked, and the agent went on within the turn until the second',
+    'ok session/new: the agent opened a session',
+    'ok dry turn: the agent continued after its first stop was blocked, and stopped again',
   ]);
   expect(code).toBe(0);
   expect((await scene.at.client.ask('list.workers')).body).toMatchObject({ items: [] });
@@ -77,7 +77,7 @@ test.each<{ why: string; words: () => string[]; says: string; fix: string }>([
   {
     why: 'its turn ends otherwise',
     words: () => scripted({ turns: [[{ stop: 'cancelled' }]] }),
-    says: 'bad dry turn: it ended with cancelled, and no stop was asked about',
+    says: 'bad dry turn: the turn ended with cancelled without a stop attempt',
     fix: 'this version of the agent may need a newer stopgate',
   },
 ])('says what is wrong: $why', async ({ words, says, fix }) => {
