@@ -41,7 +41,7 @@ test('shows that the service answers and that a block holds, and leaves nothing 
   expect(rows).toEqual([
     `ok node ${process.version}`,
     'ok fleet main answers over NATS',
-    'ok initialize: scripted-agent 1.0.0 speaks version 1 of the protocol',
+    'ok initialize: scripted-agent 1.0.0 speaks ACP version 1',
     'ok session/new: the agent opened a session',
     'ok dry turn: the agent continued after its first stop was blocked, and stopped again',
   ]);
