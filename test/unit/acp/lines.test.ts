@@ -17,7 +17,7 @@ test('lines are whole, however they are cut into chunks', async () => {
 test.each([[['123456\n']], [['123', '456']], [['12345\n', '123456\n']]])(
   'one that is too long is refused, also before its end: %j',
   async (chunks) => {
-    await expect(read(chunks, 5)).rejects.toThrow('the agent sent a line of more than 5 bytes');
+    await expect(read(chunks, 5)).rejects.toThrow('the agent sent a line longer than 5 bytes');
   },
 );
 
