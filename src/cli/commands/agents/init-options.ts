@@ -8,7 +8,7 @@ import { tokenForHttp } from '../../../config/own-address.ts';
 import { isLoopback } from '../../../config/values.ts';
 import { AppError } from '../../../errors.ts';
 import { type Context, choice, type Flags, flag, option, optionalArgument } from '../../command.ts';
-import { readId } from '../../option-values.ts';
+import { idOf } from '../../option-values.ts';
 
 export const names = [...agents.keys()];
 
@@ -16,18 +16,21 @@ export const initArgs = {
   agent: optionalArgument('AGENT', names.join(', ')),
   project: flag('the settings of this folder (default, except for codex)'),
   user: flag('your own settings, for all folders'),
-  policy: option('P', 'the policy for its sessions'),
-  fleet: option('F', 'the fleet of its sessions, if the service serves several'),
+  policy: option('P', 'the policy for its sessions', idOf('policy')),
+  fleet: option('F', 'the fleet of its sessions, if the service serves several', idOf('fleet')),
   http: option(
     'HOST:PORT',
     'the service (STOPGATE_HTTP; default: that of "stopgate dev" in this folder, else 127.0.0.1:4280)',
   ),
-  form: choice('FORM', httpForms, 'how it asks', 'curl, else command; for claude and qwen http+curl, else http'),
+  form: choice(
+    'FORM',
+    httpForms,
+    'how it asks (default: curl, else command; for claude and qwen http+curl, else http)',
+  ),
   'on-unreachable': choice(
     'WORD',
     ['allow', 'block'],
-    'what happens to a stop that could not be judged; block needs --form command',
-    'allow',
+    'what happens to a stop that could not be judged; block needs --form command (default: allow)',
   ),
   autostart: flag('start the service in this folder if none answers; needs --form command'),
   'token-env': option('NAME', 'the variable from which the agent takes the token (STOPGATE_TOKEN, if that is set)'),
@@ -36,7 +39,7 @@ export const initArgs = {
   usage: flag(
     'let it send what it uses (budgets, "stopgate spend"): claude and codex with --user, gemini, qwen; for copilot it prints the variables',
   ),
-  worker: option('W', 'shell: the name of its worker'),
+  worker: option('W', 'shell: the name of its worker', idOf('worker')),
   remove: flag('remove exactly what init has added'),
   yes: flag('do not ask'),
   'dry-run': flag('only show the change'),
@@ -100,8 +103,8 @@ export async function readLine(name: string, setup: Setup, { flags, io, note }: 
     tokenEnv,
     onUnreachable,
     wake,
-    policy: policy === undefined ? undefined : readId('policy', policy),
-    fleet: fleet === undefined ? undefined : readId('fleet', fleet),
+    policy,
+    fleet,
     autostart: autostart ? io.cwd : undefined,
     program: hookProgram(),
   };

@@ -18,7 +18,6 @@ import { AppError } from '../../../errors.ts';
 import type { Io } from '../../../terminal/process-io.ts';
 import { formatTable } from '../../../terminal/table.ts';
 import { defineCommand } from '../../command.ts';
-import { readId } from '../../option-values.ts';
 import { ask, askYes, canAsk } from '../../questions.ts';
 import { canUseCurl, type InitContext, initArgs, names, readCap, readLine, readScope } from './init-options.ts';
 
@@ -249,7 +248,7 @@ async function printLine(agent: Agent, setup: LineSetup, context: InitContext): 
       `--${given} is not for ${agent.name}: init changes no settings, and only prints a line`,
     );
   const { line } = await readLine(agent.name, setup, context);
-  const command = setup.commandFor(line, readId('worker', flags.worker ?? 'w1'));
+  const command = setup.commandFor(line, flags.worker ?? 'w1');
   if (flags.json) await out.json({ agent: agent.name, form: line.form, http: line.http, command });
   else {
     await out.print(command);

@@ -27,8 +27,8 @@ const wordsMax = 2_000;
 const storedCharsMax = 2_000;
 
 export type TurnsContext = Pick<
-  Context<{ readonly json: boolean; readonly continue: boolean }>,
-  'flags' | 'words' | 'io' | 'out' | 'note'
+  Context<{ readonly command: readonly string[]; readonly json: boolean; readonly continue: boolean }>,
+  'flags' | 'io' | 'out' | 'note'
 >;
 export type Run = {
   readonly worker: string;
@@ -72,7 +72,7 @@ export async function takeTurns(requester: Requester, run: Run): Promise<TurnsEn
     screen.endLine();
     const turnMs = performance.now() - startedMs;
     if (signal.aborted) return 'aborted';
-    if (ran.end.by === 'refused') throw cannotRun(context.words[0] as string, ran.end.code, tooLong);
+    if (ran.end.by === 'refused') throw cannotRun(context.flags.command[0] as string, ran.end.code, tooLong);
     const failed = failureOf(ran.end);
     // A command that ran out of time was not stopped by a limit, whatever it has printed.
     const mayBeLimit = failed !== null && ran.end.by === 'exit';
@@ -187,7 +187,7 @@ const joinPrompts = (task: string, next: string | null): string =>
   [task.trimEnd(), next ?? ''].filter((text) => text !== '').join('\n\n');
 
 function specOf(
-  { words, io }: TurnsContext,
+  { flags: { command }, io }: TurnsContext,
   {
     worker,
     turn,
@@ -195,8 +195,8 @@ function specOf(
     env,
   }: { worker: string; turn: number; prompt: string; env: Readonly<Record<string, string>> },
 ) {
-  const isInArguments = words.some((word) => word.includes('{prompt}'));
-  const [file = '', ...rest] = words;
+  const isInArguments = command.some((word) => word.includes('{prompt}'));
+  const [file = '', ...rest] = command;
   return {
     run: [file, ...rest.map((word) => word.replaceAll('{prompt}', () => prompt))] as const,
     cwd: io.cwd,

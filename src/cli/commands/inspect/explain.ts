@@ -13,12 +13,12 @@ import { formatTable } from '../../../terminal/table.ts';
 import { clean, wrap } from '../../../terminal/text.ts';
 import { argument, defineCommand, option } from '../../command.ts';
 import { feedFold } from '../../log-source.ts';
-import { clientArgs, readId, readsLog } from '../../option-values.ts';
+import { clientArgs, idOf, readsLog } from '../../option-values.ts';
 import { programName } from '../../program-name.ts';
 
 export const explain = defineCommand({
   args: {
-    worker: argument('WORKER', 'the worker that tried to stop'),
+    worker: argument('WORKER', 'the worker that tried to stop', idOf('worker')),
     attempt: option('A', 'which attempt (default: the last decided one)'),
     file: option('FILE.jsonl', 'a log in a file, or a folder of an archive, instead of the live one'),
     archive: option('DIR', 'the folder where the service archived what was cut from the live log'),
@@ -33,7 +33,7 @@ export const explain = defineCommand({
   examples: ['stopgate explain w1', 'stopgate explain w1 --attempt a1 --file log.jsonl --json'],
   run: async (context) => {
     const { flags, io, out } = context;
-    const worker = readId('worker', flags.worker);
+    const { worker } = flags;
     const folded = createReplay({ inputs: true });
     let found: Decision | null = null;
     const take = () => {
