@@ -53,12 +53,12 @@ type Flag<Arg extends Argument> = Arg extends { type: 'flag' }
             ? Value | undefined
             : never;
 
-const asTyped = (text: string): string => text;
+const verbatim = (text: string): string => text;
 
 export const flag = (description: string) => ({ type: 'flag', description }) as const;
 export function option(valueHint: string, description: string): ValueOption<string>;
 export function option<Value>(valueHint: string, description: string, parse: Parse<Value>): ValueOption<Value>;
-export function option(valueHint: string, description: string, parse: Parse<unknown> = asTyped) {
+export function option(valueHint: string, description: string, parse: Parse<unknown> = verbatim) {
   return { type: 'option', valueHint, description, parse };
 }
 type ValueOption<Value> = Extract<Option<Value>, { type: 'option' }>;
@@ -69,7 +69,7 @@ export const choice = <const Value extends string>(valueHint: string, options: r
 
 export function argument(valueHint: string, description: string): RequiredWord<string>;
 export function argument<Value>(valueHint: string, description: string, parse: Parse<Value>): RequiredWord<Value>;
-export function argument(valueHint: string, description: string, parse: Parse<unknown> = asTyped) {
+export function argument(valueHint: string, description: string, parse: Parse<unknown> = verbatim) {
   return { type: 'word', required: true, valueHint, description, parse };
 }
 type RequiredWord<Value> = Word<Value> & { readonly required: true };
@@ -79,7 +79,7 @@ export const optionalArgument = (valueHint: string, description: string, complet
     required: false,
     valueHint,
     description,
-    parse: asTyped,
+    parse: verbatim,
     ...(completions && { completions }),
   }) as const;
 export const words = (valueHint: string, description: string, required = false) =>

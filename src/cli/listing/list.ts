@@ -6,7 +6,7 @@ import { AppError } from '../../errors.ts';
 import type { Requester } from '../../nats/requester.ts';
 import type { Output } from '../../terminal/output.ts';
 import type { Io } from '../../terminal/process-io.ts';
-import { cut, enterScreen, leaveScreen } from '../../terminal/text.ts';
+import { cut, enterScreen, leaveScreen, repaint } from '../../terminal/text.ts';
 import { type Arguments, type Context, choice, type Flags, flag, option } from '../command.ts';
 import { connect, type Place, resolvePlace, withRequester } from '../connection.ts';
 import { clientArgs, countFrom, idOf, timeoutArg, timeoutMsDefault } from '../option-values.ts';
@@ -204,9 +204,7 @@ function screen<View>({ listing, format, io, out }: Watch<View>, fleet: string):
         hidden > 0
           ? [...lines.slice(0, rows - 2), cut(`… ${hidden + 1} more lines; use --state or --limit`, columns)]
           : lines;
-      await out.write(
-        `${entered ? '' : enterScreen}\u001b[H${shown.map((line) => `${line}\u001b[K\r\n`).join('')}\u001b[J`,
-      );
+      await out.write(`${entered ? '' : enterScreen}${repaint(shown)}`);
       entered = true;
     },
     close: async () => {

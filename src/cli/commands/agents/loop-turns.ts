@@ -7,7 +7,7 @@ import { firstChars, plainText } from '../../../agents/shared/text.ts';
 import { createTurnPauses } from '../../../agents/shared/turn-pauses.ts';
 import type { Requester } from '../../../nats/requester.ts';
 import { cannotRun, type GroupEnd } from '../../../runner/process-group.ts';
-import { describeAnswer } from '../../../terminal/text.ts';
+import { count, describeAnswer } from '../../../terminal/text.ts';
 import { sleep } from '../../../timer.ts';
 import type { Context } from '../../command.ts';
 import { environmentOf, runTurn, type Turn, untilBack } from './agent-turn.ts';
@@ -111,7 +111,7 @@ export async function takeTurns(requester: Requester, run: Run): Promise<TurnsEn
     if (waitMs > 0) await sleep(waitMs, signal);
     if (signal.aborted) return 'aborted';
   }
-  note(`stopgate: it has used its ${countTurns(turns)} and may not stop yet; --turns allows more`);
+  note(`stopgate: it has used its ${count(turns, 'turn')} and may not stop yet; --turns allows more`);
   return 'turns';
 }
 
@@ -178,8 +178,6 @@ export async function waitWhile(
     if (performance.now() >= untilMs) return false;
   }
 }
-
-export const countTurns = (turns: number): string => `${turns} ${turns === 1 ? 'turn' : 'turns'}`;
 
 export const isComplete = ({ cause }: Decision): boolean => cause === 'complete' || cause === 'no-policy';
 

@@ -9,11 +9,12 @@ import { AppError } from '../../../errors.ts';
 import type { Requester } from '../../../nats/requester.ts';
 import { cannotRun } from '../../../runner/process-group.ts';
 import { throwIfRefused } from '../../../service/refusal.ts';
+import { count } from '../../../terminal/text.ts';
 import { type Context, commandLine, defineCommand, type Flags, flag, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
 import { readText } from '../../input.ts';
 import { clientArgs, countFrom, idOf, toDuration } from '../../option-values.ts';
-import { countTurns, isComplete, type TurnsEnd, takeTurns } from './loop-turns.ts';
+import { isComplete, type TurnsEnd, takeTurns } from './loop-turns.ts';
 import { workThroughQueue } from './queue-loop.ts';
 
 /** The cap of turns for policies without one: nobody wants more without having asked for it. */
@@ -81,7 +82,7 @@ export const loop = defineCommand({
           return await workThroughQueue(requester, run, { queue: flags.queue, readPrompt: readTask });
         const end = await takeTurns(requester, { ...run, readPrompt: readTask });
         if (typeof end !== 'string' && end.cause === 'limited')
-          note(`stopgate: it has used its ${countTurns(turns)}, and its usage limit holds; --turns allows more`);
+          note(`stopgate: it has used its ${count(turns, 'turn')}, and its usage limit holds; --turns allows more`);
         return codeOf(end);
       } finally {
         await requester

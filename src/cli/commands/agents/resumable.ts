@@ -15,7 +15,7 @@ import { type Context, defineCommand, type Flags, flag, option } from '../../com
 import { withRequester } from '../../connection.ts';
 import { readAll } from '../../listing/list.ts';
 import { entryOf } from '../../log-source.ts';
-import { clientArgs, countFrom, timeoutMsDefault } from '../../option-values.ts';
+import { clientArgs, countFrom, readsLog, timeoutMsDefault } from '../../option-values.ts';
 import { formatAgo } from '../../text/state-text.ts';
 import { environmentOf, runTurn } from './agent-turn.ts';
 
@@ -55,7 +55,7 @@ export const resumable = defineCommand({
   details: [
     'Lists the workers that reported a usage limit, that have not worked since, and whose limit is over, with the command that resumes the session of each, for agents that have one. Their sessions are on the machine, and in the folder, in which they began.',
     'With --run, the commands of the sessions whose folder and program are here run without a terminal, a few at the same time, and their output goes to stderr. A session is resumed once, on however many machines this runs. Ctrl-C ends them all.',
-    'Reading the log needs operator credentials. Those of "stopgate dev" are found automatically. Exit code with --run: 1 if a command failed.',
+    `${readsLog} Exit code with --run: 1 if a command failed.`,
   ],
   examples: [
     'stopgate resumable',

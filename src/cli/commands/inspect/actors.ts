@@ -101,7 +101,7 @@ const queueListing: Listing<QueueView> = {
   entity: 'queue',
   headings: ['QUEUE', 'PENDING', 'REPORTED', 'WORKERS', 'NEXT'],
   narrowHeadings: ['QUEUE', 'PENDING', 'WORKERS'],
-  rowOf: ({ queue, pending, reported, workers = 0, unattended = null, next = [] }, colors) => [
+  rowOf: ({ queue, pending, reported, workers, unattended, next }, colors) => [
     { text: queue, paint: colors.bold, isWhole: true },
     { text: String(pending), ...(pending > 0 ? { paint: colors.yellow } : {}) },
     { text: String(reported) },

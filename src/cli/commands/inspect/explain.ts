@@ -14,7 +14,6 @@ import { clean, wrap } from '../../../terminal/text.ts';
 import { argument, defineCommand, option } from '../../command.ts';
 import { feedFold } from '../../log-source.ts';
 import { clientArgs, idOf, readsLog } from '../../option-values.ts';
-import { programName } from '../../program-name.ts';
 
 export const explain = defineCommand({
   args: {
@@ -32,7 +31,7 @@ export const explain = defineCommand({
   ],
   examples: ['stopgate explain w1', 'stopgate explain w1 --attempt a1 --file log.jsonl --json'],
   run: async (context) => {
-    const { flags, io, out } = context;
+    const { flags, out, asTyped } = context;
     const { worker } = flags;
     const folded = createReplay({ inputs: true });
     let found: Decision | null = null;
@@ -49,7 +48,6 @@ export const explain = defineCommand({
     if (found === null) throw describeMissing(worker, { attempt: flags.attempt, startSeq, isBadFile: code !== 0 });
     const decision: Decision = found;
     const now = folded.view().fleets[decision.fleet]?.workers[worker] ?? null;
-    const asTyped = (text: string) => text.replace('"stopgate ', `"${programName(io.env)} `);
     const sentences = explainDecision(decision, now).map(asTyped);
     const notRun = checksNotRun(decision);
     if (flags.json) {

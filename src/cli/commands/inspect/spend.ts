@@ -17,7 +17,7 @@ import { formatTable } from '../../../terminal/table.ts';
 import { choice, defineCommand, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
 import { entryOf } from '../../log-source.ts';
-import { clientArgs, timeForms, toTime } from '../../option-values.ts';
+import { clientArgs, readsLog, timeForms, toTime } from '../../option-values.ts';
 
 const dimensions = ['day', 'model', 'task', 'worker'] as const;
 type Dimension = (typeof dimensions)[number];
@@ -33,7 +33,7 @@ export const spend = defineCommand({
   },
   details: [
     'Sums what agents have reported (entries usage.reported): dollars, tokens (input, output, written to the cache), tokens that were read from a cache, and the number of reports. Days are those of UTC, by the time of the log; a task gets what was used while its worker had claimed it last.',
-    'What retention has removed from the log is not in the sums. Reading the log needs operator credentials. Those of "stopgate dev" are found automatically.',
+    `What retention has removed from the log is not in the sums. ${readsLog}`,
   ],
   examples: ['stopgate spend', 'stopgate spend --by model --since 7d', 'stopgate spend --by task --json'],
   run: async ({ flags, io, out, asTyped }) => {

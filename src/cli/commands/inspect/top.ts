@@ -5,7 +5,7 @@ import type { WorkerView } from '../../../../machines/index.ts';
 import { AppError } from '../../../errors.ts';
 import type { Requester } from '../../../nats/requester.ts';
 import type { Io } from '../../../terminal/process-io.ts';
-import { enterScreen, leaveScreen } from '../../../terminal/text.ts';
+import { enterScreen, leaveScreen, repaint } from '../../../terminal/text.ts';
 import { defineCommand, option } from '../../command.ts';
 import { connect, resolvePlace } from '../../connection.ts';
 import { createLink, readAll } from '../../listing/list.ts';
@@ -46,7 +46,7 @@ export const top = defineCommand({
       if (end.aborted) return;
       const size = io.size();
       const lines = draw(model, place.fleet, out.colors, size).slice(0, size.rows);
-      await out.write(`\u001b[H${lines.map((line) => `${line}\u001b[K`).join('\r\n')}\u001b[J`);
+      await out.write(repaint(lines));
     };
     const refresh = async () => {
       model = await link.use(readWorkers).then(

@@ -2,10 +2,10 @@
 import { AppError } from '../../../errors.ts';
 import type { SnapshotTaken } from '../../../host/keeping/snapshots.ts';
 import type { Requester } from '../../../nats/requester.ts';
+import { count } from '../../../terminal/text.ts';
 import { defineCommand, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
 import { clientArgs, toTimeout } from '../../option-values.ts';
-import { count } from '../../text/actor-text.ts';
 
 export const snapshot = defineCommand({
   args: {
