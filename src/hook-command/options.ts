@@ -68,7 +68,8 @@ export const hookOptions = {
   },
   'on-unreachable': {
     valueHint: 'WORD',
-    description: 'what happens to a stop that could not be judged: allow or block (default: allow)',
+    options: ['allow', 'block'],
+    description: 'what happens to a stop that could not be judged (default: allow)',
   },
   autostart: {
     valueHint: 'DIR',

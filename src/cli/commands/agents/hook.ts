@@ -2,12 +2,15 @@
 import { agents } from '../../../agents/index.ts';
 import { hookOptions, wakeDescription } from '../../../hook-command/options.ts';
 import { runHook } from '../../../hook-command/run.ts';
-import { type Arguments, argument, defineCommand, flag, option } from '../../command.ts';
+import { type Arguments, argument, choice, defineCommand, flag, option } from '../../command.ts';
 
 const args: Arguments = {
   agent: argument('AGENT', [...agents.keys()].join(', ')),
   ...Object.fromEntries(
-    Object.entries(hookOptions).map(([name, { valueHint, description }]) => [name, option(valueHint, description)]),
+    Object.entries(hookOptions).map(([name, { valueHint, description, ...rest }]) => [
+      name,
+      'options' in rest ? choice(valueHint, rest.options, description) : option(valueHint, description),
+    ]),
   ),
   wake: flag(wakeDescription),
 };
