@@ -33,7 +33,7 @@ const services = composes.flatMap((compose) =>
 /** @throws Error: serve has no such option */
 async function parseServe(args: readonly string[]): Promise<void> {
   const program = createProgram({
-    argv: args,
+    argv: ['serve', ...args],
     asTyped: (text) => text,
     colors: createColors(false),
     width: 80,
