@@ -41,7 +41,6 @@ async function measureCommand(scale: number, http: string): Promise<Figure[]> {
   const file = (name: string) => fileURLToPath(new URL(name, import.meta.url));
   const url = `${http}/hooks/claude?event=Stop`;
   const curlLine = `curl -sf -m 30 -H 'content-type: application/json' --data-binary @- '${url}' || exit 0`;
-  const perlLine = `LC_ALL=C perl '${file('../src/hook-command/post.pl')}' 30 '${url}' || exit 0`;
   const call =
     (...command: ChildCommand): Operation =>
     (index) =>
@@ -53,7 +52,6 @@ async function measureCommand(scale: number, http: string): Promise<Figure[]> {
       hook: node,
       cli: call(process.execPath, file('../src/main.js'), 'hook', 'claude', '--http', host),
       curl: call('/bin/sh', '-c', curlLine),
-      perl: call('/bin/sh', '-c', perlLine),
     },
     { rounds: starts * scale, perRound: 1, warmUps: 0 },
   );
@@ -62,7 +60,6 @@ async function measureCommand(scale: number, http: string): Promise<Figure[]> {
   const turns = await measureTurns(scale, {
     posted,
     curl: call('/bin/sh', '-c', curlLine),
-    perl: call('/bin/sh', '-c', perlLine),
     node,
   });
   agent.destroy();
@@ -73,7 +70,6 @@ async function measureCommand(scale: number, http: string): Promise<Figure[]> {
     figure('command hook p50 / node -e 0', ratio('hook'), 'x', { atMost: 1.3 }),
     figure('stopgate hook p50 / node -e 0', ratio('cli'), 'x', { atMost: 1.3 }),
     figure('sh + curl hook p50 / node -e 0', ratio('curl'), 'x'),
-    figure('sh + Perl hook p50 / node -e 0', ratio('perl'), 'x'),
     ...turns,
   ];
 }
@@ -83,10 +79,7 @@ const callsPerTurn = 7;
 const turnsCount = 5;
 
 /** What a turn costs the agent's side: CPU of the processes that its hooks start, and of posting. Only Linux tells. */
-async function measureTurns(
-  scale: number,
-  forms: Record<'posted' | 'curl' | 'perl' | 'node', Operation>,
-): Promise<Figure[]> {
+async function measureTurns(scale: number, forms: Record<'posted' | 'curl' | 'node', Operation>): Promise<Figure[]> {
   const before = childCpuMs();
   if (before === null) return [];
   const calls = callsPerTurn * scale * turnsCount;
@@ -97,13 +90,11 @@ async function measureTurns(
   };
   const ofChildren = () => childCpuMs() ?? Number.NaN;
   const curl = await cpuMs(forms.curl, ofChildren);
-  const perl = await cpuMs(forms.perl, ofChildren);
   const posted = await cpuMs(forms.posted, () => process.cpuUsage().user / 1_000 + process.cpuUsage().system / 1_000);
-  const stopAlone = (posted * (callsPerTurn - 1) + perl) / callsPerTurn;
+  const stopAlone = (posted * (callsPerTurn - 1) + curl) / callsPerTurn;
   return [
     figure('turn with five tools, HTTP hooks, CPU', posted, 'ms'),
-    figure('turn with five tools, Perl at the stop alone, CPU', stopAlone, 'ms', { atMost: 30 }),
-    figure('turn with five tools, sh + Perl hooks, CPU', perl, 'ms', { atMost: 30 }),
+    figure('turn with five tools, curl at the stop alone, CPU', stopAlone, 'ms', { atMost: 30 }),
     figure('turn with five tools, sh + curl hooks, CPU', curl, 'ms'),
     figure('turn with five tools, command hooks, CPU', await cpuMs(forms.node, ofChildren), 'ms'),
   ];

@@ -12,7 +12,3 @@ export const version = (): string =>
 
 /** A script as it is built, such as `main.js`; run from source, that of the last build. */
 export const builtScript = (name: string): string => fileURLToPath(new URL(`dist/src/${name}`, folder));
-
-/** A script that the build copies, such as `hook-command/post.pl`; run from source, the original, which needs no build. */
-export const copiedScript = (name: string): string =>
-  fileURLToPath(new URL(`${import.meta.url.endsWith('.ts') ? 'src' : 'dist/src'}/${name}`, folder));

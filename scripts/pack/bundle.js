@@ -22,7 +22,7 @@ const entriesOf = (dist) => [
 ];
 
 /**
- * What it reads beside its code, from dist/. Of the last two the texts count: `init` fills the address into OpenCode's
+ * What it reads beside its code, from dist/. Of the last the text counts: `init` fills the address into OpenCode's
  * plugin, which a bundler would write in another way.
  */
 export const filesOfProgram = [
@@ -31,7 +31,6 @@ export const filesOfProgram = [
   'incident',
   'schema',
   'machines.json',
-  'src/hook-command/post.pl',
   'src/agents/opencode/plugin.js',
 ];
 

@@ -1,12 +1,14 @@
 /** The command line: finds the command, reads its options, and turns every failure into one line and an exit code. */
+import { CommanderError } from 'commander';
 import { AppError, errorBody, errorCodes } from '../errors.ts';
 import { describeSystemError, syscallVerb } from '../system-error.ts';
 import { createOutput } from '../terminal/output.ts';
 import type { Io } from '../terminal/process-io.ts';
 import { clean, cleanLines } from '../terminal/text.ts';
-import type { CommandRow, Context, Services } from './command.ts';
+import type { Context, Services } from './command.ts';
 import { commands } from './command-table.ts';
 import { clientArgs } from './option-values.ts';
+import { createProgram, takesCommandLine } from './program.ts';
 import { spellCommands } from './program-name.ts';
 
 /**
@@ -36,26 +38,39 @@ export async function runCli(argv: readonly string[], io: Io, services: Services
 type Surroundings = Pick<Context, 'io' | 'out' | 'note' | 'asTyped' | 'services'>;
 
 async function dispatch(argv: readonly string[], around: Surroundings): Promise<number> {
-  const { name, rest } = findCommand(argv);
-  const wantsHelp = rest.slice(0, endOfOptions(rest)).some((arg) => arg === '--help' || arg === '-h');
-  if (name === null) {
-    if (rest.length === 0 || wantsHelp) return printHelp(around, undefined);
-    if (rest[0] === '--version' || rest[0] === '-v') {
-      const { version } = await import('../version.ts');
-      await around.out.print(version());
-      return 0;
-    }
-    const { suggest } = await import('./suggest.ts');
-    const meant = suggest(rest[0] ?? '', ['--help', '--version']);
-    const guess = meant === null ? '"stopgate help" lists the commands' : `did you mean '${meant}'?`;
-    throw new AppError('input.bad', `there is no option '${rest[0]}' without a command; ${guess}`);
+  const words = arrange(argv);
+  let code = 0;
+  let help = '';
+  const program = createProgram({
+    argv: words,
+    asTyped: around.asTyped,
+    colors: around.out.colors,
+    width: Math.min(around.out.width(), 100),
+    write: (text) => {
+      help += text;
+    },
+    run: async (command, flags) => {
+      code = await command.run({ ...around, flags, commands });
+    },
+  });
+  try {
+    await program.parseAsync(words, { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode !== 0) throw await toUsageError(error, words);
+    await around.out.write(help);
   }
-  if (name === 'help') return printHelp(around, rest[0]);
-  const row = await rowOf(name);
-  if (wantsHelp) return printHelp(around, name);
-  const [{ readArguments }, command] = await Promise.all([import('./arguments.ts'), row.load()]);
-  const { flags, words } = readArguments(rest, name, command);
-  return command.run({ ...around, flags, words, commands });
+  return code;
+}
+
+/** Puts the command first, because options of a client may stand before it, and turns `help X` into `X --help`. */
+function arrange(argv: readonly string[]): readonly string[] {
+  if (argv.length === 0) return ['--help'];
+  const { name, rest } = findCommand(argv);
+  if (name === null) return rest;
+  if (name === 'help') return rest[0] === undefined ? ['--help'] : arrange([rest[0], '--help']);
+  // Nothing of an unknown command is parsed, so that its name is what the error is about.
+  return Object.hasOwn(commands, name) ? [name, ...rest] : [name];
 }
 
 /** The first word that is neither an option nor the value of an option that may stand before a command. */
@@ -64,20 +79,23 @@ function findCommand(argv: readonly string[]): { name: string | null; rest: read
     const arg = argv[at] as string;
     if (!arg.startsWith('-')) return { name: arg, rest: argv.toSpliced(at, 1) };
     const option = (clientArgs as Record<string, { type: string }>)[arg.slice(2)];
-    if (option?.type === 'string') at += 1;
+    if (option?.type === 'option') at += 1;
   }
   return { name: null, rest: argv };
 }
 
-const endOfOptions = (argv: readonly string[]): number => (argv.includes('--') ? argv.indexOf('--') : argv.length);
-
-async function rowOf(name: string): Promise<CommandRow> {
-  const row = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  if (row !== undefined) return row;
-  const { suggest } = await import('./suggest.ts');
-  const meant = suggest(name, [...Object.keys(commands), 'help']);
-  const guess = meant === null ? ';' : `; did you mean '${meant}'?`;
-  throw new AppError('input.bad', `there is no command '${name}'${guess} "stopgate help" lists them`);
+/** Says what was typed wrongly in one line, and where to read how it is typed rightly. */
+async function toUsageError({ code, message }: CommanderError, words: readonly string[]): Promise<AppError> {
+  const fault = message
+    .replace(/^error: /, '')
+    .replace(/\.?$/, '')
+    .replaceAll('\n', ' ');
+  const name = words[0] ?? '';
+  const command = Object.hasOwn(commands, name) ? await commands[name]?.load() : undefined;
+  if (command === undefined) return new AppError('input.bad', `${fault}; "stopgate help" lists the commands`);
+  const isBare = code === 'commander.unknownOption' && takesCommandLine(command) && !words.includes('--');
+  const hint = isBare ? '; write your command behind "--"' : '';
+  return new AppError('input.bad', `${fault}${hint} (see "stopgate ${name} --help")`);
 }
 
 /** Spells the commands in an error, for programs that show it to a person. */
@@ -86,18 +104,6 @@ const respell = ({ code, message, issues, details }: AppError, spell: (text: str
     issues: issues.map((issue) => ({ ...issue, message: spell(issue.message) })),
     details,
   });
-
-async function printHelp({ out, asTyped }: Surroundings, name: string | undefined): Promise<number> {
-  const columns = Math.min(out.width(), 100);
-  const row = name === undefined ? undefined : await rowOf(name);
-  const [{ formatHelp, formatCommandHelp }, command] = await Promise.all([import('./help.ts'), row?.load()]);
-  const lines =
-    name === undefined || row === undefined || command === undefined
-      ? formatHelp(asTyped, out.colors, columns)
-      : formatCommandHelp({ name, summary: row.summary, command, asTyped }, out.colors, columns);
-  await out.print(...lines);
-  return 0;
-}
 
 /**
  * Turns a refusal of the operating system into an error with a line and no stack, because the user can mend it. Null: a

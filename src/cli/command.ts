@@ -3,57 +3,92 @@ import type { Config } from '../config/config.ts';
 import type { Output } from '../terminal/output.ts';
 import type { Io } from '../terminal/process-io.ts';
 
-/** A command declares its arguments so; `run` gets their values. */
+/** Reads a value that was typed. @throws AppError input.bad, whose message begins with the value in quotes */
+export type Parse<Value> = (text: string) => Value;
 
-type Described = { readonly description: string; readonly valueHint?: string };
+type Described = { readonly description: string };
+type Valued<Value> = Described & { readonly valueHint: string; readonly parse: Parse<Value> };
+type Grouped = {
+  /** The heading of the help under which it is listed; default: "Options". */
+  readonly group?: string;
+};
 /** `completions`: the words that a shell offers for it. */
-type Positional = Described & {
-  readonly type: 'positional';
-  readonly required?: boolean;
+export type Word<Value = unknown> = Valued<Value> & {
+  readonly type: 'word';
+  readonly required: boolean;
   readonly completions?: readonly string[];
 };
-export type Option = Described &
+/** All remaining words. `isCommand`: they are a command line, best behind "--", because it may have options of its own. */
+export type Words = Described & {
+  readonly type: 'words';
+  readonly valueHint: string;
+  readonly required: boolean;
+  readonly isCommand: boolean;
+};
+export type Option<Value = unknown> = Grouped &
   (
-    | { readonly type: 'boolean' }
-    /** A string. If its hint ends in `…`, it may be repeated, and the value is all of them, joined by commas. */
-    | { readonly type: 'string' }
-    /** `fallback`: what holds without it, as the help says it. */
-    | { readonly type: 'enum'; readonly options: readonly string[]; readonly fallback?: string | undefined }
+    | (Described & { readonly type: 'flag' })
+    | (Valued<Value> & { readonly type: 'option' })
+    /** May be repeated, and takes several values at once, separated by commas. */
+    | (Valued<Value> & { readonly type: 'list' })
+    | (Described & { readonly type: 'choice'; readonly valueHint: string; readonly options: readonly string[] })
   );
-export type Argument = Positional | Option;
-/** The arguments by name; positionals in their order. */
+type Argument = Word | Words | Option;
+/** The arguments by name; words in their order. */
 export type Arguments = Readonly<Record<string, Argument>>;
 
-/** The values of a command's arguments: a boolean is false where it is not given. */
+/** The values of a command's arguments: a flag is false where it is not given, and words are empty. */
 export type Flags<Args extends Arguments = Arguments> = { readonly [Name in keyof Args]: Flag<Args[Name]> };
-type Flag<Arg extends Argument> = Arg extends { type: 'boolean' }
+type Flag<Arg extends Argument> = Arg extends { type: 'flag' }
   ? boolean
-  : Arg extends { type: 'positional'; required: false }
-    ? string | undefined
-    : Arg extends { type: 'positional' }
-      ? string
-      : Arg extends { type: 'enum'; options: readonly (infer Value)[] }
+  : Arg extends { type: 'words' }
+    ? readonly string[]
+    : Arg extends { type: 'word'; required: true; parse: Parse<infer Value> }
+      ? Value
+      : Arg extends { type: 'choice'; options: readonly (infer Value)[] }
         ? Value | undefined
-        : string | undefined;
+        : Arg extends { type: 'list'; parse: Parse<infer Value> }
+          ? readonly Value[] | undefined
+          : Arg extends { parse: Parse<infer Value> }
+            ? Value | undefined
+            : never;
 
-export const flag = (description: string) => ({ type: 'boolean', description }) as const;
-export const option = (valueHint: string, description: string) => ({ type: 'string', valueHint, description }) as const;
-export const choice = <const Value extends string>(
-  valueHint: string,
-  options: readonly Value[],
-  description: string,
-  fallback?: string,
-) => ({ type: 'enum', valueHint, options, description, fallback }) as const;
-export const argument = (valueHint: string, description: string) =>
-  ({ type: 'positional', valueHint, description }) as const;
-export const optionalArgument = (valueHint: string, description: string) =>
-  ({ type: 'positional', required: false, valueHint, description }) as const;
+const verbatim = (text: string): string => text;
 
-export const optionsOf = (args: Arguments): (readonly [string, Option])[] =>
-  Object.entries(args).filter((entry): entry is [string, Option] => entry[1].type !== 'positional');
-export const positionalsOf = (args: Arguments): (readonly [string, Positional])[] =>
-  Object.entries(args).filter((entry): entry is [string, Positional] => entry[1].type === 'positional');
-export const isRequired = ({ required = true }: Positional): boolean => required;
+export const flag = (description: string) => ({ type: 'flag', description }) as const;
+export function option(valueHint: string, description: string): ValueOption<string>;
+export function option<Value>(valueHint: string, description: string, parse: Parse<Value>): ValueOption<Value>;
+export function option(valueHint: string, description: string, parse: Parse<unknown> = verbatim) {
+  return { type: 'option', valueHint, description, parse };
+}
+type ValueOption<Value> = Extract<Option<Value>, { type: 'option' }>;
+export const listOption = <Value>(valueHint: string, description: string, parse: Parse<Value>) =>
+  ({ type: 'list', valueHint, description, parse }) as const;
+export const choice = <const Value extends string>(valueHint: string, options: readonly Value[], description: string) =>
+  ({ type: 'choice', valueHint, options, description }) as const;
+
+export function argument(valueHint: string, description: string): RequiredWord<string>;
+export function argument<Value>(valueHint: string, description: string, parse: Parse<Value>): RequiredWord<Value>;
+export function argument(valueHint: string, description: string, parse: Parse<unknown> = verbatim) {
+  return { type: 'word', required: true, valueHint, description, parse };
+}
+type RequiredWord<Value> = Word<Value> & { readonly required: true };
+export const optionalArgument = (valueHint: string, description: string, completions?: readonly string[]) =>
+  ({
+    type: 'word',
+    required: false,
+    valueHint,
+    description,
+    parse: verbatim,
+    ...(completions && { completions }),
+  }) as const;
+export const words = (valueHint: string, description: string, required = false) =>
+  ({ type: 'words', valueHint, description, required, isCommand: false }) as const;
+/** A command line of the user's, after "--". */
+export const commandLine = (description: string, required = true) =>
+  ({ type: 'words', valueHint: 'COMMAND', description, required, isCommand: true }) as const;
+
+export const isOption = (arg: Argument): arg is Option => arg.type !== 'word' && arg.type !== 'words';
 
 // Defines what the command line delegates: it reads the options, and `app/` runs the service with them.
 
@@ -86,8 +121,6 @@ export type Services = {
 
 export type Context<Given = Flags> = {
   readonly flags: Given;
-  /** All positional arguments in order; those with a name are in `flags` too. */
-  readonly words: readonly string[];
   readonly io: Io;
   readonly out: Output;
   /** One line for a person, on stderr. It spells our commands as `asTyped` does. */
@@ -100,8 +133,6 @@ export type Context<Given = Flags> = {
 
 export type Command = {
   readonly args: Arguments;
-  /** Any number of words may follow the named ones; `command`: they are a command line, best behind "--". */
-  readonly rest?: boolean | 'command' | 'optional command';
   /** Paragraphs under the summary, each wrapped to the terminal. */
   readonly details?: readonly string[];
   readonly examples: readonly string[];

@@ -1,26 +1,37 @@
-/**
- * Options that several commands share, and how values are read. A value that makes no sense is refused by the name of its
- * option.
- */
+/** Options that several commands share, and the parsers of their values. */
 import { isId } from '../../machines/values/id.ts';
 import { parseDuration, parseIsoTime } from '../../machines/values/time.ts';
 import { AppError } from '../errors.ts';
 import { timerMsMax } from '../timer.ts';
-import { type Arguments, flag, option } from './command.ts';
+import { type Arguments, flag, option, type Parse } from './command.ts';
+
+const group = 'Connection and output:';
 
 /** Options of the commands that are clients of a service. */
 export const clientArgs = {
-  nats: option(
-    'URL',
-    'the NATS server (STOPGATE_NATS; default: the one of "stopgate dev" in this folder, else nats://127.0.0.1:4222)',
-  ),
-  creds: option('FILE', 'credentials for NATS (STOPGATE_CREDS); those of "stopgate dev" are found automatically'),
-  fleet: option('F', 'the fleet of the workers and tasks (STOPGATE_FLEET; default: main)'),
-  config: option('FILE', 'a file with more options (STOPGATE_CONFIG; default: stopgate.yaml, if it exists)'),
-  json: flag('print JSON, for programs'),
+  nats: {
+    ...option(
+      'URL',
+      'the NATS server (STOPGATE_NATS; default: the one of "stopgate dev" in this folder, else nats://127.0.0.1:4222)',
+    ),
+    group,
+  },
+  creds: {
+    ...option('FILE', 'credentials for NATS (STOPGATE_CREDS); those of "stopgate dev" are found automatically'),
+    group,
+  },
+  fleet: { ...option('F', 'the fleet of the workers and tasks (STOPGATE_FLEET; default: main)'), group },
+  config: {
+    ...option('FILE', 'a file with more options (STOPGATE_CONFIG; default: stopgate.yaml, if it exists)'),
+    group,
+  },
+  json: { ...flag('print JSON, for programs'), group },
 } as const satisfies Arguments;
 
 const { json: _, ...placeArgs } = clientArgs;
+
+export { placeArgs };
+
 /** For those that act as an agent, with an output of their own. */
 export const agentPlaceArgs = {
   ...placeArgs,
@@ -30,55 +41,58 @@ export const agentPlaceArgs = {
 /** For the details of commands that read the log. */
 export const readsLog = 'Reading the log needs operator credentials. Those of "stopgate dev" are found automatically.';
 
-export const timeoutArg = {
-  timeout: option('DURATION', 'how long to wait for an answer: 500ms, 5s, 10m (default: 5s)'),
-} as const satisfies Arguments;
+const refuse = (message: string): AppError => new AppError('input.bad', message);
 
-/** `500`, `250ms`, `10m`. @throws AppError input.bad */
-export function readDuration(option: string, text: string): number {
+/** `500`, `250ms`, `10m`: milliseconds. */
+export function toDuration(text: string): number {
   const ms = /^\d{1,15}$/.test(text) ? Number(text) : parseDuration(text);
   if (ms !== null && ms <= timerMsMax) return ms;
-  if (ms !== null) throw new AppError('input.bad', `${option} '${text}' is too long: 24d at most`);
-  throw new AppError(
-    'input.bad',
-    `${option} '${text}' is not a duration: write 250ms, 50s, 10m, 2h, 7d or a number of milliseconds`,
-  );
+  if (ms !== null) throw refuse(`'${text}' is too long: 24d at most`);
+  throw refuse(`'${text}' is not a duration: write 250ms, 50s, 10m, 2h, 7d or a number of milliseconds`);
 }
 
-const defaultTimeoutMs = 5_000;
-
-/** Undefined is the default; 1 at least. @throws AppError input.bad */
-export function readTimeout(text: string | undefined, defaultMs = defaultTimeoutMs): number {
-  const ms = text === undefined ? defaultMs : readDuration('--timeout', text);
+/** A duration of at least 1 ms. */
+export function toTimeout(text: string): number {
+  const ms = toDuration(text);
   if (ms > 0) return ms;
-  throw new AppError('input.bad', `--timeout '${text}' leaves no time for an answer`);
+  throw refuse(`'${text}' leaves no time for an answer`);
 }
+
+export const timeoutMsDefault = 5_000;
+export const timeoutArg = {
+  timeout: { ...option('DURATION', 'how long to wait for an answer: 500ms, 5s, 10m (default: 5s)', toTimeout), group },
+} as const satisfies Arguments;
 
 export const timeForms = '2026-03-02T12:00:00.000Z, 2026-03-02 (midnight UTC), or how long ago: 90m or 2d';
 
-/** Milliseconds since 1970, 0 at least; undefined stays. A date begins at midnight UTC. @throws AppError input.bad */
-export function readTime(option: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
+/** Milliseconds since 1970. A date begins at midnight UTC. */
+export function toTime(text: string): number {
   const agoMs = parseDuration(text);
   const atMs =
     agoMs === null ? parseIsoTime(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text) : Date.now() - agoMs;
   if (atMs !== null && atMs >= 0) return atMs;
   const why = atMs === null ? 'not a time' : 'before 1970, earlier than any entry';
-  throw new AppError('input.bad', `${option} '${text}' is ${why}: write ${timeForms}`);
+  throw refuse(`'${text}' is ${why}: write ${timeForms}`);
 }
 
-/** A whole number from `min` to `max`. @throws AppError input.bad */
-export function readCount(option: string, text: string, min: number, max: number): number {
-  const count = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
-  if (count >= min && count <= max) return count;
-  throw new AppError('input.bad', `${option} '${text}' is not a whole number from ${min} to ${max}`);
-}
+/** A whole number from `min` to `max`. */
+export const countFrom =
+  (min: number, max: number): Parse<number> =>
+  (text) => {
+    const count = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+    if (count >= min && count <= max) return count;
+    throw refuse(`'${text}' is not a whole number from ${min} to ${max}`);
+  };
 
-/** One token of a subject, so that no name reaches further than it should. @throws AppError input.bad */
+/** One token of a subject: no id may reach further than it should. @throws AppError input.bad */
 export function readId(what: string, text: string): string {
   if (isId(text)) return text;
-  throw new AppError(
-    'input.bad',
+  throw refuse(
     `'${text}' is not the id of a ${what}: letters, digits, _ and -, starting with a letter or digit, 128 characters at most`,
   );
 }
+
+export const idOf =
+  (what: string): Parse<string> =>
+  (text) =>
+    readId(what, text);

@@ -2,6 +2,7 @@
 import { basename } from 'node:path';
 import type { z } from 'zod';
 import { describeOne } from '../../machines/values/describe-issue.ts';
+import { nearestOf } from '../text/nearest.ts';
 import { describeValue } from './values.ts';
 
 // Places in a configuration file.
@@ -109,30 +110,6 @@ function describeUnknownKey(key: string, known: readonly string[]): string {
   return known.length === 0
     ? `unknown key "${key}"; no key is allowed here`
     : `unknown key "${key}"; known keys: ${known.join(', ')}`;
-}
-
-/** Returns null if more than half of the letters differ from every known key. Case, `_` and `-` do not count. */
-function nearestOf(key: string, known: readonly string[]): string | null {
-  const plain = (text: string) => text.toLowerCase().replace(/[_-]/g, '');
-  const ranked = known
-    .map((name) => ({ name, distance: editDistance(plain(key), plain(name)) }))
-    .filter(({ name, distance }) => distance * 2 <= Math.max(key.length, name.length))
-    .sort((a, b) => a.distance - b.distance);
-  return ranked[0]?.name ?? null;
-}
-
-/** Levenshtein distance: letters inserted, deleted or replaced. A very long key is cut; it is near to nothing anyway. */
-function editDistance(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
-  for (const [index, letter] of [...from.slice(0, 64)].entries()) {
-    const next = [index + 1];
-    for (const [column, wanted] of [...to].entries()) {
-      const replaced = (row[column] as number) + (letter === wanted ? 0 : 1);
-      next.push(Math.min(replaced, (row[column + 1] as number) + 1, (next[column] as number) + 1));
-    }
-    row = next;
-  }
-  return row[to.length] as number;
 }
 
 /** The keys that the schema allows in the map at `path`; for a union, those of all its maps. */

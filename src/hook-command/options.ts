@@ -47,17 +47,38 @@ const usual = '127.0.0.1:4280';
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-const names = [
-  'http',
-  'event',
-  'worker',
-  'policy',
-  'fleet',
-  'timeout',
-  'autostart',
-  'token-env',
-  'on-unreachable',
-] as const;
+/** The options, for the parser below and for `stopgate hook --help`. Each takes a value. */
+export const hookOptions = {
+  http: {
+    valueHint: 'HOST:PORT',
+    description:
+      'the service (STOPGATE_HTTP; default: that of "stopgate dev" in this folder or above, else 127.0.0.1:4280)',
+  },
+  event: { valueHint: 'NAME', description: 'the event, for agents whose call does not name it' },
+  worker: { valueHint: 'W', description: 'shell: the name of its worker' },
+  policy: { valueHint: 'P', description: 'the policy of the agent, if nothing else names one' },
+  fleet: { valueHint: 'F', description: 'its fleet, if the service serves several' },
+  'token-env': {
+    valueHint: 'NAME',
+    description: 'the variable with the token of the service (default: STOPGATE_TOKEN)',
+  },
+  timeout: {
+    valueHint: 'DURATION',
+    description: 'how long to wait: 500ms, 5s, 10m (default: 5s to 595s, by agent and event)',
+  },
+  'on-unreachable': {
+    valueHint: 'WORD',
+    options: ['allow', 'block'],
+    description: 'what happens to a stop that could not be judged (default: allow)',
+  },
+  autostart: {
+    valueHint: 'DIR',
+    description: 'start "stopgate dev" in this folder if no service answers; it exits after 30 idle minutes',
+  },
+} as const;
+/** The only one that takes none. */
+export const wakeDescription =
+  'claude: judge nothing; wait in the background for a resolution, and wake the session with its prompt';
 
 /** @throws Error for a person */
 export async function readOptions(argv: readonly string[], env: Env, cwd: string): Promise<HookOptions> {
@@ -124,7 +145,10 @@ async function listAgents(): Promise<string[]> {
 
 const find = async (cwd: string): Promise<Found> => (await import('./find-service.ts')).findService(cwd);
 
-type Values = { [Name in (typeof names)[number]]?: string };
+type HookOption = keyof typeof hookOptions;
+type Values = { [Name in HookOption]?: string };
+
+const isOption = (name: string): name is HookOption => Object.hasOwn(hookOptions, name);
 
 /** `--name value` or `--name=value`. */
 function parse(argv: readonly string[]): { values: Values; positionals: string[] } {
@@ -137,12 +161,11 @@ function parse(argv: readonly string[]): { values: Values; positionals: string[]
       positionals.push(argument);
       continue;
     }
-    const name = names.find((each) => each === option);
-    if (name === undefined) throw new Error(`there is no option '--${option}'`);
+    if (!isOption(option)) throw new Error(`there is no option '--${option}'`);
     if (inline === undefined) at += 1;
     const value = inline ?? argv[at] ?? '';
-    if (value === '') throw new Error(`'--${name}' needs a value`);
-    values[name] = value;
+    if (value === '') throw new Error(`'--${option}' needs a value`);
+    values[option] = value;
   }
   return { values, positionals };
 }

@@ -66,6 +66,9 @@ export function wrap(text: string, width: number): string[] {
   return line === '' ? lines : [...lines, line];
 }
 
+/** `1 file`, `2 files` */
+export const count = (many: number, what: string): string => `${many} ${what}${many === 1 ? '' : 's'}`;
+
 // The answer of a decision in one line.
 
 /** `block · continue · incomplete` */
@@ -111,3 +114,6 @@ export function createColors(isOn: boolean): Colors {
 /** The alternate screen of a terminal, without a cursor; leaving it gives back what stood there before. */
 export const enterScreen = '\u001b[?1049h\u001b[?25l';
 export const leaveScreen = '\u001b[?25h\u001b[?1049l';
+/** Draws lines over what stands on the screen, and clears the rest of it. */
+export const repaint = (lines: readonly string[]): string =>
+  `\u001b[H${lines.map((line) => `${line}\u001b[K`).join('\r\n')}\u001b[J`;

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { type AgentHooks, settingsFor } from '../setup/agent-hooks.ts';
 import { type FoundHook, putHooks } from '../setup/hook-settings.ts';
-import { hookProgram, isOurs, type Line, type Poster, posters } from '../setup/line.ts';
+import { hookProgram, isOurs, type Line } from '../setup/line.ts';
 import type { Places, Scope } from '../setup/places.ts';
 import {
   type Answer,
@@ -148,11 +148,10 @@ function createDryTurn(
 ): Connection['dryTurn'] {
   if (dryTurn === null) return null;
   const values = hooked.flatMap((one) => one.hooks.map(({ value }) => value));
-  const poster = posters.find((program) => values.some((value) => isPostLine(program, value)));
   const isHttp = hooks.forms.includes('http') && values.every(({ type, async }) => type === 'http' || async === true);
   const isBoth = values.some(({ type }) => type === 'http');
   const line: Line = {
-    form: poster !== undefined ? (isBoth ? `http+${poster}` : poster) : isHttp ? 'http' : 'command',
+    form: values.some(isCurlLine) ? (isBoth ? 'http+curl' : 'curl') : isHttp ? 'http' : 'command',
     http: '',
     policy: undefined,
     fleet: undefined,
@@ -177,9 +176,8 @@ function createDryTurn(
 /** Returns the line that the hook runs, or the address to which it posts. */
 export const lineOf = ({ value }: FoundHook): string => String(value.url ?? value.command ?? value.bash ?? '');
 
-/** As `init` writes it. */
-const isPostLine = (program: Poster, { command, bash }: FoundHook['value']): boolean =>
-  [command, bash].some((text) => typeof text === 'string' && new RegExp(`^(?:LC_ALL=C )?${program} `).test(text));
+const isCurlLine = ({ command, bash }: FoundHook['value']): boolean =>
+  [command, bash].some((text) => typeof text === 'string' && /\bcurl -/.test(text));
 
 function checkAddress({ hooks: { agent }, hooked, context: { url } }: HookedSubject): Answer {
   const { scope, file, hooks } = hooked;
@@ -232,7 +230,7 @@ function checkLines({ hooks: { agent }, checks: { limits }, hooked }: HookedSubj
 
 /** Our script that the line runs: a path, which is quoted if it has a space. */
 function findScript(line: string): string | undefined {
-  const script = String.raw`hook(?:-command)?/(?:main\.js|post\.pl)`;
+  const script = String.raw`hook(?:-command)?/main\.js`;
   const [, quoted, bare] = new RegExp(String.raw`'(/(?:[^']|'\\'')*${script})'|(/\S*${script})`).exec(line) ?? [];
   return quoted?.replaceAll(`'\\''`, "'") ?? bare;
 }
@@ -257,10 +255,7 @@ export function checkPolicyNames(
 function isBare(hook: FoundHook): boolean {
   const { value } = hook;
   if (value.type === 'http') return value.headers === undefined;
-  const poster = posters.find((program) => isPostLine(program, value));
-  if (poster === undefined) return false;
-  const sent = poster === 'perl' ? /post\.pl'? +\S+ +\S+ +[A-Za-z_]/ : /authorization|bearer/i;
-  return !sent.test(lineOf(hook));
+  return isCurlLine(value) && !/authorization|bearer/i.test(lineOf(hook));
 }
 
 function checkToken({ hooks: { agent }, hooked, context: { needsToken, places } }: HookedSubject): Answer[] {

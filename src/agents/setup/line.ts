@@ -1,28 +1,24 @@
 /** The command line, or the URL, by which an agent's hook calls the service. */
 import { type HookAgent, notJudged } from '../../hook-command/agent.ts';
-import { builtScript, copiedScript } from '../../version.ts';
+import { builtScript } from '../../version.ts';
 import { shellWord } from '../shared/text.ts';
 import { type HookEvent, marginSeconds } from './hook-events.ts';
 
-/** Programs by which a line of `sh` posts a call: the cheapest first. */
-export const posters = ['perl', 'curl'] as const;
-export type Poster = (typeof posters)[number];
-
-/** For agents that start a command for each call. `command`: the hook command. */
-export const commandForms = ['command', ...posters] as const;
+/** For agents that start a command for each call. `command`: the hook command; `curl`: a line of `sh` that runs it. */
+export const commandForms = ['command', 'curl'] as const;
 /**
- * For agents that can also post by themselves (`http`). `http+…`: a line of `sh` where a stop is asked, which reports that
- * nothing was judged, and http for all else, which costs the agent no process.
+ * For agents that can also post by themselves (`http`). `http+curl`: curl for a stop, because its line reports a stop that
+ * was not judged, and http for all other events, because it starts no process.
  */
-export const httpForms = ['http', 'command', 'perl', 'http+perl', 'curl', 'http+curl'] as const;
+export const httpForms = ['http', 'command', 'curl', 'http+curl'] as const;
 export type Form = (typeof httpForms)[number];
 
 /** Does the agent itself post this event? */
 export const isPosted = (form: Form, { isStop }: Pick<HookEvent, 'isStop'>): boolean =>
-  form === 'http' || (form.startsWith('http+') && !isStop);
+  form === 'http' || (form === 'http+curl' && !isStop);
 
-/** The program that posts by a line of `sh`. Undefined: none does. */
-export const posterOf = (form: Form): Poster | undefined => posters.find((it) => form === it || form === `http+${it}`);
+/** Do the commands of this form run curl? */
+export const usesCurl = (form: Form): boolean => form === 'curl' || form === 'http+curl';
 
 /** The task of a hook, from which its line is made. */
 export type Line = {
@@ -43,7 +39,6 @@ export type Line = {
 };
 
 export const hookProgram = (): string[] => [process.execPath, builtScript('hook-command/main.js')];
-const postScript = (): string => copiedScript('hook-command/post.pl');
 
 type Call = Pick<HookEvent, 'name' | 'isStop' | 'seconds'>;
 /** `hook`: how the agent shows that nothing was judged. */
@@ -67,8 +62,7 @@ export function formatUrl(
 /** It contains no secret: agents show the line to the model. */
 export function formatCommand({ agent, hook }: Caller, event: Call | null, line: Line, options = ''): string {
   const { form, http, policy, fleet, tokenEnv, onUnreachable, autostart, program } = line;
-  const poster = posterOf(form);
-  if (poster !== undefined && event !== null) return formatPost({ agent, hook }, event, line, poster);
+  if (usesCurl(form) && event !== null) return formatCurl({ agent, hook }, event, line);
   const parts = [
     ...program.map(shellWord),
     agent,
@@ -84,26 +78,22 @@ export function formatCommand({ agent, hook }: Caller, event: Call | null, line:
 }
 
 /**
- * Writes a line for a poster. If the poster fails, the line reports that nothing was judged, as the hook command does.
- * It always ends with 0.
+ * Writes a line of `sh` that posts by curl. If curl fails, the line reports that nothing was judged, as the hook command
+ * does. It always ends with 0.
  */
-function formatPost({ agent, hook }: Caller, event: Call, line: Line, poster: Poster): string {
+function formatCurl({ agent, hook }: Caller, event: Call, line: Line): string {
   const { name, isStop, seconds } = event;
   const timeout = Math.max(seconds - marginSeconds, seconds / 2);
   const url = formatUrl(agent, event, line, true);
-  const post = poster === 'perl' ? perlPost(timeout, url, line) : (isStop ? curlPostAgain : curlPost)(timeout, url);
-  const why = `no answer from ${line.http} (${poster} ended with %s)`;
+  const post = (isStop ? curlPostAgain : curlPost)(timeout, url);
+  const why = `no answer from ${line.http} (curl ended with %s)`;
   const note = `stopgate: ${notJudged(isStop ? 'this stop' : `the event ${name}`, why, isStop ? 'It is allowed.' : 'The agent goes on.')}`;
   const body = isStop ? hook.allow(note).body : null;
-  // %s of the note is the poster's exit code.
+  // %s of the note is curl's exit code.
   const report =
     body === null ? `printf ${shellWord(`${note}\\n`)} $? >&2` : `printf ${shellWord(JSON.stringify(body))} $?`;
   return `${post} || ${report} || exit 0`;
 }
-
-/** Without the user's locale Perl starts faster, and does not complain of one that is missing. */
-const perlPost = (timeout: number, url: string, { tokenEnv }: Line): string =>
-  `LC_ALL=C perl ${shellWord(postScript())} ${timeout} '${url}'${tokenEnv === undefined ? '' : ` ${tokenEnv}`} 2>/dev/null`;
 
 /** The call must not go to a proxy that the agent's model needs. */
 const curl = (timeout: number, url: string, header = ''): string =>

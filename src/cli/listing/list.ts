@@ -6,15 +6,15 @@ import { AppError } from '../../errors.ts';
 import type { Requester } from '../../nats/requester.ts';
 import type { Output } from '../../terminal/output.ts';
 import type { Io } from '../../terminal/process-io.ts';
-import { cut, enterScreen, leaveScreen } from '../../terminal/text.ts';
+import { cut, enterScreen, leaveScreen, repaint } from '../../terminal/text.ts';
 import { type Arguments, type Context, choice, type Flags, flag, option } from '../command.ts';
 import { connect, type Place, resolvePlace, withRequester } from '../connection.ts';
-import { clientArgs, readCount, readId, readTimeout, timeoutArg } from '../option-values.ts';
+import { clientArgs, countFrom, idOf, timeoutArg, timeoutMsDefault } from '../option-values.ts';
 import { formatOutdated } from '../text/state-text.ts';
 import { type Filter, formatListing, type Listing } from './listing.ts';
 
 export const listArgs = {
-  limit: option('N', 'at most this many (default: all)'),
+  limit: option('N', 'at most this many (default: all)', countFrom(1, 1_000_000_000)),
   watch: flag('keep watching: redraw a terminal each second, or print each change'),
   ...clientArgs,
   ...timeoutArg,
@@ -28,9 +28,9 @@ export const presenceArgs = {
 /** Filters that some lists have: each takes those that it can. */
 export const filters = {
   state: choice('STATE', workerStates, 'only those in this state'),
-  queue: option('Q', 'only those in this queue'),
+  queue: option('Q', 'only those in this queue', idOf('queue')),
   agent: option('NAME', 'only workers of this agent, e.g. claude'),
-  sort: choice('USE', ['usd', 'tokens', 'turns'], 'those first that have used most of this', 'by id'),
+  sort: choice('USE', ['usd', 'tokens', 'turns'], 'those first that have used most of this (default: by id)'),
 } as const satisfies Arguments;
 
 /** @throws AppError input.bad: they contradict each other */
@@ -45,10 +45,9 @@ export async function list<View>(
   filter: Filter,
   { flags, io, out, asTyped }: Context<Flags<typeof listArgs> & { readonly sort?: string | undefined }>,
 ): Promise<number> {
-  if (filter.queue !== undefined) readId('queue', filter.queue);
   const all = Number.POSITIVE_INFINITY;
-  const most = flags.limit === undefined ? all : readCount('--limit', flags.limit, 1, 1_000_000_000);
-  const timeoutMs = readTimeout(flags.timeout);
+  const most = flags.limit ?? all;
+  const timeoutMs = flags.timeout ?? timeoutMsDefault;
   const wanted = Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined));
   const read = async (requester: Requester): Promise<View[]> => {
     const { entity, order, keeps } = listing;
@@ -205,9 +204,7 @@ function screen<View>({ listing, format, io, out }: Watch<View>, fleet: string):
         hidden > 0
           ? [...lines.slice(0, rows - 2), cut(`… ${hidden + 1} more lines; use --state or --limit`, columns)]
           : lines;
-      await out.write(
-        `${entered ? '' : enterScreen}\u001b[H${shown.map((line) => `${line}\u001b[K\r\n`).join('')}\u001b[J`,
-      );
+      await out.write(`${entered ? '' : enterScreen}${repaint(shown)}`);
       entered = true;
     },
     close: async () => {

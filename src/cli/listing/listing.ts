@@ -64,7 +64,7 @@ export const workerListing: Listing<WorkerView> = {
     const limit = idle.limitMs === null ? '' : `/${formatDuration(idle.limitMs)}`;
     return [
       { text: worker, paint: colors.bold, isWhole: true },
-      { text: view.paused == null ? state : `${state}, paused`, paint: paintState(state, colors) },
+      { text: view.paused === null ? state : `${state}, paused`, paint: paintState(state, colors) },
       { text: presence, paint: paintPresence(presence, colors) },
       { text: `${retry.count}/${retry.max ?? '∞'}` },
       { text: `${formatSeconds(idle.ms)}${limit}` },

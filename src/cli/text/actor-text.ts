@@ -12,7 +12,7 @@ import { isForPerson } from '../../../machines/replay/standing.ts';
 import { describeQuestions, readQuestions } from '../../../machines/values/questions.ts';
 import type { LogLine } from '../../nats/log/log-line.ts';
 import { formatTable, type Row } from '../../terminal/table.ts';
-import { type Colors, clean, cut } from '../../terminal/text.ts';
+import { type Colors, clean, count, cut } from '../../terminal/text.ts';
 import { formatDecision, formatIdle } from './decision-text.ts';
 import { formatAgo, formatClock, formatUsed, paintPresence, paintState } from './state-text.ts';
 import { formatTimeline } from './timeline.ts';
@@ -45,7 +45,7 @@ export function formatWorker(view: WorkerView, timeline: readonly LogLine[], col
   const labelled = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
   const facts: Fact[] = [
     ['agent', view.agent],
-    ['paused', view.paused == null ? null : describePaused(view.paused)],
+    ['paused', view.paused === null ? null : describePaused(view.paused)],
     ['person', view.interactive === false ? 'none is at the session' : null],
     ['profile', view.profile],
     ['parent', view.parent],
@@ -168,15 +168,13 @@ const standingFacts = ({
   sentence,
   standing: { missing, note },
 }: Pick<WorkerView, 'sentence' | 'standing'>): Fact[] => [
-  ['in short', sentence ?? null], // services of older releases send none
+  ['in short', sentence],
   ...missing.map((text): Fact => ['needs', text]),
   ['note', note],
 ];
 
 const formatResolution = ({ at, by, verdict, prompt }: NonNullable<WorkerView['resolution']>): string =>
   `${verdict} by ${by}, ${formatAgo(at)}${prompt === null ? '' : `: ${prompt}`}`;
-
-export const count = (many: number, what: string): string => `${many} ${what}${many === 1 ? '' : 's'}`;
 
 const formatHead = (id: string, state: WorkerView['state'], colors: Colors): string =>
   `${colors.bold(clean(id))}${colors.dim(' · ')}${paintState(state, colors)(clean(state))}`;

@@ -86,7 +86,7 @@ function detailLines(model: Model, colors: Colors, columns: number): string[] {
   if (view === undefined) return [];
   const { escalation, lastDecision, standing } = view;
   const texts = [
-    ...(view.paused == null ? [] : [`paused ${describePaused(view.paused)}`]),
+    ...(view.paused === null ? [] : [`paused ${describePaused(view.paused)}`]),
     ...describeWaits(view, model.readMs),
     ...(lastDecision === null
       ? [standing.note ?? '']

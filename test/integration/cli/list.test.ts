@@ -174,10 +174,21 @@ test('tasks: a filter takes the words that the list shows of a stopped task', as
   expect(asked[0]?.body).toMatchObject({ state: 'stopped' });
 });
 
+/** A queue as the service lists it. */
+const queueOf = (queue: string, fields: object = {}) => ({
+  queue,
+  pending: 0,
+  reported: 0,
+  next: [],
+  workers: 0,
+  unattended: null,
+  ...fields,
+});
+
 test('queues: a table', async () => {
   const { run } = await serve(
     'list.queues',
-    page([{ queue: 'main', pending: 3, reported: 2, next: [{ task: 'T-1', title: null }] }]),
+    page([queueOf('main', { pending: 3, reported: 2, next: [{ task: 'T-1', title: null }] })]),
   );
   expect((await run(['queues'])).stdout).toBe(
     'QUEUE  PENDING  REPORTED  WORKERS  NEXT\nmain   3        2         0        T-1\n',
@@ -204,7 +215,8 @@ describe('escalations', () => {
     since: '2026-03-02T11:00:00.000Z',
     cause: 'stuck',
     seq: 1,
-    reason: 'Stuck',
+    reason: 'No progress',
+    sentence: 'Stuck',
     note: 'Worker w1 was resumed by ann; the task still waits.',
     acknowledgedBy: 'bob',
     notified: 2,
@@ -343,7 +355,7 @@ describe.concurrent('--watch', () => {
   async function watchQueues(argv: string[], options: TerminalOptions) {
     const state = { pending: 1, idleMs: 0, present: true };
     const { place, asked } = await serve('list.queues', () => ({
-      items: state.present ? [{ queue: 'q1', pending: state.pending, reported: 0 }] : [],
+      items: state.present ? [queueOf('q1', { pending: state.pending })] : [],
       next: null,
     }));
     const terminal = await openAtRoot(options);
@@ -364,7 +376,7 @@ describe.concurrent('--watch', () => {
   });
 
   test('never scrolls a small terminal', async ({ expect }) => {
-    const items = Array.from({ length: 50 }, (_, index) => ({ queue: `q${index}`, pending: 0, reported: 0 }));
+    const items = Array.from({ length: 50 }, (_, index) => queueOf(`q${index}`));
     const { place } = await serve('list.queues', page(items));
     const terminal = await openAtRoot({ isTTY: true, rows: 10, env: { NO_COLOR: '1' } });
     const ended = terminal.run('queues', '--watch', ...place);
@@ -398,8 +410,8 @@ describe.concurrent('--watch', () => {
     terminal.pressCtrlC();
     await ended;
     expect(jsonLines(terminal.stdout())).toEqual([
-      { queue: 'q1', pending: 1, reported: 0 },
-      { queue: 'q1', pending: 2, reported: 0 },
+      queueOf('q1', { pending: 1 }),
+      queueOf('q1', { pending: 2 }),
       { queue: 'q1', gone: true },
     ]);
   });
@@ -411,7 +423,7 @@ describe.concurrent('--watch', () => {
     let away = false;
     const { place } = await serve('list.queues', () => {
       if (away) throw new Refusal(503, { error: { code: 'UNAVAILABLE', message: 'gone for a moment', issues: [] } });
-      return { items: [{ queue: 'back', pending: 5, reported: 0 }], next: null };
+      return { items: [queueOf('back', { pending: 5 })], next: null };
     });
     const terminal = await openAtRoot({ isTTY: true, env: { NO_COLOR: '1' } });
     const ended = terminal.run('queues', '--watch', ...place);

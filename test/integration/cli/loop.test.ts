@@ -200,7 +200,7 @@ test('a command whose options are taken for ours is refused with a hint where it
   const { code, stderr } = await runCommand(['loop', 'claude', '-p'], { cwd: folder.path });
   expect([code, stderr]).toEqual([
     2,
-    `stopgate: there is no option '-p'; write your command behind "--" (see "npx stopgate loop --help")\n`,
+    `stopgate: unknown option '-p'; write your command behind "--" (see "npx stopgate loop --help")\n`,
   ]);
 });
 
@@ -238,14 +238,15 @@ test('while its command runs, the worker gives signs of life, and none after it'
   } as unknown as Requester;
   const sink = () => new Writable({ write: (_chunk, _encoding, done) => done() });
   const io = { cwd: folder.path, env: { PATH: readEnvironment().PATH }, stdout: sink(), stderr: sink(), isTTY: false };
-  const context = { flags: { json: false, continue: false }, io, note: () => {} } as unknown as TurnsContext;
+  const command = ['sh', '-c', 'until [ -e enough ]; do sleep 0.01; done'];
+  const context = { flags: { command, json: false, continue: false }, io, note: () => {} } as unknown as TurnsContext;
   const end = takeTurns(requester, {
     worker: 'w1',
     turns: 1,
     pauseMs: 0,
     signal: new AbortController().signal,
     signOfLifeMs: 1,
-    context: { ...context, words: ['sh', '-c', 'until [ -e enough ]; do sleep 0.01; done'] },
+    context,
     readPrompt: async () => '',
   });
   const signs = () => published.filter((subject) => subject === 'worker.w1.heartbeat.sent').length;

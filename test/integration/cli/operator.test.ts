@@ -158,11 +158,11 @@ test.each([
   { argv: ['resolve', 'w1', '--stop', '--prompt', 'x'], says: '--stop takes none' },
   { argv: ['resolve', 'T-1', '--task', '--resume', '--prompt', 'x'], says: 'a task takes none' },
   { argv: ['ack', 'w 1'], says: `'w 1' is not the id of a worker` },
-  { argv: ['ack'], says: 'WORKER is missing' },
+  { argv: ['ack'], says: "missing required argument 'WORKER'" },
   { argv: ['pause', 'w1', '--for', '8d'], says: '7d at most' },
   { argv: ['pause', 'w1', '--for', '0s'], says: '7d at most' },
   { argv: ['pause', 'w1', '--for', 'ever'], says: "--for 'ever' is not a duration" },
-  { argv: ['retire', 'w1', '--task'], says: `there is no option '--task'` },
+  { argv: ['retire', 'w1', '--task'], says: `unknown option '--task'` },
 ])('bad usage: $argv', async ({ argv, says }) => {
   const { code, stderr } = await runOnce([...argv, '--yes']);
   expect(code).toBe(2);

@@ -79,7 +79,7 @@ describe('one entry', () => {
     { argv: ['stopgate.elsewhere.worker.w1.heartbeat.sent'], says: `belongs to fleet 'elsewhere'` },
     { argv: ['nonsense'], says: 'is not the subject of an entry' },
     { argv: ['worker.w1.heartbeat.sent', '--stream'], says: '--stream needs "-"' },
-    { argv: [], says: 'SUBJECT-TAIL is missing' },
+    { argv: [], says: "missing required argument 'SUBJECT-TAIL'" },
   ])('$argv is refused and nothing is sent', async ({ argv, says }) => {
     const log = await openLog();
     const { code, stdout, stderr } = await log.publish(argv);

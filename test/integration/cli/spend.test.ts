@@ -67,8 +67,8 @@ test('says how agents come to report, and what it does not know', async () => {
   expect(stdout).toContain('"npx stopgate init claude --user --usage"');
   expect(stdout).toContain('publish it: npx stopgate publish worker');
   expect(code).toBe(0);
-  expect((await spend('--since', '1d')).stdout).toBe(
-    `No agent of fleet '${fleet}' has reported what it used since 1d.\n`,
+  expect((await spend('--since', '2999-01-01')).stdout).toBe(
+    `No agent of fleet '${fleet}' has reported what it used since 2999-01-01T00:00:00.000Z.\n`,
   );
   expect((await spend('--by', 'agent')).code).toBe(2);
 });

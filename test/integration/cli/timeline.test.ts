@@ -46,6 +46,8 @@ async function openLog() {
   const standing = { waits: [], missing: [], note: null };
   const more = {
     standing,
+    sentence: 'It works.',
+    paused: null,
     budgets: [],
     calls: [],
     labels: {},

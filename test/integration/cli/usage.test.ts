@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { DevFlags, ServeFlags } from '../../../src/cli/command.ts';
+import { type DevFlags, isOption, type ServeFlags } from '../../../src/cli/command.ts';
 import { commands } from '../../../src/cli/command-table.ts';
 import type { Config } from '../../../src/config/config.ts';
 import { jsonLines, openTerminal, runOnce } from '../../support/terminal.ts';
@@ -15,30 +15,33 @@ describe('bad usage ends with code 2, one line on stderr and nothing on stdout',
   test.each([
     {
       argv: ['decid', 'w1'],
-      says: `there is no command 'decid'; did you mean 'decide'? "npx stopgate help" lists them`,
+      says: `unknown command 'decid' (Did you mean decide?); "npx stopgate help" lists the commands`,
     },
-    { argv: ['wrokers'], says: `did you mean 'workers'?` },
-    { argv: ['frobnicate'], says: `there is no command 'frobnicate'; "npx stopgate help" lists them` },
-    { argv: ['toString'], says: `there is no command 'toString'` },
-    { argv: ['help', 'nothing'], says: `there is no command 'nothing'` },
-    { argv: ['decide', 'w1', '--stop-reson', 'x'], says: `no option '--stop-reson'; did you mean '--stop-reason'?` },
-    { argv: ['decide', 'w1', '--stopReason', 'x'], says: `no option '--stopReason'` },
-    { argv: ['decide', 'w1', '--__proto__', 'x'], says: `no option '--__proto__'` },
-    { argv: ['workers', '--no-json'], says: `no option '--no-json'` },
-    { argv: ['workers', '-j'], says: `no option '-j'` },
-    { argv: ['workers', '--json=yes'], says: `'--json' takes no value` },
-    { argv: ['workers', '--help=1'], says: `'--help' takes no value` },
-    { argv: ['decide'], says: 'WORKER is missing (see "npx stopgate decide --help")' },
+    { argv: ['wrokers'], says: '(Did you mean workers?)' },
+    { argv: ['frobnicate'], says: `unknown command 'frobnicate'; "npx stopgate help" lists the commands` },
+    { argv: ['toString'], says: `unknown command 'toString'` },
+    { argv: ['help', 'nothing'], says: `unknown command 'nothing'` },
+    {
+      argv: ['decide', 'w1', '--stop-reson', 'x'],
+      says: `unknown option '--stop-reson' (Did you mean --stop-reason?)`,
+    },
+    { argv: ['decide', 'w1', '--stopReason', 'x'], says: `unknown option '--stopReason'` },
+    { argv: ['decide', 'w1', '--__proto__', 'x'], says: `unknown option '--__proto__'` },
+    { argv: ['workers', '--no-json'], says: `unknown option '--no-json'` },
+    { argv: ['workers', '-j'], says: `unknown option '-j'` },
+    { argv: ['workers', '--json=yes'], says: `unknown option '--json=yes'` },
+    { argv: ['workers', '--help=1'], says: `unknown option '--help=1'` },
+    { argv: ['decide'], says: `missing required argument 'WORKER' (see "npx stopgate decide --help")` },
     {
       argv: ['publish', 'worker', 'w1', 'tool.used', 'Bash'],
       says: 'after tool.used come its fields, as one JSON object',
     },
-    { argv: ['decide', 'w1', '{}', 'more'], says: `'more' is one argument too many` },
-    { argv: ['workers', 'w1'], says: `'w1' is one argument too many` },
-    { argv: ['workers', '--nats'], says: `'--nats' needs a value` },
-    { argv: ['workers', '--nats', ''], says: `'--nats' needs a value` },
-    { argv: ['workers', '--queue', '--watch'], says: `'--queue' needs a value` },
-    { argv: ['workers', '--state', 'busy'], says: `--state 'busy' is none of idle, working` },
+    { argv: ['decide', 'w1', '{}', 'more'], says: `too many arguments for 'decide'` },
+    { argv: ['workers', 'w1'], says: `too many arguments for 'workers'` },
+    { argv: ['workers', '--nats'], says: `option '--nats <URL>' argument missing` },
+    { argv: ['workers', '--nats', ''], says: '--nats needs a value' },
+    { argv: ['workers', '--queue', '--watch'], says: '--queue needs a value; write --queue=--watch' },
+    { argv: ['workers', '--state', 'busy'], says: `argument 'busy' is invalid. Allowed choices are idle, working` },
     {
       argv: ['workers', '--stale', '--presence', 'active'],
       says: '--stale and --presence active contradict each other',
@@ -49,7 +52,11 @@ describe('bad usage ends with code 2, one line on stderr and nothing on stdout',
     { argv: ['workers', '--timeout', 'soon'], says: `--timeout 'soon' is not a duration` },
     { argv: ['workers', '--fleet', 'a.b'], says: 'is not an id' },
     { argv: ['worker', 'w1.>'], says: `'w1.>' is not the id of a worker` },
-    { argv: ['tail', '--last', '-1'], says: `'--last' needs a value` },
+    { argv: ['tail', '--last', '-1'], says: '--last needs a value; write --last=-1' },
+    { argv: ['tail', '--last=-1'], says: `--last '-1' is not a whole number` },
+    { argv: ['worker', '-5'], says: `'-5' is not the id of a worker` },
+    { argv: ['loop', 'claude', '-p'], says: `unknown option '-p'; write your command behind "--"` },
+    { argv: ['decide', 'w1', '--version'], says: `unknown option '--version'` },
     { argv: ['tail', '--last', 'all'], says: `--last 'all' is not a whole number` },
     { argv: ['replay'], says: 'FILE.jsonl is missing, or --fleet for a live log' },
     { argv: ['replay', 'log.jsonl', '--fleet', 'main'], says: 'use either FILE.jsonl or --fleet' },
@@ -64,7 +71,7 @@ describe('bad usage ends with code 2, one line on stderr and nothing on stdout',
       argv: ['replay', '-', '--policy', 'p', '--diff', '--since', 'last week'],
       says: `--since 'last week' is not a time`,
     },
-    { argv: ['replay', '-', '--policy', 'p', '--diff', '--at', 'noon'], says: '--diff compares decisions' },
+    { argv: ['replay', '-', '--policy', 'p', '--diff', '--at', '1d'], says: '--diff compares decisions' },
     { argv: ['replay', '-', '--worker', 'w.1'], says: `'w.1' is not the id of a worker` },
     { argv: ['completion', 'tcsh'], says: `there is no completion for 'tcsh'; these are: bash, zsh, fish` },
     { argv: ['serve', '--embedded', '--nats', 'nats://h'], says: 'give one of them' },
@@ -75,14 +82,17 @@ describe('bad usage ends with code 2, one line on stderr and nothing on stdout',
     { argv: ['runner', '--name', 'a.b'], says: `'a.b' is not the id of a runner` },
     { argv: ['dev', '--port', '70000'], says: `--port '70000'` },
     { argv: ['dev', '--log-level', 'loud'], says: '"loud"' },
-    { argv: ['token'], says: 'NAME is missing' },
-    { argv: ['token', 'ann', '--role', 'boss'], says: `--role 'boss' is none of read, agent, operator` },
+    { argv: ['token'], says: `missing required argument 'NAME'` },
+    {
+      argv: ['token', 'ann', '--role', 'boss'],
+      says: `argument 'boss' is invalid. Allowed choices are read, agent, operator`,
+    },
     { argv: ['token', 'ann', '--worker', 'a.b'], says: `--worker 'a.b' is not the id of a worker, or a pattern` },
     { argv: ['audit', '--since', 'monday'], says: `--since 'monday' is not a time` },
     { argv: ['serve', '--public-url', 'stopgate.example.com'], says: 'is not a URL without a path' },
     { argv: ['permissions', '--fleet', 'a', '--fleet', 'b.c'], says: `'b.c' is not the id of a fleet` },
-    { argv: ['--verbose'], says: `there is no option '--verbose'` },
-    { argv: ['--verson'], says: `no option '--verson' without a command; did you mean '--version'?` },
+    { argv: ['--verbose'], says: `unknown option '--verbose'` },
+    { argv: ['--verson'], says: `unknown option '--verson' (Did you mean --version?)` },
     { argv: ['dev', '--idle-exit', '0'], says: `--idle-exit '0' would end it at once` },
     { argv: ['init', 'claude', '--worker', 'w1'], says: '--worker is for shell' },
     { argv: ['workers', '--config', 'gone.yaml'], says: `gone.yaml': there is no such file or folder` },
@@ -105,7 +115,7 @@ describe('help', () => {
   test.each([[[]], [['help']], [['--help']], [['-h']]])('%s lists every command', async (argv) => {
     const { code, stdout, stderr } = await runOnce(argv);
     for (const name of names) expect(stdout).toContain(`\n  ${name}`);
-    expect(stdout).toContain('Try it\n  npx stopgate dev');
+    expect(stdout).toContain('Try it:\n  npx stopgate dev');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   });
 
@@ -113,10 +123,10 @@ describe('help', () => {
     const asked = await runOnce([name, '--help']);
     expect(asked.code).toBe(0);
     expect(asked).toEqual(await runOnce(['help', name]));
-    expect(asked.stdout).toMatch(/\nExamples?\n {2}/);
+    expect(asked.stdout).toMatch(/\nExamples?:\n {2}/);
     const { args } = await (commands[name] as (typeof commands)[string]).load();
-    for (const [option, { type }] of Object.entries(args)) {
-      if (type !== 'positional') expect(asked.stdout).toContain(`--${option}`);
+    for (const [option, arg] of Object.entries(args)) {
+      if (isOption(arg)) expect(asked.stdout).toContain(`--${option}`);
     }
     for (const line of asked.stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(110);
   });
@@ -130,21 +140,25 @@ describe('help', () => {
 
   test('lists the values of an option once, with the default behind them', async () => {
     const { stdout } = await runOnce(['spend', '--help']);
-    expect(stdout).toContain('--by WHAT     what each line sums: day, model, task, worker (default: day)');
-    expect((await runOnce(['init', '--help'])).stdout.replace(/\s+/g, ' ')).toContain('allow, block (default: allow)');
+    expect(stdout).toMatch(
+      /--by <WHAT> +what each line sums \(default: day\) \(choices: "day", "model", "task", "worker"\)/,
+    );
+    expect((await runOnce(['init', '--help'])).stdout.replace(/\s+/g, ' ')).toContain(
+      '(default: allow) (choices: "allow", "block")',
+    );
   });
 
   test('says of what asks without an attempt that it counts and holds nothing', async () => {
     for (const name of ['probe', 'verify']) {
       const { stdout } = await runOnce([name, '--help']);
-      expect(stdout).toMatch(/--attempt ID +as for "npx stopgate decide"; it changes nothing here/);
-      expect(stdout).toMatch(/--hold DURATION +as for "npx stopgate decide"; nothing is held here/);
+      expect(stdout).toMatch(/--attempt <ID> +as for "npx stopgate decide"; it changes nothing here/);
+      expect(stdout).toMatch(/--hold <DURATION> +as for "npx stopgate decide"; nothing is held here/);
     }
   });
 
   test('shows whether a command behind "--" may be left out', async () => {
     expect((await runOnce(['loop', '--help'])).stdout).toContain('loop [options] -- COMMAND…\n');
-    expect((await runOnce(['doctor', '--help'])).stdout).toContain('doctor [AGENT] [options] [-- COMMAND…]\n');
+    expect((await runOnce(['doctor', '--help'])).stdout).toContain('doctor [options] [AGENT] [-- COMMAND…]\n');
   });
 
   test('is coloured on a terminal only, and not with NO_COLOR', async () => {
@@ -220,8 +234,7 @@ describe('completion', () => {
     for (const name of names) {
       expect(stdout).toContain(name);
       const { args } = await (commands[name] as (typeof commands)[string]).load();
-      for (const [option, { type }] of Object.entries(args))
-        if (type !== 'positional') expect(stdout).toContain(option);
+      for (const [option, arg] of Object.entries(args)) if (isOption(arg)) expect(stdout).toContain(option);
     }
   });
 

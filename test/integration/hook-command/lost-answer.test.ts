@@ -102,7 +102,6 @@ const forms: Record<string, Ask> = {
     (await runCommand(['hook', 'claude', '--http', http], { cwd: '/', stdin: JSON.stringify(stopOf(session)) })).stdout,
   'sh and curl': byLine('curl', '/bin/sh'),
   'bash and curl': byLine('http+curl', 'bash'),
-  'sh and Perl': byLine('perl', '/bin/sh'),
   'the Agent SDK': async (http, session) => {
     const { signal } = new AbortController();
     const ask = stopHooks({ http }).Stop?.[0]?.hooks[0];

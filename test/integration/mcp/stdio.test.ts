@@ -62,9 +62,9 @@ describe('with a service', () => {
   test.each([
     [['--worker', 'a.b'], /'a\.b' is not the id of a worker/],
     [['--fleet', 'a.b'], /--fleet/],
-    [['--creds', ''], /'--creds' needs a value/],
-    [['--port', '1'], /no option '--port'/],
-    [['w1'], /'w1' is one argument too many/],
+    [['--creds', ''], /--creds needs a value/],
+    [['--port', '1'], /unknown option '--port'/],
+    [['w1'], /too many arguments for 'mcp'/],
   ])('bad usage %j: exit code 2, and nothing on stdout', async (args, message) => {
     const ended = await runCommand(['mcp', ...args], { cwd: at.folder.path });
     expect(ended).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(message) });

@@ -368,7 +368,7 @@ describe('what is printed', () => {
 });
 
 test.each([
-  [['--role', 'king'], "--role 'king' is none of agent, service, operator, runner, check"],
+  [['--role', 'king'], "argument 'king' is invalid. Allowed choices are agent, service, operator, runner, check"],
   [['--role', 'runner', '--worker', 'w1'], '--worker is for the role agent, not for runner'],
   [['--role', 'agent', '--name', 'box'], '--name is for the role runner, not for agent'],
   [['--role', 'operator', '--check', 'a'], '--check is for the role check or runner, not for operator'],

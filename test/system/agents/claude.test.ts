@@ -10,7 +10,7 @@ const remains = 'Not done yet: 1 of 1 plan steps remain: Write the tests.';
 const plan = { tool: 'TaskCreate', input: { subject: 'Write the tests', description: 'of the parser' } };
 const done = { tool: 'TaskUpdate', input: { taskId: '1', status: 'completed' } };
 const forms = [
-  ['HTTP hooks, and Perl at a stop', ['--form', 'http+perl']],
+  ['HTTP hooks, and curl at a stop', ['--form', 'http+curl']],
   ['command hooks', ['--form', 'command']],
 ] as const;
 
@@ -73,9 +73,9 @@ describe.each(forms)('by %s', (form, init) => {
     expect(ended.code).toBe(0);
     expect(model.requests).toHaveLength(3);
     expect(model.requests[2]?.input).toContain(remains);
-    const isPerl = form !== 'command hooks';
-    const why = isPerl ? `no answer from ${own.http} (perl ended with 7)` : `no service at ${own.http}`;
+    const isCurl = form !== 'command hooks';
+    const why = isCurl ? `no answer from ${own.http} (curl ended with 7)` : `no service at ${own.http}`;
     expect(ended.stdout).toContain(`Stop says: stopgate: this stop was not judged: ${why}`);
-    if (isPerl) expect(ended.stderr).toContain(`SessionEnd hook [${own.http}/hooks/claude] failed`);
+    if (isCurl) expect(ended.stderr).toContain(`SessionEnd hook [${own.http}/hooks/claude] failed`);
   });
 });

@@ -72,7 +72,7 @@ describe('--at', () => {
     const { code, stderr, results } = await replay(entries, ['--at', '9999-01-01']);
     expect({ code, at: results[0] }).toMatchObject({ code: 0, at: { at: '9999-01-01T00:00:00.000Z' } });
     expect(stderr).toBe(
-      "stopgate: --at '9999-01-01' is in the future: this is the state if no entry comes until then\n",
+      'stopgate: --at 9999-01-01T00:00:00.000Z is in the future: this is the state if no entry comes until then\n',
     );
   });
 

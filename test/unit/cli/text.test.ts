@@ -2,7 +2,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Decision } from '../../../machines/index.ts';
 import { formatListing } from '../../../src/cli/listing/listing.ts';
-import { suggest } from '../../../src/cli/suggest.ts';
 import { formatTable } from '../../../src/terminal/table.ts';
 import {
   clean,
@@ -99,15 +98,4 @@ test('a narrow terminal gets the columns that matter most', () => {
   const at = (width: number) => formatListing(listing, ['w1'], { colors: createColors(false), width });
   expect(at(80)).toEqual(['WHO  MOOD  WHY', 'w1   calm  because']);
   expect(at(40)).toEqual(['WHO  WHY', 'w1   because']);
-});
-
-test.each([
-  ['decid', 'decide'],
-  ['dceide', 'decide'],
-  ['wrokers', 'workers'],
-  ['comp', 'completion'],
-  ['xyz', null],
-  ['', null],
-])('%j: did you mean %j', (word, meant) => {
-  expect(suggest(word, ['decide', 'workers', 'completion', 'tail'])).toBe(meant);
 });

@@ -5,17 +5,17 @@ import type { ServiceLink } from '../../../acp/worker-link.ts';
 import { findProgram } from '../../../agents/setup/places.ts';
 import { AppError } from '../../../errors.ts';
 import type { GroupEnd } from '../../../runner/process-group.ts';
-import { defineCommand, option } from '../../command.ts';
+import { commandLine, defineCommand, option } from '../../command.ts';
 import { connectAsAgent, resolvePlace } from '../../connection.ts';
-import { agentPlaceArgs, readId } from '../../option-values.ts';
+import { agentPlaceArgs, idOf } from '../../option-values.ts';
 import { environmentOf } from './agent-turn.ts';
 
 export const acp = defineCommand({
   args: {
-    policy: option('P', 'the policy that its sessions ask for'),
+    command: commandLine('the agent, with its arguments'),
+    policy: option('P', 'the policy that its sessions ask for', idOf('policy')),
     ...agentPlaceArgs,
   },
-  rest: 'command',
   details: [
     'Starts COMMAND, an agent that speaks the Agent Client Protocol (ACP) on stdin and stdout, and is that agent for your editor. In the settings of the editor, put this before the command of the agent.',
     'Everything passes through. When a turn ends, it asks whether the agent may stop; if not, the agent is prompted again in the same turn. Each session is a worker.',
@@ -23,11 +23,11 @@ export const acp = defineCommand({
     'Exit code: that of the agent if it ends first; 0 if the editor leaves. 2: the agent cannot be started.',
   ],
   examples: ['stopgate acp -- opencode acp', 'stopgate acp --policy strict -- gemini --acp'],
-  run: async ({ flags, words, io, note }) => {
-    const [file, ...args] = words;
+  run: async ({ flags, io, note }) => {
+    const { policy } = flags;
+    const [file, ...args] = flags.command;
     if (file === undefined)
       throw new AppError('input.bad', 'which agent? Write it behind "--": stopgate acp -- AGENT ARGS…');
-    const policy = flags.policy === undefined ? undefined : readId('policy', flags.policy);
     const isFound = file.includes('/') ? existsSync(resolve(io.cwd, file)) : findProgram(file, io.env) !== null;
     if (!isFound) throw new AppError('input.bad', `cannot run '${file}': there is no such command`);
     // A bad option or file is reported at once, and not at the first session.

@@ -21,7 +21,7 @@ import { type Config, loadConfig } from '../../../config/config.ts';
 import { withholdSecrets } from '../../../config/own-address.ts';
 import { AppError } from '../../../errors.ts';
 import { clean } from '../../../terminal/text.ts';
-import { type Context, defineCommand, type Flags, flag, option } from '../../command.ts';
+import { type Context, commandLine, defineCommand, type Flags, flag, option, optionalArgument } from '../../command.ts';
 import { connectAsAgent } from '../../connection.ts';
 import { formatAgo } from '../../text/state-text.ts';
 import { environmentOf } from './agent-turn.ts';
@@ -31,13 +31,8 @@ const names = list.filter(({ doctor }) => doctor !== null).map(({ name }) => nam
 const withDryTurn = list.filter(({ doctor }) => doctor === 'dry turn').map(({ name }) => name);
 
 const args = {
-  agent: {
-    type: 'positional',
-    valueHint: 'AGENT',
-    required: false,
-    description: `${names.join(', ')}, acp`,
-    completions: [...names, 'acp'],
-  },
+  agent: optionalArgument('AGENT', `${names.join(', ')}, acp`, [...names, 'acp']),
+  command: commandLine('with acp: the agent, with its arguments', false),
   http: option(
     'HOST:PORT',
     'the service (STOPGATE_HTTP; default: that of "stopgate dev" in this folder, else 127.0.0.1:4280)',
@@ -51,7 +46,6 @@ type DoctorContext = Context<Flags<typeof args>>;
 
 export const doctor = defineCommand({
   args,
-  rest: 'optional command',
   details: [
     'Checks the service and the settings of AGENT, or of every connected agent. Exit code 1: something is wrong.',
     `With AGENT (${withDryTurn.join(', ')}) it also runs a dry turn of the real program: in a temporary folder, with its own home folder and a model on loopback that costs nothing, to see whether the hook runs and a block works. Your account and settings are not touched.`,
@@ -64,10 +58,14 @@ export const doctor = defineCommand({
     'stopgate doctor acp -- opencode acp',
   ],
   run: async (context) => {
-    const { flags, words, io } = context;
+    const { flags, io } = context;
     const { agent, http, fleet, config: configFile } = flags;
     if (agent === 'acp') return report(await examineAcp(context), context);
-    if (words[1] !== undefined) throw new AppError('input.bad', `'${words[1]}' is one argument too many`);
+    if (flags.command[0] !== undefined)
+      throw new AppError(
+        'input.bad',
+        `'${flags.command[0]}' is one argument too many: a command is for "stopgate doctor acp"`,
+      );
     if (agent !== undefined && agents.has(agent) && !names.includes(agent)) {
       const instead = `"stopgate doctor" checks the service; then run the line that "stopgate init ${agent}" prints`;
       throw new AppError('input.bad', `${agent} has no settings that doctor could check: ${instead}`);
@@ -120,7 +118,8 @@ async function report(found: readonly Finding[], { flags, out, asTyped }: Doctor
   return isBad ? 1 : 0;
 }
 
-async function examineAcp({ flags, words: [, file, ...args], io }: DoctorContext): Promise<Finding[]> {
+async function examineAcp({ flags, io }: DoctorContext): Promise<Finding[]> {
+  const [file, ...args] = flags.command;
   if (file === undefined)
     throw new AppError('input.bad', 'which agent? Write it behind "--": stopgate doctor acp -- AGENT ARGS…');
   const { checkAcp } = await import('../../../acp/doctor.ts');

@@ -1,14 +1,6 @@
 import { findPolicies, isUnknownPolicy } from '../../../agents/doctor/worker-checks.ts';
 import { agents } from '../../../agents/index.ts';
-import {
-  type Form,
-  hookProgram,
-  httpForms,
-  type Line,
-  type Poster,
-  posterOf,
-  posters,
-} from '../../../agents/setup/line.ts';
+import { type Form, hookProgram, httpForms, type Line, usesCurl } from '../../../agents/setup/line.ts';
 import { findProgram, type Scope } from '../../../agents/setup/places.ts';
 import type { SettingsSetup, Setup } from '../../../agents/setup/setup.ts';
 import { type Config, loadConfig } from '../../../config/config.ts';
@@ -16,7 +8,7 @@ import { tokenForHttp } from '../../../config/own-address.ts';
 import { isLoopback } from '../../../config/values.ts';
 import { AppError } from '../../../errors.ts';
 import { type Context, choice, type Flags, flag, option, optionalArgument } from '../../command.ts';
-import { readId } from '../../option-values.ts';
+import { idOf } from '../../option-values.ts';
 
 export const names = [...agents.keys()];
 
@@ -24,8 +16,8 @@ export const initArgs = {
   agent: optionalArgument('AGENT', names.join(', ')),
   project: flag('the settings of this folder (default, except for codex)'),
   user: flag('your own settings, for all folders'),
-  policy: option('P', 'the policy for its sessions'),
-  fleet: option('F', 'the fleet of its sessions, if the service serves several'),
+  policy: option('P', 'the policy for its sessions', idOf('policy')),
+  fleet: option('F', 'the fleet of its sessions, if the service serves several', idOf('fleet')),
   http: option(
     'HOST:PORT',
     'the service (STOPGATE_HTTP; default: that of "stopgate dev" in this folder, else 127.0.0.1:4280)',
@@ -33,14 +25,12 @@ export const initArgs = {
   form: choice(
     'FORM',
     httpForms,
-    'how it asks',
-    'curl, else command; for claude and qwen http+curl, else http; with --user perl or http+perl first',
+    'how it asks (default: curl, else command; for claude and qwen http+curl, else http)',
   ),
   'on-unreachable': choice(
     'WORD',
     ['allow', 'block'],
-    'what happens to a stop that could not be judged; block needs --form command',
-    'allow',
+    'what happens to a stop that could not be judged; block needs --form command (default: allow)',
   ),
   autostart: flag('start the service in this folder if none answers; needs --form command'),
   'token-env': option('NAME', 'the variable from which the agent takes the token (STOPGATE_TOKEN, if that is set)'),
@@ -49,7 +39,7 @@ export const initArgs = {
   usage: flag(
     'let it send what it uses (budgets, "stopgate spend"): claude and codex with --user, gemini, qwen; for copilot it prints the variables',
   ),
-  worker: option('W', 'shell: the name of its worker'),
+  worker: option('W', 'shell: the name of its worker', idOf('worker')),
   remove: flag('remove exactly what init has added'),
   yes: flag('do not ask'),
   'dry-run': flag('only show the change'),
@@ -84,12 +74,7 @@ export function readCap(
 type Connected = { readonly line: Line; readonly config: Config };
 
 /** @throws AppError input.bad: options that cannot be combined */
-export async function readLine(
-  name: string,
-  setup: Setup,
-  scope: Scope,
-  { flags, io, note }: InitContext,
-): Promise<Connected> {
+export async function readLine(name: string, setup: Setup, { flags, io, note }: InitContext): Promise<Connected> {
   const { policy, fleet, autostart, wake, 'on-unreachable': onUnreachable = 'allow' } = flags;
   if (wake && !(setup.kind === 'settings' && setup.wakes))
     throw new AppError('input.bad', `--wake is for claude: ${name} has no hooks that wake it`);
@@ -105,7 +90,7 @@ export async function readLine(
     throw new AppError('input.bad', `--token-env '${tokenEnv}' is not the name of a variable`);
   // Its hooks would send the token there from now on.
   if (tokenEnv !== undefined) tokenForHttp(config, `$${tokenEnv}`);
-  const form = readForm(name, setup, { flags, io }, { scope, url: http.url, tokenEnv });
+  const form = readForm(name, setup, { flags, io }, { tokenEnv });
   if (
     policy !== undefined &&
     !flags.remove &&
@@ -118,55 +103,49 @@ export async function readLine(
     tokenEnv,
     onUnreachable,
     wake,
-    policy: policy === undefined ? undefined : readId('policy', policy),
-    fleet: fleet === undefined ? undefined : readId('fleet', fleet),
+    policy,
+    fleet,
     autostart: autostart ? io.cwd : undefined,
     program: hookProgram(),
   };
   return { line, config };
 }
 
-type Target = { readonly scope: Scope; readonly url: string; readonly tokenEnv: string | undefined };
+type TokenVariable = Pick<Line, 'tokenEnv'>;
 
 /**
- * Each call starts a command, and Perl or curl take a fraction of the time; where the agent posts by itself, they are for
- * stops alone, of which a person must know that nobody judged them. The line for Perl has the path of a script on this
- * machine, so it is no default for a project's settings: others take these from the repository.
+ * Each call starts a command, and curl takes a fraction of the time of Node. Where the agent posts by itself, curl is for
+ * stops alone: a person must learn of a stop that nobody judged.
  */
-function defaultForm({ kind, forms: possible }: Setup, target: Target, { env }: InitContext['io']): Form {
+function defaultForm({ kind, forms: possible }: Setup, token: TokenVariable, { env }: InitContext['io']): Form {
   const [first] = possible as [Form];
   const isHere = (program: string) => findProgram(program, env) !== null;
-  if (kind !== 'settings' || process.platform === 'win32' || !isHere('sh')) return first;
-  const poster = posters.find(
-    (it) => (it !== 'perl' || target.scope === 'user') && posterFault(it, target) === null && isHere(it),
-  );
-  const form = poster === undefined ? first : first === 'http' ? (`http+${poster}` as const) : poster;
-  return possible.includes(form) ? form : first;
+  if (kind !== 'settings' || process.platform === 'win32' || !isHere('sh') || !isHere('curl')) return first;
+  const form = first === 'http' ? 'http+curl' : 'curl';
+  return possible.includes(form) && hidesToken(form, token) ? form : first;
 }
 
-/** Says why it cannot post there. Null: it can. */
-function posterFault(poster: Poster, { url, tokenEnv }: Omit<Target, 'scope'>): string | null {
-  if (poster === 'curl') return tokenEnv === undefined ? null : 'would show the token in the process list';
-  return url.startsWith('https:') ? `cannot post to ${url}: it has no TLS` : null;
-}
+/** The token would be an argument of curl, and everyone on the machine sees arguments in the process list. */
+const hidesToken = (form: Form, { tokenEnv }: TokenVariable): boolean => !usesCurl(form) || tokenEnv === undefined;
 
 /** Says whether the same call would also work by `--form curl`. */
 export const canUseCurl = (line: Line): boolean =>
-  line.onUnreachable === 'allow' &&
-  line.autostart === undefined &&
-  posterFault('curl', { url: line.http, tokenEnv: line.tokenEnv }) === null;
+  line.onUnreachable === 'allow' && line.autostart === undefined && hidesToken('curl', line);
 
-function readForm(name: string, setup: Setup, { flags, io }: Pick<InitContext, 'flags' | 'io'>, target: Target): Form {
+function readForm(
+  name: string,
+  setup: Setup,
+  { flags, io }: Pick<InitContext, 'flags' | 'io'>,
+  token: TokenVariable,
+): Form {
   const { forms: possible } = setup;
   const { autostart, 'on-unreachable': onUnreachable = 'allow' } = flags;
   const needsCommand = onUnreachable === 'block' || autostart;
-  const form =
-    flags.form ?? (needsCommand && possible.includes('command') ? 'command' : defaultForm(setup, target, io));
+  const form = flags.form ?? (needsCommand && possible.includes('command') ? 'command' : defaultForm(setup, token, io));
   if (!possible.includes(form))
     throw new AppError('input.bad', `${name} has no hooks of the form ${form}; it takes ${possible.join(', ')}`);
-  const poster = posterOf(form);
-  const fault = poster === undefined ? null : posterFault(poster, target);
-  if (fault !== null) throw new AppError('input.bad', `the form ${form} ${fault}; use --form command`);
+  if (!hidesToken(form, token))
+    throw new AppError('input.bad', `the form ${form} would show the token in the process list; use --form command`);
   if (!needsCommand || form === 'command') return form;
   const option = autostart ? '--autostart' : '--on-unreachable block';
   throw new AppError(

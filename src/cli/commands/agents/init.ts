@@ -7,7 +7,7 @@ import { checkPlace } from '../../../agents/doctor/place-checks.ts';
 import { checkAnswer } from '../../../agents/doctor/service-checks.ts';
 import { describePlans, findPolicies } from '../../../agents/doctor/worker-checks.ts';
 import { type Agent, agents } from '../../../agents/index.ts';
-import { type Line, posterOf } from '../../../agents/setup/line.ts';
+import type { Line } from '../../../agents/setup/line.ts';
 import { findInstalled, type Installed, type Places, type Scope } from '../../../agents/setup/places.ts';
 import { type Change, diffTexts, openSettings, writeSettings } from '../../../agents/setup/settings-file.ts';
 import type { LineSetup, SettingsSetup } from '../../../agents/setup/setup.ts';
@@ -18,7 +18,6 @@ import { AppError } from '../../../errors.ts';
 import type { Io } from '../../../terminal/process-io.ts';
 import { formatTable } from '../../../terminal/table.ts';
 import { defineCommand } from '../../command.ts';
-import { readId } from '../../option-values.ts';
 import { ask, askYes, canAsk } from '../../questions.ts';
 import { canUseCurl, type InitContext, initArgs, names, readCap, readLine, readScope } from './init-options.ts';
 
@@ -94,7 +93,7 @@ async function connect(connecting: Connecting): Promise<number> {
   const { flags, note } = context;
   const { remove, 'dry-run': dryRun } = flags;
   const scope = readScope(agent.name, setup, flags);
-  const { line, config } = await readLine(agent.name, setup, scope, context);
+  const { line, config } = await readLine(agent.name, setup, context);
   const blockCap = readCap(agent.name, setup, flags);
   if (flags.usage && !remove) checkUsage(agent, setup, { scope, line }, note);
   const planTools = !remove && (await choosePlanTools(connecting, line.http));
@@ -156,8 +155,8 @@ async function choosePlanTools({ agent, setup, places, context }: Connecting, ht
 }
 
 /** Does the project's file get paths of this machine? Others take it from the repository. */
-const hasOwnPaths = (scope: Scope, { form }: Line): boolean =>
-  scope === 'project' && (form === 'command' || posterOf(form) === 'perl');
+const hasOwnPaths = (scope: Scope, { form }: Line): boolean => scope === 'project' && form === 'command';
+
 function ownPathsNotice(line: Line): string {
   const other = canUseCurl(line) ? '--form curl, or --user' : '--user';
   return `its lines have paths of this machine, so for others who share this file they judge nothing: use ${other}`;
@@ -248,8 +247,8 @@ async function printLine(agent: Agent, setup: LineSetup, context: InitContext): 
       'input.bad',
       `--${given} is not for ${agent.name}: init changes no settings, and only prints a line`,
     );
-  const { line } = await readLine(agent.name, setup, 'user', context);
-  const command = setup.commandFor(line, readId('worker', flags.worker ?? 'w1'));
+  const { line } = await readLine(agent.name, setup, context);
+  const command = setup.commandFor(line, flags.worker ?? 'w1');
   if (flags.json) await out.json({ agent: agent.name, form: line.form, http: line.http, command });
   else {
     await out.print(command);

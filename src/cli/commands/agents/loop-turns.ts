@@ -7,7 +7,7 @@ import { firstChars, plainText } from '../../../agents/shared/text.ts';
 import { createTurnPauses } from '../../../agents/shared/turn-pauses.ts';
 import type { Requester } from '../../../nats/requester.ts';
 import { cannotRun, type GroupEnd } from '../../../runner/process-group.ts';
-import { describeAnswer } from '../../../terminal/text.ts';
+import { count, describeAnswer } from '../../../terminal/text.ts';
 import { sleep } from '../../../timer.ts';
 import type { Context } from '../../command.ts';
 import { environmentOf, runTurn, type Turn, untilBack } from './agent-turn.ts';
@@ -27,8 +27,8 @@ const wordsMax = 2_000;
 const storedCharsMax = 2_000;
 
 export type TurnsContext = Pick<
-  Context<{ readonly json: boolean; readonly continue: boolean }>,
-  'flags' | 'words' | 'io' | 'out' | 'note'
+  Context<{ readonly command: readonly string[]; readonly json: boolean; readonly continue: boolean }>,
+  'flags' | 'io' | 'out' | 'note'
 >;
 export type Run = {
   readonly worker: string;
@@ -72,7 +72,7 @@ export async function takeTurns(requester: Requester, run: Run): Promise<TurnsEn
     screen.endLine();
     const turnMs = performance.now() - startedMs;
     if (signal.aborted) return 'aborted';
-    if (ran.end.by === 'refused') throw cannotRun(context.words[0] as string, ran.end.code, tooLong);
+    if (ran.end.by === 'refused') throw cannotRun(context.flags.command[0] as string, ran.end.code, tooLong);
     const failed = failureOf(ran.end);
     // A command that ran out of time was not stopped by a limit, whatever it has printed.
     const mayBeLimit = failed !== null && ran.end.by === 'exit';
@@ -111,7 +111,7 @@ export async function takeTurns(requester: Requester, run: Run): Promise<TurnsEn
     if (waitMs > 0) await sleep(waitMs, signal);
     if (signal.aborted) return 'aborted';
   }
-  note(`stopgate: it has used its ${countTurns(turns)} and may not stop yet; --turns allows more`);
+  note(`stopgate: it has used its ${count(turns, 'turn')} and may not stop yet; --turns allows more`);
   return 'turns';
 }
 
@@ -179,15 +179,13 @@ export async function waitWhile(
   }
 }
 
-export const countTurns = (turns: number): string => `${turns} ${turns === 1 ? 'turn' : 'turns'}`;
-
 export const isComplete = ({ cause }: Decision): boolean => cause === 'complete' || cause === 'no-policy';
 
 const joinPrompts = (task: string, next: string | null): string =>
   [task.trimEnd(), next ?? ''].filter((text) => text !== '').join('\n\n');
 
 function specOf(
-  { words, io }: TurnsContext,
+  { flags: { command }, io }: TurnsContext,
   {
     worker,
     turn,
@@ -195,8 +193,8 @@ function specOf(
     env,
   }: { worker: string; turn: number; prompt: string; env: Readonly<Record<string, string>> },
 ) {
-  const isInArguments = words.some((word) => word.includes('{prompt}'));
-  const [file = '', ...rest] = words;
+  const isInArguments = command.some((word) => word.includes('{prompt}'));
+  const [file = '', ...rest] = command;
   return {
     run: [file, ...rest.map((word) => word.replaceAll('{prompt}', () => prompt))] as const,
     cwd: io.cwd,

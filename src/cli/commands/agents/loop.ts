@@ -9,11 +9,12 @@ import { AppError } from '../../../errors.ts';
 import type { Requester } from '../../../nats/requester.ts';
 import { cannotRun } from '../../../runner/process-group.ts';
 import { throwIfRefused } from '../../../service/refusal.ts';
-import { type Context, defineCommand, type Flags, flag, option } from '../../command.ts';
+import { count } from '../../../terminal/text.ts';
+import { type Context, commandLine, defineCommand, type Flags, flag, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
 import { readText } from '../../input.ts';
-import { clientArgs, readCount, readDuration, readId } from '../../option-values.ts';
-import { countTurns, isComplete, type TurnsEnd, takeTurns } from './loop-turns.ts';
+import { clientArgs, countFrom, idOf, toDuration } from '../../option-values.ts';
+import { isComplete, type TurnsEnd, takeTurns } from './loop-turns.ts';
 import { workThroughQueue } from './queue-loop.ts';
 
 /** The cap of turns for policies without one: nobody wants more without having asked for it. */
@@ -22,25 +23,30 @@ const turnsMax = 1_000_000;
 const viewTimeoutMs = 5_000;
 
 const args = {
-  worker: option('W', 'the id of the worker (default: a new one)'),
-  task: option('T', 'the existing task that it works on, which it claims first'),
-  queue: option('Q', 'work through this queue: claim the first task that waits, work on it, and go on with the next'),
-  policy: option('P', 'the policy that it asks for'),
+  command: commandLine('what runs a turn of the agent'),
+  worker: option('W', 'the id of the worker (default: a new one)', idOf('worker')),
+  task: option('T', 'the existing task that it works on, which it claims first', idOf('task')),
+  queue: option(
+    'Q',
+    'work through this queue: claim the first task that waits, work on it, and go on with the next',
+    idOf('queue'),
+  ),
+  policy: option('P', 'the policy that it asks for', idOf('policy')),
   prompt: option('TEXT', 'what to do (default: the command already knows)'),
   'prompt-file': option('FILE', 'the prompt from a file, which is read again for each turn, or from stdin (-)'),
   continue: flag('the command continues its own session: later turns get only the next prompt'),
   pause: option(
     'DURATION',
     'how long to wait after a turn that ended at once, doubled after each one more, up to 30s (default: 500ms; 0: not at all)',
+    toDuration,
   ),
-  turns: option('N', `the largest number of turns (default: ${turnsDefault})`),
+  turns: option('N', `the largest number of turns (default: ${turnsDefault})`, countFrom(1, turnsMax)),
   ...clientArgs,
 } as const;
 type LoopContext = Context<Flags<typeof args>>;
 
 export const loop = defineCommand({
   args,
-  rest: 'command',
   details: [
     'Runs COMMAND, asks whether it may stop, and runs it again with the next prompt until it may. Use it for agents without hooks, or for a fresh session each turn.',
     'An argument {prompt} is replaced by the prompt; without one the command gets the prompt on stdin. From the second turn on, the next prompt is added below your own.',
@@ -54,17 +60,16 @@ export const loop = defineCommand({
     `stopgate loop --task T-1 --prompt 'Make the tests pass' -- codex exec {prompt}`,
   ],
   run: async (context) => {
-    const { flags, words, io, note } = context;
-    if (words.length === 0)
+    const { flags, io, note } = context;
+    const [program] = flags.command;
+    if (program === undefined)
       throw new AppError('input.bad', 'which command? Write it behind "--": stopgate loop -- COMMAND…');
     if (flags.queue !== undefined && flags.task !== undefined)
       throw new AppError('input.bad', 'use either --task or --queue');
     if (flags.prompt !== undefined && flags['prompt-file'] !== undefined)
       throw new AppError('input.bad', 'use either --prompt or --prompt-file');
-    const turns = readCount('--turns', flags.turns ?? `${turnsDefault}`, 1, turnsMax);
-    const pauseMs = readDuration('--pause', flags.pause ?? `${firstPauseMs}`);
-    const worker = flags.worker === undefined ? freshId(io.cwd) : readId('worker', flags.worker);
-    refuseUnknownProgram(words[0] as string, io);
+    const { turns = turnsDefault, pause: pauseMs = firstPauseMs, worker = freshId(io.cwd) } = flags;
+    refuseUnknownProgram(program, io);
     const readTask = openTask(context);
     await refuseEmpty(readTask, context);
     const signal = io.interrupt();
@@ -77,7 +82,7 @@ export const loop = defineCommand({
           return await workThroughQueue(requester, run, { queue: flags.queue, readPrompt: readTask });
         const end = await takeTurns(requester, { ...run, readPrompt: readTask });
         if (typeof end !== 'string' && end.cause === 'limited')
-          note(`stopgate: it has used its ${countTurns(turns)}, and its usage limit holds; --turns allows more`);
+          note(`stopgate: it has used its ${count(turns, 'turn')}, and its usage limit holds; --turns allows more`);
         return codeOf(end);
       } finally {
         await requester
@@ -110,7 +115,7 @@ async function refuseEmpty(readTask: () => Promise<string>, { flags, note }: Loo
 /** A claim would create it, and a typing error is likelier. @throws AppError actor.unknown */
 async function refuseUnknownTask(requester: Requester, task: string | undefined): Promise<void> {
   if (task === undefined) return;
-  await requester.request('get', `task.${readId('task', task)}`, {}, viewTimeoutMs).catch((error: unknown) => {
+  await requester.request('get', `task.${task}`, {}, viewTimeoutMs).catch((error: unknown) => {
     // A service that is away may be back when the turn has ended.
     if (!(error instanceof AppError && error.code === 'actor.unknown')) return;
     const create = `create it with: stopgate publish task ${task} task.created`;
@@ -120,11 +125,9 @@ async function refuseUnknownTask(requester: Requester, task: string | undefined)
 
 /** @throws AppError entry.refused: its task is not to be had */
 async function register(requester: Requester, worker: string, { flags, io, note }: LoopContext): Promise<void> {
-  const policy = flags.policy === undefined ? {} : { policy: readId('policy', flags.policy) };
-  const queue = flags.queue === undefined ? {} : { queue: readId('queue', flags.queue) };
-  const task = flags.task === undefined ? null : readId('task', flags.task);
-  await requester.publish(`worker.${worker}.worker.registered`, { agent: 'loop', cwd: io.cwd, ...policy, ...queue });
-  const claim = task === null ? null : await requester.publish(`worker.${worker}.task.claimed`, { task });
+  const { policy, queue, task } = flags;
+  await requester.publish(`worker.${worker}.worker.registered`, { agent: 'loop', cwd: io.cwd, policy, queue });
+  const claim = task === undefined ? null : await requester.publish(`worker.${worker}.task.claimed`, { task });
   if (claim === null && flags.policy === undefined) return;
   // A service that is away may be back when the turn has ended.
   const view = (await requester.request('get', `worker.${worker}`, {}, viewTimeoutMs).catch(() => null)) as Pick<

@@ -15,7 +15,7 @@ import { type Context, defineCommand, type Flags, flag, option } from '../../com
 import { withRequester } from '../../connection.ts';
 import { readAll } from '../../listing/list.ts';
 import { entryOf } from '../../log-source.ts';
-import { clientArgs, readCount, readTimeout } from '../../option-values.ts';
+import { clientArgs, countFrom, readsLog, timeoutMsDefault } from '../../option-values.ts';
 import { formatAgo } from '../../text/state-text.ts';
 import { environmentOf, runTurn } from './agent-turn.ts';
 
@@ -27,7 +27,11 @@ const concurrencyMax = 64;
 const args = {
   run: flag('run the commands of the sessions that are on this machine, once each'),
   prompt: option('TEXT', `what the agents are told (default: "${promptDefault}")`),
-  concurrency: option('N', `with --run: how many run at the same time (default: ${concurrencyDefault})`),
+  concurrency: option(
+    'N',
+    `with --run: how many run at the same time (default: ${concurrencyDefault})`,
+    countFrom(1, concurrencyMax),
+  ),
   ...clientArgs,
 } as const;
 type ResumableContext = Context<Flags<typeof args>>;
@@ -51,7 +55,7 @@ export const resumable = defineCommand({
   details: [
     'Lists the workers that reported a usage limit, that have not worked since, and whose limit is over, with the command that resumes the session of each, for agents that have one. Their sessions are on the machine, and in the folder, in which they began.',
     'With --run, the commands of the sessions whose folder and program are here run without a terminal, a few at the same time, and their output goes to stderr. A session is resumed once, on however many machines this runs. Ctrl-C ends them all.',
-    'Reading the log needs operator credentials. Those of "stopgate dev" are found automatically. Exit code with --run: 1 if a command failed.',
+    `${readsLog} Exit code with --run: 1 if a command failed.`,
   ],
   examples: [
     'stopgate resumable',
@@ -62,8 +66,7 @@ export const resumable = defineCommand({
     const { flags, io, out } = context;
     if (!flags.run && flags.concurrency !== undefined)
       throw new AppError('input.bad', '--concurrency is for --run: it says how many commands run at the same time');
-    const { prompt = promptDefault } = flags;
-    const most = readCount('--concurrency', flags.concurrency ?? `${concurrencyDefault}`, 1, concurrencyMax);
+    const { prompt = promptDefault, concurrency: most = concurrencyDefault } = flags;
     return withRequester(flags, io, async (requester, fleet) => {
       const found = await findResumable(requester, prompt, io);
       if (flags.run) return runAll(found, prompt, most, requester, context);
@@ -96,7 +99,7 @@ const toJson = ({ seq: _, view: __, ...it }: Found): Resumable => it;
 async function findResumable(requester: Requester, prompt: string, io: Pick<Io, 'cwd' | 'env'>): Promise<Found[]> {
   const limits = await readLimits(requester);
   if (limits.size === 0) return [];
-  const wanted = { wanted: {}, most: Number.POSITIVE_INFINITY, timeoutMs: readTimeout(undefined) };
+  const wanted = { wanted: {}, most: Number.POSITIVE_INFINITY, timeoutMs: timeoutMsDefault };
   const views = new Map((await readAll<WorkerView>(requester, 'worker', wanted)).map((view) => [view.worker, view]));
   const found: Found[] = [];
   for (const [worker, { seq, scope, untilMs }] of limits) {

@@ -3,13 +3,13 @@ import { randomBytes } from 'node:crypto';
 import type { TaskView } from '../../../../machines/index.ts';
 import { argument, defineCommand, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
-import { clientArgs, readId, readTimeout } from '../../option-values.ts';
+import { clientArgs, idOf, timeoutMsDefault } from '../../option-values.ts';
 
 export const claimNext = defineCommand({
   args: {
-    worker: argument('WORKER', 'the id of the worker'),
-    queue: option('Q', 'the queue (default: that of the worker)'),
-    request: option('ID', 'the id of this request; repeating it gives the same task'),
+    worker: argument('WORKER', 'the id of the worker', idOf('worker')),
+    queue: option('Q', 'the queue (default: that of the worker)', idOf('queue')),
+    request: option('ID', 'the id of this request; repeating it gives the same task', idOf('request')),
     ...clientArgs,
   },
   details: [
@@ -18,17 +18,13 @@ export const claimNext = defineCommand({
   ],
   examples: ['stopgate claim-next w1', 'stopgate claim-next w1 --queue build --json'],
   async run({ flags, io, out }) {
-    const worker = readId('worker', flags.worker);
-    const body = {
-      request: flags.request === undefined ? randomBytes(12).toString('hex') : readId('request', flags.request),
-      ...(flags.queue === undefined ? {} : { queue: readId('queue', flags.queue) }),
-    };
+    const { worker, queue: asked, request = randomBytes(12).toString('hex') } = flags;
+    const body = { request, queue: asked };
     return withRequester(flags, io, async (requester) => {
-      const answer = await requester.request('claim-next', worker, body, readTimeout(undefined));
+      const answer = await requester.request('claim-next', worker, body, timeoutMsDefault);
       const { task, title, queue } = answer as TaskView | { task: null; title?: null; queue?: null };
       if (flags.json) await out.json(answer as object);
-      else if (task === null)
-        await out.print(`no task waits${flags.queue === undefined ? '' : ` in queue ${flags.queue}`}`);
+      else if (task === null) await out.print(`no task waits${asked === undefined ? '' : ` in queue ${asked}`}`);
       else await out.print(`${worker} holds ${task}${title == null ? '' : ` ${title}`}, of queue ${queue}`);
       return task === null ? 1 : 0;
     });

@@ -2,11 +2,11 @@
 
 import { defineCommand, option } from '../../command.ts';
 import { connect, resolvePlace } from '../../connection.ts';
-import { agentPlaceArgs, readId } from '../../option-values.ts';
+import { agentPlaceArgs, idOf } from '../../option-values.ts';
 
 export const mcp = defineCommand({
   args: {
-    worker: option('W', 'the worker, if a tool call does not name one'),
+    worker: option('W', 'the worker, if a tool call does not name one', idOf('worker')),
     ...agentPlaceArgs,
   },
   details: [
@@ -16,7 +16,7 @@ export const mcp = defineCommand({
   ],
   examples: ['stopgate mcp --worker w1', 'stopgate mcp --nats nats://127.0.0.1:4222 --fleet main'],
   run: async ({ flags, io, note, asTyped }) => {
-    const worker = flags.worker === undefined ? null : readId('worker', flags.worker);
+    const { worker = null } = flags;
     // Resolved for each connection: a "stopgate dev" that is started later has another port.
     const place = async () => ({ ...(await resolvePlace(flags, io, 'agent')), name: 'stopgate mcp' });
     const { fleet } = await place();

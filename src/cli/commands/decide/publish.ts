@@ -4,18 +4,18 @@ import { payloadBytesMax, readEntry, readJson, readSubject, subjectOf } from '..
 import { isId } from '../../../../machines/values/id.ts';
 import { AppError } from '../../../errors.ts';
 import type { Requester } from '../../../nats/requester.ts';
-import { argument, type Context, defineCommand, type Flags, flag, option, optionalArgument } from '../../command.ts';
+import { nearestOf } from '../../../text/nearest.ts';
+import { type Context, defineCommand, type Flags, flag, option, words } from '../../command.ts';
 import { resolvePlace, withRequester } from '../../connection.ts';
 import { readLines, readText } from '../../input.ts';
 import { clientArgs, readId } from '../../option-values.ts';
-import { suggest } from '../../suggest.ts';
 
 const args = {
-  subject: argument(
+  entry: words(
     'SUBJECT-TAIL',
-    'the subject after stopgate.<fleet>., in one word or several; "-" alone reads JSON lines from stdin',
+    'the subject after stopgate.<fleet>., in one word or several, and then its fields, as a JSON object or "-", which reads them from stdin; "-" alone reads JSON lines from stdin',
+    true,
   ),
-  body: optionalArgument('JSON', 'the fields, as an object; "-" reads them from stdin'),
   id: option('ID', 'its Nats-Msg-Id: the same id within 2 minutes is stored once'),
   stream: flag('with "-": send each line as it comes, and skip bad ones'),
   ...clientArgs,
@@ -25,7 +25,6 @@ type PublishContext = Context<Flags<typeof args>>;
 
 export const publish = defineCommand({
   args,
-  rest: true,
   details: [
     'Checks the entry first: what the log would refuse is not sent (exit code 2). Prints where it was stored. If the entry changes nothing, such as a claim of a task that another worker holds, the reason is on stderr.',
     'A line for "-" is {"subject":"worker.w1.tool.used","data":{"tool":"Bash"}}, with an "id" if it may be sent twice. No line is sent unless all are good; with --stream each is sent on its own.',
@@ -37,20 +36,21 @@ export const publish = defineCommand({
     'stopgate publish - <entries.jsonl',
   ],
   run: async (context) => {
-    const { words, flags } = context;
-    if (words.length === 1 && words[0] === '-') return flags.stream ? sendLines(context) : sendAll(context);
+    const { flags } = context;
+    if (flags.entry.length === 1 && flags.entry[0] === '-') return flags.stream ? sendLines(context) : sendAll(context);
     if (flags.stream) throw new AppError('input.bad', '--stream needs "-"');
     return sendOne(context);
   },
 });
 
 async function sendOne(context: PublishContext): Promise<number> {
-  const { words, flags, io } = context;
-  const last = words.at(-1) ?? '';
-  const isBody = words.length > 1 && (last === '-' || /[\s{["]/.test(last));
+  const { flags, io } = context;
+  const typed = flags.entry;
+  const last = typed.at(-1) ?? '';
+  const isBody = typed.length > 1 && (last === '-' || /[\s{["]/.test(last));
   const text = !isBody ? '' : last === '-' ? await readText('-', io) : last;
   const { fleet } = await resolvePlace(flags, io);
-  const subject = isBody ? words.slice(0, -1) : words;
+  const subject = isBody ? typed.slice(0, -1) : typed;
   const [entity = '', id = ''] = subject;
   // Joined by dots, what is no id would be taken for other parts of the subject.
   if (subject.length > 2 && !id.split('.').every(isId)) readId(entity, id);
@@ -211,7 +211,7 @@ function hintFor(subject: string, message: string): string {
     return `after ${type} come its fields, as one JSON object in quotes; ${example}`;
   if (type === undefined && entity !== 'own' && about !== undefined)
     return `'${noun}.${verb}' is an entry about a ${about}: stopgate publish ${about} ${examples[about]} ${noun}.${verb}`;
-  const meant = suggest(`${noun}.${verb}`, known);
+  const meant = nearestOf(`${noun}.${verb}`, known);
   if (meant !== null && !known.includes(`${noun}.${verb}`)) return `${message}; did you mean '${meant}'?`;
   return noun === '' ? `the subject needs <entity> <id> <noun>.<verb>; ${example}` : message;
 }

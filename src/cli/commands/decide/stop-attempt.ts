@@ -9,12 +9,13 @@ import {
   type Context,
   defineCommand,
   type Flags,
+  listOption,
   option,
   optionalArgument,
 } from '../../command.ts';
 import { orNamed, withRequester } from '../../connection.ts';
 import { readText } from '../../input.ts';
-import { clientArgs, readDuration, readId, readTimeout } from '../../option-values.ts';
+import { clientArgs, idOf, readId, toDuration, toTimeout } from '../../option-values.ts';
 import { formatDecision } from '../../text/decision-text.ts';
 
 /** Checks may be slow, and a decision may be held. */
@@ -31,11 +32,11 @@ const attemptArgs = {
   'stop-reason': option('TEXT', 'why the agent stops, e.g. end_turn or user_interrupt'),
   output: option('TEXT', "the agent's last output, which is searched for promises"),
   'output-file': option('FILE', 'the last output from a file, of which the last 32 KiB are used'),
-  validation: option('RULES', "results of rules, e.g. 'tests_pass=pass,lint=fail'"),
-  files: option('A,B', 'files that were modified'),
-  hold: option('DURATION', 'hold the stop open this long to wait for a task, e.g. 50s'),
+  validation: listOption('RULES', "results of rules, e.g. 'tests_pass=pass,lint=fail'", toResult),
+  files: listOption('A,B', 'files that were modified', (text) => text.trim()),
+  hold: option('DURATION', 'hold the stop open this long to wait for a task, e.g. 50s', toDuration),
   ...clientArgs,
-  timeout: option('DURATION', 'how long to wait for the decision, e.g. 30s (default: 10m plus the hold)'),
+  timeout: option('DURATION', 'how long to wait for the decision, e.g. 30s (default: 10m plus the hold)', toTimeout),
 } as const satisfies Arguments;
 
 export const decide = defineCommand({
@@ -52,8 +53,8 @@ export const decide = defineCommand({
 const askArgs = {
   ...attemptArgs,
   attempt: option('ID', 'as for "stopgate decide"; it changes nothing here'),
-  hold: option('DURATION', 'as for "stopgate decide"; nothing is held here'),
-  timeout: option('DURATION', 'how long to wait for the answer, e.g. 30s (default: 10m plus the hold)'),
+  hold: option('DURATION', 'as for "stopgate decide"; nothing is held here', toDuration),
+  timeout: option('DURATION', 'how long to wait for the answer, e.g. 30s (default: 10m plus the hold)', toTimeout),
 } as const satisfies Arguments;
 
 export const probe = defineCommand({
@@ -69,8 +70,8 @@ export const probe = defineCommand({
 export const verify = defineCommand({
   args: {
     ...askArgs,
-    worker: { ...askArgs.worker, required: false, description: 'the id of the worker; or name a task with --task' },
-    task: option('T', 'ask whether this task is complete, instead of the work of a worker'),
+    worker: optionalArgument('WORKER', 'the id of the worker; or name a task with --task'),
+    task: option('T', 'ask whether this task is complete, instead of the work of a worker', idOf('task')),
   },
   details: [
     'A final check for scripts and CI. It asks about the work alone: whether every check passes, and every hook of the held tasks. It does not matter whether the worker waits, is limited, has used up its retries, or has ended; then the tasks that it held are asked about. Nothing is logged or counted.',
@@ -99,7 +100,7 @@ async function askAttempt(
   const { flags, io, out } = context;
   const id = readId(verb === 'verify-task' ? 'task' : 'worker', name);
   const body = await readBody(context);
-  const timeoutMs = readTimeout(flags.timeout, patienceMs + ((body.holdMs as number | undefined) ?? 0));
+  const timeoutMs = flags.timeout ?? patienceMs + ((body.holdMs as number | undefined) ?? 0);
   const show = async (answer: unknown): Promise<Decision> => {
     if (!isDecision(answer)) throw await describeNonDecision(answer);
     if (flags.json) await out.json(answer);
@@ -151,12 +152,9 @@ async function readBody({ flags, io, note }: Context<Asked>): Promise<Record<str
     attempt: flags.attempt,
     stopReason: flags['stop-reason'],
     output: output === undefined ? undefined : cutOutput(output, note),
-    validation: flags.validation === undefined ? undefined : readValidation(flags.validation),
-    files: flags.files
-      ?.split(',')
-      .map((file) => file.trim())
-      .filter((file) => file !== ''),
-    holdMs: flags.hold === undefined ? undefined : readDuration('--hold', flags.hold),
+    validation: flags.validation,
+    files: flags.files?.filter((file) => file !== ''),
+    holdMs: flags.hold,
   };
   const body = {
     ...parsed.value,
@@ -185,15 +183,10 @@ function cutOutput(text: string, note: (line: string) => void): string {
   return new TextDecoder().decode(bytes.subarray(-outputBytesMax)).replace(/^\ufffd+/, '');
 }
 
-function readValidation(text: string): { rule: string; passed: boolean }[] {
-  return text.split(',').map((part) => {
-    const [, rule, result] = /^\s*([^=]+?)\s*=\s*(pass|fail)\s*$/.exec(part) ?? [];
-    if (rule !== undefined) return { rule, passed: result === 'pass' };
-    throw new AppError(
-      'input.bad',
-      `--validation '${part}' is not a result: write rule=pass or rule=fail, separated by commas`,
-    );
-  });
+function toResult(text: string): { rule: string; passed: boolean } {
+  const [, rule, result] = /^\s*([^=]+?)\s*=\s*(pass|fail)\s*$/.exec(text) ?? [];
+  if (rule !== undefined) return { rule, passed: result === 'pass' };
+  throw new AppError('input.bad', `'${text}' is not a result: write rule=pass or rule=fail, separated by commas`);
 }
 
 // The fields that printing a decision needs. The whole schema takes longer to load than a decision takes to arrive,

@@ -4,12 +4,12 @@ import { argument, type Context, defineCommand, type Flags, option } from '../..
 import { orNamed, withRequester } from '../../connection.ts';
 import { filters, list, listArgs, presenceArgs, readPresence } from '../../listing/list.ts';
 import { type Listing, spellCommand, taskListing, workerListing } from '../../listing/listing.ts';
-import { clientArgs, readCount, readId, readTimeout, timeoutArg } from '../../option-values.ts';
+import { clientArgs, countFrom, idOf, timeoutArg, timeoutMsDefault } from '../../option-values.ts';
 import { formatTask, formatWorker } from '../../text/actor-text.ts';
 import { orNone, readTaskTimeline, readWorkerTimeline } from '../../text/timeline.ts';
 
 const actorArgs = {
-  entries: option('N', 'show the newest N entries in the timeline (default: 20)'),
+  entries: option('N', 'show the newest N entries in the timeline (default: 20)', countFrom(0, 10_000)),
   ...clientArgs,
   ...timeoutArg,
 } as const;
@@ -22,13 +22,12 @@ const kinds = {
 /** @throws AppError actor.unknown, service.unreachable */
 async function showActor(
   entity: 'worker' | 'task',
-  name: string,
+  id: string,
   { flags, io, out, note }: Context<Flags<typeof actorArgs>>,
 ): Promise<number> {
   const { readTimeline, format } = kinds[entity];
-  const id = readId(entity, name);
-  const timeoutMs = readTimeout(flags.timeout);
-  const count = readCount('--entries', flags.entries ?? '20', 0, 10_000);
+  const timeoutMs = flags.timeout ?? timeoutMsDefault;
+  const count = flags.entries ?? 20;
   return withRequester(flags, io, async (requester, fleet) => {
     const view = await orNamed(requester.request('get', `${entity}.${id}`, {}, timeoutMs), entity, fleet);
     const timeline = count === 0 ? [] : await orNone(readTimeline(requester, id, count), note);
@@ -39,7 +38,7 @@ async function showActor(
 }
 
 export const worker = defineCommand({
-  args: { worker: argument('WORKER', 'the id of the worker'), ...actorArgs },
+  args: { worker: argument('WORKER', 'the id of the worker', idOf('worker')), ...actorArgs },
   details: [
     'Exit code 1: there is no such worker. Times are in UTC.',
     'The timeline is read from the log with operator credentials; those of "stopgate dev" are found automatically. Without them there is a note instead, and null with --json.',
@@ -49,7 +48,7 @@ export const worker = defineCommand({
 });
 
 export const task = defineCommand({
-  args: { task: argument('TASK', 'the id of the task'), ...actorArgs },
+  args: { task: argument('TASK', 'the id of the task', idOf('task')), ...actorArgs },
   details: [
     'Exit code 1: there is no such task. Times are in UTC.',
     'The timeline also has its claims, and the decisions about its holders with the results of its hooks.',
@@ -102,7 +101,7 @@ const queueListing: Listing<QueueView> = {
   entity: 'queue',
   headings: ['QUEUE', 'PENDING', 'REPORTED', 'WORKERS', 'NEXT'],
   narrowHeadings: ['QUEUE', 'PENDING', 'WORKERS'],
-  rowOf: ({ queue, pending, reported, workers = 0, unattended = null, next = [] }, colors) => [
+  rowOf: ({ queue, pending, reported, workers, unattended, next }, colors) => [
     { text: queue, paint: colors.bold, isWhole: true },
     { text: String(pending), ...(pending > 0 ? { paint: colors.yellow } : {}) },
     { text: String(reported) },
@@ -118,7 +117,7 @@ const queueListing: Listing<QueueView> = {
 };
 
 export const queues = defineCommand({
-  args: { queue: option('Q', 'only this queue'), ...listArgs },
+  args: { queue: option('Q', 'only this queue', idOf('queue')), ...listArgs },
   details: [
     'PENDING counts unclaimed tasks, both those known here and those reported from elsewhere (depth.reported). NEXT names those that are claimed first: a higher priority first, then the older.',
     'WORKERS counts those that are alive and could take one: active, and neither stopped nor escalated.',

@@ -13,12 +13,11 @@ import { formatTable } from '../../../terminal/table.ts';
 import { clean, wrap } from '../../../terminal/text.ts';
 import { argument, defineCommand, option } from '../../command.ts';
 import { feedFold } from '../../log-source.ts';
-import { clientArgs, readId, readsLog } from '../../option-values.ts';
-import { programName } from '../../program-name.ts';
+import { clientArgs, idOf, readsLog } from '../../option-values.ts';
 
 export const explain = defineCommand({
   args: {
-    worker: argument('WORKER', 'the worker that tried to stop'),
+    worker: argument('WORKER', 'the worker that tried to stop', idOf('worker')),
     attempt: option('A', 'which attempt (default: the last decided one)'),
     file: option('FILE.jsonl', 'a log in a file, or a folder of an archive, instead of the live one'),
     archive: option('DIR', 'the folder where the service archived what was cut from the live log'),
@@ -32,8 +31,8 @@ export const explain = defineCommand({
   ],
   examples: ['stopgate explain w1', 'stopgate explain w1 --attempt a1 --file log.jsonl --json'],
   run: async (context) => {
-    const { flags, io, out } = context;
-    const worker = readId('worker', flags.worker);
+    const { flags, out, asTyped } = context;
+    const { worker } = flags;
     const folded = createReplay({ inputs: true });
     let found: Decision | null = null;
     const take = () => {
@@ -49,7 +48,6 @@ export const explain = defineCommand({
     if (found === null) throw describeMissing(worker, { attempt: flags.attempt, startSeq, isBadFile: code !== 0 });
     const decision: Decision = found;
     const now = folded.view().fleets[decision.fleet]?.workers[worker] ?? null;
-    const asTyped = (text: string) => text.replace('"stopgate ', `"${programName(io.env)} `);
     const sentences = explainDecision(decision, now).map(asTyped);
     const notRun = checksNotRun(decision);
     if (flags.json) {

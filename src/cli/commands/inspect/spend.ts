@@ -17,7 +17,7 @@ import { formatTable } from '../../../terminal/table.ts';
 import { choice, defineCommand, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
 import { entryOf } from '../../log-source.ts';
-import { clientArgs, readTime, timeForms } from '../../option-values.ts';
+import { clientArgs, readsLog, timeForms, toTime } from '../../option-values.ts';
 
 const dimensions = ['day', 'model', 'task', 'worker'] as const;
 type Dimension = (typeof dimensions)[number];
@@ -27,18 +27,18 @@ type Report = { readonly name: string | null; readonly data: UsageReport };
 
 export const spend = defineCommand({
   args: {
-    by: choice('WHAT', dimensions, 'what each line sums', 'day'),
-    since: option('TIME', `only from this time on: ${timeForms}`),
+    by: choice('WHAT', dimensions, 'what each line sums (default: day)'),
+    since: option('TIME', `only from this time on: ${timeForms}`, toTime),
     ...clientArgs,
   },
   details: [
     'Sums what agents have reported (entries usage.reported): dollars, tokens (input, output, written to the cache), tokens that were read from a cache, and the number of reports. Days are those of UTC, by the time of the log; a task gets what was used while its worker had claimed it last.',
-    'What retention has removed from the log is not in the sums. Reading the log needs operator credentials. Those of "stopgate dev" are found automatically.',
+    `What retention has removed from the log is not in the sums. ${readsLog}`,
   ],
   examples: ['stopgate spend', 'stopgate spend --by model --since 7d', 'stopgate spend --by task --json'],
   run: async ({ flags, io, out, asTyped }) => {
     const by: Dimension = flags.by ?? 'day';
-    const sinceMs = readTime('--since', flags.since) ?? 0;
+    const { since: sinceMs = 0 } = flags;
     return withRequester(flags, io, async (requester, fleet) => {
       const rows = await sumUp(readReports(requester, fleet, by, sinceMs));
       rows.sort(by === 'day' ? byName : byCost);
@@ -118,10 +118,10 @@ function cellsOf({ name, ...sum }: NamedUsage) {
   return [{ text: name ?? '-', isWhole: true }, ...amounts.map((text) => ({ text }))];
 }
 
-const emptyText = (fleet: string, since: string | undefined): string[] =>
-  since === undefined
+const emptyText = (fleet: string, sinceMs: number | undefined): string[] =>
+  sinceMs === undefined
     ? [
         `No agent of fleet '${fleet}' has reported what it used. "stopgate init claude --user --usage" lets an agent send it,`,
         `and anything may publish it: stopgate publish worker w1 usage.reported '{"input":1200,"usd":0.02}'`,
       ]
-    : [`No agent of fleet '${fleet}' has reported what it used since ${since}.`];
+    : [`No agent of fleet '${fleet}' has reported what it used since ${formatIsoTime(sinceMs)}.`];

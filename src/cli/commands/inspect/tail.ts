@@ -6,7 +6,7 @@ import type { LogMessage } from '../../../nats/log/log-reader.ts';
 import type { Requester } from '../../../nats/requester.ts';
 import { defineCommand, flag, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
-import { clientArgs, readCount, readId, readsLog } from '../../option-values.ts';
+import { clientArgs, countFrom, idOf, readsLog } from '../../option-values.ts';
 import { formatLogLine } from '../../text/timeline.ts';
 
 /** This many of the newest entries are searched for matches. */
@@ -14,8 +14,8 @@ const windowMin = 10_000;
 
 export const tail = defineCommand({
   args: {
-    last: option('N', 'start with the newest N matching entries (default: 20)'),
-    worker: option('W', 'only entries about this worker'),
+    last: option('N', 'start with the newest N matching entries (default: 20)', countFrom(0, 1_000_000_000)),
+    worker: option('W', 'only entries about this worker', idOf('worker')),
     'no-follow': flag('end with the newest entry, instead of waiting for more'),
     all: flag('also internal entries of the service: replica.joined, timer.fired'),
     ...clientArgs,
@@ -28,8 +28,7 @@ export const tail = defineCommand({
   ],
   examples: ['stopgate tail --worker w1', 'stopgate tail --no-follow --last 1000 --json >log.jsonl'],
   run: async ({ flags, io, out, note }) => {
-    const last = readCount('--last', flags.last ?? '20', 0, 1_000_000_000);
-    const only = flags.worker === undefined ? null : readId('worker', flags.worker);
+    const { last = 20, worker: only = null } = flags;
     const signal = AbortSignal.any([io.interrupt(), out.closed]);
     let printed = Promise.resolve();
     let isEmpty = true;

@@ -5,11 +5,11 @@ import type { WorkerView } from '../../../../machines/index.ts';
 import { AppError } from '../../../errors.ts';
 import type { Requester } from '../../../nats/requester.ts';
 import type { Io } from '../../../terminal/process-io.ts';
-import { enterScreen, leaveScreen } from '../../../terminal/text.ts';
+import { enterScreen, leaveScreen, repaint } from '../../../terminal/text.ts';
 import { defineCommand, option } from '../../command.ts';
 import { connect, resolvePlace } from '../../connection.ts';
 import { createLink, readAll } from '../../listing/list.ts';
-import { clientArgs, readDuration } from '../../option-values.ts';
+import { placeArgs, toDuration } from '../../option-values.ts';
 import { canAsk } from '../../questions.ts';
 import { draw } from '../../top/draw.ts';
 import { type Action, emptyModel, type Key, type Model, pressKey, type Reading, withWorkers } from '../../top/model.ts';
@@ -23,12 +23,9 @@ const waitingMax = 100;
 
 export const top = defineCommand({
   args: {
-    every: option('DURATION', 'how often it updates: 500ms, 5s (default: 1s)'),
+    every: option('DURATION', 'how often it updates: 500ms, 5s (default: 1s)', toDuration),
     by: option('NAME', 'your name, stored with each of your actions (default: your login name)'),
-    nats: clientArgs.nats,
-    creds: clientArgs.creds,
-    fleet: clientArgs.fleet,
-    config: clientArgs.config,
+    ...placeArgs,
   },
   details: [
     'Shows workers with their clocks and last decisions, those that wait for a person first, and why the selected one may or may not stop. ? shows the keys, with which you can answer escalations and permission requests.',
@@ -38,7 +35,7 @@ export const top = defineCommand({
   run: async ({ flags, io, out }) => {
     if (!canAsk(io))
       throw new AppError('input.bad', 'this needs a terminal; without one, use "stopgate workers --watch"');
-    const everyMs = readDuration('--every', flags.every ?? '1s');
+    const { every: everyMs = 1_000 } = flags;
     const place = await resolvePlace(flags, io);
     const by = flags.by ?? loginName(io);
     const quit = new AbortController();
@@ -49,7 +46,7 @@ export const top = defineCommand({
       if (end.aborted) return;
       const size = io.size();
       const lines = draw(model, place.fleet, out.colors, size).slice(0, size.rows);
-      await out.write(`\u001b[H${lines.map((line) => `${line}\u001b[K`).join('\r\n')}\u001b[J`);
+      await out.write(repaint(lines));
     };
     const refresh = async () => {
       model = await link.use(readWorkers).then(

@@ -9,7 +9,7 @@ import type { Requester } from '../../../nats/requester.ts';
 import { createAnswer, openRequest, throwIfRetired } from '../../../service/refusal.ts';
 import { cut } from '../../../terminal/text.ts';
 import { argument, defineCommand, flag, option } from '../../command.ts';
-import { readDuration, readTimeout } from '../../option-values.ts';
+import { timeoutMsDefault, toDuration } from '../../option-values.ts';
 import { describeInput, describePaused } from '../../text/actor-text.ts';
 import { operatorArgs, publishOperatorEntry, taskFlag, type View } from './operator-entry.ts';
 
@@ -105,7 +105,7 @@ export const resolve = defineCommand({
         describe: async (view, requester) => [
           `${id}: resolved; it is ${view.state} now`,
           ...(prompt === undefined ? [] : tellHowItIsPrompted(view, prompt)),
-          ...(task ? [] : await listEscalatedTasks(id, requester, readTimeout(timeout))),
+          ...(task ? [] : await listEscalatedTasks(id, requester, timeout ?? timeoutMsDefault)),
         ],
       },
       context,
@@ -214,7 +214,7 @@ export const retire = defineCommand({
 export const pause = defineCommand({
   args: {
     worker: argument('WORKER', 'the id of the worker'),
-    for: option('TIME', 'for how long, e.g. 30m; 7d at most (default: until its session ends)'),
+    for: option('TIME', 'for how long, e.g. 30m; 7d at most (default: until its session ends)', toPauseTime),
     ...operatorArgs,
   },
   details: [
@@ -223,8 +223,7 @@ export const pause = defineCommand({
   ],
   examples: ['stopgate pause w1', 'stopgate pause w1 --for 30m --by ann --yes'],
   run: async (context) => {
-    const { worker, for: time } = context.flags;
-    const forMs = readPauseTime(time);
+    const { worker, for: forMs } = context.flags;
     return publishOperatorEntry(
       {
         entity: 'worker',
@@ -240,12 +239,10 @@ export const pause = defineCommand({
   },
 });
 
-/** @throws AppError input.bad */
-function readPauseTime(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const ms = readDuration('--for', text);
+function toPauseTime(text: string): number {
+  const ms = toDuration(text);
   if (ms > 0 && ms <= pauseMsMax) return ms;
-  throw new AppError('input.bad', `--for '${text}' is not a time for a pause: more than 0, and 7d at most`);
+  throw new AppError('input.bad', `'${text}' is not a time for a pause: more than 0, and 7d at most`);
 }
 
 export const unpause = defineCommand({

@@ -1,12 +1,12 @@
 /** audit: what operators did, to whom, and who they are. */
-import { isFields, topicOf } from '../../../../machines/index.ts';
+import { formatIsoTime, isFields, topicOf } from '../../../../machines/index.ts';
 import { formatDuration } from '../../../../machines/values/time.ts';
 import { toLogLine } from '../../../nats/log/log-line.ts';
 import type { LogMessage } from '../../../nats/log/log-reader.ts';
 import { formatTable } from '../../../terminal/table.ts';
 import { defineCommand, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
-import { clientArgs, readCount, readId, readsLog, readTime, timeForms } from '../../option-values.ts';
+import { clientArgs, countFrom, idOf, readsLog, timeForms, toTime } from '../../option-values.ts';
 
 /** The entries that an operator publishes (docs/protocol.md §3), and their names here. */
 const actions = {
@@ -35,9 +35,9 @@ type Action = {
 
 export const audit = defineCommand({
   args: {
-    last: option('N', 'the newest N (default: 100)'),
-    since: option('TIME', `only from this time on: ${timeForms}`),
-    worker: option('W', 'only actions on this worker'),
+    last: option('N', 'the newest N (default: 100)', countFrom(1, 1_000_000)),
+    since: option('TIME', `only from this time on: ${timeForms}`, toTime),
+    worker: option('W', 'only actions on this worker', idOf('worker')),
     by: option('NAME', 'only what this person did'),
     ...clientArgs,
   },
@@ -49,11 +49,9 @@ export const audit = defineCommand({
   ],
   examples: ['stopgate audit', 'stopgate audit --by alice --since 2026-03-02', 'stopgate audit --json'],
   run: async ({ flags, io, out }) => {
-    const last = readCount('--last', flags.last ?? '100', 1, 1_000_000);
-    const worker = flags.worker === undefined ? null : readId('worker', flags.worker);
-    const sinceMs = readTime('--since', flags.since) ?? 0;
+    const { last = 100, worker, since: sinceMs = 0 } = flags;
     return withRequester(flags, io, async (requester, fleet) => {
-      const place = worker === null ? '*.*' : `worker.${worker}`;
+      const place = worker === undefined ? '*.*' : `worker.${worker}`;
       const window = flags.by === undefined ? last : Math.max(last, windowMin);
       const read: LogMessage[][] = [];
       for (const type of Object.keys(actions)) read.push(await requester.readNewest(`own.${place}.${type}`, window));
@@ -72,11 +70,16 @@ export const audit = defineCommand({
   },
 });
 
-const describeFilters = ({ worker, by, since }: { [Name in 'worker' | 'by' | 'since']: string | undefined }): string =>
+type Filters = {
+  readonly worker: string | undefined;
+  readonly by: string | undefined;
+  readonly since: number | undefined;
+};
+const describeFilters = ({ worker, by, since }: Filters): string =>
   [
     worker === undefined ? '' : ` on ${worker}`,
     by === undefined ? '' : ` by '${by}'`,
-    since === undefined ? '' : ` since ${since}`,
+    since === undefined ? '' : ` since ${formatIsoTime(since)}`,
   ].join('');
 
 function toAction(message: LogMessage): Action {

@@ -15,7 +15,7 @@ import type { Io } from '../../../terminal/process-io.ts';
 import { clean } from '../../../terminal/text.ts';
 import { type Arguments, type Context, type Flags, flag, option } from '../../command.ts';
 import { orNamed, withRequester } from '../../connection.ts';
-import { clientArgs, readId, readTimeout, timeoutArg } from '../../option-values.ts';
+import { clientArgs, readId, timeoutArg, timeoutMsDefault } from '../../option-values.ts';
 import { createConfirm, yesArg } from '../../questions.ts';
 import { formatAgo } from '../../text/state-text.ts';
 
@@ -48,7 +48,7 @@ export async function publishOperatorEntry(
 ): Promise<number> {
   const { entity, type } = entry;
   const id = readId(entity, entry.id);
-  const timeoutMs = readTimeout(flags.timeout);
+  const timeoutMs = flags.timeout ?? timeoutMsDefault;
   const confirm = createConfirm(flags.yes, io);
   const by = flags.by ?? loginName(io);
   return withRequester(flags, io, async (requester, fleet) => {

@@ -2,14 +2,14 @@
 import { AppError } from '../../../errors.ts';
 import type { SnapshotTaken } from '../../../host/keeping/snapshots.ts';
 import type { Requester } from '../../../nats/requester.ts';
+import { count } from '../../../terminal/text.ts';
 import { defineCommand, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
-import { clientArgs, readTimeout } from '../../option-values.ts';
-import { count } from '../../text/actor-text.ts';
+import { clientArgs, toTimeout } from '../../option-values.ts';
 
 export const snapshot = defineCommand({
   args: {
-    timeout: option('DURATION', 'how long it may take (default: 60s)'),
+    timeout: option('DURATION', 'how long it may take (default: 60s)', toTimeout),
     ...clientArgs,
   },
   details: [
@@ -19,7 +19,7 @@ export const snapshot = defineCommand({
   examples: ['stopgate snapshot', 'stopgate snapshot --fleet main --json'],
   run: ({ flags, io, out }) =>
     withRequester(flags, io, async (requester, fleet) => {
-      const timeoutMs = readTimeout(flags.timeout, 60_000);
+      const timeoutMs = flags.timeout ?? 60_000;
       const taken = (await requester.request('snapshot', fleet, {}, timeoutMs).catch(async (error: unknown) => {
         if (await isServed(requester)) throw notForAgents(fleet, error);
         throw error;

@@ -2,8 +2,8 @@
 import { resolve } from 'node:path';
 import { loadConfig } from '../../../config/config.ts';
 import { AppError } from '../../../errors.ts';
-import { type Arguments, type DevFlags, defineCommand, flag, option } from '../../command.ts';
-import { clientArgs, readCount, readDuration, readId } from '../../option-values.ts';
+import { type Arguments, type DevFlags, defineCommand, flag, listOption, option } from '../../command.ts';
+import { clientArgs, countFrom, idOf, toDuration } from '../../option-values.ts';
 
 export const serveArgs = {
   http: option(
@@ -45,14 +45,14 @@ const readServeOptions = (
 });
 
 const natsServerArgs = {
-  port: option('PORT', 'the port of its NATS server (default: 4222; 0: any free port)'),
+  port: option('PORT', 'the port of its NATS server (default: 4222; 0: any free port)', countFrom(0, 65_535)),
   store: option('DIR', 'the folder for the files of its NATS server (default: .stopgate)'),
 } as const satisfies Arguments;
 
 /** @throws AppError input.bad */
 function readNatsServer(
   flags: {
-    readonly port: string | undefined;
+    readonly port: number | undefined;
     readonly store: string | undefined;
     readonly 'accept-empty-log': boolean;
   },
@@ -60,7 +60,7 @@ function readNatsServer(
 ): DevFlags {
   return {
     store: flags.store === undefined ? undefined : resolve(cwd, flags.store),
-    port: flags.port === undefined ? undefined : readCount('--port', flags.port, 0, 65_535),
+    port: flags.port,
     acceptEmptyLog: flags['accept-empty-log'],
   };
 }
@@ -71,10 +71,11 @@ export const serve = defineCommand({
     nats: option('URL', 'the NATS servers, separated by commas (STOPGATE_NATS; default: nats://127.0.0.1:4222)'),
     creds: option('FILE', 'credentials of the role service (STOPGATE_CREDS)'),
     ...serveArgs,
-    fleet: option('F…', 'the fleet to serve; may be repeated (STOPGATE_FLEET; default: main)'),
-    fleets: option(
-      'PATTERN…',
+    fleet: listOption('F', 'the fleet to serve; may be repeated (STOPGATE_FLEET; default: main)', String),
+    fleets: listOption(
+      'PATTERN',
       "all fleets that have a log, now or later, and match, such as 'team-*' (STOPGATE_FLEETS)",
+      String,
     ),
     shard: option(
       'K/N',
@@ -84,6 +85,7 @@ export const serve = defineCommand({
     replicas: option(
       'N',
       'how many copies of a new log a NATS cluster keeps, 1 to 5 (default: 3, or 1 without three nodes)',
+      countFrom(1, 5),
     ),
     rules: option(
       'N',
@@ -104,13 +106,12 @@ export const serve = defineCommand({
     'stopgate serve --embedded --http off --config stopgate.yaml',
   ],
   run: async ({ flags, io, services }) => {
-    const { nats, creds, replica, shard, embedded } = flags;
+    const { nats, creds, replica, replicas, shard, embedded } = flags;
     if (embedded && nats !== undefined)
       throw new AppError('input.bad', '--embedded starts a NATS server, --nats names one: give one of them');
-    if (!embedded && (flags.port ?? flags.store) !== undefined) {
+    if (!embedded && (flags.port !== undefined || flags.store !== undefined)) {
       throw new AppError('input.bad', '--port and --store are for the server that --embedded starts');
     }
-    const replicas = flags.replicas === undefined ? undefined : readCount('--replicas', flags.replicas, 1, 5);
     const rulesMax = flags.rules === undefined ? undefined : await readRules(flags.rules);
     const server = readNatsServer(flags, io.cwd);
     const given = { ...readServeOptions(flags), nats, creds, ...readFleets(flags), shard, replica };
@@ -125,20 +126,14 @@ export const serve = defineCommand({
 /** The machines are loaded for this alone. */
 async function readRules(text: string): Promise<number> {
   const { releasedRules, rulesRange } = await import('../../../../machines/rules/rules.ts');
-  return readCount('--rules', text, ...rulesRange(releasedRules));
+  return countFrom(...rulesRange(releasedRules))(text);
 }
 
 /** The first `--fleet` is that of requests over HTTP which name none. */
-function readFleets({
-  fleet: given,
-  fleets,
-}: {
-  readonly fleet: string | undefined;
-  readonly fleets: string | undefined;
-}) {
-  const names = given?.split(',') ?? [];
+type GivenFleets = Readonly<Record<'fleet' | 'fleets', readonly string[] | undefined>>;
+function readFleets({ fleet: names = [], fleets = [] }: GivenFleets) {
   const [fleet] = names;
-  const all = [...(names.length > 1 ? names : []), ...(fleets === undefined ? [] : [fleets])];
+  const all = [...(names.length > 1 ? names : []), ...fleets];
   return { fleet, fleets: all.length === 0 ? undefined : all.join(',') };
 }
 
@@ -156,7 +151,11 @@ export const dev = defineCommand({
     'tls-key': serveArgs['tls-key'],
     'log-level': serveArgs['log-level'],
     'accept-empty-log': serveArgs['accept-empty-log'],
-    'idle-exit': option('DURATION', 'exit when no agent has sent anything for this long, e.g. 30m (default: never)'),
+    'idle-exit': option(
+      'DURATION',
+      'exit when no agent has sent anything for this long, e.g. 30m (default: never)',
+      toIdleExit,
+    ),
   },
   details: [
     'Starts a NATS server that keeps its log in .stopgate/, and the service. Runs until Ctrl-C.',
@@ -171,17 +170,20 @@ export const dev = defineCommand({
       env: io.env,
       serving: true,
     });
-    const idle = flags['idle-exit'];
-    const idleExitMs = idle === undefined ? undefined : readDuration('--idle-exit', idle);
-    if (idleExitMs === 0) throw new AppError('input.bad', `--idle-exit '${idle}' would end it at once: write e.g. 30m`);
-    return services.dev(resolved, { ...readNatsServer(flags, io.cwd), idleExitMs }, io);
+    return services.dev(resolved, { ...readNatsServer(flags, io.cwd), idleExitMs: flags['idle-exit'] }, io);
   },
 });
+
+function toIdleExit(text: string): number {
+  const ms = toDuration(text);
+  if (ms > 0) return ms;
+  throw new AppError('input.bad', `'${text}' would end it at once: write e.g. 30m`);
+}
 
 /** Checks with side effects, next to a workspace. */
 export const runner = defineCommand({
   args: {
-    name: option('N', 'required: the name that policies use, as in runner: N or runners: [N, …]'),
+    name: option('N', 'required: the name that policies use, as in runner: N or runners: [N, …]', idOf('runner')),
     nats: clientArgs.nats,
     creds: {
       ...clientArgs.creds,
@@ -204,9 +206,8 @@ export const runner = defineCommand({
     if (name === undefined) {
       throw new AppError('input.bad', '--name is missing: the name that policies use for this runner, e.g. --name box');
     }
-    const runner = readId('runner', name);
     // A runner has no HTTP, so a bad address in a file or variable must not stop it.
     const given = { nats, creds, fleet, config, logLevel, http: 'off' };
-    return services.runner(await loadConfig({ flags: given, cwd: io.cwd, env: io.env, ownFile: true }), runner, io);
+    return services.runner(await loadConfig({ flags: given, cwd: io.cwd, env: io.env, ownFile: true }), name, io);
   },
 });

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { AppError } from '../../../errors.ts';
 import { builtScript } from '../../../version.ts';
-import { defineCommand, flag, optionalArgument } from '../../command.ts';
+import { defineCommand, flag, words } from '../../command.ts';
 
 /** The bench stands beside the program in a checkout, and is not in the package: it measures from outside. */
 const program = pathToFileURL(builtScript('../bench/bench.js'));
@@ -22,23 +22,22 @@ type Bench = {
 
 export const bench = defineCommand({
   args: {
-    part: optionalArgument('PART...', 'only these parts; an unknown one prints their list'),
+    parts: words('PART', 'only these parts; an unknown one prints their list'),
     quick: flag('a tenth of the samples; the figures vary more'),
     json: flag('print JSON, for programs'),
   },
-  rest: true,
   details: [
     'Starts a NATS server, a service and an echo responder in a temporary folder, and stops them again. Takes two to twelve minutes. The floor is an echo request plus an acknowledged publish on that server: ratios to it also hold on other machines, times do not. Leave the machine idle while it runs.',
     'It is in the repository, not in the package. A missed goal is not an error: the exit code is 0.',
   ],
   examples: ['stopgate bench --quick', 'stopgate bench latency --json'],
-  run: async ({ flags, words, io, out, note }) => {
+  run: async ({ flags, io, out, note }) => {
     if (!existsSync(program))
       throw new AppError('input.bad', 'the bench is not in the package: clone the repository, then "npm run bench"');
     const { runBench, isReached, formatFigures } = (await import(program.href)) as Bench;
     const signal = AbortSignal.any([io.interrupt(), out.closed]);
     const figures = await runBench({
-      parts: words,
+      parts: flags.parts,
       quick: flags.quick,
       onPart: (name) => note(`measuring ${name}`),
       signal,

@@ -1,6 +1,6 @@
 /** Completion scripts for shells, made from the command table, so that new commands are completed at once. */
 import { AppError } from '../../../errors.ts';
-import { type Arguments, type CommandTable, type Option, optionsOf, positionalsOf } from '../../command.ts';
+import { type Arguments, type CommandTable, isOption, type Option } from '../../command.ts';
 
 export const shells = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof shells)[number];
@@ -26,7 +26,7 @@ const hints: Readonly<Record<string, CompletionList>> = {
   AGENT: 'agents',
 };
 /** Finds the list of a value by its name in the help; undefined: it cannot be listed. */
-const listOf = (valueHint = ''): CompletionList | undefined => hints[valueHint.replace(/…$/, '')];
+const listOf = (valueHint: string): CompletionList | undefined => hints[valueHint];
 
 /** `values`: those that it takes, or what kind they are. */
 type Completion = {
@@ -62,22 +62,27 @@ export async function formatCompletion(shell: Shell, commands: CommandTable): Pr
   const rows = await Promise.all(
     Object.entries(commands).map(async ([name, { summary, load }]): Promise<Row> => {
       const { args } = await load();
-      const first = positionalsOf(args)[0]?.[1];
-      const words = first?.completions ?? (takesFile(args) ? ['<file>'] : []);
-      const list = first?.completions === undefined ? listOf(first?.valueHint) : undefined;
-      return { name, summary, options: optionsOf(args).map(toCompletion), words, list };
+      const [first] = Object.values(args).filter((arg) => !isOption(arg));
+      const completions = first?.type === 'word' ? first.completions : undefined;
+      const words = completions ?? (takesFile(args) ? ['<file>'] : []);
+      const list = completions === undefined && first?.type === 'word' ? listOf(first.valueHint) : undefined;
+      const options = Object.entries(args).flatMap(([option, arg]) =>
+        isOption(arg) ? [toCompletion(option, arg)] : [],
+      );
+      return { name, summary, options, words, list };
     }),
   );
   return { bash: formatBash, zsh: formatZsh, fish: formatFish }[shell](rows);
 }
 
 const takesFile = (args: Arguments): boolean =>
-  positionalsOf(args).some(([, { valueHint }]) => valueHint?.includes('FILE') === true);
+  Object.values(args).some((arg) => !isOption(arg) && arg.valueHint.includes('FILE'));
 
-function toCompletion([name, option]: readonly [string, Option]): Completion {
-  const { type, description, valueHint = '' } = option;
-  if (type === 'enum') return { name, description, values: option.options };
-  if (type === 'boolean') return { name, description, values: 'none' };
+function toCompletion(name: string, option: Option): Completion {
+  const { description } = option;
+  if (option.type === 'choice') return { name, description, values: option.options };
+  if (option.type === 'flag') return { name, description, values: 'none' };
+  const { valueHint } = option;
   return { name, description, values: listOf(valueHint) ?? (/^(FILE|DIR)/.test(valueHint) ? 'file' : 'any') };
 }
 

@@ -4,28 +4,20 @@ import { loadConfig } from '../../../config/config.ts';
 import { AppError } from '../../../errors.ts';
 import type { Io } from '../../../terminal/process-io.ts';
 import { inTime } from '../../../timer.ts';
-import { choice, defineCommand } from '../../command.ts';
+import { choice, defineCommand, optionalArgument } from '../../command.ts';
 import { connect, type Place, resolvePlace } from '../../connection.ts';
-import { clientArgs } from '../../option-values.ts';
+import { placeArgs } from '../../option-values.ts';
 import { type CompletionList, completionLists, formatCompletion, readShell, shells } from './completion-script.ts';
-
-const { json: _, ...place } = clientArgs;
 
 export const completion = defineCommand({
   args: {
-    shell: {
-      type: 'positional',
-      required: false,
-      valueHint: 'SHELL',
-      description: 'bash, zsh or fish',
-      completions: shells,
-    },
+    shell: optionalArgument('SHELL', 'bash, zsh or fish', shells),
     list: choice(
       'LIST',
       completionLists,
       'print what there is now, one a line, as the scripts ask for it: nothing where it cannot be had at once',
     ),
-    ...place,
+    ...placeArgs,
   },
   details: [
     'Prints a script that completes commands, options, and existing workers, tasks, queues and policies. Add the line to the startup file of your shell. It also completes "npx stopgate" if the package is installed, and in a clone of its repository.',

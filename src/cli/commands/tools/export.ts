@@ -11,7 +11,7 @@ import type { Requester } from '../../../nats/requester.ts';
 import { describeSystemError } from '../../../system-error.ts';
 import { defineCommand, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
-import { clientArgs, readId, readsLog } from '../../option-values.ts';
+import { clientArgs, idOf, readsLog } from '../../option-values.ts';
 
 /** The entries on which decisions about any worker depend. */
 const ofEveryone: ReadonlySet<string> = new Set(['policy.set', 'rules.set']);
@@ -21,6 +21,7 @@ export const exportLog = defineCommand({
     worker: option(
       'W',
       'only what concerns this worker: its entries, those of the tasks that it claimed, and the policies',
+      idOf('worker'),
     ),
     html: option(
       'FILE',
@@ -40,7 +41,7 @@ export const exportLog = defineCommand({
     'stopgate export --worker w1 --html w1.html',
   ],
   run: ({ flags, io, out, note }) => {
-    const worker = flags.worker === undefined ? null : readId('worker', flags.worker);
+    const { worker = null } = flags;
     if (flags.html !== undefined && worker === null)
       throw new AppError('input.bad', '--html shows one worker: say which with --worker W');
     return withRequester(flags, io, async (requester, fleet) => {

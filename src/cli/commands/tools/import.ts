@@ -14,28 +14,28 @@ import { createLogger } from '../../../log.ts';
 import type { ImportedEntry, LogImport } from '../../../nats/log/log-import.ts';
 import { messageBytesMax } from '../../../nats/log/stream-info.ts';
 import type { Io } from '../../../terminal/process-io.ts';
-import { argument, defineCommand } from '../../command.ts';
+import { defineCommand, words } from '../../command.ts';
 import { findLogFiles, readLines } from '../../input.ts';
 import { clientArgs } from '../../option-values.ts';
 import { createTimeComparison, type TimedEntry } from './import-times.ts';
 
 export const importLog = defineCommand({
   args: {
-    file: argument(
-      'FILE…',
+    files: words(
+      'FILE',
       'what "stopgate export" printed, or archive files or their folder, oldest first; .gz too; -: stdin',
+      true,
     ),
     ...clientArgs,
   },
-  rest: true,
   details: [
     'Stores the entries of a complete log, from number 1 on, each under its own number. The fleet must not have a log or a running service yet; start the service afterwards. If the beginning of the log is in the archive, pass both: stopgate import archive/ log.jsonl. Entries that appear twice are stored once.',
     'The entries get the time of the import. If that would change what the log says (a deadline, what was used on a day), it is refused, and nothing is stored: "nats stream backup" and "restore" keep the times.',
     'It needs the credentials of a service.',
   ],
   examples: ['stopgate import log.jsonl --fleet main', 'stopgate import archive/ log.jsonl'],
-  run: async ({ flags, words, io, out }) => {
-    const { nats, creds, fleet: given, config } = flags;
+  run: async ({ flags, io, out }) => {
+    const { files: named, nats, creds, fleet: given, config } = flags;
     const place = await loadConfig({
       flags: { nats, creds, fleet: given, config, http: 'off' },
       cwd: io.cwd,
@@ -47,9 +47,9 @@ export const importLog = defineCommand({
     const { openLogImport } = await import('../../../nats/log/log-import.ts');
     const credsFile = defaultCredentials(place, 'service');
     const nc = await openConnection({ url: place.nats, credsFile, name: 'stopgate import', patient: false });
-    const stdin = words.includes('-') ? await keepStdin(io) : null;
+    const stdin = named.includes('-') ? await keepStdin(io) : null;
     try {
-      const files = words.map((word) => (word === '-' && stdin !== null ? stdin.file : word));
+      const files = named.map((file) => (file === '-' && stdin !== null ? stdin.file : file));
       // All of it is checked before any of it is stored.
       const times = createTimeComparison(fleet, Date.now());
       for await (const entries of readEntries(files, fleet, io)) for (const entry of entries) times.add(entry);

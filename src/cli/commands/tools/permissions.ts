@@ -3,21 +3,22 @@ import { loadConfig } from '../../../config/config.ts';
 import { AppError } from '../../../errors.ts';
 import { type Accounts, accountsOf, type Member, mergeAccounts, serverLimits } from '../../../nats/accounts.ts';
 import { type Role, roles } from '../../../nats/permissions.ts';
-import { choice, defineCommand, flag, option } from '../../command.ts';
-import { readId } from '../../option-values.ts';
+import { choice, defineCommand, flag, listOption, option } from '../../command.ts';
+import { idOf } from '../../option-values.ts';
 import { formatNatsConfig, formatNscScript } from './nsc-script.ts';
 
 export const permissions = defineCommand({
   args: {
-    role: choice('ROLE', roles, 'only the part for this role', 'all of them'),
+    role: choice('ROLE', roles, 'only the part for this role (default: all of them)'),
     all: flag('the accounts of all roles, as without --role'),
-    worker: option('W…', 'agent: the only worker that it may act for; repeat it for more'),
-    name: option('N', 'runner: the name under which it may serve'),
-    check: option(
-      'NAME…',
+    worker: listOption('W', 'agent: the only worker that it may act for; repeat it for more', idOf('worker')),
+    name: option('N', 'runner: the name under which it may serve', idOf('runner')),
+    check: listOption(
+      'NAME',
       'check: the remote check that it may answer (also for a runner with a name); repeat it for more',
+      idOf('check'),
     ),
-    fleet: option('F…', 'the fleet; repeat it for more (STOPGATE_FLEET; default: main)'),
+    fleet: listOption('F', 'the fleet; repeat it for more (STOPGATE_FLEET; default: main)', idOf('fleet')),
     json: flag('print JSON, which a NATS server also reads'),
     nsc: flag('print a script of nsc commands, which makes JWT accounts and a .creds file per role'),
   },
@@ -32,16 +33,16 @@ export const permissions = defineCommand({
     'stopgate permissions --nsc > accounts.sh',
   ],
   run: async ({ flags, io, out }) => {
-    const role = flags.role as Role | undefined;
+    const { role } = flags;
     if (role !== undefined && flags.all) throw new AppError('input.bad', 'use either --all or --role');
     if (flags.nsc && (role !== undefined || flags.json))
       throw new AppError('input.bad', '--nsc prints the accounts of all roles: leave out --role and --json');
     const { fleet: one } = await loadConfig({ flags: { http: 'off' }, cwd: io.cwd, env: io.env });
-    const fleets = flags.fleet === undefined ? [one] : [...new Set(flags.fleet.split(','))];
+    const fleets = [...new Set(flags.fleet ?? [one])];
     const scope = readScope(flags, role);
     const membersIn = (fleet: string) =>
       (role === undefined ? roles : [role]).flatMap((it) => membersOf(it, fleet, scope));
-    const parts = fleets.map((fleet) => ({ fleet: readId('fleet', fleet), members: membersIn(fleet) }));
+    const parts = fleets.map((fleet) => ({ fleet, members: membersIn(fleet) }));
     const accounts = parts.map(({ fleet, members }) => accountsOf(fleet, members)).reduce(mergeAccounts);
     const config = configOf(accounts, role);
     const label = `${fleets.length > 1 ? 'fleets' : 'fleet'} ${fleets.join(', ')}`;
@@ -54,15 +55,15 @@ export const permissions = defineCommand({
 });
 
 type Given = {
-  readonly worker: string | undefined;
+  readonly worker: readonly string[] | undefined;
   readonly name: string | undefined;
-  readonly check: string | undefined;
+  readonly check: readonly string[] | undefined;
 };
 type Named = { readonly workers: readonly string[]; readonly name?: string; readonly checks?: readonly string[] };
 
 /** @throws AppError input.bad: bad ids, or an option that is not for this role */
 function readScope({ worker, name, check }: Given, role: Role | undefined): Named {
-  const meant = (option: string, value: string | undefined, ...of: Role[]) => {
+  const meant = (option: string, value: string | readonly string[] | undefined, ...of: Role[]) => {
     if (value === undefined || role === undefined || of.includes(role)) return;
     throw new AppError('input.bad', `${option} is for the role ${of.join(' or ')}, not for ${role}`);
   };
@@ -71,11 +72,10 @@ function readScope({ worker, name, check }: Given, role: Role | undefined): Name
   meant('--check', check, 'check', 'runner');
   if (role === 'runner' && check !== undefined && name === undefined)
     throw new AppError('input.bad', 'a runner without --name may serve every check: add --name');
-  const ids = (what: string, text: string) => [...new Set(text.split(','))].map((id) => readId(what, id));
   return {
-    workers: worker === undefined ? [] : ids('worker', worker),
-    ...(name !== undefined && { name: readId('runner', name) }),
-    ...(check !== undefined && { checks: ids('check', check) }),
+    workers: [...new Set(worker)],
+    ...(name !== undefined && { name }),
+    ...(check !== undefined && { checks: [...new Set(check)] }),
   };
 }
 

@@ -19,7 +19,7 @@ import { type Context, defineCommand, type Flags, flag, option, optionalArgument
 import { readText } from '../../input.ts';
 import { formatListing, type Listing, taskListing, workerListing } from '../../listing/listing.ts';
 import { feedFold } from '../../log-source.ts';
-import { clientArgs, readId, readTime, timeForms } from '../../option-values.ts';
+import { clientArgs, idOf, timeForms, toTime } from '../../option-values.ts';
 
 const args = {
   file: optionalArgument(
@@ -28,9 +28,9 @@ const args = {
   ),
   policy: option('FILE', 'a stopgate.yaml whose policies replace those in the log'),
   diff: flag('print only what --policy would decide differently, with both decisions'),
-  since: option('TIME', `with --diff: compare attempts from this time on: ${timeForms}`),
-  at: option('TIME', `print all workers and tasks as they were then: ${timeForms}`),
-  worker: option('W', 'only decisions about this worker'),
+  since: option('TIME', `with --diff: compare attempts from this time on: ${timeForms}`, toTime),
+  at: option('TIME', `print all workers and tasks as they were then: ${timeForms}`, toTime),
+  worker: option('W', 'only decisions about this worker', idOf('worker')),
   archive: option('DIR', 'with --fleet: the folder with what retention has removed from the log'),
   ...clientArgs,
   fleet: option('F', 'read the live log of this fleet up to now, instead of a file'),
@@ -58,11 +58,11 @@ export const replay = defineCommand({
   run: async (context) => {
     const { flags } = context;
     refuseMixtures(flags);
-    const untilMs = readTime('--at', flags.at);
+    const { at: untilMs, since: sinceMs, worker: only = null } = flags;
     if (untilMs !== undefined && untilMs > Date.now())
-      context.note(`stopgate: --at '${flags.at}' is in the future: this is the state if no entry comes until then`);
-    const sinceMs = readTime('--since', flags.since);
-    const only = flags.worker === undefined ? null : readId('worker', flags.worker);
+      context.note(
+        `stopgate: --at ${formatIsoTime(untilMs)} is in the future: this is the state if no entry comes until then`,
+      );
     const policies = flags.policy === undefined ? undefined : await readPolicies(flags.policy, context);
     if (!flags.diff) return printDecisions(context, policies, untilMs, only);
     if (policies === undefined) {

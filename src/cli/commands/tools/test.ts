@@ -10,12 +10,12 @@ import { describeFaults, describePosition } from '../../../config/problems.ts';
 import { readYaml } from '../../../config/yaml.ts';
 import { AppError } from '../../../errors.ts';
 import { sleep } from '../../../timer.ts';
-import { type Context, defineCommand, type Flags, flag, optionalArgument } from '../../command.ts';
+import { type Context, defineCommand, type Flags, flag, words } from '../../command.ts';
 import { readText, requireUsual } from '../../input.ts';
 import { type CaseDifference, runCase } from './policy-cases.ts';
 
 const args = {
-  file: optionalArgument('FILE…', 'case files, YAML or JSON (default: stopgate.test.yaml)'),
+  files: words('FILE', 'case files, YAML or JSON (default: stopgate.test.yaml)'),
   init: flag('write a first case file that passes, instead of running one'),
   watch: flag('run them again when they, or a stopgate.yaml that they name, change'),
   json: flag('print JSON, one line a case'),
@@ -26,7 +26,6 @@ const watchMs = 300;
 
 export const test = defineCommand({
   args,
-  rest: true,
   details: [
     'A case has entries, as they stand in the log, and what is decided then. Its policy is written in the case, or is the one of a stopgate.yaml that it names. Nothing is run: the result of a check is a "check.finished" entry of the case. docs/testing-policies.md has an example of each kind of check.',
     'Exit code 0: all cases pass. 1: one fails. 2: a file is no case file, or cannot be read.',
@@ -34,9 +33,9 @@ export const test = defineCommand({
   examples: ['stopgate test --init', 'stopgate test', 'stopgate test cases/*.yaml --watch'],
   run: async (context) => {
     const { flags, io, note } = context;
-    const files = context.words.length === 0 ? [casesFile] : context.words;
+    const files = flags.files.length === 0 ? [casesFile] : flags.files;
     if (flags.init) return writeFirst(files, context);
-    requireUsual(casesFile, context.words[0], io, '"stopgate test --init" writes a first one');
+    requireUsual(casesFile, flags.files[0], io, '"stopgate test --init" writes a first one');
     if (!flags.watch) return runFiles(files, context, new Set());
     const signal = io.interrupt();
     for (;;) {

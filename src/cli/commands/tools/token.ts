@@ -3,23 +3,30 @@ import { randomBytes } from 'node:crypto';
 import { accessRoles, hashOfToken } from '../../../config/access-tokens.ts';
 import { isIdOrPattern } from '../../../config/fleet-selection.ts';
 import { AppError } from '../../../errors.ts';
-import { argument, choice, defineCommand, flag, option } from '../../command.ts';
-import { readId } from '../../option-values.ts';
+import { argument, choice, defineCommand, flag, listOption, type Parse } from '../../command.ts';
+import { idOf } from '../../option-values.ts';
 
 /** More than anyone can guess: the hash is a fast one. */
 const secretBytes = 24;
 
 export const token = defineCommand({
   args: {
-    name: argument('NAME', "whose it is: an operator's is stored with what it does"),
+    name: argument('NAME', "whose it is: an operator's is stored with what it does", idOf('token')),
     role: choice(
       'ROLE',
       accessRoles,
-      'what it allows (read: all that leaves the log as it is; agent: also stops and entries; operator: everything)',
-      'read',
+      'what it allows (read: all that leaves the log as it is; agent: also stops and entries; operator: everything; default: read)',
     ),
-    worker: option('W…', "only for these workers, by id or by a pattern such as 'box-1-*'; repeat it for more"),
-    fleet: option('F…', "only in these fleets, by name or by a pattern such as 'team-*'; repeat it for more"),
+    worker: listOption(
+      'W',
+      "only for these workers, by id or by a pattern such as 'box-1-*'; repeat it for more",
+      patternOf('the id of a worker, or a pattern such as box-1-*'),
+    ),
+    fleet: listOption(
+      'F',
+      "only in these fleets, by name or by a pattern such as 'team-*'; repeat it for more",
+      patternOf('the name of a fleet, or a pattern such as team-*'),
+    ),
     json: flag('print JSON, for programs'),
   },
   details: [
@@ -28,9 +35,7 @@ export const token = defineCommand({
   ],
   examples: ['stopgate token alice --role operator', "stopgate token box-1 --role agent --worker 'box-1-*' --json"],
   run: async ({ flags, out }) => {
-    const name = readId('token', flags.name);
-    const workers = readPatterns('--worker', flags.worker, 'the id of a worker, or a pattern such as box-1-*');
-    const fleets = readPatterns('--fleet', flags.fleet, 'the name of a fleet, or a pattern such as team-*');
+    const { name, worker: workers, fleet: fleets } = flags;
     const secret = randomBytes(secretBytes).toString('hex');
     const entry = {
       role: flags.role ?? 'read',
@@ -53,12 +58,11 @@ export const token = defineCommand({
   },
 });
 
-/** @throws AppError input.bad */
-function readPatterns(option: string, text: string | undefined, what: string): string[] | undefined {
-  const patterns = text?.split(',');
-  const bad = patterns?.find((each) => !isIdOrPattern(each));
-  if (bad !== undefined) throw new AppError('input.bad', `${option} '${bad}' is not ${what}`);
-  return patterns;
+function patternOf(what: string): Parse<string> {
+  return (text) => {
+    if (isIdOrPattern(text)) return text;
+    throw new AppError('input.bad', `'${text}' is not ${what}`);
+  };
 }
 
 /** JSON that is also the yaml that people write. */

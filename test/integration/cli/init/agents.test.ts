@@ -61,27 +61,19 @@ describe('each agent in its own form', () => {
     },
   );
 
-  test('the form perl, with a token, which is in no line', async () => {
+  test('a token is in no line', async () => {
     const { init, read } = await place({ env: { STOPGATE_TOKEN: 'secret' } });
-    await init('gemini', '--yes', '--form', 'perl');
-    const text = await read('.gemini/settings.json');
-    expect(JSON.parse(text).hooks.AfterAgent[0].hooks[0].command).toMatch(
-      /^LC_ALL=C perl \S+\/hook-command\/post\.pl 595 'http:\/\/127\.0\.0\.1:4280\/hooks\/gemini\?event=AfterAgent' STOPGATE_TOKEN 2>\/dev\/null \|\| printf .* \|\| exit 0$/,
-    );
-    expect(text).not.toContain('secret');
+    expect((await init('gemini', '--yes', '--json')).stdout).toContain('"form":"command"');
+    expect(await read('.gemini/settings.json')).not.toContain('secret');
   });
 
   test.each([
-    [['sh', 'perl', 'curl'], ['--user'], 'perl', 'http+perl'],
-    [['sh', 'perl', 'curl'], ['--user', '--token-env', 'T'], 'perl', 'http+perl'],
-    [['sh', 'perl', 'curl'], ['--user', '--http', 'https://127.0.0.1:4280'], 'curl', 'http+curl'],
-    [['sh', 'curl'], ['--user'], 'curl', 'http+curl'],
-    [['sh', 'perl', 'curl'], [], 'curl', 'http+curl'],
-    [['sh', 'perl', 'curl'], ['--token-env', 'T'], 'command', 'http'],
-    [['sh', 'perl'], [], 'command', 'http'],
     [['sh', 'curl'], [], 'curl', 'http+curl'],
+    [['sh', 'curl'], ['--user'], 'curl', 'http+curl'],
+    [['sh', 'curl'], ['--http', 'https://127.0.0.1:4280'], 'curl', 'http+curl'],
     [['sh', 'curl'], ['--token-env', 'T'], 'command', 'http'],
-    [['perl', 'curl'], [], 'command', 'http'],
+    [['sh'], [], 'command', 'http'],
+    [['curl'], [], 'command', 'http'],
     [[], [], 'command', 'http'],
   ])('with %s and %s the form is %s, or %s where the agent posts', async (programs, more, command, posts) => {
     const { cwd, put } = await place();
@@ -99,7 +91,7 @@ describe('each agent in its own form', () => {
     ['codex', 'home/.codex/hooks.json', 'Stop', true],
     ['copilot', '.github/hooks/stopgate.json', 'agentStop', false],
     ['cursor', '.cursor/hooks.json', 'stop', false],
-  ])('%s: a line of sh, with Perl or curl, reports that nothing was judged', async (agent, file, event, isShown) => {
+  ])('%s: a line of sh with curl reports that nothing was judged', async (agent, file, event, isShown) => {
     const { cwd, read } = await place();
     const env = { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: join(cwd, 'home') };
     const init = (...more: string[]) =>
@@ -112,17 +104,15 @@ describe('each agent in its own form', () => {
       running.child.stdin?.end('{}');
       return running;
     };
-    const says = (program: string) => {
-      const note = `stopgate: this stop was not judged: no answer from http://127.0.0.1:9 (${program} ended with 7). It is allowed.`;
-      return isShown
-        ? { stdout: JSON.stringify({ systemMessage: note }), stderr: '' }
-        : { stdout: '', stderr: `${note}\n` };
-    };
-    await init('--form', isPosting(agent) ? 'http+perl' : 'perl');
-    expect(await ran()).toEqual(says('perl'));
-    await init('--form', isPosting(agent) ? 'http+curl' : 'curl');
-    expect(await ran()).toEqual(says('curl'));
-    expect(await read(file)).not.toContain('perl ');
+    const note =
+      'stopgate: this stop was not judged: no answer from http://127.0.0.1:9 (curl ended with 7). It is allowed.';
+    const says = isShown
+      ? { stdout: JSON.stringify({ systemMessage: note }), stderr: '' }
+      : { stdout: '', stderr: `${note}\n` };
+    for (const form of isPosting(agent) ? ['http+curl', 'curl'] : ['curl']) {
+      await init('--form', form);
+      expect(await ran()).toEqual(says);
+    }
   });
 
   test('claude: its stops by sh and curl, all else by HTTP; no path of this machine is in the settings that a project shares', async () => {

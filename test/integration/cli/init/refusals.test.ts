@@ -81,7 +81,6 @@ describe('refuses, and changes nothing', () => {
     [['codex', '--wake'], '--wake is for claude'],
     [['claude', '--http', 'off'], 'hooks come over HTTP'],
     [['gemini', '--form', 'curl', '--token-env', 'T'], 'would show the token'],
-    [['gemini', '--form', 'perl', '--http', 'https://127.0.0.1:4280'], 'it has no TLS; use --form command'],
     [['nobody'], "there is no agent 'nobody'; these are: claude, codex"],
   ])('%s', async (argv, says) => {
     const { init } = await place();

@@ -97,7 +97,7 @@ export const qwen: HeadlessAgent = {
   program: qwenCode,
   api: chatCompletions,
   settings: { file: 'home/.qwen/settings.json', content: qwenSettings },
-  forms: ['http', 'http+perl', 'command'].map((form) => ({ form, init: ['--form', form] })),
+  forms: ['http', 'http+curl', 'command'].map((form) => ({ form, init: ['--form', form] })),
   run: runQwen,
   open: qwenTodo('pending'),
   close: qwenTodo('completed'),
