@@ -107,7 +107,7 @@ function renderPage(page) {
       },
       link({ href, tokens }) {
         const text = this.parser.parseInline(tokens);
-        return href === null ? text : `<a href="${escape(href)}">${text}</a>`;
+        return href === null ? text : `<a href="${escapeHtml(href)}">${text}</a>`;
       },
     },
   });
@@ -115,7 +115,7 @@ function renderPage(page) {
   close();
   const template = readFileSync(join(assets, 'page.html'), 'utf8');
   const values = {
-    title: escape(page.title),
+    title: escapeHtml(page.title),
     up: up(page),
     nav: navigation(page),
     contents: contents(headings),
@@ -144,7 +144,7 @@ function hrefOf(href, page) {
 function navigation(page) {
   const link = (path) => {
     const { name, title } = pages.get(path);
-    return `<li><a href="${up(page)}${name}.html"${path === page.path ? ' aria-current="page"' : ''}>${escape(title)}</a></li>`;
+    return `<li><a href="${up(page)}${name}.html"${path === page.path ? ' aria-current="page"' : ''}>${escapeHtml(title)}</a></li>`;
   };
   const isOpen = (path) => page.path.startsWith(`${path.replace(/(\/README)?\.md$/, '')}/`);
   const withChildren = (path) => {
@@ -158,13 +158,15 @@ function navigation(page) {
   const start = `<ul>${link('README.md')}${link('docs/README.md')}</ul>`;
   return (
     start +
-    groups.map(({ title, paths }) => `<h2>${escape(title)}</h2><ul>${paths.map(withChildren).join('')}</ul>`).join('')
+    groups
+      .map(({ title, paths }) => `<h2>${escapeHtml(title)}</h2><ul>${paths.map(withChildren).join('')}</ul>`)
+      .join('')
   );
 }
 
 function contents(headings) {
   if (headings.length < 3) return '';
-  return `<ul>${headings.map(({ id, title }) => `<li><a href="#${id}">${escape(title)}</a></li>`).join('')}</ul>`;
+  return `<ul>${headings.map(({ id, title }) => `<li><a href="#${id}">${escapeHtml(title)}</a></li>`).join('')}</ul>`;
 }
 
 function llmsIndex() {
@@ -203,7 +205,7 @@ function slugOf(title, slugs) {
   return count === 0 ? base : `${base}-${count}`;
 }
 
-function escape(text) {
+function escapeHtml(text) {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 }
 
