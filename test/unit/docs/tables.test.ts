@@ -45,7 +45,7 @@ const sorted = (names: Iterable<string>) => [...names].sort();
 
 describe('guards', () => {
   const tables = [
-    ['README.md', tableUnder(readme, 'The thirteen guards')],
+    ['docs/policies.md', tableUnder(readPage('docs/policies.md'), 'The thirteen guards')],
     ['docs/protocol.md', tableUnder(protocol, '5. The decision', '#')],
   ] as const;
 
