@@ -27,7 +27,6 @@ const entriesOf = (dist) => [
  */
 export const filesOfProgram = [
   'inspector',
-  'inspect',
   'incident',
   'schema',
   'machines.json',

@@ -41,10 +41,6 @@ const rows = {
   'DELETE /api/:fleet/session': [null, 'all', 'all'], // also of a token that is gone: only this takes the cookie away
   'POST /api/:fleet/session': ['read', 'all', 'own'],
   'GET /machines.json': ['read', 'all', 'all'],
-  'GET /inspect': ['read', 'all', 'all'],
-  'GET /inspect/inspect.js': ['read', 'all', 'all'],
-  'GET /inspect/inspect.css': ['read', 'all', 'all'],
-  'GET /inspect/elk-worker.js': ['read', 'all', 'all'],
   'POST /api/:fleet/probe/:worker': ['read', 'own', 'own'],
   'POST /api/:fleet/verify/:worker': ['read', 'own', 'own'],
   'POST /api/:fleet/verify-task/:task': ['read', 'own', 'own'],

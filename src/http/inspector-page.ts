@@ -121,35 +121,14 @@ function readFile(path: string): PageFile {
   };
 }
 
-// `GET /inspect`: the inspector for any XState app, as the target of `createBrowserInspector({ url })`; and
-// `GET /machines.json`: the laid-out charts of our own machines. They are read when they are first asked for.
-
-/** Apps on this machine may frame it to inspect themselves: it only shows what the app sends and can do nothing else. */
-const inspectPolicy = [
-  "default-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "object-src 'none'",
-  "frame-ancestors 'self' http://localhost:* http://127.0.0.1:*",
-].join('; ');
-
-const inspectFiles = {
-  '/machines.json': { file: 'machines.json', type: 'application/json; charset=utf-8' },
-  '/inspect': { file: 'inspect/index.html', type: 'text/html; charset=utf-8' },
-  '/inspect/inspect.js': { file: 'inspect/inspect.js', type: 'text/javascript; charset=utf-8' },
-  '/inspect/elk-worker.js': { file: 'inspect/elk-worker.js', type: 'text/javascript; charset=utf-8' },
-  '/inspect/inspect.css': { file: 'inspect/inspect.css', type: 'text/css; charset=utf-8' },
-} as const;
-
-export function addInspectPage(app: FastifyInstance): void {
-  for (const [path, { file, type }] of Object.entries(inspectFiles)) {
-    // The layout engine is large, and few open the page.
-    let built: Buffer | null = null;
-    app.get(path, async (_request, reply) => {
-      built ??= readBuilt(file);
-      if (built === null)
-        throw new AppError('actor.unknown', 'this file is missing from the build: run "npm run build"');
-      return reply.header('content-security-policy', inspectPolicy).type(type).send(built);
-    });
-  }
+/** `GET /machines.json`: the laid-out charts of our machines. */
+export function addMachineCharts(app: FastifyInstance): void {
+  // It is large, and few ask for it.
+  let built: Buffer | null = null;
+  app.get('/machines.json', async (_request, reply) => {
+    built ??= readBuilt('machines.json');
+    if (built === null)
+      throw new AppError('actor.unknown', 'machines.json is missing from the build: run "npm run build"');
+    return reply.type(types['.json'] ?? '').send(built);
+  });
 }

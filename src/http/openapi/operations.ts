@@ -39,9 +39,7 @@ export type Operation = {
 };
 
 /** The paths that only a browser asks for: pages and their files, and a WebSocket, which OpenAPI cannot describe. */
-type PageFile =
-  | `GET /${'' | 'favicon.ico' | 'machines.json' | 'assets/:file' | 'icon/:file'}`
-  | `GET /inspect${'' | '/inspect.js' | '/inspect.css' | '/elk-worker.js' | '/ws'}`;
+type PageFile = `GET /${'' | 'favicon.ico' | 'machines.json' | 'assets/:file' | 'icon/:file'}` | 'GET /inspect/ws';
 
 const oneOf = (names: Iterable<string>) => z.enum([...names] as [string, ...string[]]);
 const text = (what: string) => z.string().describe(what);

@@ -1,11 +1,10 @@
 /**
- * Builds the pages into dist. By its mode: the inspector (`inspector`), which the service serves; the page for XState apps
- * (`inspect`), at /inspect under fixed file names; and the page for files (`incident`), one script and one style sheet, which
+ * Builds the pages into dist. By its mode: the inspector (`inspector`), which the service serves; and
+ * the page for files (`incident`), one script and one style sheet, which
  * the service puts into each file.
  */
-import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { type BuildEnvironmentOptions, defineConfig, type Plugin, type UserConfig } from 'vite';
+import { type BuildEnvironmentOptions, defineConfig, type UserConfig } from 'vite';
 
 const pathOf = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const built = (file: string) => pathOf(`../../../dist/${file}`);
@@ -15,15 +14,6 @@ const data = [
   { find: 'stopgate:outlines', replacement: built('outlines.json') },
   { find: 'stopgate:schema', replacement: built('schema/stopgate.schema.json') },
 ];
-
-/** ELK is not ours: its license goes with it. */
-const elkLicense: Plugin = {
-  name: 'elk-license',
-  generateBundle() {
-    const source = readFileSync(new URL(import.meta.resolve('elkjs/LICENSE.md')));
-    this.emitFile({ type: 'asset', fileName: 'elk-worker.LICENSE.md', source });
-  },
-};
 
 const page = (name: string, build: BuildEnvironmentOptions, rest: UserConfig = {}): UserConfig => ({
   root: import.meta.dirname,
@@ -38,7 +28,7 @@ const page = (name: string, build: BuildEnvironmentOptions, rest: UserConfig = {
     // No inlined assets: the page's content security policy allows no data: URLs.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    // KB. ELK is one file of its library, loaded when a chart is shown, and the page for files is one that can be mailed.
+    // KB. The page for files is one that can be mailed.
     chunkSizeWarningLimit: name === 'inspector' ? 500 : 2_000,
     ...build,
   },
@@ -46,19 +36,6 @@ const page = (name: string, build: BuildEnvironmentOptions, rest: UserConfig = {
 
 const pages: Readonly<Record<string, UserConfig>> = {
   inspector: page('inspector', {}),
-  inspect: page(
-    'inspect',
-    {
-      rolldownOptions: {
-        output: {
-          entryFileNames: 'inspect.js',
-          assetFileNames: ({ names: [name = ''] }) =>
-            name.startsWith('elk-worker') ? 'elk-worker.js' : 'inspect[extname]',
-        },
-      },
-    },
-    { root: pathOf('./inspect'), base: '/inspect/', plugins: [elkLicense] },
-  ),
   incident: page(
     'incident',
     {

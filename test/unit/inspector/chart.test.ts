@@ -11,7 +11,7 @@ import {
   placeTimes,
   reasonTaken,
 } from '../../../src/inspector/chart/drawing.ts';
-import { drawingOf, outlineOf } from '../../../src/inspector/chart/machine-drawing.ts';
+import { drawingOf, outlineOf } from '../../../src/inspector/chart/layout.ts';
 
 const machines = { worker: workerMachine, task: taskMachine } as const;
 type Name = keyof typeof machines;
