@@ -27,7 +27,6 @@ const entriesOf = (dist) => [
  */
 export const filesOfProgram = [
   'inspector',
-  'incident',
   'schema',
   'machines.json',
   'src/hook-command/post.pl',

@@ -49,7 +49,6 @@ const rows = {
   'GET /api/:fleet/timeline/:entity/:id': ['read', 'own', 'own'],
   'GET /api/:fleet/attempts/:worker': ['read', 'own', 'own'],
   'GET /api/:fleet/history/:file': ['read', 'own', 'own'],
-  'GET /api/:fleet/incident/:file': ['read', 'own', 'own'],
   'GET /metrics': ['read', 'none', 'none'],
   'GET /inspect/ws': ['read', 'none', 'own'],
   'GET /api/:fleet/list/:entities': ['read', 'none', 'own'],

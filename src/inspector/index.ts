@@ -10,13 +10,13 @@ import { readAttempts } from './attempts.ts';
 import { createEntriesReader, type EntriesFilter } from './entries.ts';
 import { createHistory, type History } from './history/history.ts';
 import type { HistorySource } from './history/history-process.ts';
-import { type IncidentFile, readIncident, readReplayLines } from './incident.ts';
 import { createLive, type Live } from './live/live.ts';
 import type { AttemptRecord, EntriesPage, TimelineEntry, TimelinePage, Topic } from './messages.ts';
 import type { ServiceReport } from './service-messages.ts';
 import { createServiceReport, type ReportSource } from './service-report.ts';
 import { createFeed, type Feed } from './stately/feed.ts';
 import { readEntryAt, readTimeline } from './timeline.ts';
+import { readReplayLines } from './worker-history.ts';
 
 export type Inspection = {
   readonly live: Live;
@@ -40,11 +40,6 @@ export type Inspection = {
   service(): Promise<ServiceReport>;
   /** A worker's history, as lines for `stopgate replay`. */
   replayLines(worker: string): Promise<string[]>;
-  /**
-   * Reads a worker's history with its sub-agents, if `isShown`, for a file that shows it.
-   * @throws AppError input.bad
-   */
-  incident(worker: string, isShown: (worker: string) => boolean): Promise<IncidentFile>;
   close(): Promise<void>;
 };
 
@@ -92,7 +87,6 @@ export function createInspection(
     policies: () => readCurrentPolicies(log, fleet.name),
     service: createServiceReport({ ...reported, host, log }),
     replayLines: (worker) => readReplayLines(log, fleet.name, worker),
-    incident: (worker, isShown) => readIncident(log, fleet, worker, isShown, logNow()),
     async close() {
       live.close();
       feed.close();

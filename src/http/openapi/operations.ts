@@ -192,13 +192,6 @@ export const operations: Readonly<Record<Exclude<Endpoint, PageFile>, Operation>
     errors: [404],
     summary: 'The log of a worker, for stopgate replay',
   },
-  'GET /api/:fleet/incident/:file': {
-    tag: 'reads',
-    path: { file: text('<worker>.html') },
-    types: ['text/html'],
-    errors: [404],
-    summary: 'A page of its own about a worker, its sub-agents and tasks',
-  },
   'POST /api/:fleet/operator/:word': {
     tag: 'operator',
     path: { word: oneOf(Object.keys(operatorActions)) },
