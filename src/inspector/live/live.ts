@@ -117,10 +117,8 @@ export function createLive(source: LiveSource): Live {
 function countMoves(moves: MoveCounts, fleet: Fleet): FleetWatcher {
   const on =
     (machine: Transition['machine']): FleetWatcher['worker'] =>
-    (_id, from, to, event) => {
-      // One that leads back to its own state, such as a stop that is judged at once, is no move.
-      if (from !== to) moves.add(fleet.nowMs, [{ machine, from, to, event, count: 1 }]);
-    };
+    (_id, from, to, event) =>
+      moves.add(fleet.nowMs, [{ machine, from, to, event, count: 1 }]);
   return { worker: on('worker'), task: on('task'), queue: () => {} };
 }
 
@@ -129,7 +127,7 @@ function recordTransitions(pages: ReadonlySet<LivePage>, changes: Changes): Flee
   const on =
     (entity: Topic['entity']): FleetWatcher['worker'] =>
     (id, from, to, event) => {
-      changes.transition(entity, id, from, to, event);
+      changes.actor(entity, id, { machine: entity, from, to, event, count: 1 });
       for (const page of pages) {
         const news = newsAbout(page, entity, id);
         if (news !== undefined) news.changed = true;
