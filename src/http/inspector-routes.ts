@@ -7,7 +7,7 @@ import { idSchema, isoTimeSchema, staleAfterMs } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { LiveClient } from '../inspector/live/page.ts';
 import { type Topic, toTruncatedJson } from '../inspector/messages.ts';
-import { rangeMsMax, spanNames } from '../inspector/statistics/buckets.ts';
+import { rangeMsMax, spanNames } from '../inspector/statistics/spans.ts';
 import { type OperatorAction, operatorActions } from '../service/operate.ts';
 import { parseInput } from '../service/parse-input.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
