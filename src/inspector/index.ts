@@ -1,12 +1,10 @@
 /** The inspector shows a replica: the fleet live, its past, and the entries of each actor. */
-
-import { stringify } from 'yaml';
-import { readJson } from '../../machines/index.ts';
 import type { Host } from '../host/host.ts';
 import type { Logger } from '../log.ts';
 import type { EventLog, LogBounds } from '../nats/log/event-log.ts';
 import { viewWorkerOf } from '../service/views.ts';
 import { readAttempts } from './attempts.ts';
+import { type CurrentPolicies, readCurrentPolicies } from './current-policies.ts';
 import { createEntriesReader, type EntriesFilter } from './entries.ts';
 import { createHistory, type History } from './history/history.ts';
 import type { HistorySource } from './history/history-process.ts';
@@ -93,18 +91,4 @@ export function createInspection(
       await history.close();
     },
   };
-}
-
-// The policies in force as a text to edit: the latest `policy.set`, in the form of stopgate.yaml.
-
-/** `seq` is the entry that set them; null: none was ever set. */
-type CurrentPolicies = { readonly seq: number | null; readonly text: string };
-
-const example = 'policies:\n  default:\n    checks:\n      - plan: {}\n';
-
-async function readCurrentPolicies(log: Pick<EventLog, 'newest'>, fleet: string): Promise<CurrentPolicies> {
-  const [newest] = await log.newest(`stopgate.${fleet}.own.fleet.${fleet}.policy.set`, 1, null);
-  const read = newest === undefined ? null : readJson(new TextDecoder().decode(newest.data));
-  if (newest === undefined || read?.ok !== true) return { seq: null, text: example };
-  return { seq: newest.seq, text: stringify(read.value) };
 }

@@ -1,6 +1,6 @@
 /** One worker: its state and why, its history, its chart, and what it works on. */
 import type { WorkerView } from '../../../../machines/index.ts';
-import type { TakenTransition } from '../../chart/drawing.ts';
+import type { TakenTransition } from '../../chart/taken.ts';
 import { apiPath } from '../data/api.ts';
 import { hello } from '../data/connection.ts';
 import { isPast, shownFleet, shownMs, shownView } from '../data/past.ts';
