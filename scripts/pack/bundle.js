@@ -27,8 +27,6 @@ const entriesOf = (dist) => [
  */
 export const filesOfProgram = [
   'inspector',
-  'inspect',
-  'incident',
   'schema',
   'machines.json',
   'src/agents/opencode/plugin.js',

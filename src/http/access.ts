@@ -41,10 +41,6 @@ const rows = {
   'DELETE /api/:fleet/session': [null, 'all', 'all'], // also of a token that is gone: only this takes the cookie away
   'POST /api/:fleet/session': ['read', 'all', 'own'],
   'GET /machines.json': ['read', 'all', 'all'],
-  'GET /inspect': ['read', 'all', 'all'],
-  'GET /inspect/inspect.js': ['read', 'all', 'all'],
-  'GET /inspect/inspect.css': ['read', 'all', 'all'],
-  'GET /inspect/elk-worker.js': ['read', 'all', 'all'],
   'POST /api/:fleet/probe/:worker': ['read', 'own', 'own'],
   'POST /api/:fleet/verify/:worker': ['read', 'own', 'own'],
   'POST /api/:fleet/verify-task/:task': ['read', 'own', 'own'],
@@ -53,7 +49,6 @@ const rows = {
   'GET /api/:fleet/timeline/:entity/:id': ['read', 'own', 'own'],
   'GET /api/:fleet/attempts/:worker': ['read', 'own', 'own'],
   'GET /api/:fleet/history/:file': ['read', 'own', 'own'],
-  'GET /api/:fleet/incident/:file': ['read', 'own', 'own'],
   'GET /metrics': ['read', 'none', 'none'],
   'GET /inspect/ws': ['read', 'none', 'own'],
   'GET /api/:fleet/list/:entities': ['read', 'none', 'own'],

@@ -1,4 +1,4 @@
-/** The inspector's pages and their assets: build output, served from memory. */
+/** The inspector's page with its assets, and the charts of our machines: build output, served from memory. */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
@@ -7,7 +7,6 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../errors.ts';
-import { readBuilt } from '../inspector/built-file.ts';
 
 /** Own files only and nothing inline, so that text from an agent can never load or run anything. */
 const contentSecurityPolicy =
@@ -60,6 +59,7 @@ export function addInspectorPage(app: FastifyInstance, plain: (request: FastifyR
       .header('cache-control', 'public, max-age=86400')
       .send(icon);
   });
+  app.get('/machines.json', async (request, reply) => send(request, reply, files, 'machines.json', 'no-cache'));
   app.get('/favicon.ico', async (request, reply) => send(request, reply, files, 'icon.svg', 'public, max-age=86400'));
 }
 
@@ -92,18 +92,21 @@ async function send(
   return reply.type(type).send(acceptsGzip ? await zipped() : raw);
 }
 
+/** The page's files by their paths below its folder, and `machines.json`. Empty: it is not built. */
 function readFiles(): ReadonlyMap<string, PageFile> {
-  // Next to this file in a build, in dist when running from the sources, as tests do.
-  const folder = ['../../inspector', '../../dist/inspector']
+  // Above this folder in a build, in dist when running from the sources, as tests do.
+  const dist = ['../..', '../../dist']
     .map((path) => fileURLToPath(new URL(path, import.meta.url)))
-    .find((path) => existsSync(join(path, 'index.html')));
-  if (folder === undefined) return new Map();
+    .find((path) => existsSync(join(path, 'inspector/index.html')));
+  if (dist === undefined) return new Map();
+  const folder = join(dist, 'inspector');
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
-  return new Map(
-    names
+  return new Map([
+    ...names
       .filter((name) => Object.hasOwn(types, extname(name)))
-      .map((name) => [name.replaceAll('\\', '/'), readFile(join(folder, name))]),
-  );
+      .map((name) => [name.replaceAll('\\', '/'), readFile(join(folder, name))] as const),
+    ['machines.json', readFile(join(dist, 'machines.json'))],
+  ]);
 }
 
 function readFile(path: string): PageFile {
@@ -119,37 +122,4 @@ function readFile(path: string): PageFile {
       return zipped;
     },
   };
-}
-
-// `GET /inspect`: the inspector for any XState app, as the target of `createBrowserInspector({ url })`; and
-// `GET /machines.json`: the laid-out charts of our own machines. They are read when they are first asked for.
-
-/** Apps on this machine may frame it to inspect themselves: it only shows what the app sends and can do nothing else. */
-const inspectPolicy = [
-  "default-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "object-src 'none'",
-  "frame-ancestors 'self' http://localhost:* http://127.0.0.1:*",
-].join('; ');
-
-const inspectFiles = {
-  '/machines.json': { file: 'machines.json', type: 'application/json; charset=utf-8' },
-  '/inspect': { file: 'inspect/index.html', type: 'text/html; charset=utf-8' },
-  '/inspect/inspect.js': { file: 'inspect/inspect.js', type: 'text/javascript; charset=utf-8' },
-  '/inspect/elk-worker.js': { file: 'inspect/elk-worker.js', type: 'text/javascript; charset=utf-8' },
-  '/inspect/inspect.css': { file: 'inspect/inspect.css', type: 'text/css; charset=utf-8' },
-} as const;
-
-export function addInspectPage(app: FastifyInstance): void {
-  for (const [path, { file, type }] of Object.entries(inspectFiles)) {
-    // The layout engine is large, and few open the page.
-    let built: Buffer | null = null;
-    app.get(path, async (_request, reply) => {
-      built ??= readBuilt(file);
-      if (built === null)
-        throw new AppError('actor.unknown', 'this file is missing from the build: run "npm run build"');
-      return reply.header('content-security-policy', inspectPolicy).type(type).send(built);
-    });
-  }
 }

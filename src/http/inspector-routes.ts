@@ -5,14 +5,13 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { idSchema, isoTimeSchema, staleAfterMs } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
-import { incidentHtml } from '../inspector/incident-html.ts';
 import type { LiveClient } from '../inspector/live/page.ts';
 import { type Topic, toTruncatedJson } from '../inspector/messages.ts';
-import { rangeMsMax, spanNames } from '../inspector/statistics/buckets.ts';
+import { rangeMsMax, spanNames } from '../inspector/statistics/spans.ts';
 import { type OperatorAction, operatorActions } from '../service/operate.ts';
 import { parseInput } from '../service/parse-input.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { accessOf, callerOf, checkFleet, checkSubject, fleetInPath, hasRole, isFor, withCallerName } from './access.ts';
+import { accessOf, callerOf, checkFleet, checkSubject, fleetInPath, hasRole, withCallerName } from './access.ts';
 import { type Admission, findCaller, hasSession, onceRevoked, refuseAnyone, sessionCookie } from './admission.ts';
 import { sendHistory, type Work } from './history-reply.ts';
 import { commonHeaders } from './replies.ts';
@@ -28,7 +27,6 @@ export const inspectorEndpoints = [
   'GET  /api/<fleet>/entries',
   'GET  /api/<fleet>/moment',
   'GET  /api/<fleet>/history/<worker>.jsonl',
-  'GET  /api/<fleet>/incident/<worker>.html',
   'GET  /api/<fleet>/policy',
   'GET  /api/<fleet>/service',
   'GET  /api/<fleet>/statistics',
@@ -240,16 +238,6 @@ function addTimelines(api: FastifyInstance): void {
   api.get('/moment', async (request) => {
     const { ms } = parseInput(momentSchema, request.query);
     return { seq: await fleetInPath(request).inspection.seqAt(ms) };
-  });
-  api.get<{ Params: { file: string } }>('/incident/:file', async (request, reply) => {
-    const caller = callerOf(request);
-    const worker = parseInput(idSchema, request.params.file.replace(/\.html$/, ''));
-    const { service, inspection } = fleetInPath(request);
-    await service.get('worker', worker);
-    return reply
-      .type('text/html; charset=utf-8')
-      .header('content-disposition', `attachment; filename="${worker}.html"`)
-      .send(incidentHtml(await inspection.incident(worker, (id) => isFor(caller, id))));
   });
   api.get<{ Params: { file: string } }>('/history/:file', async (request, reply) => {
     const worker = parseInput(idSchema, request.params.file.replace(/\.jsonl$/, ''));

@@ -23,7 +23,7 @@ import { addBodyBudget } from './body-budget.ts';
 import type { FleetDirectory } from './fleet-directory.ts';
 import { addHookRoutes, type FindPlace, type HookRouteOptions } from './hook-routes.ts';
 import { addInspectSocket } from './inspect-socket.ts';
-import { addInspectPage, isPageRequest } from './inspector-page.ts';
+import { isPageRequest } from './inspector-page.ts';
 import { addMcpRoutes } from './mcp-routes.ts';
 import { addOtlpRoutes } from './otlp/routes.ts';
 import { cannotListen } from './probe-address.ts';
@@ -165,7 +165,6 @@ export async function createHttpApp(options: Omit<HttpOptions, 'port'>): Promise
   addMcpRoutes(app, options.log);
   await addOtlpRoutes(app, (kind) => noteUnread('otlp', kind));
   await addApiRoutes(app, { admission, version, bounds: metrics.bounds });
-  addInspectPage(app);
   addInspectSocket(app, { fleets, admission, log: options.log });
   return { app, close };
 }

@@ -34,7 +34,6 @@ export function addStatusRoutes(app: FastifyInstance, metrics: Metrics, version:
     'GET  /api/openapi.json',
     'GET  /  (in a browser: the inspector)',
     'GET  /machines.json',
-    'GET  /inspect  (in a browser; for apps a WebSocket)',
     'GET  /inspect/ws  (WebSocket)',
   ];
   // Where there is one fleet, its paths can be copied as they stand.

@@ -1,22 +1,20 @@
 /** The inspector shows a replica: the fleet live, its past, and the entries of each actor. */
-
-import { stringify } from 'yaml';
-import { readJson } from '../../machines/index.ts';
 import type { Host } from '../host/host.ts';
 import type { Logger } from '../log.ts';
 import type { EventLog, LogBounds } from '../nats/log/event-log.ts';
 import { viewWorkerOf } from '../service/views.ts';
 import { readAttempts } from './attempts.ts';
+import { type CurrentPolicies, readCurrentPolicies } from './current-policies.ts';
 import { createEntriesReader, type EntriesFilter } from './entries.ts';
 import { createHistory, type History } from './history/history.ts';
 import type { HistorySource } from './history/history-process.ts';
-import { type IncidentFile, readIncident, readReplayLines } from './incident.ts';
 import { createLive, type Live } from './live/live.ts';
 import type { AttemptRecord, EntriesPage, TimelineEntry, TimelinePage, Topic } from './messages.ts';
 import type { ServiceReport } from './service-messages.ts';
 import { createServiceReport, type ReportSource } from './service-report.ts';
 import { createFeed, type Feed } from './stately/feed.ts';
 import { readEntryAt, readTimeline } from './timeline.ts';
+import { readReplayLines } from './worker-history.ts';
 
 export type Inspection = {
   readonly live: Live;
@@ -40,11 +38,6 @@ export type Inspection = {
   service(): Promise<ServiceReport>;
   /** A worker's history, as lines for `stopgate replay`. */
   replayLines(worker: string): Promise<string[]>;
-  /**
-   * Reads a worker's history with its sub-agents, if `isShown`, for a file that shows it.
-   * @throws AppError input.bad
-   */
-  incident(worker: string, isShown: (worker: string) => boolean): Promise<IncidentFile>;
   close(): Promise<void>;
 };
 
@@ -92,25 +85,10 @@ export function createInspection(
     policies: () => readCurrentPolicies(log, fleet.name),
     service: createServiceReport({ ...reported, host, log }),
     replayLines: (worker) => readReplayLines(log, fleet.name, worker),
-    incident: (worker, isShown) => readIncident(log, fleet, worker, isShown, logNow()),
     async close() {
       live.close();
       feed.close();
       await history.close();
     },
   };
-}
-
-// The policies in force as a text to edit: the latest `policy.set`, in the form of stopgate.yaml.
-
-/** `seq` is the entry that set them; null: none was ever set. */
-type CurrentPolicies = { readonly seq: number | null; readonly text: string };
-
-const example = 'policies:\n  default:\n    checks:\n      - plan: {}\n';
-
-async function readCurrentPolicies(log: Pick<EventLog, 'newest'>, fleet: string): Promise<CurrentPolicies> {
-  const [newest] = await log.newest(`stopgate.${fleet}.own.fleet.${fleet}.policy.set`, 1, null);
-  const read = newest === undefined ? null : readJson(new TextDecoder().decode(newest.data));
-  if (newest === undefined || read?.ok !== true) return { seq: null, text: example };
-  return { seq: newest.seq, text: stringify(read.value) };
 }

@@ -162,12 +162,6 @@ const rows: Record<string, () => Promise<unknown>> = {
     expect(JSON.parse(await says(['snapshot', '--json']))).toMatchObject({ seq: expect.any(Number) }),
   export: async () => {
     expect(await says(['export', '--worker', 'w1'])).toContain('worker.w1.plan.updated');
-    expect(await says(['export', '--worker', 'w1', '--html', 'w1.html'])).toMatch(/^wrote .*w1\.html: open it/);
-    const html = await readFile(join(folder.path, 'w1.html'), 'utf8');
-    expect(await says(['export', '--worker', 'w1', '--html', '-'])).toMatch(/^<!doctype html>/i);
-    const file = await says(['export', '--worker', 'w1', '--html', 'w1.html', '--json']);
-    expect(JSON.parse(file)).toEqual({ file: join(folder.path, 'w1.html') });
-    expect(html).toMatch(/<script type="application\/json" id="incident">.*worker\.w1\.plan\.updated/);
   },
   check: async () => expect(await says(['check'])).toContain('stopgate.yaml is valid'),
   permissions: async () => expect(await says(['permissions', '--role', 'agent'])).toMatch(/^# stopgate, fleet main/),

@@ -219,7 +219,7 @@ test(
     const get = async (path: string) =>
       (await fetch(`${dev.ready.http}${path}`, { headers: { accept: 'text/html' } })).text();
     const [script] = /\/assets\/[^"]+\.js/.exec(await get('/')) ?? [];
-    for (const path of [script ?? '/no-script', '/inspect/inspect.js', '/machines.json'])
+    for (const path of [script ?? '/no-script', '/machines.json'])
       expect([path, (await get(path)).length]).toEqual([path, expect.toSatisfy((length) => length > 10_000)]);
   },
   timeout,

@@ -39,9 +39,7 @@ export type Operation = {
 };
 
 /** The paths that only a browser asks for: pages and their files, and a WebSocket, which OpenAPI cannot describe. */
-type PageFile =
-  | `GET /${'' | 'favicon.ico' | 'machines.json' | 'assets/:file' | 'icon/:file'}`
-  | `GET /inspect${'' | '/inspect.js' | '/inspect.css' | '/elk-worker.js' | '/ws'}`;
+type PageFile = `GET /${'' | 'favicon.ico' | 'machines.json' | 'assets/:file' | 'icon/:file'}` | 'GET /inspect/ws';
 
 const oneOf = (names: Iterable<string>) => z.enum([...names] as [string, ...string[]]);
 const text = (what: string) => z.string().describe(what);
@@ -193,13 +191,6 @@ export const operations: Readonly<Record<Exclude<Endpoint, PageFile>, Operation>
     types: ['application/jsonl'],
     errors: [404],
     summary: 'The log of a worker, for stopgate replay',
-  },
-  'GET /api/:fleet/incident/:file': {
-    tag: 'reads',
-    path: { file: text('<worker>.html') },
-    types: ['text/html'],
-    errors: [404],
-    summary: 'A page of its own about a worker, its sub-agents and tasks',
   },
   'POST /api/:fleet/operator/:word': {
     tag: 'operator',

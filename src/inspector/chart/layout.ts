@@ -1,10 +1,14 @@
 /**
- * Lays out a chart with ELK, which is far too large for our own page: the build does it for our machines
- * (machine-drawing.ts), and a worker of the page for XState apps. Equal definitions get equal drawings.
+ * Lays out the charts of our machines with ELK, which is far too large for the page. For the build and the tests: nothing
+ * that serves or shows charts may import it. Equal definitions get equal drawings.
  */
+import elk from 'elkjs/lib/elk.bundled.js';
 import type { ELK, ElkExtendedEdge, ElkNode } from 'elkjs/lib/elk-api.js';
-import type { ChartDefinition, ChartState, ChartTransition } from './definition.ts';
-import type { Area, ChartBox, ChartDrawing, ChartEdge, ChartText } from './drawing.ts';
+import type { AnyStateMachine } from 'xstate';
+import { type ChartDefinition, type ChartState, type ChartTransition, chartOf } from './definition.ts';
+import type { Area, ChartBox, ChartDrawing, ChartEdge, ChartText, Outline } from './drawing.ts';
+
+const layOut = (graph: ElkNode): Promise<ElkNode> => new (elk as unknown as new () => ELK)().layout(graph);
 
 /**
  * The text of an edge, its events and guards, in as few lines as possible: one line for several short events; those with a guard follow, with the guard below them: `task.completed,
@@ -67,7 +71,7 @@ const headHeight = 34;
 const everywhereWidthMin = 140;
 const gap = 16;
 
-export const layoutOptions = {
+const layoutOptions = {
   'elk.algorithm': 'layered',
   'elk.direction': 'DOWN',
   'elk.hierarchyHandling': 'INCLUDE_CHILDREN',
@@ -94,7 +98,8 @@ const nestedBelow = (rows: readonly { readonly height: number }[]) => {
   return { ...layoutOptions, 'elk.padding': `[top=${top},left=${gap},bottom=${gap},right=${gap}]` };
 };
 
-export async function layOut(chart: ChartDefinition, engine: Pick<ELK, 'layout'>): Promise<ChartDrawing> {
+export async function drawingOf(machine: AnyStateMachine): Promise<ChartDrawing> {
+  const chart = chartOf(machine);
   const edges = mergeTransitions(chart.transitions);
   const graph: ElkNode = {
     id: chart.id,
@@ -108,7 +113,7 @@ export async function layOut(chart: ChartDefinition, engine: Pick<ELK, 'layout'>
       labels: [{ id: `label ${id}`, text: id, ...sizeOf(lines) }],
     })),
   };
-  const placed = await engine.layout(graph);
+  const placed = await layOut(graph);
   const boxes = readBoxes(chart, placed);
   const everywhere = placeBeside(boxes, placed, chart.everywhere);
   return {
@@ -180,7 +185,7 @@ function nodeOf(chart: ChartDefinition, { id, name, initial }: ChartState, edges
 }
 
 /** Returns the size of a state's box that has only its name and a count. */
-export const stateSize = (name: string) => ({
+const stateSize = (name: string) => ({
   width: 2 * gap + name.length * nameCharWidth + countWidth,
   height: headHeight + 4,
 });
@@ -194,7 +199,7 @@ function readBoxes(chart: ChartDefinition, placed: ElkNode): ChartBox[] {
 }
 
 /** Reads the areas of all nodes, by id. */
-export function readAreas(placed: ElkNode): ReadonlyMap<string, Area> {
+function readAreas(placed: ElkNode): ReadonlyMap<string, Area> {
   const areas = new Map<string, Area>();
   const visit = ({ id, x = 0, y = 0, width = 0, height = 0, children = [] }: ElkNode, left: number, top: number) => {
     areas.set(id, rounded({ x: left + x, y: top + y, width, height }));
@@ -204,7 +209,7 @@ export function readAreas(placed: ElkNode): ReadonlyMap<string, Area> {
   return areas;
 }
 
-export function readPoints(route: ElkExtendedEdge | undefined): ChartEdge['points'] {
+function readPoints(route: ElkExtendedEdge | undefined): ChartEdge['points'] {
   const [section] = route?.sections ?? [];
   const points = section === undefined ? [] : [section.startPoint, ...(section.bendPoints ?? []), section.endPoint];
   return points.map(({ x, y }) => [tenth(x), tenth(y)] as const);
@@ -252,3 +257,45 @@ const rounded = ({ x, y, width, height }: Area): Area => ({
   width: tenth(width),
   height: tenth(height),
 });
+
+const outlineOptions = {
+  ...layoutOptions,
+  'elk.layered.spacing.nodeNodeBetweenLayers': '24',
+  'elk.layered.spacing.edgeNodeBetweenLayers': '12',
+};
+const regionPadding = { 'elk.padding': '[top=40,left=16,bottom=16,right=16]' };
+
+/**
+ * The outline of a chart: its states and edges without the texts, which take most of the room. It fits a panel with names
+ * of a readable size.
+ */
+export async function outlineOf(drawing: ChartDrawing): Promise<Outline> {
+  const graph: ElkNode = {
+    id: drawing.id,
+    layoutOptions: outlineOptions,
+    children: outlineNodesIn(drawing, null),
+    edges: drawing.edges
+      .filter(({ points }) => points.length > 0)
+      .map(({ id, from, to }) => ({ id, sources: [from], targets: [to as string] })),
+  };
+  const placed = await layOut(graph);
+  const areas = readAreas(placed);
+  const routes = new Map(placed.edges?.map((edge) => [edge.id, edge]));
+  return {
+    width: Math.ceil(placed.width ?? 0),
+    height: Math.ceil(placed.height ?? 0),
+    areas: drawing.boxes.map(({ id }) => areas.get(id) ?? { x: 0, y: 0, width: 0, height: 0 }),
+    lines: drawing.edges.map(({ id }) => readPoints(routes.get(id))),
+  };
+}
+
+const outlineNodesIn = (drawing: ChartDrawing, parent: string | null): ElkNode[] =>
+  drawing.boxes
+    .filter((box) => box.parent === parent)
+    .map(({ id, name, initial }) => {
+      const first: Record<string, string> = initial ? { 'elk.layered.layering.layerConstraint': 'FIRST' } : {};
+      const children = outlineNodesIn(drawing, id);
+      return children.length > 0
+        ? { id, children, layoutOptions: { ...outlineOptions, ...regionPadding, ...first } }
+        : { id, ...stateSize(name), layoutOptions: first };
+    });

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { taskMachine, workerMachine } from '../../../machines/index.ts';
 import type { Charts, Outlines } from './drawing.ts';
-import { drawingOf, outlineOf } from './machine-drawing.ts';
+import { drawingOf, outlineOf } from './layout.ts';
 
 const charts: Charts = { worker: await drawingOf(workerMachine), task: await drawingOf(taskMachine) };
 const outlines: Outlines = { worker: await outlineOf(charts.worker), task: await outlineOf(charts.task) };

@@ -5,7 +5,7 @@ import { workerStates } from '../../../machines/values/states.ts';
 import { type VerdictKind, verdictMeanings, verdictWords } from '../vocabulary.ts';
 import { WorkerPanel } from './actor/worker-panel.tsx';
 import { fleet, locked } from './data/api.ts';
-import { connection, connectionProblem, headline, liveFleet, tick } from './data/connection.ts';
+import { connection, connectionProblem, liveFleet, tick } from './data/connection.ts';
 import type { FleetStore } from './data/fleet-store.ts';
 import { isPast, leavePast, logRange, pastProblem, shownFleet, shownMs } from './data/past.ts';
 import { Header } from './header.tsx';
@@ -13,6 +13,7 @@ import { Inbox } from './inbox/inbox.tsx';
 import { describeUnsent, undo, unsent } from './inbox/unsent.ts';
 import { QueueList, TaskList } from './lists/task-list.tsx';
 import { WorkerList } from './lists/worker-list.tsx';
+import { CopyMoment } from './moment-link.tsx';
 import { Notice } from './notice.tsx';
 import { actionNews } from './operator/operator-actions.ts';
 import { OperatorDialog } from './operator/operator-dialog.tsx';
@@ -112,7 +113,6 @@ export function App() {
         <ActionNews />
         <Notice />
       </div>
-      {headline.value !== null && <p class="file-headline">{headline.value}</p>}
       <div
         class={topic === null || isMissing ? 'page' : 'page with-panel'}
         style={{ '--panel': `${panelPercent.value}%` }}
@@ -231,6 +231,7 @@ function Panel({ entity, id }: { entity: 'worker' | 'task'; id: string }) {
           <span class="muted">{entity}</span> <Name value={id} />
         </h2>
         <Copy value={id} />
+        <CopyMoment />
         <Link class="close" to={noSelection} aria-label={`Close ${entity} ${id}`} title="Close (Escape)">
           ✕
         </Link>

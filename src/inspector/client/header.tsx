@@ -66,10 +66,6 @@ const home: Route = {
   paused: null,
 };
 
-/** A file holds a worker and its tasks. */
-const shownViews = (): readonly View[] =>
-  connection.value === 'file' ? ['workers', 'tasks'] : (Object.keys(titles) as View[]);
-
 export function Header() {
   const { view, at, range, paused } = route.value;
   const sizes: Partial<Record<View, number>> = {
@@ -92,7 +88,7 @@ export function Header() {
         <FleetName />
       </div>
       <nav class="row" aria-label="Views">
-        {shownViews().map((it) => (
+        {(Object.keys(titles) as View[]).map((it) => (
           <Link
             key={it}
             class={it}
@@ -109,7 +105,7 @@ export function Header() {
       <div class="row tools">
         <ConnectionState />
         <PauseButton />
-        {connection.value !== 'file' && <Tools />}
+        <Tools />
         <Session />
       </div>
     </header>
@@ -157,7 +153,6 @@ function ConnectionState() {
     live: isFaulty ? 'nothing is decided' : behind > 0 ? `${count(behind)} entries behind` : 'live',
     lost: 'connection lost',
     paused: 'paused',
-    file: 'history in a file',
   }[state];
   const isPastShown = isPast.value && state === 'live' && !isFaulty;
   const text = !isPastShown ? word : pastMs === 0 ? 'going to the past…' : `at ${localTime(pastMs)}`;
@@ -165,7 +160,7 @@ function ConnectionState() {
   return (
     <Link
       class="connection"
-      to={state === 'file' ? {} : { ...home, view: 'service', at, range, paused }}
+      to={{ ...home, view: 'service', at, range, paused }}
       aria-current={view === 'service' ? 'page' : undefined}
       data-connection={state}
       data-fault={isFaulty || undefined}

@@ -72,16 +72,11 @@ export const Palette = () =>
 const where = 'Everywhere';
 const searchField = () => document.querySelector<HTMLElement>('search input');
 
-/** The keys that need no service. */
-export const fileKeys: readonly Shortcut[] = [
+export const pageKeys: readonly Shortcut[] = [
   { key: '?', title: 'Show all keys', where, run: () => (isHelpOpen.value = true) },
   { key: 'k', mod: true, title: 'Find a worker, task, policy or command', where, run: openPalette },
   { key: '/', title: 'Search the list', where, when: () => searchField() !== null, run: () => searchField()?.focus() },
   { key: 'w', title: 'Open the workers', where, run: () => navigate({ view: 'workers', ...noSelection }) },
-];
-
-export const pageKeys: readonly Shortcut[] = [
-  ...fileKeys,
   { key: 'i', title: 'Open the inbox', where, run: () => navigate({ view: 'inbox', ...noSelection }) },
   { key: 'v', title: 'Open the service', where, run: () => navigate({ view: 'service', ...noSelection }) },
   {

@@ -1,11 +1,11 @@
 /** What Ctrl-K finds: workers, tasks, queues, policies and commands. */
 import { useState } from 'preact/hooks';
 import { visible } from '../visible-text.ts';
-import { incidentPath } from './data/api.ts';
 import { liveFleet, nowMs } from './data/connection.ts';
 import { enterPast, goTo, isPast, leavePast } from './data/past.ts';
 import { allShortcuts, isUseful } from './keys.ts';
-import { navigate, noSelection, route, selection } from './route.ts';
+import { copyMoment } from './moment-link.tsx';
+import { navigate, noSelection, selection } from './route.ts';
 import { parsePlace } from './time-travel/place.ts';
 
 type Command = {
@@ -115,14 +115,7 @@ function* ownCommands(): Generator<Command> {
   yield go('Go to the service', { view: 'service' });
   yield go('Show escalated workers', { view: 'workers', state: 'escalated' });
   yield go('Show stale workers', { view: 'workers', presence: 'stale' });
-  const worker = route.peek().worker;
-  if (worker !== null)
-    yield {
-      kind: 'command',
-      title: `Save the history of ${worker} as a page`,
-      note: 'incident, one file',
-      run: () => Object.assign(document.createElement('a'), { href: incidentPath(worker), download: '' }).click(),
-    };
+  yield { kind: 'command', title: 'Copy a link to this moment', note: 'incident, share', run: () => void copyMoment() };
   yield {
     kind: 'command',
     title: isPast.peek() ? 'Back to live' : 'Time travel',

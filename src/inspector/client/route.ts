@@ -71,8 +71,7 @@ export function hrefOf(change: Partial<Route>): string {
   }
   if (paused !== null) query.set('paused', String(paused));
   const text = query.toString().replaceAll('%2C', ',');
-  // A file has its own path, and may change no more of its address than the query.
-  return text === '' ? location.pathname : `${location.pathname}?${text}`;
+  return text === '' ? '/' : `/?${text}`;
 }
 
 /** The change that selects an actor. */

@@ -1,82 +1,30 @@
-/**
- * Builds the pages into dist. By its mode: the inspector (`inspector`), which the service serves; the page for XState apps
- * (`inspect`), at /inspect under fixed file names; and the page for files (`incident`), one script and one style sheet, which
- * the service puts into each file.
- */
-import { readFileSync } from 'node:fs';
+/** Builds the page into dist/inspector. */
 import { fileURLToPath } from 'node:url';
-import { type BuildEnvironmentOptions, defineConfig, type Plugin, type UserConfig } from 'vite';
+import { defineConfig } from 'vite';
 
-const pathOf = (path: string) => fileURLToPath(new URL(path, import.meta.url));
-const built = (file: string) => pathOf(`../../../dist/${file}`);
+const built = (file: string) => fileURLToPath(new URL(`../../../dist/${file}`, import.meta.url));
 
-const data = [
-  { find: 'stopgate:charts', replacement: built('machines.json') },
-  { find: 'stopgate:outlines', replacement: built('outlines.json') },
-  { find: 'stopgate:schema', replacement: built('schema/stopgate.schema.json') },
-];
-
-/** ELK is not ours: its license goes with it. */
-const elkLicense: Plugin = {
-  name: 'elk-license',
-  generateBundle() {
-    const source = readFileSync(new URL(import.meta.resolve('elkjs/LICENSE.md')));
-    this.emitFile({ type: 'asset', fileName: 'elk-worker.LICENSE.md', source });
-  },
-};
-
-const page = (name: string, build: BuildEnvironmentOptions, rest: UserConfig = {}): UserConfig => ({
+export default defineConfig({
   root: import.meta.dirname,
   logLevel: 'warn',
-  resolve: { alias: data },
+  resolve: {
+    alias: {
+      'stopgate:charts': built('machines.json'),
+      'stopgate:outlines': built('outlines.json'),
+      'stopgate:schema': built('schema/stopgate.schema.json'),
+    },
+  },
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
-  ...rest,
   build: {
-    outDir: built(name),
+    outDir: built('inspector'),
     emptyOutDir: true,
     target: 'es2022',
     // No inlined assets: the page's content security policy allows no data: URLs.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    // KB. ELK is one file of its library, loaded when a chart is shown, and the page for files is one that can be mailed.
-    chunkSizeWarningLimit: name === 'inspector' ? 500 : 2_000,
-    ...build,
+    // Views that are loaded later use these too. Without a group, they would come as many small files.
+    rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'common', test: /client\/(data|ui)\// }] } } },
+    // KB.
+    chunkSizeWarningLimit: 500,
   },
 });
-
-const pages: Readonly<Record<string, UserConfig>> = {
-  inspector: page('inspector', {}),
-  inspect: page(
-    'inspect',
-    {
-      rolldownOptions: {
-        output: {
-          entryFileNames: 'inspect.js',
-          assetFileNames: ({ names: [name = ''] }) =>
-            name.startsWith('elk-worker') ? 'elk-worker.js' : 'inspect[extname]',
-        },
-      },
-    },
-    { root: pathOf('./inspect'), base: '/inspect/', plugins: [elkLicense] },
-  ),
-  incident: page(
-    'incident',
-    {
-      cssCodeSplit: false,
-      modulePreload: false,
-      rolldownOptions: {
-        input: pathOf('./incident/main.tsx'),
-        output: { codeSplitting: false, entryFileNames: 'incident.js', assetFileNames: 'incident[extname]' },
-      },
-    },
-    {
-      publicDir: false,
-      // A file has no lab, and so no editor.
-      resolve: {
-        alias: [...data, { find: /^.*\/lab\/lab\.tsx$/, replacement: pathOf('./incident/no-lab.tsx') }],
-      },
-    },
-  ),
-};
-
-export default defineConfig(({ mode }) => pages[mode] ?? {});

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import type { ErrorCode, ErrorIssue } from '../../errors.ts';
 import type { ConnectionOptions } from '../../nats/connection.ts';
 import type { Topic } from '../messages.ts';
-import type { Span, TimeRange } from '../statistics/buckets.ts';
+import type { Span, TimeRange } from '../statistics/spans.ts';
 
 /** The process reaches the log by this, as the service itself does. It is the first message to it. */
 export type HistorySource = Pick<ConnectionOptions, 'url' | 'credsFile' | 'inboxPrefix'> & { readonly fleet: string };

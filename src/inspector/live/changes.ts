@@ -1,8 +1,8 @@
 /**
  * Collects what has happened since the last tick: changed names, counted transitions, and how many entries were folded.
  */
-import type { State } from '../../../machines/index.ts';
 import type { Topic, Transition } from '../messages.ts';
+import { countTransition, type TransitionCounts } from '../moves.ts';
 
 /** Names of actors whose rows have changed. */
 export type ChangedNames = {
@@ -27,7 +27,7 @@ export type TickChanges = {
   readonly entries: number;
 };
 export type Changes = {
-  transition(machine: Topic['entity'], id: string, from: State, to: State, event: string): void;
+  actor(entity: Topic['entity'], id: string, transition: Transition): void;
   queue(queue: string): void;
   entry(): void;
   /** Returns the names so far. */
@@ -38,16 +38,13 @@ export type Changes = {
 
 export function createChanges(): Changes {
   let names = noNames();
-  let transitions = new Map<string, { -readonly [Key in keyof Transition]: Transition[Key] }>();
+  let transitions: TransitionCounts = new Map();
   let entries = 0;
   return {
     names: () => names,
-    transition(machine, id, from, to, event) {
-      names[`${machine}s`].add(id);
-      const key = `${machine} ${from} ${to} ${event}`;
-      const known = transitions.get(key);
-      if (known === undefined) transitions.set(key, { machine, from, to, event, count: 1 });
-      else known.count += 1;
+    actor(entity, id, transition) {
+      names[`${entity}s`].add(id);
+      countTransition(transitions, transition);
     },
     queue: (queue) => void names.queues.add(queue),
     entry() {

@@ -3,33 +3,13 @@
  * once for all pages that keep up. For a page that does not read, only names are kept, so that a stalled page never
  * costs more memory than the fleet has names.
  */
-import { type Fleet, type FleetWatcher, topicOf, viewTask, type WorkerView } from '../../../machines/index.ts';
-import { createGuarded, type Observe } from '../../host/fold/observers.ts';
-import type { Logger } from '../../log.ts';
-import { rowsOf, wholeOf } from '../fleet-rows.ts';
-import { type Delta, type Focus, type Full, type Topic, type Transition, toTruncatedJson } from '../messages.ts';
+import { type Fleet, type FleetWatcher, topicOf } from '../../../machines/index.ts';
+import { createGuarded } from '../../host/fold/observers.ts';
+import type { Topic, Transition } from '../messages.ts';
 import { createMoves, type MoveCounts } from '../moves.ts';
-import type { Packed } from '../rows.ts';
-import type { OutageNews } from '../service-messages.ts';
-import {
-  addNames,
-  type ChangedNames,
-  type Changes,
-  countNames,
-  createChanges,
-  createRecentChanges,
-  type TickChanges,
-} from './changes.ts';
-import {
-  addEntry,
-  createPage,
-  hasTopics,
-  keepForLater,
-  type LiveClient,
-  type LivePage,
-  newsAbout,
-  takeNews,
-} from './page.ts';
+import { createBroadcast, type LiveSource } from './broadcast.ts';
+import { addNames, type Changes, countNames, createChanges, createRecentChanges } from './changes.ts';
+import { addEntry, createPage, hasTopics, type LiveClient, type LivePage, newsAbout } from './page.ts';
 
 export type Live = {
   /** `afterSeq`: what the page has already received. @returns a function that leaves */
@@ -117,10 +97,8 @@ export function createLive(source: LiveSource): Live {
 function countMoves(moves: MoveCounts, fleet: Fleet): FleetWatcher {
   const on =
     (machine: Transition['machine']): FleetWatcher['worker'] =>
-    (_id, from, to, event) => {
-      // One that leads back to its own state, such as a stop that is judged at once, is no move.
-      if (from !== to) moves.add(fleet.nowMs, [{ machine, from, to, event, count: 1 }]);
-    };
+    (_id, from, to, event) =>
+      moves.add(fleet.nowMs, [{ machine, from, to, event, count: 1 }]);
   return { worker: on('worker'), task: on('task'), queue: () => {} };
 }
 
@@ -129,7 +107,7 @@ function recordTransitions(pages: ReadonlySet<LivePage>, changes: Changes): Flee
   const on =
     (entity: Topic['entity']): FleetWatcher['worker'] =>
     (id, from, to, event) => {
-      changes.transition(entity, id, from, to, event);
+      changes.actor(entity, id, { machine: entity, from, to, event, count: 1 });
       for (const page of pages) {
         const news = newsAbout(page, entity, id);
         if (news !== undefined) news.changed = true;
@@ -162,93 +140,3 @@ function createActivity(begin: () => () => void) {
     },
   };
 }
-
-// Sends the changes of a tick to all pages: the same JSON to those that keep up, everything missed to the others.
-
-/** The parts of a replica that the live feed needs. */
-type LiveSource = {
-  readonly fleet: Fleet;
-  readonly logNow: () => number;
-  readonly viewWorker: (worker: string) => WorkerView | null;
-  readonly foldedSeq: () => number;
-  /** The newest entry of the log. */
-  readonly headSeq: () => Promise<number>;
-  /** Returns why nothing can be decided now, or null. */
-  readonly outage: () => (OutageNews & { readonly error: Error }) | null;
-  readonly observe: Observe;
-  readonly logger: Logger;
-};
-
-type Broadcast = {
-  send(changes: TickChanges, tick: { readonly ticks: number; readonly isBeat: boolean }): void;
-  /** Asks the log for its newest entry. */
-  refreshHead(): void;
-  /** Entry `seq` was read, so the log has it. */
-  sawEntry(seq: number): void;
-};
-
-/** The selected actor is sent every so many ticks: its view is large. */
-const topicEvery = 2;
-
-function createBroadcast(source: LiveSource, pages: ReadonlySet<LivePage>, moves: MoveCounts): Broadcast {
-  const { fleet, foldedSeq, logNow } = source;
-  const guarded = createGuarded(source.logger, 'a message to a page');
-  let headSeq = 0;
-  const sawEntry = (seq: number) => {
-    headSeq = Math.max(headSeq, seq);
-  };
-  const head = () => {
-    const found = source.outage();
-    return {
-      seq: foldedSeq(),
-      nowMs: logNow(),
-      headSeq: Math.max(headSeq, foldedSeq()),
-      fault: found?.error.message ?? null,
-      outage: found === null ? null : { kind: found.kind, sinceMs: found.sinceMs, judges: found.judges },
-    };
-  };
-  const full = (): Full => ({ ...head(), ...wholeOf(fleet), moves: moves.read(logNow()) });
-  const delta = (names: ChangedNames, { transitions, entries }: TickChanges): Delta => ({
-    ...head(),
-    ...nonEmpty(rowsOf(fleet, names)),
-    ...(transitions.length > 0 ? { transitions } : {}),
-    entries,
-  });
-  const sendTopics = ({ client, topics }: LivePage) => {
-    for (const news of topics.values()) {
-      if (!news.changed) continue;
-      const { entity, id } = news.topic;
-      const view = entity === 'worker' ? source.viewWorker(id) : viewTask(fleet, id);
-      client.send(entity, toTruncatedJson({ id, view, ...takeNews(news) } satisfies Focus), null);
-    }
-  };
-  return {
-    sawEntry,
-    refreshHead: () => void source.headSeq().then(sawEntry, () => {}),
-    send(changes, { ticks, isBeat }) {
-      const seq = foldedSeq();
-      const isDue = isBeat || countNames(changes.names) > 0;
-      let shared: string | null = null;
-      const sendTo = (page: LivePage) => {
-        const { client, missed } = page;
-        if (missed === 'all') client.send('full', JSON.stringify(full()), seq);
-        else if (missed !== null) {
-          addNames(missed, changes.names);
-          client.send('delta', JSON.stringify(delta(missed, changes)), seq);
-        } else if (isDue) {
-          shared ??= JSON.stringify(delta(changes.names, changes));
-          client.send('delta', shared, seq);
-        }
-        page.missed = null;
-        if (ticks % topicEvery === 0) sendTopics(page);
-      };
-      // Each page is on its own: what fails for one goes out to the others.
-      for (const page of pages)
-        if (page.client.isReady()) guarded(() => sendTo(page));
-        else keepForLater(page, changes.names);
-    },
-  };
-}
-
-const nonEmpty = (rows: Packed): Partial<Packed> =>
-  Object.fromEntries(Object.entries(rows).filter(([, list]) => list.length > 0));

@@ -3,125 +3,21 @@
  * then its steps, ten times a second. Such inspectors are made for a handful of actors, so a connection shows at most
  * fifty. For a client that does not read, only the latest step of each actor is kept.
  */
-import {
-  type Decision,
-  type Fleet,
-  isDone,
-  type TaskRecord,
-  taskMachine,
-  type WorkerRecord,
-  workerMachine,
-} from '../../../machines/index.ts';
+import { type Fleet, taskMachine, workerMachine } from '../../../machines/index.ts';
 import { createGuarded, type Observe } from '../../host/fold/observers.ts';
 import type { Logger } from '../../log.ts';
+import {
+  type Actor,
+  actorFrame,
+  type Captured,
+  decisionEvent,
+  decisionIn,
+  definitionOf,
+  eventFrame,
+  snapshotFrame,
+} from './frames.ts';
 
-// The Stately inspection protocol (`@statelyai/inspect` 0.7.2): one JSON object per text frame, in one direction.
-// Written by hand, because the package's own inspector needs live actors and loses the ids of others. The fields of an
-// actor's context are listed one by one: no prompt, no output and no path is ever sent.
-
-export type Actor = {
-  readonly entity: 'worker' | 'task';
-  readonly id: string;
-  readonly sessionId: string;
-  readonly rootId: string;
-  readonly parentId: string | undefined;
-};
-/** Snapshots are immutable, so keeping one needs no copy. */
-export type Captured =
-  | { readonly entity: 'worker'; readonly snapshot: WorkerRecord['snapshot'] }
-  | { readonly entity: 'task'; readonly snapshot: TaskRecord['snapshot'] };
-type InspectedEvent = { readonly type: string } & Readonly<Record<string, unknown>>;
-
-const protocolVersion = '0.7.2';
-const textLengthMax = 200;
-
-const common = ({ sessionId, rootId }: Actor, atMs: number) => ({
-  sessionId,
-  rootId,
-  createdAt: String(atMs),
-  id: null,
-  _version: protocolVersion,
-});
-
-/** `definition`: the machine's configuration as a JSON string. */
-const actorFrame = (actor: Actor, captured: Captured, definition: string, atMs: number): string =>
-  JSON.stringify({
-    type: '@xstate.actor',
-    name: `${actor.entity} ${actor.id}`,
-    ...common(actor, atMs),
-    parentId: actor.parentId,
-    definition,
-    snapshot: snapshotOf(captured),
-  });
-
-const eventFrame = (actor: Actor, event: InspectedEvent, atMs: number): string =>
-  JSON.stringify({ type: '@xstate.event', ...common(actor, atMs), event });
-
-const snapshotFrame = (actor: Actor, event: InspectedEvent, captured: Captured, atMs: number): string =>
-  JSON.stringify({ type: '@xstate.snapshot', ...common(actor, atMs), event, snapshot: snapshotOf(captured) });
-
-/** The protocol does not know guards, so a decision is sent as an event with the verdict of each guard. */
-const decisionEvent = ({ decision, action, cause, verdicts }: Decision): InspectedEvent => ({
-  type: 'stop.decided',
-  decision,
-  action,
-  cause,
-  guards: verdicts.map(({ guard, verdict, tookMs }) => ({ guard, verdict, tookMs })),
-});
-
-/** A machine's configuration as JSON; functions become `{ type: name }`, as in the package. */
-const definitionOf = (machine: { readonly config: object }): string =>
-  JSON.stringify({ ...machine.config, context: undefined }, (_key, value: unknown) =>
-    typeof value === 'function' ? { type: value.name } : value,
-  );
-
-const decisionIn = (captured: Captured): Decision | null =>
-  captured.entity === 'worker' ? captured.snapshot.context.worker.lastDecision : null;
-
-const snapshotOf = (captured: Captured) => ({
-  status: 'active',
-  value: captured.snapshot.value,
-  context: contextOf(captured),
-  children: {},
-  historyValue: {},
-  tags: [],
-});
-
-function contextOf({ entity, snapshot }: Captured): object {
-  if (entity === 'task') {
-    const { queue, worker, outcome, iteration, hooks } = snapshot.context;
-    return {
-      queue: cut(queue),
-      worker,
-      outcome,
-      hooks: hooks.length,
-      iteration: iteration?.iteration ?? null,
-      maxIterations: iteration?.maxIterations ?? null,
-    };
-  }
-  const { agent, queue, policy, parent, tasks, plan, lastDecision: last, ...it } = snapshot.context.worker;
-  return {
-    agent: cut(agent),
-    queue: cut(queue),
-    policy: cut(policy),
-    parent,
-    tasks: tasks.slice(0, 50),
-    retryCount: it.retryCount,
-    keepAlives: it.keepAlives,
-    planDone: plan.filter(isDone).length,
-    planTotal: plan.length,
-    toolCount: it.toolCount,
-    awaitsInput: it.awaitsInput,
-    lastDecision:
-      last === null ? null : { decision: last.decision, action: last.action, cause: last.cause, at: last.at },
-  };
-}
-
-const cut = (text: string | null): string | null => text?.slice(0, textLengthMax) ?? null;
-
-/** Workers and tasks of a fleet as actors of XState inspectors: their snapshots, their parents, and which come first. */
-type Entity = Actor['entity'];
-export type ActorRef = { readonly entity: Entity; readonly id: string };
+export type ActorRef = { readonly entity: Actor['entity']; readonly id: string };
 
 const sessionIdOf = ({ entity, id }: ActorRef): string => `${entity}:${id}`;
 
@@ -158,13 +54,12 @@ function actorsOf(fleet: Fleet, worker: string | null): ActorRef[] {
   );
 }
 
-// One inspector that is connected: the actors that it sees, and the steps that it has not received yet.
-
 /** `isReady` false: earlier frames are still buffered, so no more may be sent. */
 type FeedClient = { send(frame: string): void; isReady(): boolean };
 
 type Step = { readonly event: string; readonly captured: Captured; readonly atMs: number };
 type ShownActor = { readonly actor: Actor; captured: Captured; steps: Step[]; isSent: boolean };
+/** One inspector: the actors that it sees, and the steps that it has not received yet. */
 type Connection = {
   readonly client: FeedClient;
   /** It is null for the whole fleet. */

@@ -2,6 +2,7 @@
 import { guardNames } from '../../../machines/index.ts';
 import { addUsage, noUsage, type UsageSum } from '../../../machines/values/usage.ts';
 import type { VerdictKind } from '../vocabulary.ts';
+import { others, spans } from './spans.ts';
 
 /** Durations are counted in classes whose bounds grow by a quarter, so that any number of them takes little room. */
 
@@ -33,16 +34,6 @@ export function quantileOf(durations: Durations, part: number): number | null {
   return null;
 }
 
-export const spans = {
-  hour: { bucketMs: 60_000, count: 60 },
-  day: { bucketMs: 900_000, count: 96 },
-  week: { bucketMs: 7_200_000, count: 84 },
-} as const;
-export type Span = keyof typeof spans;
-export const spanNames = Object.keys(spans) as Span[];
-export const spanMs = (span: Span): number => spans[span].bucketMs * spans[span].count;
-/** Milliseconds since 1970; `toMs` is not in it. */
-export type TimeRange = { readonly fromMs: number; readonly toMs: number };
 /** The buckets of a span. They begin at multiples of their width. */
 export type Window = { readonly bucketMs: number; readonly count: number };
 export type Windows = Readonly<Record<string, Window>>;
@@ -51,8 +42,6 @@ const [second, minute, hour] = [1_000, 60_000, 3_600_000];
 const widths = [second, 5 * second, 15 * second, minute, 5 * minute, 15 * minute, hour, 2 * hour, 6 * hour];
 /** More bars than a chart of 300 pixels can show, and enough for a month in those of six hours. */
 const bucketsMax = 125;
-/** A month: a report of it is read in one go, and what is kept of it stays as little as of a week. */
-export const rangeMsMax = 31 * 24 * hour;
 
 /** Returns the narrowest buckets that are not too many. @param toMs the end, which is not in the range */
 export function windowOf(fromMs: number, toMs: number): Window {
@@ -92,12 +81,10 @@ export type Counted = readonly { readonly atMs: number; readonly bucket: Bucket 
 /** By a model or a task; null: none was named, or held. */
 export type UsageByName = Map<string | null, UsageSum>;
 
-/** More than anybody reads in one table; those that come later count together, under a name that no check can have. */
+/** More than anybody reads in one table; those that come later count together. */
 const checksMax = 64;
-const otherChecks = '(others)';
 /** More models and tasks than use anything in one bucket; those that come later count together. */
 const usageNamesMax = 256;
-export const otherNames = '(others)';
 const knownGuards: ReadonlySet<string> = new Set([...guardNames, 'policy']);
 
 const newBucket = (): Bucket => ({
@@ -125,7 +112,7 @@ export const newCheck = (): CheckCounts => ({
 
 /** The counts of a check in a bucket. */
 export function checkIn({ checks }: Bucket, name: string): CheckCounts {
-  const key = checks.has(name) || checks.size < checksMax ? name : otherChecks;
+  const key = checks.has(name) || checks.size < checksMax ? name : others;
   const found = checks.get(key) ?? newCheck();
   checks.set(key, found);
   return found;
@@ -142,7 +129,7 @@ export function addBlock(bucket: Bucket, guard: string | null, checks: Iterable<
 }
 
 export function addUsageTo(sums: UsageByName, name: string | null, more: UsageSum): void {
-  const key = sums.has(name) || sums.size < usageNamesMax ? name : otherNames;
+  const key = sums.has(name) || sums.size < usageNamesMax ? name : others;
   sums.set(key, addUsage(sums.get(key) ?? noUsage, more));
 }
 

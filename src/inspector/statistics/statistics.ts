@@ -43,13 +43,12 @@ import {
   type Durations,
   mergeDurations,
   newCheck,
-  otherNames,
   quantileOf,
-  spans,
   type UsageByName,
   type Windows,
 } from './buckets.ts';
 import { createFlakiness, type Pair } from './flakiness.ts';
+import { others, spans } from './spans.ts';
 
 /** `nowMs`: until when is counted. `fromMs`: what is left out of the first bucket, if anything. */
 type Wanted = {
@@ -301,7 +300,7 @@ const namedIn = (sums: UsageByName): NamedUsage[] => [...sums].map(([name, sum])
 function linesOf(sums: UsageByName): UsageLine[] {
   const kept: UsageByName = new Map();
   for (const [at, { name, ...sum }] of namedIn(sums).sort(byCost).entries())
-    add(kept, at < linesMax ? name : otherNames, sum);
+    add(kept, at < linesMax ? name : others, sum);
   return namedIn(kept).map(toLine);
 }
 

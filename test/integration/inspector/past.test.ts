@@ -117,23 +117,6 @@ test('the download of a worker replays to the same decisions', async () => {
   expect(replay.take().map((it) => ('cause' in it ? it.cause : null))).toEqual(['incomplete', 'incomplete', 'capped']);
 });
 
-test('the history for an incident has the sub-agents that its reader may see', async () => {
-  for (const [id, parent] of [
-    ['i1-a', 'i1'],
-    ['other', 'i1'],
-    ['i1-b', 'other'],
-  ] as const)
-    await stage.client.publish(`worker.${id}.worker.registered`, { parent });
-  await stage.client.publish('worker.i1.tool.used', { tool: 'Bash' });
-  await stage.get('get/worker/i1');
-  const shown = async (isShown: (worker: string) => boolean) => {
-    const { entries } = await stage.replica.inspection.incident('i1', isShown);
-    return new Set(entries.flatMap(([, , subject]) => /\.worker\.([^.]+)\./.exec(subject)?.[1] ?? []));
-  };
-  expect(await shown(() => true)).toEqual(new Set(['i1', 'i1-a', 'other', 'i1-b']));
-  expect(await shown((id) => id.startsWith('i1'))).toEqual(new Set(['i1', 'i1-a']));
-});
-
 test('an attempt names the work since the one before, and whether that was for another prompt or task', async () => {
   const { client, get } = stage;
   const publish = (type: string, fields: object) => client.publish(`worker.w3.${type}`, fields);

@@ -45,7 +45,6 @@ test.each([
   'timeline/worker/w1',
   'attempts/w1',
   'history/w1.jsonl',
-  'incident/w1.html',
 ])('GET /api/main/%s', async (path) => {
   const answer = await fetch(`${at.http}/api/main/${path}`);
   expect((await answer.text()).length).toBeGreaterThan(0);

@@ -291,8 +291,16 @@ describe('a WebSocket follows the admission rules of requests', () => {
   test('another path has no WebSocket', async () => {
     expect(await refusal(`${stage.http.url.replace('http', 'ws')}/elsewhere`)).toEqual({
       status: 404,
-      message: 'no WebSocket at /elsewhere; /inspect/ws sends the fleet, /inspect takes what an XState app sends',
+      message: 'no WebSocket at /elsewhere; /inspect/ws sends the fleet to XState inspectors',
     });
+  });
+
+  test('it only sends: an app that sends to it is disconnected, with the reason', async () => {
+    const socket = new WebSocket(socketUrl());
+    await once(socket, 'open');
+    socket.send('{"type":"@xstate.actor","sessionId":"x:0","_version":"0.7.2"}');
+    const [code, reason] = await once(socket, 'close');
+    expect([code, String(reason)]).toEqual([1008, 'this address only sends']);
   });
 
   test('requires the token if one is set', async () => {

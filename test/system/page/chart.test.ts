@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { taskMachine, workerMachine } from '../../../machines/index.ts';
 import { type ChartDrawing, drawOutline } from '../../../src/inspector/chart/drawing.ts';
-import { drawingOf, outlineOf } from '../../../src/inspector/chart/machine-drawing.ts';
+import { drawingOf, outlineOf } from '../../../src/inspector/chart/layout.ts';
 import {
   type Browser,
   findViolations,

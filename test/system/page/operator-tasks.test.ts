@@ -197,15 +197,25 @@ describeInBrowser('in three steps, an operator', () => {
     await stage.client.ask('decide.leo');
   });
 
-  test.each(ways)('saves an incident as one file: %s', async (way) => {
+  test.each(ways)('hands a link to the moment to a colleague, who sees it as it was: %s', async (way) => {
     const { page } = ui;
-    await start(isMouse(way) ? '/' : '/?worker=ana');
-    const download = page.waitForEvent('download');
+    await ui.browser.context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    await ui.stage.client.ask('decide.leo');
+    await start(isMouse(way) ? '/' : '/?worker=leo');
     if (isMouse(way)) {
-      await click(row('ana'));
-      await click(page.getByRole('tab', { name: 'Timeline' }));
-      await click(page.getByRole('link', { name: 'as a page' }));
-    } else await find('as a page', 'Save the history of ana as a page');
-    expect((await download).suggestedFilename()).toBe('ana.html');
+      await click(row('leo'));
+      await click(page.getByRole('button', { name: 'Copy a link to this moment' }));
+      await page.getByRole('button', { name: 'Copy a link' }).getByText('copied').waitFor();
+    } else await find('link to', 'Copy a link to this moment');
+    const copied = () => page.evaluate<string>('navigator.clipboard.readText()');
+    await expect.poll(copied).toMatch(/\?worker=leo&at=\d+$/);
+    const link = await copied();
+    await ui.stage.client.publish('worker.leo.prompt.submitted');
+    const other = await page.context().newPage();
+    await other.goto(link);
+    await other.locator('.travel').waitFor();
+    await other.locator('aside .lead .state', { hasText: 'blocked' }).waitFor();
+    await other.close();
+    await page.evaluate("navigator.clipboard.writeText('')");
   });
 });

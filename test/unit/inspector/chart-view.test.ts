@@ -1,6 +1,7 @@
 /** The view of a chart: it fits, zooms about a point, and is moved as little as needed to show a state. */
 import { expect, test } from 'vitest';
-import { type ChartDrawing, fitView, panBy, showArea, zoomAbout } from '../../../src/inspector/chart/drawing.ts';
+import type { ChartDrawing } from '../../../src/inspector/chart/drawing.ts';
+import { fitView, panBy, showArea, zoomAbout } from '../../../src/inspector/chart/view.ts';
 
 const drawing = { width: 1_300, height: 1_000, boxes: [] } as unknown as ChartDrawing;
 const box = { x: 1_000, y: 800, width: 200, height: 100 };

@@ -3,15 +3,10 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { createMachine } from 'xstate';
 import { presences, taskMachine, workerMachine, workerStates } from '../../../machines/index.ts';
 import { chartOf } from '../../../src/inspector/chart/definition.ts';
-import {
-  type Area,
-  type ChartDrawing,
-  drawOutline,
-  edgeTaken,
-  placeTimes,
-  reasonTaken,
-} from '../../../src/inspector/chart/drawing.ts';
-import { drawingOf, outlineOf } from '../../../src/inspector/chart/machine-drawing.ts';
+import { type Area, type ChartDrawing, drawOutline } from '../../../src/inspector/chart/drawing.ts';
+import { drawingOf, outlineOf } from '../../../src/inspector/chart/layout.ts';
+import { edgeTaken, reasonTaken } from '../../../src/inspector/chart/taken.ts';
+import { placeTimes } from '../../../src/inspector/chart/times.ts';
 
 const machines = { worker: workerMachine, task: taskMachine } as const;
 type Name = keyof typeof machines;

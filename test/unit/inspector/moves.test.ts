@@ -34,8 +34,10 @@ test('a page goes on from the counts of the service', () => {
   const service = createMoves(0);
   service.add(minute, [prompted]);
   const page = createMoves();
-  page.reset(service.read(2 * minute));
-  page.add(2 * minute, [prompted, closed]);
+  page.reset(service.last(), service.read(2 * minute));
+  expect(page.last()).toEqual({ worker: prompted, task: null });
+  page.add(2 * minute, [prompted, closed, { ...closed, from: 'stopped' }]);
+  expect(page.last()).toEqual({ worker: prompted, task: closed });
   expect(page.of('worker')).toEqual([{ ...prompted, count: 2 }]);
   expect(page.of('task')).toEqual([closed]);
 });

@@ -1,6 +1,7 @@
 /** The fleet's history, counted from its log: verdicts, blocks, checks, escalations, and what stays within bounds. */
 import { describe, expect, test } from 'vitest';
-import { addDuration, createBuckets, quantileOf, spans, windowOf } from '../../../src/inspector/statistics/buckets.ts';
+import { addDuration, createBuckets, quantileOf, windowOf } from '../../../src/inspector/statistics/buckets.ts';
+import { spans } from '../../../src/inspector/statistics/spans.ts';
 import { createStatistics } from '../../../src/inspector/statistics/statistics.ts';
 
 const minute = 60_000;

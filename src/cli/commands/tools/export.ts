@@ -1,14 +1,9 @@
-/** export: the log of a fleet as JSON lines, whole or about one worker; or a worker's history as a page in a file. */
-import { writeFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
+/** export: the log of a fleet as JSON lines, whole or about one worker. */
 import { topicOf } from '../../../../machines/index.ts';
 import { AppError } from '../../../errors.ts';
-import { incidentOf, withSubAgents } from '../../../inspector/incident.ts';
-import { incidentHtml } from '../../../inspector/incident-html.ts';
 import { formatLogLine, toLogLine } from '../../../nats/log/log-line.ts';
 import type { LogMessage } from '../../../nats/log/log-reader.ts';
 import type { Requester } from '../../../nats/requester.ts';
-import { describeSystemError } from '../../../system-error.ts';
 import { defineCommand, option } from '../../command.ts';
 import { withRequester } from '../../connection.ts';
 import { clientArgs, idOf, readsLog } from '../../option-values.ts';
@@ -23,10 +18,6 @@ export const exportLog = defineCommand({
       'only what concerns this worker: its entries, those of the tasks that it claimed, and the policies',
       idOf('worker'),
     ),
-    html: option(
-      'FILE',
-      'write its history, with that of its sub-agents, as one page that opens without the service; - prints it',
-    ),
     ...clientArgs,
   },
   details: [
@@ -35,30 +26,12 @@ export const exportLog = defineCommand({
     'Exit code 1: the log has nothing about that worker.',
     readsLog,
   ],
-  examples: [
-    'stopgate export >log.jsonl',
-    'stopgate export --worker w1 | stopgate replay -',
-    'stopgate export --worker w1 --html w1.html',
-  ],
+  examples: ['stopgate export >log.jsonl', 'stopgate export --worker w1 | stopgate replay -'],
   run: ({ flags, io, out, note }) => {
     const { worker = null } = flags;
-    if (flags.html !== undefined && worker === null)
-      throw new AppError('input.bad', '--html shows one worker: say which with --worker W');
     return withRequester(flags, io, async (requester, fleet) => {
-      if (flags.html !== undefined && worker !== null) {
-        const page = await readPage(requester, fleet, worker);
-        if (flags.html === '-') {
-          await out.write(page);
-          return 0;
-        }
-        const path = resolve(io.cwd, flags.html);
-        await writePage(path, page);
-        if (flags.json) await out.json({ file: path });
-        else await out.print(`wrote ${path}: open it in a browser`);
-        return 0;
-      }
       const concerns =
-        worker === null ? () => true : createFilter(await readLinks(requester, fleet, worker), new Set([worker]));
+        worker === null ? () => true : createFilter(worker, await readClaimedTasks(requester, fleet, worker));
       let isFirst = true;
       for await (const batch of (await requester.read()).batches) {
         const first = batch[0];
@@ -74,50 +47,27 @@ export const exportLog = defineCommand({
   },
 });
 
-async function readPage(requester: Requester, fleet: string, worker: string): Promise<string> {
-  const links = await readLinks(requester, fleet, worker);
-  const concerns = createFilter(links, withSubAgents(links.parents, worker));
-  const messages: LogMessage[] = [];
-  for await (const batch of (await requester.read()).batches) messages.push(...batch.filter(concerns));
-  return incidentHtml(incidentOf(fleet, worker, messages, Date.now()));
-}
-
-async function writePage(path: string, html: string): Promise<void> {
-  try {
-    await writeFile(path, html);
-  } catch (cause) {
-    throw new AppError('input.bad', `cannot write '${path}': ${describeSystemError(cause)}`, { cause });
-  }
-}
-
-type Claim = { readonly worker: string; readonly task: string };
-/** `parents`: of each worker that has one. */
-type Links = { readonly parents: ReadonlyMap<string, string>; readonly claims: readonly Claim[] };
-
-/** @throws AppError actor.unknown: the log has nothing about `wanted` */
-async function readLinks(requester: Requester, fleet: string, wanted: string): Promise<Links> {
-  const parents = new Map<string, string>();
-  const claims: Claim[] = [];
+/** @throws AppError actor.unknown: the log has nothing about `worker` */
+async function readClaimedTasks(requester: Requester, fleet: string, worker: string): Promise<ReadonlySet<string>> {
+  const tasks = new Set<string>();
   let isKnown = false;
   for await (const batch of (await requester.read()).batches)
     for (const message of batch) {
-      const { entity, id: worker, type } = topicOf(message.subject);
-      if (entity !== 'worker') continue;
-      isKnown ||= worker === wanted;
-      if (type !== 'worker.registered' && type !== 'task.claimed') continue;
-      const { parent, task } = toLogLine(message).data as { parent?: unknown; task?: unknown };
-      if (type === 'task.claimed' && typeof task === 'string') claims.push({ worker, task });
-      if (type === 'worker.registered' && typeof parent === 'string') parents.set(worker, parent);
+      const { entity, id, type } = topicOf(message.subject);
+      if (entity !== 'worker' || id !== worker) continue;
+      isKnown = true;
+      if (type !== 'task.claimed') continue;
+      const { task } = toLogLine(message).data as { task?: unknown };
+      if (typeof task === 'string') tasks.add(task);
     }
-  if (isKnown) return { parents, claims };
-  throw new AppError('actor.unknown', `the log of fleet ${fleet} has no entry about worker ${wanted}`);
+  if (isKnown) return tasks;
+  throw new AppError('actor.unknown', `the log of fleet ${fleet} has no entry about worker ${worker}`);
 }
 
-function createFilter({ claims }: Links, workers: ReadonlySet<string>): (message: LogMessage) => boolean {
-  const tasks = new Set(claims.filter(({ worker }) => workers.has(worker)).map(({ task }) => task));
+function createFilter(worker: string, tasks: ReadonlySet<string>): (message: LogMessage) => boolean {
   return ({ subject }) => {
     const { entity, id, type } = topicOf(subject);
-    if (entity === 'worker') return workers.has(id);
+    if (entity === 'worker') return id === worker;
     return entity === 'task' ? tasks.has(id) : entity === 'fleet' && ofEveryone.has(type);
   };
 }

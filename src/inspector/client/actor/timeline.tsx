@@ -5,6 +5,7 @@ import type { Decision } from '../../../../machines/index.ts';
 import type { TimelineEntry, TimelinePage } from '../../messages.ts';
 import { get } from '../data/api.ts';
 import { focus, gap } from '../data/connection.ts';
+import { addPage, type EntryPages, noEntries } from '../data/entry-pages.ts';
 import { isPast } from '../data/past.ts';
 import { route } from '../route.ts';
 import { Button, Link } from '../ui/controls.tsx';
@@ -17,17 +18,10 @@ import { DecisionCard } from './decision-card.tsx';
 const pageSize = 60;
 const entriesMax = 3_000;
 
-/** Oldest first. `before`: where the next page ends; null: there is none. */
-type Loaded = {
-  readonly entries: readonly TimelineEntry[];
-  readonly before: number | null;
-  readonly problem: string | null;
-};
-const nothing: Loaded = { entries: [], before: null, problem: null };
-
 /** The entries of one actor: read in pages, and extended by the stream while they are shown. */
 function useTimeline(entity: 'worker' | 'task', id: string) {
-  const [loaded, setLoaded] = useState<Loaded>(nothing);
+  const [loaded, setLoaded] = useState<EntryPages>(noEntries);
+  const [problem, setProblem] = useState<string | null>(null);
   const [busy, setBusy] = useState(false);
   const at = route.value.at;
   const load = async (before: number | null) => {
@@ -36,14 +30,16 @@ function useTimeline(entity: 'worker' | 'task', id: string) {
       const page = await get<TimelinePage>(
         `timeline/${entity}/${id}?limit=${pageSize}${before === null ? '' : `&before=${before}`}`,
       );
-      setLoaded((old) => (isApart(old, page) ? { ...page, problem: null } : merge(old, page.entries, page.before)));
+      setLoaded((old) => addPage(old, page, entriesMax));
+      setProblem(null);
     } catch (error) {
-      setLoaded((old) => ({ ...old, problem: (error as Error).message }));
+      setProblem((error as Error).message);
     }
     setBusy(false);
   };
   useEffect(() => {
-    setLoaded(nothing);
+    setLoaded(noEntries);
+    setProblem(null);
     void load(at === null ? null : at + 1);
   }, [entity, id, at === null]);
   useEffect(() => {
@@ -56,28 +52,18 @@ function useTimeline(entity: 'worker' | 'task', id: string) {
       focus.subscribe((update) => {
         if (update === null || update.id !== id || isPast.peek()) return;
         if (update.omitted > 0) void load(null);
-        else if (update.entries.length > 0) setLoaded((old) => merge(old, update.entries, old.before));
+        else if (update.entries.length > 0)
+          setLoaded((old) => addPage(old, { entries: update.entries, before: old.before }, entriesMax));
       }),
     [entity, id],
   );
   return {
     entries: at === null ? loaded.entries : loaded.entries.filter((it) => it.seq <= at),
-    hasOlder: loaded.before !== null,
-    problem: loaded.problem,
+    hasOlder: loaded.before !== null && loaded.entries.length < entriesMax,
+    problem,
     busy,
     loadOlder: () => void load(loaded.before),
   };
-}
-
-/** Whether more entries came than fit a page. What lies between is read when somebody asks for older ones. */
-const isApart = ({ entries: old }: Loaded, { entries: [first], before }: TimelinePage): boolean =>
-  before !== null && first !== undefined && first.seq > (old.at(-1)?.seq ?? first.seq);
-
-function merge({ entries: old }: Loaded, added: readonly TimelineEntry[], before: number | null): Loaded {
-  const bySeq = new Map(old.map((it) => [it.seq, it]));
-  for (const it of added) bySeq.set(it.seq, it);
-  const entries = [...bySeq.values()].sort((a, b) => a.seq - b.seq);
-  return { entries: entries.slice(-entriesMax), before, problem: null };
 }
 
 const gapMinMs = 60_000;

@@ -1,8 +1,8 @@
 /** One worker: its state and why, its history, its chart, and what it works on. */
 import type { WorkerView } from '../../../../machines/index.ts';
-import type { TakenTransition } from '../../chart/drawing.ts';
-import { apiPath, incidentPath } from '../data/api.ts';
-import { connection, hello } from '../data/connection.ts';
+import type { TakenTransition } from '../../chart/taken.ts';
+import { apiPath } from '../data/api.ts';
+import { hello } from '../data/connection.ts';
 import { isPast, shownFleet, shownMs, shownView } from '../data/past.ts';
 
 import { AnswerBox } from '../operator/answer-box.tsx';
@@ -313,9 +313,7 @@ function WhySection({ id, view: { inputs: live, budgets }, held }: Props & HeldP
       <EscalationNote
         escalation={view.escalation}
         resolution={view.resolution}
-        answer={
-          connection.value !== 'file' && <AnswerBox item={{ entity: 'worker', id }} choices={suggestPrompts(view)} />
-        }
+        answer={<AnswerBox item={{ entity: 'worker', id }} choices={suggestPrompts(view)} />}
       />
       {view.attempt !== null && <Timers view={view} />}
       <Why id={id} view={view} />
@@ -352,19 +350,13 @@ const planOf = (view: WorkerView) => [whyOf(view), view.plan, view.tasks];
 const History = ({ id, held }: HeldProps) => (
   <HeldArea held={held} isQuiet>
     <Timeline entity="worker" id={id} />
-    {connection.value !== 'file' && (
-      <p class="row foot">
-        <Link to={{ view: 'entries', q: `worker:${id}` }}>Among all entries</Link>{' '}
-        <a href={apiPath(`history/${id}.jsonl`)} download>
-          Download history
-        </a>{' '}
-        <span class="muted">for “stopgate replay”</span>{' '}
-        <a href={incidentPath(id)} download>
-          as a page
-        </a>{' '}
-        <span class="muted">that opens without the service</span>
-      </p>
-    )}
+    <p class="row foot">
+      <Link to={{ view: 'entries', q: `worker:${id}` }}>Among all entries</Link>{' '}
+      <a href={apiPath(`history/${id}.jsonl`)} download>
+        Download history
+      </a>{' '}
+      <span class="muted">for “stopgate replay”</span>
+    </p>
   </HeldArea>
 );
 

@@ -4,17 +4,10 @@
  */
 import { type JSX, render } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
-import {
-  type ChartBox,
-  type ChartDrawing,
-  type ChartEdge,
-  edgeTaken,
-  placeTimes,
-  readableScale,
-  reasonTaken,
-  scales,
-  type TakenTransition,
-} from '../../chart/drawing.ts';
+import type { ChartBox, ChartDrawing, ChartEdge } from '../../chart/drawing.ts';
+import { edgeTaken, reasonTaken, type TakenTransition } from '../../chart/taken.ts';
+import { placeTimes } from '../../chart/times.ts';
+import { readableScale, scales } from '../../chart/view.ts';
 import { ChartToolbar, zoomStep } from './chart-toolbar.tsx';
 import { type ChartScene, itemOf, onTreeKey, statusesOf, treeOrder } from './scene.ts';
 import { ChartBoxView, ChartEdgeView, EverywhereArea, Times } from './shapes.tsx';

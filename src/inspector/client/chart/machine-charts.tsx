@@ -4,7 +4,8 @@ import { task as taskOutline, worker as workerOutline } from 'stopgate:outlines'
 import { useMemo } from 'preact/hooks';
 import type { State } from '../../../../machines/index.ts';
 import { presences } from '../../../../machines/values/states.ts';
-import { drawOutline, edgeTaken, type TakenTransition } from '../../chart/drawing.ts';
+import { drawOutline } from '../../chart/drawing.ts';
+import { edgeTaken, type TakenTransition } from '../../chart/taken.ts';
 import { isPast, shownFleet, stateCounts } from '../data/past.ts';
 import { navigate, route, toggleState } from '../route.ts';
 import { Chart } from './chart.tsx';

@@ -4,17 +4,8 @@
  */
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import {
-  type ChartBox,
-  type ChartDrawing,
-  fitsWhole,
-  fitView,
-  panBy,
-  type Size,
-  showArea,
-  type View,
-  zoomAbout,
-} from '../../chart/drawing.ts';
+import type { ChartBox, ChartDrawing } from '../../chart/drawing.ts';
+import { fitsWhole, fitView, panBy, type Size, showArea, type View, zoomAbout } from '../../chart/view.ts';
 
 export type ChartView = {
   readonly view: View;

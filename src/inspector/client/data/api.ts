@@ -29,9 +29,6 @@ export const locked = signal(false);
 
 export const apiPath = (path: string): string => `/api/${encodeURIComponent(fleet.value)}/${path}`;
 
-/** The file with all of a worker's history. */
-export const incidentPath = (worker: string): string => apiPath(`incident/${encodeURIComponent(worker)}.html`);
-
 type Service = { readonly fleet: string | null; readonly fleets: readonly string[] };
 
 /** @throws ApiError: there is no fleet yet */

@@ -29,10 +29,8 @@ function openAlone(fleet: string, onMessage: (message: FromHub) => void): HubPor
 
 export const liveFleet = createFleetStore();
 export const hello = signal<Hello | null>(null);
-/** `lost`: it is retried; `file`: there is no service (incident/main.tsx). */
-export const connection = signal<'connecting' | 'live' | 'lost' | 'paused' | 'file'>('connecting');
-/** Says what a file holds; null: this is no file. */
-export const headline = signal<string | null>(null);
+/** `lost`: it is retried. */
+export const connection = signal<'connecting' | 'live' | 'lost' | 'paused'>('connecting');
 export const connectionProblem = signal<string | null>(null);
 /** The selected actor, as the stream sends it. */
 export const focus = signal<Focus | null>(null);

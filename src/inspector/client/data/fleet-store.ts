@@ -4,7 +4,7 @@ import { presences, workerStates } from '../../../../machines/values/states.ts';
 import type { Delta, Full, LastMoves, PastFleet } from '../../messages.ts';
 import { createMoves } from '../../moves.ts';
 import { queueRows, taskRows, workerRows } from '../../rows.ts';
-import { hasUsage, lastOf, type QueueRow, type TaskRow, type WorkerRow, waitsForPerson } from './rows.ts';
+import { hasUsage, type QueueRow, type TaskRow, type WorkerRow, waitsForPerson } from './rows.ts';
 
 type KnownRows = {
   readonly workers: ReadonlyMap<string, WorkerRow>;
@@ -80,10 +80,9 @@ export function createFleetStore() {
       for (const row of change.tasks ?? []) isNew = putTask(taskRows.unpack(row)) || isNew;
       for (const row of change.queues ?? []) isNew = putQueue(queueRows.unpack(row)) || isNew;
       const transitions = 'transitions' in change ? (change.transitions ?? []) : [];
-      if ('last' in change) signals.last.value = change.last;
-      else if (transitions.length > 0) signals.last.value = lastOf(signals.last.peek(), transitions);
-      if ('moves' in change) moves.reset(change.moves);
-      else if ('nowMs' in change) moves.add(change.nowMs, transitions);
+      if ('last' in change) moves.reset(change.last, 'moves' in change ? change.moves : null);
+      else moves.add(change.nowMs, transitions);
+      signals.last.value = moves.last();
       if (transitions.length > 0 || 'moves' in change) signals.moved.value += 1;
       signals.show(isNew);
     },

@@ -7,7 +7,6 @@ import type { Delta, Focus, Full, Hello, Topic } from '../../messages.ts';
 import { createMoves } from '../../moves.ts';
 import { idOf, type PackedRow } from '../../rows.ts';
 import { createEventStream, type StreamEvent } from './event-stream.ts';
-import { lastOf } from './rows.ts';
 
 type Tell = (message: { readonly event: StreamEvent; readonly text: string }) => void;
 const keyOf = ({ entity, id }: Topic): string => `${entity} ${id}`;
@@ -22,7 +21,7 @@ function createKnownFleet() {
   const topics = new Map<string, string>();
   let hello: string | null = null;
   let replica: string | null = null;
-  let head: Pick<Full, 'seq' | 'nowMs' | 'headSeq' | 'fault' | 'last'> | null = null;
+  let head: Pick<Full, 'seq' | 'nowMs' | 'headSeq' | 'fault'> | null = null;
   let seq: string | null = null;
   const clear = () => {
     for (const all of Object.values(rows)) all.clear();
@@ -32,10 +31,10 @@ function createKnownFleet() {
   const apply = (change: Full | Delta) => {
     for (const name of ['workers', 'tasks', 'queues'] as const)
       for (const row of change[name] ?? []) rows[name].set(idOf(row), row);
+    if ('last' in change) moves.reset(change.last, change.moves);
+    else moves.add(change.nowMs, change.transitions ?? []);
     const { nowMs, headSeq, fault } = change;
-    const last =
-      'last' in change ? change.last : lastOf(head?.last ?? { worker: null, task: null }, change.transitions ?? []);
-    head = { seq: change.seq, nowMs, headSeq, fault, last };
+    head = { seq: change.seq, nowMs, headSeq, fault };
   };
   return {
     seq: () => seq,
@@ -54,10 +53,7 @@ function createKnownFleet() {
         return isOther;
       }
       const change: Full | Delta = JSON.parse(text);
-      if (event === 'full') {
-        for (const all of Object.values(rows)) all.clear();
-        moves.reset((change as Full).moves);
-      } else moves.add(change.nowMs, (change as Delta).transitions ?? []);
+      if (event === 'full') for (const all of Object.values(rows)) all.clear();
       apply(change);
       return false;
     },
@@ -78,7 +74,8 @@ function createKnownFleet() {
       if (hello !== null) tell({ event: 'hello', text: hello });
       if (head === null) return;
       const [workers, tasks, queues] = [rows.workers, rows.tasks, rows.queues].map((all) => [...all.values()]);
-      tell({ event: 'full', text: JSON.stringify({ ...head, workers, tasks, queues, moves: moves.read(head.nowMs) }) });
+      const full = { ...head, workers, tasks, queues, last: moves.last(), moves: moves.read(head.nowMs) };
+      tell({ event: 'full', text: JSON.stringify(full) });
     },
   };
 }

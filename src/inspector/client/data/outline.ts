@@ -4,6 +4,7 @@ import type { OutlineBucket, OutlineReply, TimelineEntry, TimelinePage } from '.
 import { route, selected } from '../route.ts';
 import { askPatiently, fleet, get } from './api.ts';
 import { focus, head } from './connection.ts';
+import { addPage } from './entry-pages.ts';
 import { isPast, logRange } from './past.ts';
 
 /** Entries from `fromSeq` to `toSeq` are on screen. `isOpen`: whatever is new, too. */
@@ -55,8 +56,8 @@ export function startOutline(): void {
   effect(() => void readLane(isPast.value && fleet.value !== '' ? selected.value : null, route.value.range));
   focus.subscribe((update) => {
     if (update === null || update.id !== selected.peek()?.id || !isPast.peek()) return;
-    const bySeq = new Map([...lane.peek(), ...update.entries].map((it) => [it.seq, it]));
-    lane.value = [...bySeq.values()].sort((a, b) => a.seq - b.seq).slice(-laneMax);
+    const known = { entries: lane.peek(), before: null };
+    lane.value = addPage(known, { entries: update.entries, before: null }, laneMax).entries;
   });
 }
 

@@ -7,17 +7,9 @@ import {
   urgencyOf as urgencyOfWorker,
 } from '../../../../machines/replay/urgency.ts';
 import type { State } from '../../../../machines/values/states.ts';
-import type { LastMoves, Transition } from '../../messages.ts';
 import type { QueueRow, TaskRow, WorkerRow } from '../../rows.ts';
 
 export type { QueueRow, TaskRow, WorkerRow };
-
-/** Returns what moved last. A transition that leads back to its own state is no move. */
-export function lastOf(last: LastMoves, transitions: readonly Transition[]): LastMoves {
-  const latest = (machine: Transition['machine']) =>
-    transitions.findLast((it) => it.machine === machine && it.from !== it.to);
-  return { worker: latest('worker') ?? last.worker, task: latest('task') ?? last.task };
-}
 
 /** Returns what is urgent: who waits for a person, and for how long; then what may become so. */
 const seenOf = (row: WorkerRow) => ({

@@ -6,6 +6,7 @@ import type { EntriesPage, TimelineEntry } from '../../messages.ts';
 import { Line, useWithheld } from '../actor/timeline.tsx';
 import { fleet, get } from '../data/api.ts';
 import { connection, head, nowMs } from '../data/connection.ts';
+import { addPage, type EntryPages, noEntries } from '../data/entry-pages.ts';
 import { moment } from '../data/past.ts';
 import { navigate, route } from '../route.ts';
 import { Button, Problem } from '../ui/controls.tsx';
@@ -14,22 +15,27 @@ import { DayHeading } from '../ui/text.tsx';
 import { type Filter, readFilter, toQuery, withWord } from './entries-filter.ts';
 
 const pageSize = 100;
-/** What a page holds; older ones are read again when somebody asks for them. */
+/** What the page holds. */
 const entriesMax = 2_000;
 const refreshMs = 1_000;
 
-type Loaded = EntriesPage & { readonly problem: string | null };
-const nothing: Loaded = { entries: [], before: null, readTo: 0, problem: null };
-
 function useEntries(filter: Filter, at: number | null) {
-  const [loaded, setLoaded] = useState<Loaded>(nothing);
+  const [loaded, setLoaded] = useState<EntryPages>(noEntries);
+  /** Older entries were not looked at. */
+  const [readTo, setReadTo] = useState(0);
+  const [problem, setProblem] = useState<string | null>(null);
   const [busy, setBusy] = useState(true);
   const wanted = toQuery(filter);
   const newest = at === null ? '' : `&before=${at + 1}`;
   const read = (query: string, signal?: AbortSignal) =>
     get<EntriesPage>(`entries?limit=${pageSize}${wanted}${query}`, signal);
+  const show = (page: EntriesPage) => {
+    setLoaded((old) => addPage(old, page, entriesMax));
+    setReadTo(page.readTo);
+    setProblem(null);
+  };
   const fail = (error: Error) => {
-    if (error.name !== 'AbortError') setLoaded((old) => ({ ...old, problem: error.message }));
+    if (error.name !== 'AbortError') setProblem(error.message);
   };
   useEffect(() => {
     if (fleet.value === '') return;
@@ -38,10 +44,10 @@ function useEntries(filter: Filter, at: number | null) {
     setBusy(true);
     const refresh = async () => {
       seen = head.peek().seq;
-      const page = await read(newest, asked.signal);
-      setLoaded((old) => merge(old, page));
+      show(await read(newest, asked.signal));
     };
-    setLoaded(nothing);
+    setLoaded(noEntries);
+    setProblem(null);
     void refresh()
       .catch(fail)
       .finally(() => setBusy(false));
@@ -56,20 +62,10 @@ function useEntries(filter: Filter, at: number | null) {
   const loadOlder = () => {
     setBusy(true);
     void read(`&before=${loaded.before}`)
-      .then((page) => setLoaded((old) => ({ ...merge(old, page), before: page.before, readTo: page.readTo })), fail)
+      .then(show, fail)
       .finally(() => setBusy(false));
   };
-  return { ...loaded, busy, loadOlder };
-}
-
-/** More may have come than fit a page: then the older ones are read again, for a gap would look like silence. */
-function merge(old: Loaded, page: EntriesPage): Loaded {
-  const [first] = page.entries;
-  const isApart = old.entries.length > 0 && page.before !== null && (first?.seq ?? 0) > (old.entries.at(-1)?.seq ?? 0);
-  if (old.entries.length === 0 || isApart) return { ...page, problem: null };
-  const bySeq = new Map([...old.entries, ...page.entries].map((it) => [it.seq, it]));
-  const entries = [...bySeq.values()].sort((a, b) => a.seq - b.seq).slice(-entriesMax);
-  return { ...old, entries, problem: null };
+  return { ...loaded, readTo, problem, busy, loadOlder };
 }
 
 export function EntriesView() {
@@ -97,7 +93,10 @@ export function EntriesView() {
         ))}
       </ol>
       {busy && <p class="muted">Reading the log…</p>}
-      {!busy && before !== null && (
+      {!busy && entries.length >= entriesMax && (
+        <p class="muted">The page holds {count(entriesMax)} entries; “to:” and a time leads to older ones.</p>
+      )}
+      {!busy && before !== null && entries.length < entriesMax && (
         <Button onClick={loadOlder}>{entries.length === 0 ? 'Search further back' : 'Older entries'}</Button>
       )}
       {!busy && before === null && entries.length > 0 && (

@@ -1,6 +1,6 @@
 /** A table of any length: only the rows in view are rendered. Arrow keys move between rows, Enter opens one. */
 import type { ComponentChildren, RefObject } from 'preact';
-import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { FleetStore } from '../data/fleet-store.ts';
 import { hasUsage, type Used } from '../data/rows.ts';
 import { hrefOf, navigate, route, selection } from '../route.ts';
@@ -10,108 +10,13 @@ import { Name } from '../ui/text.tsx';
 import { heldByMouse } from '../ui/use-held.ts';
 import { showAll } from './filters.tsx';
 import { isHeld } from './listed-ids.ts';
-
-// The viewport of a table that renders only rows in view, and its keyboard focus, which may move beyond that view.
-
-/** On a phone a row has two lines: why stands below. See styles/narrow-screens.css. */
-const narrow = matchMedia('(max-width: 620px)');
-/** Every row has this height. */
-const rowPx = (): number => (narrow.matches ? 58 : 32);
-/** On a phone there is no head. */
-const headPx = (): number => (narrow.matches ? 0 : 32);
-const heightDefaultPx = 600;
-
-type Viewport = {
-  readonly box: RefObject<HTMLDivElement | null>;
-  readonly top: number;
-  readonly height: number;
-  readonly onScroll: () => void;
-};
-
-function useViewport(): Viewport {
-  const box = useRef<HTMLDivElement>(null);
-  const [top, setTop] = useState(0);
-  const [height, setHeight] = useState(heightDefaultPx);
-  useEffect(() => {
-    const observer = new ResizeObserver(() => setHeight(box.current?.clientHeight ?? heightDefaultPx));
-    if (box.current !== null) observer.observe(box.current);
-    return () => observer.disconnect();
-  }, []);
-  return { box, top, height, onScroll: () => setTop(box.current?.scrollTop ?? 0) };
-}
-
-type RowFocus = {
-  /** The index of the row in the tab order. */
-  readonly active: number;
-  /** Always the same function. */
-  readonly onFocus: (index: number) => void;
-  readonly onKeyDown: (event: KeyboardEvent) => void;
-};
-
-function useRowFocus(viewport: Viewport, ids: readonly string[], open: (id: string) => void): RowFocus {
-  const { box, height } = viewport;
-  const [active, setActive] = useState(0);
-  /** A ref beside the state, because keys may come faster than frames. */
-  const current = useRef(0);
-  /** The focus is due as soon as the current row is rendered. */
-  const isDue = useRef(false);
-  useLayoutEffect(() => {
-    if (!isDue.current) return;
-    const row = box.current?.querySelector<HTMLElement>(`tr[data-index="${current.current}"]`);
-    if (row == null) return;
-    isDue.current = false;
-    row.focus({ preventScroll: true });
-  });
-  const moveTo = (index: number) => {
-    current.current = Math.max(0, Math.min(ids.length - 1, index));
-    isDue.current = true;
-    setActive(current.current);
-    if (box.current === null) return;
-    scrollIntoView(box.current, current.current);
-    viewport.onScroll();
-  };
-  const onKeyDown = (event: KeyboardEvent) => {
-    const focused = event.target instanceof Element ? event.target.closest<HTMLElement>('tr[data-index]') : null;
-    // The focused row may have moved since; but a step that is still due counts from where it leads.
-    const from = focused === null || isDue.current ? current.current : Number(focused.dataset.index);
-    const at = Math.min(from, ids.length - 1);
-    const target = targetOf(event.key, at, ids.length, Math.max(1, Math.floor(height / rowPx()) - 2));
-    const id = ids[at];
-    if (target !== undefined) moveTo(target);
-    else if (event.key === 'Enter' && focused !== null && id !== undefined) open(id);
-    else return;
-    event.preventDefault();
-  };
-  const onFocus = useCallback((index: number) => {
-    current.current = index;
-    setActive(index);
-  }, []);
-  return { active: Math.min(active, Math.max(0, ids.length - 1)), onFocus, onKeyDown };
-}
-
-const targetOf = (key: string, at: number, count: number, page: number): number | undefined =>
-  ({
-    ArrowDown: at + 1,
-    ArrowUp: at - 1,
-    PageDown: at + page,
-    PageUp: at - page,
-    Home: 0,
-    End: count - 1,
-  })[key];
-
-/** The head is sticky and covers the first row of the box. */
-function scrollIntoView(box: HTMLElement, index: number): void {
-  const room = box.clientHeight - headPx();
-  const [top, bottom] = [index * rowPx(), (index + 1) * rowPx()];
-  if (top < box.scrollTop) box.scrollTop = top;
-  else if (bottom > box.scrollTop + room) box.scrollTop = bottom - room;
-}
+import { headPx, rowPx, useRowFocus, useVirtualRows } from './virtual-rows.ts';
 
 const calm = matchMedia('(prefers-reduced-motion: reduce)');
 const glideMs = 150;
 
 /** Rows that changed places glide there, and new ones fade in, so that none teleports. A scrolled list stays as it is. */
-function useGlide({ box }: Viewport, ids: readonly string[], first: number, last: number): void {
+function useGlide(box: RefObject<HTMLElement | null>, ids: readonly string[], first: number, last: number): void {
   const shown = useRef({ ids, places: new Map<string, number>() });
   useLayoutEffect(() => {
     const { ids: before, places } = shown.current;
@@ -143,25 +48,19 @@ type GridProps<Row> = {
   readonly open: (id: string) => void;
 };
 
-/** Rows rendered beyond each edge of the view. */
-const overscan = 6;
-
 export function Grid<Row>({ label, columns, ids, rowOf, isOpened, open }: GridProps<Row>) {
-  const viewport = useViewport();
-  const focus = useRowFocus(viewport, ids, open);
-  const { top, height } = viewport;
-  const first = Math.max(0, Math.floor(top / rowPx()) - overscan);
-  const last = Math.min(ids.length, Math.ceil((top + height) / rowPx()) + overscan);
-  useGlide(viewport, ids, first, last);
+  const rows = useVirtualRows(ids.length);
+  const focus = useRowFocus(rows, ids, open);
+  const { box, first, last, abovePx, belowPx } = rows;
+  useGlide(box, ids, first, last);
   return (
     <div
       class="grid"
-      ref={viewport.box}
+      ref={box}
       style={{ minHeight: `min(340px, 60vh, ${headPx() + Math.max(1, ids.length) * rowPx()}px)` }}
-      onScroll={viewport.onScroll}
       {...held}
     >
-      {/* biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: HTML has no grid; grid-focus.ts has its keys */}
+      {/* biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: HTML has no grid; virtual-rows.ts has its keys */}
       <table role="grid" aria-label={label} aria-rowcount={ids.length + 1} onKeyDown={focus.onKeyDown}>
         <thead>
           <tr aria-rowindex={1}>
@@ -171,7 +70,7 @@ export function Grid<Row>({ label, columns, ids, rowOf, isOpened, open }: GridPr
           </tr>
         </thead>
         <tbody>
-          {first > 0 && <Gap rows={first} />}
+          {abovePx > 0 && <Gap px={abovePx} />}
           {ids.slice(first, last).map((id, offset) => {
             const row = rowOf(id);
             const index = first + offset;
@@ -191,7 +90,7 @@ export function Grid<Row>({ label, columns, ids, rowOf, isOpened, open }: GridPr
               />
             );
           })}
-          {last < ids.length && <Gap rows={ids.length - last} />}
+          {belowPx > 0 && <Gap px={belowPx} />}
         </tbody>
       </table>
       {ids.length === 0 && (
@@ -240,9 +139,9 @@ function Line<Row>({ columns, id, row, index, isActive, isOpened, open, onFocus 
   );
 }
 
-const Gap = ({ rows }: { rows: number }) => (
+const Gap = ({ px }: { px: number }) => (
   // biome-ignore lint/a11y/noAriaHiddenOnFocusable: nothing in it takes the focus
-  <tr aria-hidden="true" class="gap" style={{ height: `${rows * rowPx()}px` }} />
+  <tr aria-hidden="true" class="gap" style={{ height: `${px}px` }} />
 );
 
 /** A click sorts ascending, the next descending, the third not at all. */

@@ -1,144 +1,21 @@
 /** The sequence diagram of a worker: a lifeline for each who takes part, an arrow for each entry, the oldest on top. */
 import { Fragment } from 'preact';
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import type { Decision } from '../../../../machines/index.ts';
-import type { TimelineEntry, TimelinePage } from '../../messages.ts';
 import { type Message, type Participant, type Sequence, sequenceOf } from '../../sequence.ts';
 import { visible } from '../../visible-text.ts';
 import { verdictKindOf, verdictOf } from '../../vocabulary.ts';
 import { HeldArea } from '../actor/panel.tsx';
-import { ApiError, get } from '../data/api.ts';
 import { focus } from '../data/connection.ts';
-import { isPast, shownFleet } from '../data/past.ts';
-import type { WorkerRow } from '../data/rows.ts';
-import { route, selection } from '../route.ts';
+import { isPast } from '../data/past.ts';
+import { route } from '../route.ts';
 import { Button, Link } from '../ui/controls.tsx';
 import { dateTime, plural, time } from '../ui/format.ts';
-import { DayHeading, Name, StateMark } from '../ui/text.tsx';
+import { DayHeading, Name } from '../ui/text.tsx';
 import { useHeld } from '../ui/use-held.ts';
+import { useEntries } from './entries.ts';
+import { Family } from './family.tsx';
 import './sequence.css';
-
-// A worker among its parents and sub-agents, as a tree.
-
-/** The number of workers drawn in the tree; the list of workers has the others. */
-const shownMax = 60;
-
-type Node = { readonly row: WorkerRow; readonly children: readonly Node[] };
-
-export function Family({ id }: { id: string }) {
-  const { workers, version } = shownFleet.value;
-  void version.value;
-  const root = treeAround(workers, id);
-  if (root === null || root.children.length === 0) return null;
-  return (
-    <section class="family" aria-label="Parents and sub-agents">
-      <ul>
-        <Branch node={root} id={id} />
-      </ul>
-    </section>
-  );
-}
-
-const Branch = ({ node: { row, children }, id }: { node: Node; id: string }) => (
-  <li>
-    <Link to={selection('worker', row.id)} aria-current={row.id === id ? 'true' : undefined}>
-      <Name value={row.id} />
-    </Link>{' '}
-    <StateMark state={row.state} />
-    {children.length > 0 && (
-      <ul>
-        {children.map((child) => (
-          <Branch key={child.row.id} node={child} id={id} />
-        ))}
-      </ul>
-    )}
-  </li>
-);
-
-/** Builds the tree from the topmost parent down. Null: the worker is unknown. */
-function treeAround(workers: ReadonlyMap<string, WorkerRow>, id: string): Node | null {
-  let top = workers.get(id);
-  if (top === undefined) return null;
-  const seen = new Set([id]);
-  for (let above = workers.get(top.parent ?? ''); above !== undefined && !seen.has(above.id); ) {
-    seen.add(above.id);
-    top = above;
-    above = workers.get(above.parent ?? '');
-  }
-  const children = new Map<string, WorkerRow[]>();
-  for (const row of workers.values()) {
-    const parent = row.parent;
-    if (parent !== null) children.set(parent, [...(children.get(parent) ?? []), row]);
-  }
-  const placed = new Set<string>();
-  const nodeOf = (row: WorkerRow): Node => {
-    placed.add(row.id);
-    const below = (children.get(row.id) ?? []).filter((it) => !placed.has(it.id) && placed.size < shownMax);
-    return { row, children: below.map(nodeOf) };
-  };
-  return nodeOf(top);
-}
-
-/** Returns the workers that the diagram follows besides the worker itself: its parent and its sub-agents. */
-export function relativesOf(workers: ReadonlyMap<string, WorkerRow>, id: string): string[] {
-  const parent = workers.get(id)?.parent ?? null;
-  const below = [...workers.values()].filter((row) => row.parent === id).map((row) => row.id);
-  return [...(parent !== null && workers.has(parent) ? [parent] : []), ...below];
-}
-
-// The entries of a worker and of those that it works with: its sub-agents and its tasks.
-
-/** The number of entries drawn, as many as people read at once; the timeline has the rest. */
-const entriesMax = 250;
-const othersMax = 12;
-const entriesEach = 60;
-
-type Loaded = { readonly entries: readonly TimelineEntry[]; readonly isCut: boolean };
-
-/** @param at the newest to show; null: the present @param version another reads them again */
-export function useEntries(id: string, at: number | null, version: unknown) {
-  const [loaded, setLoaded] = useState<Loaded | null>(null);
-  const [problem, setProblem] = useState<string | null>(null);
-  useEffect(() => {
-    let isWanted = true;
-    readAll(id, at).then(
-      (all) => {
-        if (!isWanted) return;
-        setLoaded(all);
-        setProblem(null);
-      },
-      (error: Error) => isWanted && setProblem(error.message),
-    );
-    return () => {
-      isWanted = false;
-    };
-  }, [id, at, version]);
-  return { loaded, problem };
-}
-
-async function readAll(id: string, at: number | null): Promise<Loaded> {
-  const before = at === null ? '' : `&before=${at + 1}`;
-  const read = (entity: string, name: string, limit: number) =>
-    get<TimelinePage>(`timeline/${entity}/${name}?limit=${limit}${before}`);
-  const own = await read('worker', id, entriesMax);
-  const tasks = own.entries.map(({ data }) => (data as { task?: unknown }).task).filter((it) => typeof it === 'string');
-  const others = [
-    ...relativesOf(shownFleet.peek().workers, id).map((name) => ['worker', name] as const),
-    ...[...new Set(tasks)].map((name) => ['task', name] as const),
-  ].slice(0, othersMax);
-  const pages = await Promise.all(
-    others.map(([entity, name]) =>
-      read(entity, name, entriesEach).catch((error) => {
-        // A task may be named that nobody ever created, or be forgotten by now.
-        if (error instanceof ApiError && error.status === 404) return { entries: [], before: null };
-        throw error;
-      }),
-    ),
-  );
-  const firstSeq = own.before === null ? 0 : (own.entries[0]?.seq ?? 0);
-  const entries = [own, ...pages].flatMap((page) => page.entries).filter(({ seq }) => seq >= firstSeq);
-  return { entries, isCut: own.before !== null };
-}
 
 /** The stream tells that something came; the diagram is read again then. */
 const newestOf = () => (isPast.value ? null : (focus.value?.entries.at(-1)?.seq ?? null));

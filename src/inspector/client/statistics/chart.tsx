@@ -2,11 +2,11 @@
 import { useRef } from 'preact/hooks';
 import { createAxis, createValueAxis, ticksOf, type ValueUnit } from '../../axes.ts';
 import type { FleetStatistics } from '../../messages.ts';
+import type { TimeRange } from '../../statistics/spans.ts';
 import { textOfRange } from '../entries/entries-filter.ts';
 import { navigate, type Route } from '../route.ts';
 import { zone } from '../ui/format.ts';
 import { show } from './range-picker.tsx';
-import type { Range } from './span.ts';
 
 export type Series = {
   readonly name: string;
@@ -31,7 +31,11 @@ type ChartProps = Picking &
   };
 
 /** The time of a bucket, or of several, as far as it is counted. */
-export function timeOf({ span, buckets, bucketMs, fromMs, toMs }: FleetStatistics, first: number, last = first): Range {
+export function timeOf(
+  { span, buckets, bucketMs, fromMs, toMs }: FleetStatistics,
+  first: number,
+  last = first,
+): TimeRange {
   const [begin, end] = [buckets[first]?.atMs ?? fromMs, (buckets[last]?.atMs ?? toMs) + bucketMs];
   // What ends now goes on to the end of its bucket.
   return { fromMs: Math.max(fromMs, begin), toMs: span === 'custom' ? Math.min(toMs, end) : end };

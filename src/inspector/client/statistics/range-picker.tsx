@@ -2,16 +2,17 @@
 
 import { useEffect, useState } from 'preact/hooks';
 import type { EntriesPage } from '../../messages.ts';
+import { type Span, spanNames, type TimeRange } from '../../statistics/spans.ts';
 import { get } from '../data/api.ts';
 import { nowMs } from '../data/connection.ts';
 import { navigate } from '../route.ts';
 import { Button, Form, Problem } from '../ui/controls.tsx';
 import { localTime } from '../ui/format.ts';
-import { parseRange, type Range, type Span, spans, writeSpan } from './span.ts';
+import { parseRange, spanTitles, writeSpan } from './span.ts';
 
-export const show = (span: Span | Range, how?: 'replace'): void => navigate({ span: writeSpan(span) }, how);
+export const show = (span: Span | TimeRange, how?: 'replace'): void => navigate({ span: writeSpan(span) }, how);
 
-export function RangePicker({ span }: { span: Span | Range }) {
+export function RangePicker({ span }: { span: Span | TimeRange }) {
   const given = typeof span === 'string' ? { fromMs: undefined, toMs: undefined } : span;
   const [problem, setProblem] = useState<string | null>(null);
   useEffect(() => setProblem(null), [given.fromMs, given.toMs]);
@@ -35,9 +36,9 @@ export function RangePicker({ span }: { span: Span | Range }) {
   );
   return (
     <search class="row spans no-print">
-      {(Object.keys(spans) as Span[]).map((it) => (
+      {spanNames.map((it) => (
         <Button key={it} aria-pressed={it === span} onClick={() => show(it, 'replace')}>
-          {spans[it]}
+          {spanTitles[it]}
         </Button>
       ))}
       <Form class="row" aria-label="Another time" submit={submit}>

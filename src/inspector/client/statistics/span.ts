@@ -1,22 +1,22 @@
 /** The time that the history shows: the last hour, day or week, or a range that somebody has chosen. Pure. */
+import { rangeMsMax, type Span, spanNames, type TimeRange } from '../../statistics/spans.ts';
 import { parsePlace } from '../time-travel/place.ts';
 
-export const spans = { hour: 'Last hour', day: 'Last 24 hours', week: 'Last 7 days' } as const;
-export type Span = keyof typeof spans;
-export type Range = { readonly fromMs: number; readonly toMs: number };
-
-/** The service counts no longer range at once: a month. */
-const rangeMsMax = 31 * 86_400_000;
+export const spanTitles: Readonly<Record<Span, string>> = {
+  hour: 'Last hour',
+  day: 'Last 24 hours',
+  week: 'Last 7 days',
+};
 
 /** Reads the span in the address. What is none is the last hour. */
-export function readSpan(text: string): Span | Range {
+export function readSpan(text: string): Span | TimeRange {
   const [fromMs = Number.NaN, toMs = Number.NaN] = text.split('/').map((it) => Date.parse(it));
   if (fromMs < toMs) return { fromMs, toMs };
-  return (Object.keys(spans) as Span[]).find((it) => it === text) ?? 'hour';
+  return spanNames.find((it) => it === text) ?? 'hour';
 }
 
 /** As it stands in the address; '' for the last hour. */
-export const writeSpan = (span: Span | Range): string =>
+export const writeSpan = (span: Span | TimeRange): string =>
   typeof span !== 'string'
     ? [span.fromMs, span.toMs].map((ms) => new Date(ms).toISOString().replace('.000Z', 'Z')).join('/')
     : span === 'hour'
@@ -24,7 +24,7 @@ export const writeSpan = (span: Span | Range): string =>
       : span;
 
 /** As parameters of a request. */
-export const querySpan = (span: Span | Range): string =>
+export const querySpan = (span: Span | TimeRange): string =>
   typeof span === 'string' ? `span=${span}` : `from=${span.fromMs}&to=${span.toMs}`;
 
 /** Reads the range that was typed, or says why it is none. `timeOf` asks for the time of an entry. */
@@ -32,7 +32,7 @@ export async function parseRange(
   typed: { readonly from: string; readonly to: string },
   nowMs: number,
   timeOf: (seq: number) => Promise<number>,
-): Promise<Range | string> {
+): Promise<TimeRange | string> {
   const read = async (text: string): Promise<number | string> => {
     if (/^(now)?$/.test(text.trim().toLowerCase())) return nowMs;
     const place = parsePlace(text, nowMs);

@@ -1,7 +1,9 @@
 /** The fleet over a span of time: a sentence, small multiples on one time axis, and tables of checks and costs. */
+
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { FleetStatistics } from '../../messages.ts';
+import type { Span, TimeRange } from '../../statistics/spans.ts';
 import { verdictWords } from '../../vocabulary.ts';
 import { askPatiently, fleet, type Progress } from '../data/api.ts';
 import { nowMs } from '../data/connection.ts';
@@ -11,7 +13,7 @@ import { count, dateTime, dollars, duration, localTime, millis, plural } from '.
 import { Name } from '../ui/text.tsx';
 import { Chart, type Counting, type Picking, timeOf, toEntries } from './chart.tsx';
 import { RangePicker, show } from './range-picker.tsx';
-import { querySpan, type Range, readSpan, type Span, spans } from './span.ts';
+import { querySpan, readSpan, spanTitles } from './span.ts';
 import { CheckTable, flakyText, UsageTables } from './tables.tsx';
 import './statistics.css';
 
@@ -19,7 +21,7 @@ import './statistics.css';
 const refreshMs = 5_000;
 
 /** The statistics of a span: counted by the service, and again from time to time while they may change. */
-function useStatistics(span: Span | Range) {
+function useStatistics(span: Span | TimeRange) {
   const query = querySpan(span);
   const [counted, setCounted] = useState<{ query: string; statistics: FleetStatistics } | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
@@ -113,7 +115,7 @@ const isEmpty = ({ verdicts, escalations, resolved, checkMs, usd, tokens }: Buck
 
 /** The shown time, in words. */
 const whenOf = ({ span, fromMs, toMs }: FleetStatistics): string =>
-  span === 'custom' ? `from ${localTime(fromMs)} to ${dateTime(toMs)}` : `in the ${spans[span].toLowerCase()}`;
+  span === 'custom' ? `from ${localTime(fromMs)} to ${dateTime(toMs)}` : `in the ${spanTitles[span].toLowerCase()}`;
 
 /** What an operator asks first: how much, how much of it was stopped, and which check cannot be trusted. */
 function Headline({ statistics }: { statistics: FleetStatistics }) {

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { createDurationWriter } from '../../axes.ts';
 import type { CheckStatistics, FleetStatistics, UsageLine, UsageStatistics } from '../../messages.ts';
+import { others } from '../../statistics/spans.ts';
 import { selection } from '../route.ts';
 import { Link } from '../ui/controls.tsx';
 import { count, dollars, plural } from '../ui/format.ts';
@@ -10,8 +11,6 @@ import { toEntries } from './chart.tsx';
 
 /** The outcomes of a check that did not pass. */
 const failures = 'outcome:fail,error,timeout';
-/** The name of the checks that the service counts together, as there are too many. */
-const others = '(others)';
 
 export function CheckTable({ statistics }: { statistics: FleetStatistics }) {
   const { checks } = statistics;
@@ -122,7 +121,7 @@ export const UsageTables = ({ usage: { days, models, tasks } }: { usage: UsageSt
 );
 
 const TaskName = ({ task }: { task: string }) =>
-  task === '(others)' ? (
+  task === others ? (
     task
   ) : (
     <Link to={{ view: 'tasks', ...selection('task', task) }}>

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { type Axis, anchorsOf, createAxis, gapsIn, silenceUntil, ticksOf, timeOf } from '../../axes.ts';
-import { connection, nowMs } from '../data/connection.ts';
+import { nowMs } from '../data/connection.ts';
 import { lane, newestSeq, outline, shownRange } from '../data/outline.ts';
 import { logRange, moment } from '../data/past.ts';
 import { route, selected } from '../route.ts';
@@ -75,8 +75,7 @@ function axisFor(width: number): Axis | null {
   const lastMs = last !== undefined && last.toSeq >= newest ? last.toMs : Math.max(range.lastMs, last?.toMs ?? 0);
   const first = { seq: range.firstSeq, ms: range.firstMs };
   const anchors = anchorsOf(read.buckets, first, { seq: Math.max(newest, range.firstSeq + 1), ms: lastMs });
-  // A file ends with its last entry.
-  const toMs = isOpen && connection.value !== 'file' ? Math.max(nowMs.value, lastMs) : timeOf(anchors, toSeq);
+  const toMs = isOpen ? Math.max(nowMs.value, lastMs) : timeOf(anchors, toSeq);
   return createAxis(anchors, timeOf(anchors, fromSeq), toMs, width);
 }
 
@@ -89,8 +88,7 @@ type DrawingProps = {
 
 function Drawing({ axis, at, end, brush, hoverX }: DrawingProps) {
   const { buckets = [], shownFrom = 1 } = outline.value ?? {};
-  const isFile = connection.value === 'file';
-  const isOpen = shownRange.value.isOpen && !isFile;
+  const { isOpen } = shownRange.value;
   const sinceNewest = isOpen ? silenceUntil(axis.toMs, buckets, newestSeq.value) : null;
   const silences = sinceNewest === null ? buckets : [...buckets, sinceNewest];
   const gaps = gapsIn(silences, Math.max(gapMinMs, gapMinShare * (axis.toMs - axis.fromMs)));
@@ -100,7 +98,7 @@ function Drawing({ axis, at, end, brush, hoverX }: DrawingProps) {
   return (
     <svg width={axis.width} height={end + tickHeight} role="img" aria-label={summary()}>
       <Patterns />
-      {!isFile && <Unread axis={axis} shownFrom={shownFrom} height={end} />}
+      <Unread axis={axis} shownFrom={shownFrom} height={end} />
       <Gaps axis={axis} gaps={gaps} height={end} />
       <EntryBars axis={axis} buckets={buckets} />
       <StopBars axis={axis} buckets={buckets} />

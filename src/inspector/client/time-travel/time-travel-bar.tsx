@@ -3,7 +3,6 @@ import { signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { Decision } from '../../../../machines/index.ts';
 import { Answer } from '../actor/attempts.tsx';
-import { connection } from '../data/connection.ts';
 import { newestSeq, shownRange } from '../data/outline.ts';
 import { cancelPast, leavePast, logRange, moment, pastProblem, pastProgress, settled } from '../data/past.ts';
 import { navigate, route } from '../route.ts';
@@ -70,11 +69,9 @@ function Bar({ at }: { at: number }) {
         <StepButton label="Next entry" sign="▶|" disabled={at >= lastSeq} onClick={() => goTo(at + 1)} />
         <CurrentEntry at={at} lastSeq={lastSeq} />
         <ZoomButtons at={at} />
-        {connection.value !== 'file' && (
-          <Button class="primary" onClick={leavePast}>
-            Live
-          </Button>
-        )}
+        <Button class="primary" onClick={leavePast}>
+          Live
+        </Button>
       </div>
       <Strip at={at} goTo={scrubTo}>
         <Slider at={at} firstSeq={firstSeq} lastSeq={lastSeq} goTo={scrubTo} />

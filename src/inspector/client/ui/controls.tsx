@@ -59,25 +59,52 @@ export const Icon = ({ path }: { path: string }) => (
   </svg>
 );
 
-/** Copies an id. Browsers have a clipboard only on this machine or over TLS: elsewhere the id is selected, to be copied. */
-export function Copy({ value }: { value: string }) {
+type CopyButtonProps = {
+  /** What is copied, as in "Copy …". */
+  readonly what: string;
+  readonly word: string;
+  /** @returns whether it is on the clipboard */
+  readonly copy: (button: HTMLElement) => Promise<boolean>;
+};
+
+export function CopyButton({ what, word, copy }: CopyButtonProps) {
   const [isCopied, setCopied] = useState(false);
   useEffect(() => {
     if (!isCopied) return;
     const timer = setTimeout(() => setCopied(false), 1_500);
     return () => clearTimeout(timer);
   }, [isCopied]);
-  const copy = (button: HTMLElement) => {
-    if (navigator.clipboard === undefined)
-      getSelection()?.selectAllChildren(button.previousElementSibling?.querySelector('bdi') ?? button);
-    else void navigator.clipboard.writeText(value).then(() => setCopied(true));
-  };
   return (
-    <Button class="copy link" aria-label={`Copy ${value}`} onClick={(event) => copy(event.currentTarget)}>
-      {isCopied ? 'copied' : 'copy'}
+    <Button
+      class="copy link"
+      aria-label={`Copy ${what}`}
+      title={`Copy ${what}`}
+      onClick={(event) => void copy(event.currentTarget).then(setCopied)}
+    >
+      {isCopied ? 'copied' : word}
     </Button>
   );
 }
+
+/** Browsers have a clipboard only on this machine or over TLS. @returns whether the text is on it */
+export const copyText = async (text: string): Promise<boolean> =>
+  (await navigator.clipboard?.writeText(text).then(
+    () => true,
+    () => false,
+  )) ?? false;
+
+/** Copies an id. Without a clipboard the id is selected, to be copied by hand. */
+export const Copy = ({ value }: { value: string }) => (
+  <CopyButton
+    what={value}
+    word="copy"
+    copy={async (button) => {
+      const isCopied = await copyText(value);
+      if (!isCopied) getSelection()?.selectAllChildren(button.previousElementSibling?.querySelector('bdi') ?? button);
+      return isCopied;
+    }}
+  />
+);
 
 /** Shows the progress of a fold, with a way to give it up. */
 type ProgressProps = { readonly progress: Progress; readonly cancel: () => void };

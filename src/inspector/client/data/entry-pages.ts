@@ -1,0 +1,26 @@
+/** Entries that are read in pages and extended by what is new, oldest first and without holes. Pure. */
+import type { TimelineEntry } from '../../messages.ts';
+
+/** `before`: where the next older page ends; null: there is none. */
+export type EntryPages = { readonly entries: readonly TimelineEntry[]; readonly before: number | null };
+export const noEntries: EntryPages = { entries: [], before: null };
+
+/**
+ * Adds a page. If more entries came than fit the page, what was known is dropped, for a hole would look like silence.
+ * @param entriesMax of more the oldest are dropped; they can be read again
+ */
+export function addPage(known: EntryPages, page: EntryPages, entriesMax: number): EntryPages {
+  if (known.entries.length === 0 || isApart(known, page)) return page;
+  const bySeq = new Map([...known.entries, ...page.entries].map((it) => [it.seq, it]));
+  const all = [...bySeq.values()].sort((a, b) => a.seq - b.seq);
+  const entries = all.slice(-entriesMax);
+  const [first] = entries;
+  if (entries.length < all.length && first !== undefined) return { entries, before: first.seq };
+  return { entries, before: earlier(known.before, page.before) };
+}
+
+const isApart = ({ entries: known }: EntryPages, { entries: [first], before }: EntryPages): boolean =>
+  before !== null && first !== undefined && first.seq > (known.at(-1)?.seq ?? first.seq);
+
+const earlier = (one: number | null, other: number | null): number | null =>
+  one === null || other === null ? null : Math.min(one, other);
