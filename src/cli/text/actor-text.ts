@@ -168,7 +168,7 @@ const standingFacts = ({
   sentence,
   standing: { missing, note },
 }: Pick<WorkerView, 'sentence' | 'standing'>): Fact[] => [
-  ['in short', sentence ?? null], // services of older releases send none
+  ['in short', sentence],
   ...missing.map((text): Fact => ['needs', text]),
   ['note', note],
 ];

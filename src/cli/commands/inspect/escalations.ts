@@ -13,8 +13,7 @@ const listing: Listing<PersonWait> = {
   narrowHeadings: ['WHO', 'SINCE', 'REASON'],
   rowOf: (item, colors, nowMs) => {
     const { entity, id, since, kind, sentence, reason, note } = item;
-    // Services of older releases send no sentence.
-    const text = [(kind === 'escalation' ? sentence : null) ?? reason, note].filter((it) => it !== null).join(' · ');
+    const text = [kind === 'escalation' ? sentence : reason, note].filter((it) => it !== null).join(' · ');
     return [
       { text: `${entity} ${id}`, paint: colors.bold, isWhole: true },
       { text: formatAgo(since, nowMs) },
