@@ -13,7 +13,7 @@ import { bundleClient } from './pack/bundle.js';
 import { licencesOf } from './pack/licences.js';
 import { readProgram, stageProgram, stageRelease } from './pack/nats-server.js';
 import { sbomOf } from './pack/sbom.js';
-import { rollMachineTypes, rollPlainTypes } from './pack/types.js';
+import { writeTypes } from './pack/types.js';
 
 const root = resolve(import.meta.dirname, '..');
 const dist = join(root, 'dist');
@@ -73,8 +73,14 @@ async function makePackages(server) {
 /** The client alone: no dependencies, and types that need none. */
 async function stageClient(folder) {
   const bundled = await bundleClient(dist, folder);
-  await rollPlainTypes(join(dist, 'src/client/index.d.ts'), join(folder, 'index.d.ts'));
-  await rollPlainTypes(join(dist, 'src/agents/claude/agent-sdk.d.ts'), join(folder, 'claude-agent-sdk.d.ts'));
+  writeTypes([
+    { entry: join(dist, 'src/client/index.d.ts'), file: join(folder, 'index.d.ts'), packages: [] },
+    {
+      entry: join(dist, 'src/agents/claude/agent-sdk.d.ts'),
+      file: join(folder, 'claude-agent-sdk.d.ts'),
+      packages: [],
+    },
+  ]);
   const { version, license, author, keywords, type, engines } = about;
   describe(folder, bundled, join(import.meta.dirname, 'pack/client-readme.md'), {
     name: '@stopgate/client',
@@ -104,7 +110,9 @@ async function stageProgramPackage(folder) {
   const isNoMap = (file) => !file.endsWith('.map');
   cpSync(join(dist, 'program/dist'), join(folder, 'dist'), { recursive: true, dereference: true, filter: isNoMap });
   const types = (name) => join(folder, 'dist', name);
-  await rollMachineTypes(join(dist, 'machines/index.d.ts'), types('machines/index.d.ts'));
+  writeTypes([
+    { entry: join(dist, 'machines/index.d.ts'), file: types('machines/index.d.ts'), packages: ['xstate', 'zod'] },
+  ]);
   cpSync(join(making, 'client/index.d.ts'), types('src/client/index.d.ts'));
   cpSync(join(making, 'client/claude-agent-sdk.d.ts'), types('src/agents/claude/agent-sdk.d.ts'));
   for (const page of ['CHANGELOG.md', 'SECURITY.md']) cpSync(join(root, page), join(folder, page));
@@ -113,9 +121,8 @@ async function stageProgramPackage(folder) {
   cpSync(join(root, 'docs'), join(folder, 'docs'), { recursive: true, filter: isPage });
   const { files, scripts, dependencies, devDependencies, overrides, peerDependencies, peerDependenciesMeta, ...rest } =
     about;
-  const packagesOf = (part) => JSON.parse(readFileSync(join(dist, `${part}-packages.json`), 'utf8'));
-  const bundled = [...packagesOf('program'), ...packagesOf('page')].map((path) => join(root, path));
-  describe(folder, new Set(bundled), join(root, 'README.md'), {
+  const bundled = JSON.parse(readFileSync(join(dist, 'bundled.json'), 'utf8')).map((path) => join(root, path));
+  describe(folder, bundled, join(root, 'README.md'), {
     ...rest,
     bin: { stopgate: 'dist/src/main.js' },
   });

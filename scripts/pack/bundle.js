@@ -1,9 +1,9 @@
 /**
- * Bundles what `tsc` and `vite` built into few files. Every library goes in: an install is small, and asks for nothing
- * that our users' own versions could disagree with.
+ * Bundles the page, the program and the client with vite. Every library goes in: an install is small, and asks for
+ * nothing that our users' own versions could disagree with.
  */
 import { existsSync, readdirSync } from 'node:fs';
-import { rolldown } from 'rolldown';
+import { build } from 'vite';
 
 /** Not installed with us: the exporters that a user adds, and what `ws` tries to load. */
 const optional = [/^@opentelemetry\/(?!api$)/, 'bufferutil', 'utf-8-validate'];
@@ -25,12 +25,10 @@ const entriesOf = (dist) => [
  * What it reads beside its code, from dist/. Of the last the text counts: `init` fills the address into OpenCode's
  * plugin, which a bundler would write in another way.
  */
-export const filesOfProgram = [
-  'inspector',
-  'schema',
-  'machines.json',
-  'src/agents/opencode/plugin.js',
-];
+export const filesOfProgram = ['inspector', 'schema', 'machines.json', 'src/agents/opencode/plugin.js'];
+
+/** @returns the packages that went in */
+export const bundlePage = async () => packagesIn(await build({ configFile: 'src/inspector/client/vite.config.ts' }));
 
 /**
  * Files keep their places and chunks are as deep as the rest of src, since code looks for its neighbours by relative
@@ -38,34 +36,45 @@ export const filesOfProgram = [
  */
 export function bundleProgram(dist, into) {
   const input = Object.fromEntries(entriesOf(dist).map((name) => [name, `${dist}/${name}.js`]));
-  return bundle({ input, external: optional }, { dir: into, chunkFileNames: 'src/chunks/[name].js' });
+  return bundle({ input, external: optional, output: { chunkFileNames: 'src/chunks/[name].js' } }, into);
 }
 
 /** Modules count by what they export: the machines, which the client only names in types, stay out. */
 export function bundleClient(dist, into) {
   const input = { index: `${dist}/src/client/index.js`, 'claude-agent-sdk': `${dist}/src/agents/claude/agent-sdk.js` };
   const treeshake = { moduleSideEffects: false };
-  return bundle({ input, treeshake }, { dir: into, chunkFileNames: 'chunks/[name].js' });
+  return bundle({ input, treeshake, output: { chunkFileNames: 'chunks/[name].js' } }, into);
 }
 
-async function bundle(input, output) {
+async function bundle({ output, ...options }, outDir) {
   const onLog = (level, log) => {
     if (level === 'warn' && log.code !== 'INEFFECTIVE_DYNAMIC_IMPORT') throw new Error(log.message);
   };
-  const build = await rolldown({ platform: 'node', plugins: [natsLibrary], resolve: { alias }, onLog, ...input });
-  try {
-    const written = await build.write({ format: 'esm', entryFileNames: '[name].js', ...output });
-    const lost = written.output.find((chunk) => /\brequire\d*\(\s*["'`]\.{1,2}\//.test(chunk.code ?? ''));
-    if (lost !== undefined) throw new Error(`${lost.fileName} loads a file by 'require' that is not in the bundle`);
-    const modules = written.output.flatMap((chunk) => Object.keys(chunk.modules ?? {}));
-    return new Set(modules.map((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0]).filter(Boolean));
-  } finally {
-    await build.close();
-  }
+  const written = await build({
+    configFile: false,
+    logLevel: 'warn',
+    plugins: [natsLibrary],
+    ssr: { noExternal: true },
+    build: {
+      ssr: true,
+      outDir,
+      emptyOutDir: false,
+      target: 'node20',
+      minify: false,
+      rolldownOptions: { ...options, onLog, output: { format: 'esm', entryFileNames: '[name].js', ...output } },
+    },
+  });
+  const lost = written.output.find((chunk) => /\brequire\d*\(\s*["'`]\.{1,2}\//.test(chunk.code ?? ''));
+  if (lost !== undefined) throw new Error(`${lost.fileName} loads a file by 'require' that is not in the bundle`);
+  return packagesIn(written);
 }
 
-/** What Node loads of it finds its parts by a `require` that bundlers do not follow. */
-const alias = { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' };
+/** The folders of the packages whose modules are in a bundle. */
+function packagesIn({ output }) {
+  const modules = output.flatMap((chunk) => Object.keys(chunk.modules ?? {}));
+  const folders = modules.map((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id.replaceAll('\0', ''))?.[0]);
+  return new Set(folders.filter((folder) => folder !== undefined));
+}
 
 /** src/nats/client-library.ts loads it by `require`, which bundlers do not follow; in a bundle it takes no time. */
 const natsLibrary = {

@@ -8,7 +8,8 @@ import { join } from 'node:path';
  * @param folders of the packages that went in
  */
 export function sbomOf(root, folders, { name, version }) {
-  const args = ['sbom', '--package-lock-only', '--sbom-format', 'cyclonedx'];
+  // vite sets NODE_ENV to production, in which npm leaves out the packages of the pages.
+  const args = ['sbom', '--package-lock-only', '--sbom-format', 'cyclonedx', '--include', 'dev'];
   const text = execFileSync('npm', args, {
     cwd: root,
     stdio: ['ignore', 'pipe', 'ignore'],

@@ -1,39 +1,32 @@
-/** One `.d.ts` for each door of a package. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+/**
+ * Writes one `.d.ts` for each entry point of a package: the declarations that it reaches, and no others. What `tsc` emits
+ * does not stand alone, since the files of the client also declare functions that take types of zod, pino and the NATS
+ * library (docs/decisions/015-one-bundler-one-typescript.md).
+ *
+ * TypeScript calls its API unstable, so `package.json` allows only patches of it, and test/system/packages.test.ts compiles
+ * programs against the result.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import ts from '@typescript/typescript6';
-import { rollup } from 'rollup';
-import { dts } from 'rollup-plugin-dts';
+import { SyntaxKind } from 'typescript/unstable/ast';
+import { API, NodeBuilderFlags, SymbolFlags } from 'typescript/unstable/sync';
 
 /**
- * The types of the machines, as one file that imports those of XState and zod. `zod/v4` is the same in zod 3.25 and 4; the
- * last argument of XState's `StateMachine` is its default, and XState before 5.33 does not know it.
+ * @param entryPoints `entry`: a file of tsconfig.json; `file`: where its types go; `packages`: what they may import. Types
+ * of zod are written out where it may not be imported. So nobody needs zod to read them, and they pass where zod's own
+ * types do not (`exactOptionalPropertyTypes` with `skipLibCheck: false`).
  */
-export async function rollMachineTypes(entry, file) {
-  const text = await roll(entry, ['xstate', 'zod']);
-  const compatible = text
-    .replace("import { z } from 'zod';", "import { z } from 'zod/v4';")
-    .replaceAll(/^\}, xstate\.MetaObject>;$/gm, '}>;');
-  if (!compatible.includes("'zod/v4'") || /xstate\.MetaObject>;/.test(compatible))
-    throw new Error(`${entry} names types of XState or zod in a way that is not known here`);
-  put(file, withLibrary(compatible));
-}
-
-/**
- * The same without zod: what its types stand for is written out. So nobody needs zod to read them, and they pass where
- * the types of zod do not (`exactOptionalPropertyTypes` with `skipLibCheck: false`).
- */
-export async function rollPlainTypes(entry, file) {
-  // Beside the entry: from there TypeScript finds zod.
-  const folder = mkdtempSync(join(dirname(entry), 'rolled-'));
+export function writeTypes(entryPoints) {
+  const config = join(import.meta.dirname, 'tsconfig.json');
+  const api = new API();
   try {
-    const rolled = join(folder, 'index.d.ts');
-    put(rolled, await roll(entry, ['zod']));
-    put(rolled, withoutZod(rolled));
-    put(file, withLibrary(await roll(rolled, [])));
+    const project = api.updateSnapshot({ openProjects: [config] }).getProject(config);
+    for (const { entry, file, packages } of entryPoints) {
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, withLibrary(forOlderPackages(bundleTypes(project, entry, packages))));
+    }
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    api.close();
   }
 }
 
@@ -41,67 +34,113 @@ export async function rollPlainTypes(entry, file) {
 const withLibrary = (text) =>
   text.includes('Symbol.asyncDispose') ? `/// <reference lib="esnext.disposable" />\n${text}` : text;
 
-function put(file, text) {
-  mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(file, text);
+/**
+ * `zod/v4` is the same in zod 3.25 and 4. The last argument of XState's `StateMachine` is its default, and XState before
+ * 5.33 does not know it.
+ */
+function forOlderPackages(text) {
+  const compatible = text
+    .replaceAll(/\b(from |import\()(['"])zod\2/g, '$1$2zod/v4$2')
+    .replaceAll(/^\}, import\("xstate"\)\.MetaObject>;$/gm, '}>;');
+  if (/\.MetaObject>;/.test(compatible)) throw new Error('types of XState are named in a way that is not known here');
+  return compatible;
 }
 
-async function roll(entry, external) {
-  const onwarn = (warning) => {
-    throw new Error(warning.message);
+const printFlags = NodeBuilderFlags.NoTruncation | NodeBuilderFlags.InTypeAlias;
+
+function bundleTypes({ program, checker }, entry, packages) {
+  const imported = new Map(packages.map((name) => [name, new Set()]));
+  /** By the symbol's id, its name in the bundle. */
+  const names = new Map();
+  const statements = new Map();
+  const writesZodOut = !packages.includes('zod');
+
+  const requireAllowed = (name) => {
+    if (!imported.has(name)) throw new Error(`the types of ${entry} need those of ${name}`);
   };
-  // Types of Node stand in files on the way, and in none that is left.
-  const bundle = await rollup({
-    input: entry,
-    external: [...external, /^node:/],
-    plugins: [declarations, dts()],
-    onwarn,
+
+  /** Adds what a symbol stands for. Returns its name in the bundle, or null if no file of ours declares it at its top. */
+  const include = (symbol) => {
+    const source = ancestor(symbol.declarations[0]?.resolve(), SyntaxKind.ImportDeclaration)?.moduleSpecifier.text;
+    if (source !== undefined && !source.startsWith('.')) {
+      requireAllowed(source);
+      imported.get(source).add(symbol.name);
+      return symbol.name;
+    }
+    const target = symbol.flags & SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
+    if (names.has(target.id)) return names.get(target.id);
+    const declarations = target.declarations.map((handle) => topStatement(handle.resolve()));
+    if (declarations.length === 0 || declarations.includes(null)) return null;
+    const name = unusedName(target.name, [...names.values()]);
+    names.set(target.id, name);
+    for (const statement of declarations) statements.set(statement, null);
+    return name;
+  };
+
+  /** Returns the text of a statement, and includes what it refers to. */
+  const rewrite = (statement) => {
+    const changes = [];
+    const references = [];
+    const visit = (node) => {
+      if (node.kind === SyntaxKind.ExportKeyword) {
+        changes.push({ from: node.getStart(), to: node.end + 1, text: '' });
+      } else if (writesZodOut && isOfZod(node)) {
+        const type = checker.getTypeFromTypeNode(node);
+        changes.push({ from: node.getStart(), to: node.end, text: checker.typeToString(type, node, printFlags) });
+      } else if (node.kind === SyntaxKind.ImportType) {
+        const name = node.argument.literal.text;
+        if (name.startsWith('.')) references.push({ identifier: node.qualifier, from: node.getStart() });
+        else requireAllowed(name);
+        for (const argument of node.typeArguments ?? []) visit(argument);
+      } else if (node.kind === SyntaxKind.Identifier) {
+        references.push({ identifier: node, from: node.getStart() });
+      } else {
+        node.forEachChild(visit);
+      }
+    };
+    visit(statement);
+    const symbols = checker.getSymbolAtLocation(references.map(({ identifier }) => identifier));
+    for (const [index, { identifier, from }] of references.entries()) {
+      const name = symbols[index] === undefined ? null : include(symbols[index]);
+      if (name !== null) changes.push({ from, to: identifier.end, text: name });
+    }
+    let text = statement.getSourceFile().text.slice(0, statement.end);
+    for (const { from, to, text: replacement } of changes.sort((one, other) => other.from - one.from))
+      text = text.slice(0, from) + replacement + text.slice(to);
+    return text.slice(statement.getStart(undefined, true));
+  };
+
+  const module = checker.getSymbolAtLocation(program.getSourceFile(entry));
+  const exports = checker.getExportsOfModule(module).map((symbol) => {
+    const name = include(symbol);
+    return name === symbol.name ? name : `${name} as ${symbol.name}`;
   });
-  const { output } = await bundle.generate({ format: 'es' });
-  await bundle.close();
-  const [{ code }] = output;
-  if (/from 'node:/.test(code)) throw new Error(`the types of ${entry} need those of Node`);
-  return code;
+  // A map also yields what is added during the loop.
+  for (const statement of statements.keys()) statements.set(statement, rewrite(statement));
+  const imports = [...imported]
+    .filter(([, symbols]) => symbols.size > 0)
+    .map(([name, symbols]) => `import { ${[...symbols].sort().join(', ')} } from '${name}';`);
+  return [...imports, ...statements.values(), `export { ${exports.join(', ')} };\n`].join('\n');
 }
 
-/** `tsc` leaves `./file.ts` in what it declares. */
-const declarations = {
-  name: 'declarations',
-  resolveId: (source, importer) =>
-    importer !== undefined && /^\..*(?<!\.d)\.ts$/.test(source)
-      ? fileURLToPath(new URL(source.replace(/\.ts$/, '.d.ts'), `file://${importer}`))
-      : null,
-};
-
-const print = ts.TypeFormatFlags.NoTruncation | ts.TypeFormatFlags.InTypeAlias;
-const options = {
-  strict: true,
-  noEmit: true,
-  types: [],
-  target: ts.ScriptTarget.ES2023,
-  module: ts.ModuleKind.NodeNext,
-  moduleResolution: ts.ModuleResolutionKind.NodeNext,
-};
-
-function withoutZod(file) {
-  const program = ts.createProgram([file], options);
-  const checker = program.getTypeChecker();
-  const source = program.getSourceFile(file);
-  const found = [];
-  const visit = (node) => {
-    if (isOfZod(node, source)) {
-      const text = checker.typeToString(checker.getTypeFromTypeNode(node), node, print);
-      found.push({ from: node.getStart(source), to: node.end, text });
-    } else if (!ts.isVariableStatement(node)) ts.forEachChild(node, visit);
-  };
-  visit(source);
-  return found.reduceRight(
-    (before, { from, to, text }) => before.slice(0, from) + text + before.slice(to),
-    source.text,
-  );
+function unusedName(name, used) {
+  let unused = name;
+  for (let count = 1; used.includes(unused); count++) unused = `${name}$${count}`;
+  return unused;
 }
 
-/** `z.infer<…>`, and a table made of schemas. Nothing names the schemas themselves then, so the next roll drops them. */
-const isOfZod = (node, source) =>
-  (ts.isTypeReferenceNode(node) && /^z\.(infer|input|output)$/.test(node.typeName.getText(source))) ||
-  (ts.isMappedTypeNode(node) && node.getText(source).includes('typeof '));
+function ancestor(node, kind) {
+  return node === undefined || node.kind === kind ? node : ancestor(node.parent, kind);
+}
+
+/** Returns the statement of one of our files that is this declaration. Null: it is within another, or not ours. */
+function topStatement(declaration) {
+  const statement = declaration.kind === SyntaxKind.VariableDeclaration ? declaration.parent.parent : declaration;
+  const isOurs = !statement.getSourceFile().fileName.includes('/node_modules/');
+  return isOurs && statement.parent?.kind === SyntaxKind.SourceFile ? statement : null;
+}
+
+/** `z.infer<…>`, and a table made of schemas. The schemas themselves are then not referred to, and stay out. */
+const isOfZod = (node) =>
+  (node.kind === SyntaxKind.TypeReference && /^z\.(infer|input|output)</.test(node.getText())) ||
+  (node.kind === SyntaxKind.MappedType && node.getText().includes('typeof '));

@@ -10,7 +10,7 @@ import { probeAddress } from '../http/probe-address.ts';
 import type { Logger } from '../log.ts';
 import { openEmbeddedServer } from '../nats/embedded/embedded-server.ts';
 import { hasHadLog, markLog } from '../nats/embedded/log-marker.ts';
-import { requireOwnStore } from '../nats/embedded/store-lock.ts';
+import { requireOwnStore } from '../nats/embedded/own-store.ts';
 import type { Io } from '../terminal/process-io.ts';
 import { serve } from './serve.ts';
 

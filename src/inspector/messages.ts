@@ -21,8 +21,7 @@ type Head = {
   readonly nowMs: number;
   readonly headSeq: number;
   readonly fault: string | null;
-  /** Replicas of older releases send none. */
-  readonly outage?: OutageNews | null;
+  readonly outage: OutageNews | null;
 };
 /** Transitions counted by minute since `sinceMs`, ten minutes ago at most; not those that lead back to where they came from. */
 export type Moves = {

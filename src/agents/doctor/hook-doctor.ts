@@ -230,7 +230,7 @@ function checkLines({ hooks: { agent }, checks: { limits }, hooked }: HookedSubj
 
 /** Our script that the line runs: a path, which is quoted if it has a space. */
 function findScript(line: string): string | undefined {
-  const script = String.raw`hook(?:-command)?/main\.js`;
+  const script = String.raw`hook-command/main\.js`;
   const [, quoted, bare] = new RegExp(String.raw`'(/(?:[^']|'\\'')*${script})'|(/\S*${script})`).exec(line) ?? [];
   return quoted?.replaceAll(`'\\''`, "'") ?? bare;
 }

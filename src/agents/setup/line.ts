@@ -129,7 +129,7 @@ export function isOurs(agent: string, handler: Readonly<Record<string, unknown>>
   const posts = new RegExp(`^https?://[^/]+/hooks/${agent}(?:[?'"\\s]|$)`);
   const runs = [
     `(?:^|[\\s/'"])stopgate(?:[@./]\\S*)?['"]? +hook +${agent}(?:\\s|$)`,
-    `/hook(?:-command)?/main\\.[jt]s['"]? +${agent} (?:.* )?--http[ =]`,
+    `/hook-command/main\\.[jt]s['"]? +${agent} (?:.* )?--http[ =]`,
     `\\bhttps?://[^/\\s]+/hooks/${agent}(?:[?'"\\s]|$)`,
   ].map((pattern) => new RegExp(pattern));
   return (

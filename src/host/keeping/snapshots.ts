@@ -64,10 +64,7 @@ const lastTimeoutMs = 5_000;
 const sliceMs = 5;
 
 const pairs = <Value extends z.ZodType>(value: Value) => z.array(z.tuple([z.string(), value]));
-/**
- * The state of the host that is not in the fold. From `deadFrom` on, no entry has its dead letter yet; earlier releases
- * do not say.
- */
+/** The state of the host that is not in the fold. From `deadFrom` on, no entry has its dead letter yet. */
 const hostStateSchema = z.object({
   outbox: z.array(
     z.looseObject({
@@ -78,14 +75,14 @@ const hostStateSchema = z.object({
   ),
   inboxes: pairs(z.array(z.string())),
   policies: z.object({ inLog: z.string(), lastBy: z.string().nullable(), lastOf: pairs(z.string()) }),
-  deadFrom: z.int().nullish(),
+  deadFrom: z.int().nullable(),
 });
 
 type HostState = {
   readonly outbox: OutboxState;
   readonly inboxes: ReturnType<ReplyInboxes['capture']>;
   readonly policies: PublishedPolicies;
-  readonly deadFrom?: number | null;
+  readonly deadFrom: number | null;
 };
 
 /** Tells whether `restoreHostState` can put it back. */
@@ -107,7 +104,7 @@ export function restoreHostState(
   const state = start.host as HostState;
   rooms.outbox.restore(state.outbox);
   rooms.policies.restore(state.policies);
-  rooms.deadLetters.restore(state.deadFrom ?? null);
+  rooms.deadLetters.restore(state.deadFrom);
   replyInboxes.restore(state.inboxes);
 }
 

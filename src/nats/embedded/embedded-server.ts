@@ -18,6 +18,7 @@ import {
   serverConfig,
   writePrivately,
 } from './embedded-config.ts';
+import { endLeftServer } from './left-server.ts';
 import { findBinary, howToUpdate, isUnsafe, type SearchEnvironment } from './server-binary.ts';
 import {
   end,
@@ -27,7 +28,7 @@ import {
   type SuperviseOptions,
   superviseServer,
 } from './server-process.ts';
-import { endLeftServer, lockStore } from './store-lock.ts';
+import { lockStore } from './store-lock.ts';
 import { openStoreSpace, watchStore } from './store-space.ts';
 
 export type EmbeddedServerOptions = {

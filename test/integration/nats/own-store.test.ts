@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { chmod, chown, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { requireOwnStore } from '../../../src/nats/embedded/store-lock.ts';
+import { requireOwnStore } from '../../../src/nats/embedded/own-store.ts';
 import { runCommand } from '../../support/command.ts';
 import { makeFolder } from '../../support/deployment.ts';
 

@@ -1,7 +1,7 @@
 /** The nats-server that stopgate starts itself: its files, its port, and one of it to a store, even after a `kill -9`. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,6 +16,7 @@ import {
   type EmbeddedServerOptions,
   openEmbeddedServer,
 } from '../../../src/nats/embedded/embedded-server.ts';
+import { startTimeOf } from '../../../src/nats/embedded/process-identity.ts';
 import { findBinary, isUnsafe } from '../../../src/nats/embedded/server-binary.ts';
 import { folderOfServer } from '../../../src/nats/embedded/server-process.ts';
 import { type Role, roles } from '../../../src/nats/permissions.ts';
@@ -251,6 +252,23 @@ describe('one stopgate to a store', () => {
     expect(JSON.parse(await readIn('lock'))).toMatchObject({ pid: process.pid });
     await server.close();
     expect(await readdir(storeDir)).not.toContain('lock');
+  });
+
+  test('a process that is suspended keeps its lock, however old it is; once it is killed, the next start has it', async () => {
+    await (await open()).close();
+    const holder = spawn(process.execPath, ['-e', 'process.stdin.resume()'], { stdio: ['pipe', 'ignore', 'ignore'] });
+    ends.push(() => holder.kill('SIGKILL'));
+    await once(holder, 'spawn');
+    const pid = holder.pid ?? 0;
+    const lock = join(storeDir, 'lock');
+    await writeFile(lock, JSON.stringify({ pid, started: startTimeOf(pid), id: 'x' }));
+    await utimes(lock, 1, 1);
+    holder.kill('SIGSTOP');
+    await expect(open()).rejects.toMatchObject({ message: expect.stringContaining(`process ${pid}`) });
+    const gone = once(holder, 'exit');
+    holder.kill('SIGKILL');
+    await gone;
+    await open();
   });
 
   test('the nats-server of a killed stopgate is ended before ours starts', async () => {

@@ -37,7 +37,7 @@ function storeOf(
     tasks: tasks.map((it) => taskRows.pack(task(it) as TaskRow)),
     queues: [],
   };
-  store.apply({ ...rows, seq: 1, nowMs: 9, headSeq: 1, fault: null, entries: 1 }, false);
+  store.apply({ ...rows, seq: 1, nowMs: 9, headSeq: 1, fault: null, outage: null, entries: 1 }, false);
   return store;
 }
 

@@ -232,8 +232,8 @@ function onHead(
   const perSecond = received.reduce((sum, it) => sum + it.entries, 0) / 2;
   head.value = { seq, headSeq, receivedMs: ms, perSecond };
   connectionProblem.value = null;
-  serviceFault.value = fault ?? null; // replicas of older releases send none
-  outage.value = told ?? null;
+  serviceFault.value = fault;
+  outage.value = told;
   behindSinceMs.value = headSeq <= seq ? null : (behindSinceMs.peek() ?? logNowMs);
   if (!isPaused) connection.value = 'live';
 }

@@ -48,15 +48,14 @@ describe('--remove gives back the very bytes', () => {
     const others = [
       '~/hooks/claude --lint',
       '/opt/hooks/claude',
-      'node /opt/other/hook/main.js claude',
+      'node /opt/other/hook-command/main.js claude',
       'my-stopgate-like hook claude',
     ].map((command) => `{ "hooks": [{ "type": "command", "command": "${command}" }] }`);
     const ours = [
       { type: 'http', url: 'http://127.0.0.1:4280/hooks/claude' },
       { type: 'command', command: 'npx stopgate hook claude' },
       { type: 'command', command: "'/opt/stopgate/dist/src/main.js' hook claude" },
-      // As an earlier version wrote it.
-      { type: 'command', command: 'node /opt/stopgate/dist/src/hook/main.js claude --http 127.0.0.1:4280' },
+      { type: 'command', command: 'node /opt/stopgate/dist/src/hook-command/main.js claude --http 127.0.0.1:4280' },
       {
         type: 'command',
         command: "curl -sf --data-binary @- 'http://127.0.0.1:4280/hooks/claude?event=Stop' || exit 0",
