@@ -55,7 +55,7 @@ async function bundle(input, output) {
   const onLog = (level, log) => {
     if (level === 'warn' && log.code !== 'INEFFECTIVE_DYNAMIC_IMPORT') throw new Error(log.message);
   };
-  const build = await rolldown({ platform: 'node', plugins: [natsLibrary], resolve: { alias }, onLog, ...input });
+  const build = await rolldown({ platform: 'node', resolve: { alias }, onLog, ...input });
   try {
     const written = await build.write({ format: 'esm', entryFileNames: '[name].js', ...output });
     const lost = written.output.find((chunk) => /\brequire\d*\(\s*["'`]\.{1,2}\//.test(chunk.code ?? ''));
@@ -69,22 +69,3 @@ async function bundle(input, output) {
 
 /** What Node loads of it finds its parts by a `require` that bundlers do not follow. */
 const alias = { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' };
-
-/** src/nats/client-library.ts loads it by `require`, which bundlers do not follow; in a bundle it takes no time. */
-const natsLibrary = {
-  name: 'nats-library',
-  transform(code, id) {
-    if (!id.endsWith('/src/nats/client-library.js')) return null;
-    const names = [];
-    const body = code
-      .replace(/import \{ createRequire \}.*\n/, '')
-      .replace(
-        /createRequire\(import\.meta\.url\)\(\s*(['"][^)]*?['"])\s*\)/g,
-        (_call, name) => `library${names.push(name)}`,
-      );
-    const bound = [...names.map((name, at) => `import * as library${at + 1} from ${name};`), body].join('\n');
-    if (bound.includes('createRequire'))
-      throw new Error(`${id} loads the NATS library in a way that is not known here`);
-    return bound;
-  },
-};

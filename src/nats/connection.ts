@@ -1,21 +1,21 @@
 /** Opens connections to NATS. Only this folder imports @nats-io. */
-import type { ConnectionOptions as ConnectionSettings, Msg, NatsConnection } from '@nats-io/nats-core';
-import { AppError } from '../errors.ts';
-import { inTime } from '../timer.ts';
 import {
   AuthorizationError,
+  type ConnectionOptions as ConnectionSettings,
   createInbox,
+  type Msg,
+  type NatsConnection,
   PermissionViolationError,
+  type Subscription,
   TimeoutError,
   UserAuthenticationExpiredError,
-} from './client-library.ts';
+} from '@nats-io/nats-core';
+import { AppError } from '../errors.ts';
+import { inTime } from '../timer.ts';
 import { readCredentials, readUrl, type TlsFiles } from './credentials.ts';
 import { connectToNats } from './transport.ts';
 
-export type { NatsConnection } from '@nats-io/nats-core';
-export { connectByWire, connectToNats } from './transport.ts';
-export { WireError } from './wire/frames.ts';
-export { whyByLibrary } from './wire/protocol.ts';
+export { type NatsConnection, RequestError, TimeoutError } from '@nats-io/nats-core';
 
 export type ConnectionOptions = {
   /** One or more, separated by commas; may hold user and password. All of them `ws://` or `wss://`, or none. */
@@ -27,11 +27,45 @@ export type ConnectionOptions = {
   readonly patient: boolean;
   /** Answers to it arrive under this subject; default: `_INBOX`. */
   readonly inboxPrefix?: string | undefined;
+  /** Called with what a callback of `subscribe` throws. Default: a warning of the process. */
+  readonly onFault?: OnFault | undefined;
   /** Default: `connectToNats`. */
   readonly connect?: typeof connectToNats | undefined;
 };
 
+/** `subject`: of the message whose callback failed. */
+export type OnFault = (error: unknown, subject: string) => void;
+
 const inboxPrefixes = new WeakMap<NatsConnection, string>();
+const faultHandlers = new WeakMap<NatsConnection, OnFault>();
+
+const warnOfFault: OnFault = (error, subject) => {
+  const why = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  process.emitWarning(`a message at ${subject} could not be handled: ${why}`, 'StopgateWarning');
+};
+
+/**
+ * Subscribes with a callback that may throw. In the library an error that leaves a callback ends the reading of its
+ * connection, and is printed to stdout.
+ * @param onMessage gets an error instead of a message if the server refuses the subscription
+ */
+export function subscribe(
+  nc: NatsConnection,
+  subject: string,
+  onMessage: (error: Error | null, message: Msg) => void,
+  queue?: string,
+): Subscription {
+  return nc.subscribe(subject, {
+    ...(queue === undefined ? {} : { queue }),
+    callback: (error, message) => {
+      try {
+        onMessage(error, message);
+      } catch (fault) {
+        (faultHandlers.get(nc) ?? warnOfFault)(fault, message.subject ?? subject);
+      }
+    },
+  });
+}
 
 /** An inbox under the connection's own prefix, from which the server may keep other clients. */
 export const newInbox = (nc: NatsConnection): string => createInbox(inboxPrefixes.get(nc));
@@ -59,10 +93,12 @@ export async function openConnection({
   name,
   patient,
   inboxPrefix,
+  onFault,
   connect = connectToNats,
 }: ConnectionOptions): Promise<NatsConnection> {
   const { servers, ...inUrl } = readUrl(url);
   const { login = inUrl, tls } = credsFile === undefined ? {} : readCredentials(credsFile);
+  const pacing = createPacing(tls?.certFile !== undefined);
   try {
     const nc = await connect({
       ...(inboxPrefix === undefined ? {} : { inboxPrefix }),
@@ -72,16 +108,19 @@ export async function openConnection({
       name,
       timeout: connectTimeoutMs,
       maxReconnectAttempts: patient ? -1 : 3,
-      ...createPacing(),
+      ...pacing.settings,
       // A server that is gone without closing its side is noticed within twice this time.
       pingInterval: 5_000,
       maxPingOut: 2,
       // Each request would take three stacks in advance, in case that it fails; ours say what failed themselves.
       noAsyncTraces: true,
     });
+    pacing.onConnected();
     if (inboxPrefix !== undefined) inboxPrefixes.set(nc, inboxPrefix);
+    if (onFault !== undefined) faultHandlers.set(nc, onFault);
     return nc;
   } catch (cause) {
+    if (cause instanceof AppError) throw cause;
     throw notConnected(
       cause as Error,
       servers.join(', '),
@@ -107,16 +146,24 @@ export const answered = <Result>(done: Promise<Result>, timeoutMs: number): Prom
 
 const connectTimeoutMs = 5_000;
 
+type Pacing = {
+  readonly settings: Pick<ConnectionSettings, 'reconnectDelayHandler' | 'reconnectToServer'>;
+  readonly onConnected: () => void;
+};
+
 /**
  * Decides how often a server is dialled. The library would do so by the clock of the machine, and after one that is set
  * back by an hour wait for an hour.
  */
-function createPacing(): Pick<ConnectionSettings, 'reconnectDelayHandler' | 'reconnectToServer'> {
+function createPacing(hasCertificate: boolean): Pacing {
   const dialledMs = new Map<string, number>();
-  return {
+  let isConnected = false;
+  const settings: Pacing['settings'] = {
     reconnectDelayHandler: () => Number.NEGATIVE_INFINITY,
-    reconnectToServer([server]) {
+    reconnectToServer([server], info) {
       if (server === undefined) return null;
+      // With TLS 1.3 the server refuses only after the handshake, and the library would dial it until the time is up.
+      if (info?.tls_verify && !hasCertificate && !isConnected) throw new Error('client certificate required');
       const nowMs = performance.now();
       const atMs = Math.max(
         nowMs,
@@ -124,6 +171,12 @@ function createPacing(): Pick<ConnectionSettings, 'reconnectDelayHandler' | 'rec
       );
       dialledMs.set(server.listen, atMs);
       return { server, delay: atMs - nowMs };
+    },
+  };
+  return {
+    settings,
+    onConnected() {
+      isConnected = true;
     },
   };
 }

@@ -20,11 +20,9 @@ import { type AcceptedGaps, formatLogNote, nothingNoted, parseLogNote } from './
 import {
   deadLimits,
   deadName,
-  hasDeadLimits,
   infoOf,
   isUnclustered,
   isWithoutPeers,
-  limitMessages,
   logName,
   logPrefix,
   messageBytesMax,
@@ -64,7 +62,6 @@ export async function openLogStreams(manager: JetStreamManager, options: LogStre
     info = await create(manager, wanted, options);
     log.info({ stream: wanted.name, replicas: info.config.num_replicas }, 'log created');
   }
-  info = await limitMessages(manager, info, log);
   refuseForeign(info.config, wanted);
   const note = parseLogNote(dead?.config.description ?? '');
   const found = await recogniseLog(manager, info, note);
@@ -78,8 +75,8 @@ export async function openLogStreams(manager: JetStreamManager, options: LogStre
   if (dead === null) {
     const { num_replicas } = info.config;
     await add(manager, { ...deadConfig(wanted, fleet), description, num_replicas });
-  } else if (dead.config.description !== description || !hasDeadLimits(dead.config)) {
-    await manager.streams.update(deadName(fleet), { ...dead.config, ...deadLimits, description });
+  } else if (dead.config.description !== description) {
+    await manager.streams.update(deadName(fleet), { ...dead.config, description });
   }
   return { info, accepted, isNoted: noted.folded !== null };
 }
