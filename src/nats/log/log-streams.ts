@@ -180,18 +180,15 @@ function refuseForeign(found: StreamConfig, wanted: NamedConfig): void {
 }
 
 function differencesOf(found: StreamConfig, wanted: NamedConfig): string[] {
-  return (
-    (Object.keys(wanted) as (keyof StreamConfig)[])
-      // Where a log may not be purged it cannot be cut, and is as good as any other until then.
-      .filter((key) => key !== 'description' && key !== 'deny_purge')
-      .filter((key) => JSON.stringify(sorted(found[key] ?? defaultOf(key))) !== JSON.stringify(sorted(wanted[key])))
-      .map((key) => `${key} is ${JSON.stringify(found[key] ?? defaultOf(key))}, not ${JSON.stringify(wanted[key])}`)
-      .concat(
-        found.mirror ? ['it is a mirror'] : [],
-        found.sources?.length ? ['it has sources'] : [],
-        found.sealed ? ['it is sealed'] : [],
-      )
-  );
+  return (Object.keys(wanted) as (keyof StreamConfig)[])
+    .filter((key) => key !== 'description')
+    .filter((key) => JSON.stringify(sorted(found[key] ?? defaultOf(key))) !== JSON.stringify(sorted(wanted[key])))
+    .map((key) => `${key} is ${JSON.stringify(found[key] ?? defaultOf(key))}, not ${JSON.stringify(wanted[key])}`)
+    .concat(
+      found.mirror ? ['it is a mirror'] : [],
+      found.sources?.length ? ['it has sources'] : [],
+      found.sealed ? ['it is sealed'] : [],
+    );
 }
 
 const sorted = (value: unknown) => (Array.isArray(value) ? [...value].sort() : value);
