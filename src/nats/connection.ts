@@ -98,7 +98,6 @@ export async function openConnection({
 }: ConnectionOptions): Promise<NatsConnection> {
   const { servers, ...inUrl } = readUrl(url);
   const { login = inUrl, tls } = credsFile === undefined ? {} : readCredentials(credsFile);
-  const pacing = createPacing(tls?.certFile !== undefined);
   try {
     const nc = await connect({
       ...(inboxPrefix === undefined ? {} : { inboxPrefix }),
@@ -108,14 +107,13 @@ export async function openConnection({
       name,
       timeout: connectTimeoutMs,
       maxReconnectAttempts: patient ? -1 : 3,
-      ...pacing.settings,
+      ...createPacing(),
       // A server that is gone without closing its side is noticed within twice this time.
       pingInterval: 5_000,
       maxPingOut: 2,
       // Each request would take three stacks in advance, in case that it fails; ours say what failed themselves.
       noAsyncTraces: true,
     });
-    pacing.onConnected();
     if (inboxPrefix !== undefined) inboxPrefixes.set(nc, inboxPrefix);
     if (onFault !== undefined) faultHandlers.set(nc, onFault);
     return nc;
@@ -146,24 +144,16 @@ export const answered = <Result>(done: Promise<Result>, timeoutMs: number): Prom
 
 const connectTimeoutMs = 5_000;
 
-type Pacing = {
-  readonly settings: Pick<ConnectionSettings, 'reconnectDelayHandler' | 'reconnectToServer'>;
-  readonly onConnected: () => void;
-};
-
 /**
  * Decides how often a server is dialled. The library would do so by the clock of the machine, and after one that is set
  * back by an hour wait for an hour.
  */
-function createPacing(hasCertificate: boolean): Pacing {
+function createPacing(): Pick<ConnectionSettings, 'reconnectDelayHandler' | 'reconnectToServer'> {
   const dialledMs = new Map<string, number>();
-  let isConnected = false;
-  const settings: Pacing['settings'] = {
+  return {
     reconnectDelayHandler: () => Number.NEGATIVE_INFINITY,
-    reconnectToServer([server], info) {
+    reconnectToServer([server]) {
       if (server === undefined) return null;
-      // With TLS 1.3 the server refuses only after the handshake, and the library would dial it until the time is up.
-      if (info?.tls_verify && !hasCertificate && !isConnected) throw new Error('client certificate required');
       const nowMs = performance.now();
       const atMs = Math.max(
         nowMs,
@@ -171,12 +161,6 @@ function createPacing(hasCertificate: boolean): Pacing {
       );
       dialledMs.set(server.listen, atMs);
       return { server, delay: atMs - nowMs };
-    },
-  };
-  return {
-    settings,
-    onConnected() {
-      isConnected = true;
     },
   };
 }
@@ -219,10 +203,8 @@ function notConnected(cause: Error, servers: string, credentials: string | null,
     );
   }
   if (tls?.certFile === undefined && /certificate required|handshake failure|bad certificate/i.test(text)) {
-    const hint = 'name it with its key in a file for --creds: { "cert": "client.crt", "key": "client.key" }';
-    return new AppError('service.unreachable', `the NATS server at ${servers} requires a client certificate: ${hint}`, {
-      cause,
-    });
+    const why = `the NATS server at ${servers} requires a client certificate: ${certificateHint}`;
+    return new AppError('service.unreachable', why, { cause });
   }
   // It has expired, is for another host, or the server does not trust ours.
   if (/certificate|CERT_/i.test(text))
@@ -243,10 +225,19 @@ function notConnected(cause: Error, servers: string, credentials: string | null,
     );
   const hint =
     cause instanceof TimeoutError
-      ? 'if a server runs there, it does not answer: check it, or name another with --nats'
+      ? hintForSilence(tls?.certFile !== undefined)
       : 'start one with "stopgate dev", or name yours with --nats';
   return new AppError('service.unreachable', `no NATS server at ${servers}: ${describe(cause)}; ${hint}`, { cause });
 }
+
+/** With TLS 1.3 a server refuses only after the handshake, and the library does not tell why it hung up. */
+const hintForSilence = (hasCertificate: boolean) =>
+  hasCertificate
+    ? 'if a server runs there, it does not answer: check it, or name another with --nats'
+    : `if a server runs there, it does not answer or requires a client certificate: check it, name another with --nats, or ${certificateHint}`;
+
+const certificateHint =
+  'name the certificate with its key in a file for --creds: { "cert": "client.crt", "key": "client.key" }';
 
 const isLinkLocal = (server: string) => /^(?:\w+:\/\/)?\[fe[89ab][0-9a-f]:/i.test(server);
 
