@@ -3,7 +3,6 @@ import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import { createFleet, foldEntry, readEntry } from '../machines/index.ts';
-import { connectByWire } from '../src/nats/connection.ts';
 import { type LogMessage, openLogReader } from '../src/nats/log/log-reader.ts';
 import { type Figure, figure, quantile } from './figures.ts';
 
@@ -14,7 +13,6 @@ const stream = 'BENCH-FOLD';
 
 export async function measureFold(url: string, scale: number): Promise<Figure[]> {
   const nc = await connect({ servers: url });
-  const wire = await connectByWire({ servers: url });
   const manager = await jetstreamManager(nc);
   await manager.streams.add({ name: stream, subjects: ['stopgate.bench.>'], storage: 'file' });
   for (let index = 0; index < messages; index += 1) nc.publish(...entryAt(index));
@@ -25,10 +23,10 @@ export async function measureFold(url: string, scale: number): Promise<Figure[]>
   const folded: number[] = [];
   for (let round = 0; round < Math.ceil(rounds * scale); round += 1) {
     ordered.push(await consumeOrdered(nc));
-    bare.push(await consume(wire, () => {}));
-    folded.push(await consume(wire, createFold()));
+    bare.push(await consume(nc, () => {}));
+    folded.push(await consume(nc, createFold()));
   }
-  await Promise.all([nc.close(), wire.close()]);
+  await nc.close();
   const fold = quantile(folded, 0.5);
   return [
     figure("bare consumer: the library's ordered consumer", quantile(ordered, 0.5), '/s'),

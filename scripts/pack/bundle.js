@@ -53,7 +53,7 @@ async function bundle({ output, ...options }, outDir) {
   const written = await build({
     configFile: false,
     logLevel: 'warn',
-    plugins: [natsLibrary],
+    resolve: { alias },
     ssr: { noExternal: true },
     build: {
       ssr: true,
@@ -76,21 +76,5 @@ function packagesIn({ output }) {
   return new Set(folders.filter((folder) => folder !== undefined));
 }
 
-/** src/nats/client-library.ts loads it by `require`, which bundlers do not follow; in a bundle it takes no time. */
-const natsLibrary = {
-  name: 'nats-library',
-  transform(code, id) {
-    if (!id.endsWith('/src/nats/client-library.js')) return null;
-    const names = [];
-    const body = code
-      .replace(/import \{ createRequire \}.*\n/, '')
-      .replace(
-        /createRequire\(import\.meta\.url\)\(\s*(['"][^)]*?['"])\s*\)/g,
-        (_call, name) => `library${names.push(name)}`,
-      );
-    const bound = [...names.map((name, at) => `import * as library${at + 1} from ${name};`), body].join('\n');
-    if (bound.includes('createRequire'))
-      throw new Error(`${id} loads the NATS library in a way that is not known here`);
-    return bound;
-  },
-};
+/** What Node loads of it finds its parts by a `require` that bundlers do not follow. */
+const alias = { 'jsonc-parser': 'jsonc-parser/lib/esm/main.js' };

@@ -7,15 +7,7 @@ import { nameTaken } from '../host/keeping/membership.ts';
 import type { HistorySource } from '../inspector/history/history-process.ts';
 import type { Logger } from '../log.ts';
 import { type Bus, createBus } from '../nats/bus.ts';
-import {
-  type ConnectionOptions,
-  connectByWire,
-  type NatsConnection,
-  openConnection,
-  rejectForbidden,
-  WireError,
-  whyByLibrary,
-} from '../nats/connection.ts';
+import { type ConnectionOptions, type NatsConnection, openConnection, rejectForbidden } from '../nats/connection.ts';
 import { newId } from '../nats/id.ts';
 import { openRequestServer, type RequestServer } from '../nats/request-server.ts';
 
@@ -37,7 +29,7 @@ export type LinkOptions = {
   readonly onFull?: () => void;
   /** Called whenever one of the two connections broke. */
   readonly onBroken?: (connection: ConnectionName) => void;
-  /** Default: `connectByWire`. */
+  /** Default: over TCP or a WebSocket, as the URL says. */
   readonly connect?: ConnectionOptions['connect'];
 };
 
@@ -61,9 +53,17 @@ const forbiddenHint =
 
 /** @throws AppError service.unreachable, replica.running */
 export async function openLink({ nats, creds, inboxPrefix, name, version, ...options }: LinkOptions): Promise<Link> {
-  const { replyPrefixes = [], logger, connect = connectByWire, onFull = () => {}, onBroken = () => {} } = options;
+  const { replyPrefixes = [], logger, connect, onFull = () => {}, onBroken = () => {} } = options;
   const open = (client: string) =>
-    openConnection({ url: nats, credsFile: creds, inboxPrefix, name: client, patient: true, connect });
+    openConnection({
+      url: nats,
+      credsFile: creds,
+      inboxPrefix,
+      name: client,
+      patient: true,
+      onFault: (err, subject) => logger.error({ err, subject }, 'a message could not be handled'),
+      connect,
+    });
   const nc = await open(`stopgate ${name}`);
   const logNc = await open(`stopgate ${name} log`).catch(async (error: unknown) => {
     await nc.close();
@@ -77,8 +77,6 @@ export async function openLink({ nats, creds, inboxPrefix, name, version, ...opt
     const hint = 'any client can pose as any other, including the service; give it users and permissions';
     logger.warn({ nats: nc.getServer() }, `this NATS server requires no credentials: ${hint}`);
   }
-  const why = whyByLibrary(nc);
-  if (why !== null) logger.warn({ why }, "messages are read and written by the NATS library's own code");
   const bus = createBus(nc, logNc, replyPrefixes);
   const serve = () =>
     openRequestServer({
@@ -116,10 +114,7 @@ export type ConnectionName = (typeof connectionNames)[number];
 /** It reconnects by itself; who watches the service must know, since requests that were on their way are asked again. */
 async function tellBreaks(nc: NatsConnection, logger: Logger, onBroken: () => void): Promise<void> {
   let brokenMs: number | null = null;
-  for await (const status of nc.status()) {
-    const { type } = status;
-    if (type === 'error' && status.error instanceof WireError)
-      logger.error({ err: status.error.cause ?? status.error }, status.error.message);
+  for await (const { type } of nc.status()) {
     if (type === 'disconnect') {
       brokenMs ??= performance.now();
       onBroken();

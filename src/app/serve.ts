@@ -10,14 +10,12 @@ import {
   type UsageReport,
 } from '../../machines/index.ts';
 import { type Config, isOneFleet } from '../config/config.ts';
-import { readUsesLibraryWire } from '../config/environment.ts';
 import type { ConfigFile } from '../config/file.ts';
 import { bounds } from '../host/intake/admission.ts';
 import type { FleetDirectory } from '../http/fleet-directory.ts';
 import type { FindPlace } from '../http/hook-routes.ts';
 import { type Certificate, type HttpServer, openHttpServer } from '../http/server.ts';
 import type { Logger } from '../log.ts';
-import { connectToNats } from '../nats/connection.ts';
 import { findFleets } from '../nats/log/log-streams.ts';
 import { privateInbox } from '../nats/permissions.ts';
 import { findWorkerFolder } from '../runner/folder.ts';
@@ -84,7 +82,6 @@ export async function serve(options: ServeOptions): Promise<number> {
       name: config.replica,
       version: version(),
       logger,
-      connect: readUsesLibraryWire(io.env) ? connectToNats : undefined,
       inboxPrefix: hasCredentials(options) ? privateInbox : undefined,
       replyPrefixes: config.file.replyPrefixes,
       onBroken: (connection) => metrics.connectionBreaks.inc({ connection }),

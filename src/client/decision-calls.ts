@@ -11,8 +11,8 @@ import {
 } from '../../machines/index.ts';
 import { lastBytes } from '../agents/shared/text.ts';
 import { AppError } from '../errors.ts';
-import { RequestError, TimeoutError } from '../nats/client-library.ts';
 import type { ClientLink } from '../nats/client-link.ts';
+import { RequestError, TimeoutError } from '../nats/connection.ts';
 import { newId } from '../nats/id.ts';
 import { checkBytes, checkId } from '../service/parse-input.ts';
 import { readDecision, readHookResult } from './replies.ts';

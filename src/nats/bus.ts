@@ -1,16 +1,10 @@
 /** Sends what a replica sends over NATS beside its log: answers to inboxes, and requests to other processes. */
-import {
-  headers,
-  type Msg,
-  type MsgHdrs,
-  type NatsConnection,
-  NoRespondersError,
-  RequestError,
-} from '@nats-io/nats-core';
+import { headers, type Msg, type NatsConnection, NoRespondersError, RequestError } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
 import { traceHeaders } from '../telemetry/tracing.ts';
-import { startTimer, timerMsMax } from '../timer.ts';
-import { answered, isReplySubject, newInbox } from './connection.ts';
+import { startTimer } from '../timer.ts';
+import { answered, isReplySubject, newInbox, subscribe } from './connection.ts';
+import { createHeaderReader, statusOf } from './message-headers.ts';
 import { type ConnectionState, type Reachability, reachabilityOf } from './reachability.ts';
 
 export type Bus = Reachability & {
@@ -117,10 +111,8 @@ export function createBus(nc: NatsConnection, logNc: NatsConnection, replyPrefix
       nc.publish(subject, payload);
     },
     listen(subject, onMessage) {
-      const subscription = nc.subscribe(subject, {
-        callback: (error, message) => {
-          if (error === null) onMessage(message.subject, message.string());
-        },
+      const subscription = subscribe(nc, subject, (error, message) => {
+        if (error === null) onMessage(message.subject, message.string());
       });
       return { close: () => subscription.unsubscribe() };
     },
@@ -132,39 +124,30 @@ export function createBus(nc: NatsConnection, logNc: NatsConnection, replyPrefix
         return isNoResponder(cause) ? 'gone' : 'silent';
       }
     },
-    requestRun: (subject, payload, times) => requestRun(nc, subject, payload, times),
-    async request(subject, payload, timeoutMs) {
-      try {
-        return readReply(await nc.request(subject, payload, { timeout: Math.min(timeoutMs, timerMsMax), ...traced() }));
-      } catch (cause) {
-        if (cause instanceof AppError) throw cause;
-        const why = isNoResponder(cause)
-          ? `nobody serves ${subject}`
-          : `no reply from ${subject} within ${timeoutMs} ms`;
-        throw new AppError('service.unreachable', why, { cause });
-      }
-    },
+    requestRun: (subject, payload, times) => request(nc, subject, payload, times),
+    request: (subject, payload, timeoutMs) => request(nc, subject, payload, { timeoutMs }),
   };
-}
-
-/** The headers of the current trace, if there is one. */
-function traced(): { headers?: MsgHdrs } {
-  const names = Object.entries(traceHeaders());
-  if (names.length === 0) return {};
-  const h = headers();
-  for (const [name, value] of names) h.set(name, value);
-  return { headers: h };
 }
 
 /** @throws AppError check.failed: the responder answered with an error */
 function readReply(reply: Msg): string {
-  const failed = reply.headers?.has('Nats-Service-Error-Code') ?? false;
-  if (failed) throw new AppError('check.failed', reply.headers?.get('Nats-Service-Error') || 'unknown error');
+  const header = createHeaderReader(reply);
+  if (header('Nats-Service-Error-Code') !== undefined)
+    throw new AppError('check.failed', header('Nats-Service-Error') ?? 'unknown error');
   return reply.string();
 }
 
-function requestRun(nc: NatsConnection, subject: string, payload: string, times: RunTimes): Promise<string> {
-  const { startTimeoutMs, timeoutMs, onStarted } = times;
+/**
+ * A request whose reply anybody may have written. It has a subscription of its own, because the library parses the headers
+ * of a reply itself, where a malformed one ends the reading of the connection.
+ * @param times with `onStarted` the responder is asked to say that it has begun
+ */
+function request(
+  nc: NatsConnection,
+  subject: string,
+  payload: string,
+  times: RunTimes | Pick<RunTimes, 'timeoutMs'>,
+): Promise<string> {
   return new Promise((resolve, reject) => {
     const inbox = newInbox(nc);
     const end = (settle: () => void) => {
@@ -172,36 +155,36 @@ function requestRun(nc: NatsConnection, subject: string, payload: string, times:
       subscription.unsubscribe();
       settle();
     };
-    const giveUpAfter = (ms: number) =>
-      startTimer(ms, () => {
-        const why = `no reply from ${subject} within ${ms} ms`;
-        end(() => reject(new AppError('service.unreachable', why)));
-      });
-    const onReply = (message: Msg) => {
-      if (message.headers?.code === 503 && message.data.length === 0)
-        end(() => reject(new AppError('service.unreachable', `nobody serves ${subject}`)));
-      else if (message.headers?.has(startedHeader)) {
+    const fail = (why: string, cause?: unknown) =>
+      end(() => reject(new AppError('service.unreachable', why, { cause })));
+    const giveUpAfter = (ms: number) => startTimer(ms, () => fail(`no reply from ${subject} within ${ms} ms`));
+    const onReply = (error: Error | null, message: Msg) => {
+      if (error !== null) fail(`${subject} could not be asked`, error);
+      else if (message.data.length === 0 && statusOf(message) === 503) fail(`nobody serves ${subject}`);
+      else if ('onStarted' in times && createHeaderReader(message)(startedHeader) !== undefined) {
         timer.clear();
-        timer = giveUpAfter(timeoutMs);
-        onStarted();
+        timer = giveUpAfter(times.timeoutMs);
+        times.onStarted();
       } else
         end(() => {
           try {
             resolve(readReply(message));
-          } catch (error) {
-            reject(error);
+          } catch (failure) {
+            reject(failure);
           }
         });
     };
-    const subscription = nc.subscribe(inbox, { callback: (_error, message) => onReply(message) });
-    let timer = giveUpAfter(startTimeoutMs);
+    const subscription = subscribe(nc, inbox, onReply);
+    void subscription.closed.then(() => fail('the connection to NATS was closed')); // or the answer has come
+    let timer = giveUpAfter('onStarted' in times ? times.startTimeoutMs : times.timeoutMs);
     try {
+      const h = headers();
+      for (const [name, value] of Object.entries(traceHeaders())) h.set(name, value);
       // A client that does not ask for it gets one reply, the answer.
-      const { headers: wanted = headers() } = traced();
-      wanted.set(startedHeader, 'wanted');
-      nc.publish(subject, payload, { reply: inbox, headers: wanted });
+      if ('onStarted' in times) h.set(startedHeader, 'wanted');
+      nc.publish(subject, payload, { reply: inbox, headers: h });
     } catch (cause) {
-      end(() => reject(new AppError('service.unreachable', `${subject} could not be asked`, { cause })));
+      fail(`${subject} could not be asked`, cause);
     }
   });
 }

@@ -1,7 +1,7 @@
 /** Answers `stopgate.<fleet>.check.<name>` in the queue group that all servers of a check share (protocol.md §2 and §8). */
 import { headers, type Msg, type NatsConnection } from '@nats-io/nats-core';
 import { AppError, errorBody } from '../errors.ts';
-import { answered, flushInTime, replySubjectOf } from './connection.ts';
+import { answered, flushInTime, replySubjectOf, subscribe } from './connection.ts';
 
 export type CheckServer = {
   /** Takes no more requests, and resolves when those that it has taken are answered. */
@@ -26,20 +26,18 @@ export async function openCheckServer(
 ): Promise<CheckServer> {
   const open = new Set<Promise<void>>();
   let refusal: Error | null = null;
-  const subscription = nc.subscribe(subject, {
-    queue: group,
-    callback: (error, message) => {
-      if (error !== null) {
-        refusal = error;
-        return;
-      }
-      if (replySubjectOf(message) === '') return;
-      const answering = respond(message, answer, nc.info?.max_payload ?? payloadMaxDefault).finally(() =>
-        open.delete(answering),
-      );
-      open.add(answering);
-    },
-  });
+  const onRequest = (error: Error | null, message: Msg) => {
+    if (error !== null) {
+      refusal = error;
+      return;
+    }
+    if (replySubjectOf(message) === '') return;
+    const answering = respond(message, answer, nc.info?.max_payload ?? payloadMaxDefault).finally(() =>
+      open.delete(answering),
+    );
+    open.add(answering);
+  };
+  const subscription = subscribe(nc, subject, onRequest, group);
   await flushInTime(nc);
   if (refusal !== null) {
     throw new AppError(

@@ -1,7 +1,7 @@
 /** A client that stays connected: requests, the log, attempts by the fast path, decisions and checks. */
 import { AppError } from '../errors.ts';
 import { type CheckServer, openCheckServer } from './check-server.ts';
-import { flushInTime, openConnection } from './connection.ts';
+import { flushInTime, openConnection, subscribe } from './connection.ts';
 import { createFastPath, type FastAttempt, type FastPath } from './fast-path.ts';
 import { createLogClient, type LogClient } from './log/log-client.ts';
 import { createRequests, type RequesterOptions, type Requests } from './requester.ts';
@@ -21,11 +21,9 @@ export async function openClientLink(options: RequesterOptions): Promise<ClientL
   const nc = await openConnection({ ...options, patient: true });
   const root = `stopgate.${options.fleet}`;
   const fastPath = createFastPath(nc, root);
-  const subscribe = async (subject: string, onText: (text: string) => void) => {
-    const subscription = nc.subscribe(subject, {
-      callback: (error, message) => {
-        if (error === null) onText(message.string());
-      },
+  const listen = async (subject: string, onText: (text: string) => void) => {
+    const subscription = subscribe(nc, subject, (error, message) => {
+      if (error === null) onText(message.string());
     });
     await flushInTime(nc);
     return { close: () => subscription.unsubscribe() };
@@ -34,7 +32,7 @@ export async function openClientLink(options: RequesterOptions): Promise<ClientL
     ...createRequests(nc, options.fleet),
     ...createLogClient(nc, options.fleet),
     attempt: (...attempt) => reach(async () => fastPath.attempt(...attempt)),
-    subscribe: (worker, onDecision) => reach(() => subscribe(`${root}.decision.${worker ?? '*'}`, onDecision)),
+    subscribe: (worker, onDecision) => reach(() => listen(`${root}.decision.${worker ?? '*'}`, onDecision)),
     serveCheck: (name, answer) => reach(() => openCheckServer(nc, `${root}.check.${name}`, answer)),
   };
 }

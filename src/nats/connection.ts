@@ -1,21 +1,21 @@
 /** Opens connections to NATS. Only this folder imports @nats-io. */
-import type { ConnectionOptions as ConnectionSettings, Msg, NatsConnection } from '@nats-io/nats-core';
-import { AppError } from '../errors.ts';
-import { inTime } from '../timer.ts';
 import {
   AuthorizationError,
+  type ConnectionOptions as ConnectionSettings,
   createInbox,
+  type Msg,
+  type NatsConnection,
   PermissionViolationError,
+  type Subscription,
   TimeoutError,
   UserAuthenticationExpiredError,
-} from './client-library.ts';
+} from '@nats-io/nats-core';
+import { AppError } from '../errors.ts';
+import { inTime } from '../timer.ts';
 import { readCredentials, readUrl, type TlsFiles } from './credentials.ts';
 import { connectToNats } from './transport.ts';
 
-export type { NatsConnection } from '@nats-io/nats-core';
-export { connectByWire, connectToNats } from './transport.ts';
-export { WireError } from './wire/frames.ts';
-export { whyByLibrary } from './wire/protocol.ts';
+export { type NatsConnection, RequestError, TimeoutError } from '@nats-io/nats-core';
 
 export type ConnectionOptions = {
   /** One or more, separated by commas; may hold user and password. All of them `ws://` or `wss://`, or none. */
@@ -27,11 +27,45 @@ export type ConnectionOptions = {
   readonly patient: boolean;
   /** Answers to it arrive under this subject; default: `_INBOX`. */
   readonly inboxPrefix?: string | undefined;
+  /** Called with what a callback of `subscribe` throws. Default: a warning of the process. */
+  readonly onFault?: OnFault | undefined;
   /** Default: `connectToNats`. */
   readonly connect?: typeof connectToNats | undefined;
 };
 
+/** `subject`: of the message whose callback failed. */
+export type OnFault = (error: unknown, subject: string) => void;
+
 const inboxPrefixes = new WeakMap<NatsConnection, string>();
+const faultHandlers = new WeakMap<NatsConnection, OnFault>();
+
+const warnOfFault: OnFault = (error, subject) => {
+  const why = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  process.emitWarning(`a message at ${subject} could not be handled: ${why}`, 'StopgateWarning');
+};
+
+/**
+ * Subscribes with a callback that may throw. In the library an error that leaves a callback ends the reading of its
+ * connection, and is printed to stdout.
+ * @param onMessage gets an error instead of a message if the server refuses the subscription
+ */
+export function subscribe(
+  nc: NatsConnection,
+  subject: string,
+  onMessage: (error: Error | null, message: Msg) => void,
+  queue?: string,
+): Subscription {
+  return nc.subscribe(subject, {
+    ...(queue === undefined ? {} : { queue }),
+    callback: (error, message) => {
+      try {
+        onMessage(error, message);
+      } catch (fault) {
+        (faultHandlers.get(nc) ?? warnOfFault)(fault, message.subject ?? subject);
+      }
+    },
+  });
+}
 
 /** An inbox under the connection's own prefix, from which the server may keep other clients. */
 export const newInbox = (nc: NatsConnection): string => createInbox(inboxPrefixes.get(nc));
@@ -59,6 +93,7 @@ export async function openConnection({
   name,
   patient,
   inboxPrefix,
+  onFault,
   connect = connectToNats,
 }: ConnectionOptions): Promise<NatsConnection> {
   const { servers, ...inUrl } = readUrl(url);
@@ -80,8 +115,10 @@ export async function openConnection({
       noAsyncTraces: true,
     });
     if (inboxPrefix !== undefined) inboxPrefixes.set(nc, inboxPrefix);
+    if (onFault !== undefined) faultHandlers.set(nc, onFault);
     return nc;
   } catch (cause) {
+    if (cause instanceof AppError) throw cause;
     throw notConnected(
       cause as Error,
       servers.join(', '),
@@ -166,10 +203,8 @@ function notConnected(cause: Error, servers: string, credentials: string | null,
     );
   }
   if (tls?.certFile === undefined && /certificate required|handshake failure|bad certificate/i.test(text)) {
-    const hint = 'name it with its key in a file for --creds: { "cert": "client.crt", "key": "client.key" }';
-    return new AppError('service.unreachable', `the NATS server at ${servers} requires a client certificate: ${hint}`, {
-      cause,
-    });
+    const why = `the NATS server at ${servers} requires a client certificate: ${certificateHint}`;
+    return new AppError('service.unreachable', why, { cause });
   }
   // It has expired, is for another host, or the server does not trust ours.
   if (/certificate|CERT_/i.test(text))
@@ -190,10 +225,19 @@ function notConnected(cause: Error, servers: string, credentials: string | null,
     );
   const hint =
     cause instanceof TimeoutError
-      ? 'if a server runs there, it does not answer: check it, or name another with --nats'
+      ? hintForSilence(tls?.certFile !== undefined)
       : 'start one with "stopgate dev", or name yours with --nats';
   return new AppError('service.unreachable', `no NATS server at ${servers}: ${describe(cause)}; ${hint}`, { cause });
 }
+
+/** With TLS 1.3 a server refuses only after the handshake, and the library does not tell why it hung up. */
+const hintForSilence = (hasCertificate: boolean) =>
+  hasCertificate
+    ? 'if a server runs there, it does not answer: check it, or name another with --nats'
+    : `if a server runs there, it does not answer or requires a client certificate: check it, name another with --nats, or ${certificateHint}`;
+
+const certificateHint =
+  'name the certificate with its key in a file for --creds: { "cert": "client.crt", "key": "client.key" }';
 
 const isLinkLocal = (server: string) => /^(?:\w+:\/\/)?\[fe[89ab][0-9a-f]:/i.test(server);
 

@@ -2,10 +2,9 @@
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { createSecureContext } from 'node:tls';
-import type { Authenticator } from '@nats-io/nats-core';
+import { type Authenticator, credsAuthenticator } from '@nats-io/nats-core';
 import { AppError } from '../errors.ts';
 import { tryJson } from '../text/json-text.ts';
-import { credsAuthenticator } from './client-library.ts';
 
 type Login =
   | { readonly user: string; readonly pass: string }

@@ -5,7 +5,7 @@
 import { headers, type Msg, type NatsConnection } from '@nats-io/nats-core';
 import { attemptMessageId } from '../../machines/entries/message-ids.ts';
 import { startTimer, type Timer } from '../timer.ts';
-import { newInbox } from './connection.ts';
+import { newInbox, subscribe } from './connection.ts';
 import { newId } from './id.ts';
 
 export type FastAttempt = {
@@ -26,10 +26,8 @@ export function createFastPath(nc: NatsConnection, root: string): FastPath {
   let inbox: string | null = null;
   const openInbox = () => {
     const subject = newInbox(nc);
-    nc.subscribe(`${subject}.*.*`, {
-      callback: (error, message) => {
-        if (error === null) waiting.get(message.subject.slice(subject.length + 1))?.(message);
-      },
+    subscribe(nc, `${subject}.*.*`, (error, message) => {
+      if (error === null) waiting.get(message.subject.slice(subject.length + 1))?.(message);
     });
     return subject;
   };

@@ -8,8 +8,9 @@ import { AppError, errorBody, errorCodes } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { inTraceOf, isTracing } from '../telemetry/tracing.ts';
 import { startedHeader } from './bus.ts';
-import { replySubjectOf } from './connection.ts';
+import { replySubjectOf, subscribe } from './connection.ts';
 import { createFairQueue } from './fair-queue.ts';
+import { createHeaderReader } from './message-headers.ts';
 
 /** `tail`: what follows the endpoint's own subject. What is a string or bytes is sent as it is, an object as JSON. */
 export type Request = {
@@ -87,7 +88,7 @@ export function openRequestServer(options: RequestServerOptions): RequestServer 
     serve(endpoints, onAnswer = () => {}) {
       const added = endpoints.map((endpoint) => ({ endpoint, stats: newStats(), onAnswer }));
       const refused: string[] = [];
-      const subscriptions = added.map((each) => subscribe(options, each, receive, refused));
+      const subscriptions = added.map((each) => listen(options, each, receive, refused));
       for (const each of added) served.add(each);
       const serving: Serving = {
         refused: () => refused,
@@ -122,7 +123,7 @@ function createIntake(options: RequestServerOptions) {
   const receive = (received: Received) => {
     if (open >= openMax) {
       onFull();
-      fail(options, callerOf(received), busy, performance.now());
+      fail(options, callerOf(received, false), busy, performance.now());
       return;
     }
     open += 1;
@@ -131,24 +132,22 @@ function createIntake(options: RequestServerOptions) {
   return { receive, open: () => open };
 }
 
-function subscribe(
+function listen(
   options: RequestServerOptions,
   served: Served,
   receive: (received: Received) => void,
   refused: string[],
 ): Subscription {
   const { endpoint } = served;
-  return options.nc.subscribe(listensOn(endpoint), {
-    queue: options.service.group,
-    callback: (error, message) => {
-      if (error !== null) {
-        refused.push(listensOn(endpoint));
-        options.log.error({ err: error, endpoint: endpoint.name }, 'requests are not served');
-        return;
-      }
-      receive({ served, message });
-    },
-  });
+  const onRequest = (error: Error | null, message: Msg) => {
+    if (error !== null) {
+      refused.push(listensOn(endpoint));
+      options.log.error({ err: error, endpoint: endpoint.name }, 'requests are not served');
+      return;
+    }
+    receive({ served, message });
+  };
+  return subscribe(options.nc, listensOn(endpoint), onRequest, options.service.group);
 }
 
 const listensOn = ({ subject, exact = false }: Endpoint) => (exact ? subject : `${subject}.>`);
@@ -156,7 +155,8 @@ const listensOn = ({ subject, exact = false }: Endpoint) => (exact ? subject : `
 function answer(options: RequestServerOptions, received: Received, onAnswered: () => void): void {
   const { endpoint } = received.served;
   const { message } = received;
-  const caller = callerOf(received);
+  const header = createHeaderReader(message);
+  const caller = callerOf(received, header(startedHeader) !== undefined);
   const startedMs = performance.now();
   const respond = respondTo(options, caller, startedMs, onAnswered);
   const request = {
@@ -166,21 +166,17 @@ function answer(options: RequestServerOptions, received: Received, onAnswered: (
     started: caller.asksForStart ? startedTo(options, caller) : nobodyAsks,
   };
   try {
-    if (isTracing())
-      inTraceOf(
-        (name) => message.headers?.get(name) || undefined,
-        () => endpoint.handle(request, respond),
-      );
+    if (isTracing()) inTraceOf(header, () => endpoint.handle(request, respond));
     else endpoint.handle(request, respond);
   } catch (error) {
     respond(error as Error);
   }
 }
 
-const callerOf = ({ served, message }: Received): Caller => ({
+const callerOf = ({ served, message }: Received, asksForStart: boolean): Caller => ({
   served,
   replyTo: replySubjectOf(message),
-  asksForStart: message.headers?.has(startedHeader) ?? false,
+  asksForStart,
 });
 
 // Made here, and not where the message is at hand: what a function has around it is kept with it.
@@ -287,10 +283,8 @@ function serveDiscovery(
   };
   return Object.entries(replies).flatMap(([verb, reply]) =>
     [`$SRV.${verb}`, `$SRV.${verb}.${name}`, `$SRV.${verb}.${name}.${id}`].map((subject) =>
-      nc.subscribe(subject, {
-        callback: (refused, message) => {
-          if (refused === null && replySubjectOf(message) !== '') message.respond(JSON.stringify(reply()));
-        },
+      subscribe(nc, subject, (refused, message) => {
+        if (refused === null && replySubjectOf(message) !== '') message.respond(JSON.stringify(reply()));
       }),
     ),
   );

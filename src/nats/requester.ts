@@ -1,8 +1,7 @@
 /** A client of the service: requests and publishes over NATS, as any other client could. */
-import type { NatsConnection } from '@nats-io/nats-core';
+import { type NatsConnection, RequestError, TimeoutError } from '@nats-io/nats-core';
 import { AppError, fromErrorBody } from '../errors.ts';
 import { timerMsMax } from '../timer.ts';
-import { RequestError, TimeoutError } from './client-library.ts';
 import { type ConnectionOptions, openConnection } from './connection.ts';
 import type { LogClient } from './log/log-client.ts';
 import type { FoldStart } from './snapshots/find-start.ts';

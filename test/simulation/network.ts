@@ -3,7 +3,6 @@
  * end is gone. A link that is cut holds its bytes back; when it is mended in time they arrive after all.
  */
 import type { Transport } from '@nats-io/nats-core/internal';
-import type { WireOptions } from '../../src/nats/wire/protocol.ts';
 import type { Random } from './random.ts';
 import type { Process, Scheduler } from './scheduler.ts';
 
@@ -174,6 +173,7 @@ function createTransport({ client, scheduler, listener, routesOf, connect, onSen
   const closing = new Promise<Error | undefined>((resolve) => {
     closed = resolve;
   });
+  const received: Uint8Array[] = [];
   let parts = 0;
   const end = () => {
     if (done) return;
@@ -182,18 +182,21 @@ function createTransport({ client, scheduler, listener, routesOf, connect, onSen
     wake();
     closed();
   };
-  // The wire gets its bytes at once, as from a socket: this iterator only ends.
   async function* iterate() {
-    if (!done)
+    while (!done) {
+      for (let next = received.shift(); next !== undefined; next = received.shift()) yield next;
+      if (done) return;
       await new Promise<void>((resolve) => {
         wake = resolve;
       });
+    }
   }
   /** A socket cuts what was sent as it likes. */
-  const receive = ({ wire }: WireOptions, bytes: Uint8Array) => {
+  const receive = (bytes: Uint8Array) => {
     parts += 1;
     const cut = (parts * 7_919) % (bytes.length + 1);
-    for (const part of [bytes.subarray(0, cut), bytes.subarray(cut)]) if (!done) wire?.receive(part);
+    received.push(...[bytes.subarray(0, cut), bytes.subarray(cut)].filter(({ length }) => length > 0));
+    wake();
   };
   return {
     lang: 'simulation',
@@ -202,7 +205,7 @@ function createTransport({ client, scheduler, listener, routesOf, connect, onSen
       return done;
     },
     isEncrypted: () => false,
-    connect: (_server, options) =>
+    connect: () =>
       new Promise((resolve, reject) => {
         // An address that does not answer is given up after a while; one where nobody listens refuses at once.
         scheduler.after(client, routesOf(client).toServer.cut ? 1_000 : 1, () => {
@@ -215,7 +218,7 @@ function createTransport({ client, scheduler, listener, routesOf, connect, onSen
               if (done) return;
               if (!isOpen) resolve();
               isOpen = true;
-              receive(options, bytes);
+              receive(bytes);
             },
             onClose() {
               if (!isOpen) reject(new Error('connection reset'));

@@ -1,12 +1,11 @@
 /** The world of one run: a NATS server with a disk, replicas of the real service, and everything that may befall them. */
-import { setTransportFactory } from '@nats-io/nats-core/internal';
+import { NatsConnectionImpl, setTransportFactory } from '@nats-io/nats-core/internal';
 import { openLink } from '../../src/app/link.ts';
 import { openReplica, type Replica, type ReplicaOptions } from '../../src/app/replica.ts';
 import type { RetentionRules } from '../../src/config/file.ts';
 import { AppError } from '../../src/errors.ts';
 import type { SnapshotSchedule } from '../../src/host/keeping/snapshots.ts';
 import type { Logger } from '../../src/log.ts';
-import { connectOverWire } from '../../src/nats/wire/protocol.ts';
 import type { Http } from './http.ts';
 import { createLedger, type Ledger } from './ledger.ts';
 import { readCommands, readField } from './nats/protocol.ts';
@@ -328,7 +327,7 @@ async function open(world: World, { name, acceptEmptyLog, release }: Member, pro
   const { policies, retention, snapshotSchedule, isCluster } = world.settings;
   const log = (level: string) => (fields: unknown, text?: string) => {
     world.heard.set(text ?? '', (world.heard.get(text ?? '') ?? 0) + 1);
-    if (text?.includes('could not be handled')) world.fail(`${name}: ${text}`);
+    if (text === 'a message could not be handled') world.fail(`${name}: ${text}`);
     const { err, ...rest } = (typeof fields === 'object' ? fields : { fields }) as { err?: Error };
     world.trace(`${name} ${level}: ${text ?? ''} ${JSON.stringify(rest)}${err === undefined ? '' : ` ${err.message}`}`);
   };
@@ -344,7 +343,7 @@ async function open(world: World, { name, acceptEmptyLog, release }: Member, pro
     name,
     version: '0.0.0',
     logger,
-    connect: (options) => connectOverWire(options),
+    connect: (options) => NatsConnectionImpl.connect(options),
   });
   const replica = await openReplica(link, {
     fleet,

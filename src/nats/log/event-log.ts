@@ -2,10 +2,9 @@
  * A fleet's log: stores entries, delivers them in order without end, and reads stored entries back (protocol.md §2).
  */
 import { type JetStreamManager, jetstreamManager, type StreamInfo } from '@nats-io/jetstream';
-import type { NatsConnection } from '@nats-io/nats-core';
+import { type NatsConnection, TimeoutError } from '@nats-io/nats-core';
 import { AppError } from '../../errors.ts';
 import { warnOfAccountLimit } from '../accounts.ts';
-import { TimeoutError } from '../client-library.ts';
 import { refuseUntestedCluster } from '../cluster-version.ts';
 import {
   confirmLoss,

@@ -88,8 +88,7 @@ export async function readPosition(
 ): Promise<LogPosition | null> {
   const found = await manager.streams.getMessage(stream, { seq });
   if (found === null) return null;
-  const header = (name: string) => found.header?.get(name) || undefined;
-  return positionOf({ seq: found.seq, atMs: found.time.getTime(), subject: found.subject, data: found.data, header });
+  return positionOf({ seq: found.seq, atMs: found.time.getTime(), subject: found.subject, data: found.data });
 }
 
 const isSame = (found: LogPosition, folded: LogPosition): boolean =>

@@ -6,7 +6,7 @@
 import { type JetStreamManager, jetstreamManager } from '@nats-io/jetstream';
 import type { Msg, NatsConnection } from '@nats-io/nats-core';
 import { AppError } from '../../errors.ts';
-import { newInbox } from '../connection.ts';
+import { newInbox, subscribe } from '../connection.ts';
 import { type LogMessage, readPlace, toLogMessage } from './log-reader.ts';
 import { addPullConsumer, createWindows, dropConsumer, windowBytesMax } from './log-window.ts';
 import { isStreamNotFound } from './stream-info.ts';
@@ -157,9 +157,9 @@ function openBatches(nc: NatsConnection, stream: string, consumer: string) {
     batch.push(toLogMessage(message, place.seq, place.atMs));
     if (windows.onEntry(message)) resolve(batch);
   };
-  const subscription = nc.subscribe(`${inbox}.*`, {
-    callback: (error, message) => (error === null ? onMessage(message) : fail(error.message, error)),
-  });
+  const subscription = subscribe(nc, `${inbox}.*`, (error, message) =>
+    error === null ? onMessage(message) : fail(error.message, error),
+  );
   void nc.closed().then(() => fail('the connection to NATS was lost'));
   return {
     /** Fewer than `count` where they would be more bytes than a window. */

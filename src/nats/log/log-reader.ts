@@ -1,14 +1,15 @@
 /**
- * Reads a stream in order from a sequence number on, without end. It does by hand what the library's ordered consumer
- * does, at a fraction of the cost of a message: after a gap in the consumer's own sequence, silence beyond its
- * heartbeats or a reconnect, a new consumer starts where the last one ended.
+ * Reads a stream in order from a sequence number on, without end. After a gap in the consumer's own sequence, silence
+ * beyond its heartbeats or a reconnect, a new consumer starts where the last one ended. The library's ordered consumer
+ * does this too, but nothing can be asked before its new consumer delivers, and a log that was replaced meanwhile would
+ * be folded (decision 014).
  */
 import { createHash } from 'node:crypto';
 import { jetstreamManager } from '@nats-io/jetstream';
 import type { Msg, NatsConnection, Subscription } from '@nats-io/nats-core';
 import { sleep } from '../../timer.ts';
-import { newInbox } from '../connection.ts';
-import { WireMessage } from '../wire/message.ts';
+import { newInbox, subscribe } from '../connection.ts';
+import { createHeaderReader, type ReadHeader } from '../message-headers.ts';
 import {
   addPullConsumer,
   createWindows,
@@ -25,7 +26,7 @@ export type LogMessage = {
   readonly atMs: number;
   readonly subject: string;
   readonly data: Uint8Array;
-  readonly header: (name: string) => string | undefined;
+  readonly header: ReadHeader;
 };
 
 /** A place in a log, with enough about the entry there to tell later whether it is still the same. */
@@ -35,16 +36,12 @@ export type LogPosition = {
   readonly subject: string;
   /** When the server stored it, in milliseconds since 1970. */
   readonly atMs: number;
-  /** SHA-256, in hex, of the message id, a line feed and the payload. */
+  /** SHA-256 of the payload, in hex. */
   readonly digest: string;
 };
 
-export function positionOf({ seq, subject, atMs, data, header }: LogMessage): LogPosition {
-  const digest = createHash('sha256')
-    .update(`${header('Nats-Msg-Id') ?? ''}\n`)
-    .update(data)
-    .digest('hex');
-  return { seq, subject, atMs, digest };
+export function positionOf({ seq, subject, atMs, data }: Omit<LogMessage, 'header'>): LogPosition {
+  return { seq, subject, atMs, digest: createHash('sha256').update(data).digest('hex') };
 }
 
 export type LogReader = {
@@ -171,12 +168,10 @@ async function tryAttach(reading: Reading): Promise<boolean> {
   const { nc, options } = reading;
   if ((await options.beforeReset?.()) === 'retry' || !(await passGap(reading))) return false;
   const inbox = newInbox(nc);
-  const subscription = nc.subscribe(`${inbox}.*`, {
-    callback: (error, message) => {
-      // A consumer that was replaced may still have messages on their way.
-      if (error === null && reading.source === source && source.consumer !== null)
-        receive(reading, source.consumer.windows, message);
-    },
+  const subscription = subscribe(nc, `${inbox}.*`, (error, message) => {
+    // A consumer that was replaced may still have messages on their way.
+    if (error === null && reading.source === source && source.consumer !== null)
+      receive(reading, source.consumer.windows, message);
   });
   const source: Source = { subscription, consumer: null };
   reading.source = source;
@@ -259,68 +254,15 @@ export function toLogMessage(message: Msg, seq: number, atMs: number): LogMessag
 /** `delivered`: the consumer's own sequence number; `pending`: how many messages followed when it was sent. */
 type Place = { readonly seq: number; readonly delivered: number; readonly atMs: number; readonly pending: number };
 
-const dots = new Int32Array(16);
-
 /** `$JS.ACK.<stream>.<consumer>.<tries>.<seq>.<delivered>.<ns>.<pending>`; newer servers put domain and account first. */
 export function readPlace(reply: string): Place | null {
-  if (!reply.startsWith('$JS.ACK.')) return null;
-  // Read in place: splitting it would be most of what a message costs here.
-  let count = 0;
-  for (let at = reply.indexOf('.'); at >= 0 && count < dots.length; at = reply.indexOf('.', at + 1)) dots[count++] = at;
-  const from = count === 8 ? 4 : 6;
-  if (count < from + 4) return null;
-  const token = (index: number, cut = 0) => readCount(reply, (dots[index] ?? 0) + 1, (dots[index + 1] ?? 0) - cut);
-  const pendingEnd = count > from + 4 ? (dots[from + 4] ?? 0) : reply.length;
-  const pending = readCount(reply, (dots[from + 3] ?? 0) + 1, pendingEnd);
-  return { seq: token(from), delivered: token(from + 1), atMs: token(from + 2, 6), pending };
-}
-
-/** The server's own numbers are digits. Anything else is NaN. */
-function readCount(text: string, from: number, to: number): number {
-  let count = 0;
-  for (let at = from; at < to; at += 1) {
-    const digit = text.charCodeAt(at) - 48;
-    count = digit >= 0 && digit <= 9 ? count * 10 + digit : Number.NaN;
-  }
-  return count;
-}
-
-/**
- * Headers of a message of the log. The library makes a map of all of them, with each name in its usual case, which takes
- * ten times as long as to look up the two that are asked for. They stand as text before the payload, in the same bytes.
- * @param data `message.data`, which is a new view each time
- */
-export function createHeaderReader(message: Msg, data: Uint8Array): LogMessage['header'] {
-  /** Null: not read yet. */
-  let text: string | null = null;
-  return (name) => {
-    text ??= message instanceof WireMessage ? message.headerText() : textBefore(message, data);
-    return text === '' ? message.headers?.get(name) || undefined : headerIn(text, name);
+  const tokens = reply.split('.');
+  if (tokens.length < 9 || tokens[0] !== '$JS' || tokens[1] !== 'ACK') return null;
+  const [seq = '', delivered = '', nanoseconds = '', pending = ''] = tokens.slice(tokens.length === 9 ? 5 : 7);
+  return {
+    seq: Number(seq),
+    delivered: Number(delivered),
+    atMs: Number(nanoseconds.slice(0, -6)),
+    pending: Number(pending),
   };
 }
-
-const [begin, end] = ['NATS/1.0', '\r\n\r\n'];
-
-/** The headers as they came; '': there are none, or they do not stand there. */
-function textBefore(message: Msg, { buffer, byteOffset, length }: Uint8Array): string {
-  // The library's type lacks it: with subject, reply and headers.
-  const sized = message as Msg & { size?(): number };
-  const bytes = (sized.size?.() ?? 0) - message.subject.length - (message.reply?.length ?? 0) - length;
-  if (bytes < begin.length + end.length || bytes > byteOffset) return '';
-  const text = Buffer.from(buffer, byteOffset - bytes, bytes).toString();
-  return text.startsWith(begin) && text.endsWith(end) ? text : '';
-}
-
-/** Returns the first header of that name. An empty one counts as none. */
-function headerIn(text: string, name: string): string | undefined {
-  for (let at = text.indexOf(name); at >= 0; at = text.indexOf(name, at + 1)) {
-    const valueAt = at + name.length + 1;
-    if (text.charCodeAt(valueAt - 1) !== colon || text.charCodeAt(at - 1) !== lineFeed) continue;
-    if (text.charCodeAt(at - 2) !== carriageReturn) continue;
-    const from = text.charCodeAt(valueAt) === space ? valueAt + 1 : valueAt;
-    return text.slice(from, text.indexOf('\r\n', from)).trim() || undefined;
-  }
-  return undefined;
-}
-
-const [colon, carriageReturn, lineFeed, space] = [0x3a, 0x0d, 0x0a, 0x20];

@@ -20,11 +20,9 @@ import { type AcceptedGaps, formatLogNote, nothingNoted, parseLogNote } from './
 import {
   deadLimits,
   deadName,
-  hasDeadLimits,
   infoOf,
   isUnclustered,
   isWithoutPeers,
-  limitMessages,
   logName,
   logPrefix,
   messageBytesMax,
@@ -64,7 +62,6 @@ export async function openLogStreams(manager: JetStreamManager, options: LogStre
     info = await create(manager, wanted, options);
     log.info({ stream: wanted.name, replicas: info.config.num_replicas }, 'log created');
   }
-  info = await limitMessages(manager, info, log);
   refuseForeign(info.config, wanted);
   const note = parseLogNote(dead?.config.description ?? '');
   const found = await recogniseLog(manager, info, note);
@@ -78,8 +75,8 @@ export async function openLogStreams(manager: JetStreamManager, options: LogStre
   if (dead === null) {
     const { num_replicas } = info.config;
     await add(manager, { ...deadConfig(wanted, fleet), description, num_replicas });
-  } else if (dead.config.description !== description || !hasDeadLimits(dead.config)) {
-    await manager.streams.update(deadName(fleet), { ...dead.config, ...deadLimits, description });
+  } else if (dead.config.description !== description) {
+    await manager.streams.update(deadName(fleet), { ...dead.config, description });
   }
   return { info, accepted, isNoted: noted.folded !== null };
 }
@@ -183,18 +180,15 @@ function refuseForeign(found: StreamConfig, wanted: NamedConfig): void {
 }
 
 function differencesOf(found: StreamConfig, wanted: NamedConfig): string[] {
-  return (
-    (Object.keys(wanted) as (keyof StreamConfig)[])
-      // Where a log may not be purged it cannot be cut, and is as good as any other until then.
-      .filter((key) => key !== 'description' && key !== 'deny_purge')
-      .filter((key) => JSON.stringify(sorted(found[key] ?? defaultOf(key))) !== JSON.stringify(sorted(wanted[key])))
-      .map((key) => `${key} is ${JSON.stringify(found[key] ?? defaultOf(key))}, not ${JSON.stringify(wanted[key])}`)
-      .concat(
-        found.mirror ? ['it is a mirror'] : [],
-        found.sources?.length ? ['it has sources'] : [],
-        found.sealed ? ['it is sealed'] : [],
-      )
-  );
+  return (Object.keys(wanted) as (keyof StreamConfig)[])
+    .filter((key) => key !== 'description')
+    .filter((key) => JSON.stringify(sorted(found[key] ?? defaultOf(key))) !== JSON.stringify(sorted(wanted[key])))
+    .map((key) => `${key} is ${JSON.stringify(found[key] ?? defaultOf(key))}, not ${JSON.stringify(wanted[key])}`)
+    .concat(
+      found.mirror ? ['it is a mirror'] : [],
+      found.sources?.length ? ['it has sources'] : [],
+      found.sealed ? ['it is sealed'] : [],
+    );
 }
 
 const sorted = (value: unknown) => (Array.isArray(value) ? [...value].sort() : value);

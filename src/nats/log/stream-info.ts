@@ -1,7 +1,6 @@
 /** The names of a fleet's streams, and what the server says of them. */
-import { JetStreamApiError, type JetStreamManager, type StreamConfig, type StreamInfo } from '@nats-io/jetstream';
+import { JetStreamApiError, type JetStreamManager, type StreamInfo } from '@nats-io/jetstream';
 import { AppError } from '../../errors.ts';
-import type { Logger } from '../../log.ts';
 
 /** Errors of the JetStream API, told apart by their codes. */
 const streamNotFound = 10_059;
@@ -44,7 +43,7 @@ export async function infoOf(manager: JetStreamManager, stream: string): Promise
   }
 }
 
-// What the streams of a fleet may hold. A log of an earlier release gets these limits when it is opened.
+// What the streams of a fleet may hold.
 
 /** An entry of 64 KiB (docs/protocol.md §2) and its headers. What is larger the server refuses, and nothing is stored. */
 export const messageBytesMax = 70 * 1_024;
@@ -55,11 +54,3 @@ export const messageBytesMax = 70 * 1_024;
  * No `max_bytes`: the server would set that much aside, and refuse the stream where less is free.
  */
 export const deadLimits = { discard: 'old', max_msgs: 20_000 } as const;
-
-export async function limitMessages(manager: JetStreamManager, info: StreamInfo, log: Logger): Promise<StreamInfo> {
-  if (info.config.max_msg_size !== -1) return info;
-  log.info({ stream: info.config.name, messageBytesMax }, 'from now on the log accepts no larger messages');
-  return manager.streams.update(info.config.name, { ...info.config, max_msg_size: messageBytesMax });
-}
-
-export const hasDeadLimits = ({ max_msgs }: StreamConfig): boolean => max_msgs === deadLimits.max_msgs;

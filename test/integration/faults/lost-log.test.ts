@@ -36,22 +36,6 @@ test('the stream is created as the protocol says', async () => {
   expect(dead.config).toMatchObject({ discard: 'old', max_msgs: 20_000, deny_delete: true });
 });
 
-test('a log of the first release gets the limits that later ones have', async () => {
-  const replicaOfBefore = await startReplica({ nats: server.url });
-  await replicaOfBefore.close();
-  const { streams } = client.manager;
-  const unlimited = { discard: 'new', max_msgs: -1, max_msg_size: -1 } as const;
-  for (const name of ['STOPGATE_main', 'STOPGATE-DEAD_main'])
-    await streams.update(name, { ...(await streams.info(name)).config, ...unlimited });
-  await client.publish('worker.w1.tool.used', { tool: 'x'.repeat(100_000) });
-  replica = await startReplica({ nats: server.url });
-  expect((await streams.info('STOPGATE_main')).config.max_msg_size).toBe(71_680);
-  expect((await streams.info('STOPGATE-DEAD_main')).config).toMatchObject({ discard: 'old', max_msgs: 20_000 });
-  // What it held before stays, and what is too large from now on is refused and not stored.
-  await expect.poll(() => client.stored('STOPGATE-DEAD_main', 'stopgate.main.dead.>')).toHaveLength(1);
-  await expect(client.publish('worker.w1.tool.used', { tool: 'x'.repeat(100_000) })).rejects.toThrow(/message size/);
-});
-
 describe.each(['deleted', 'made anew'])('a log that is %s under the service', (how) => {
   test('gives 503 LOG_LOST, is not created again, and only --accept-empty-log goes on', async () => {
     replica = await startReplica({ nats: server.url });

@@ -1,18 +1,79 @@
-/** A connection to a real server that goes and comes back. */
-import { afterEach, expect, test, vi } from 'vitest';
-import { openConnection } from '../../../src/nats/connection.ts';
-import { startNatsServer } from '../../support/nats-server.ts';
+/** A connection to a real server: one that goes and comes back, and messages that nobody expects. */
+import type { NatsConnection, PublishOptions } from '@nats-io/nats-core';
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
+import { createBus } from '../../../src/nats/bus.ts';
+import { type OnFault, openConnection, subscribe } from '../../../src/nats/connection.ts';
+import { openNats } from '../../support/shared-server.ts';
 
-afterEach(() => vi.useRealTimers());
+const opened: NatsConnection[] = [];
+afterEach(async () => {
+  vi.useRealTimers();
+  for (const nc of opened.splice(0)) await nc.close();
+});
+
+/** A server for one test, which gets it back when the connections are closed. */
+async function borrow() {
+  const server = await openNats();
+  onTestFinished(() => server.stop());
+  return server;
+}
+
+async function open(url: string, onFault?: OnFault) {
+  const nc = await openConnection({ url, name: 'test', patient: true, onFault });
+  opened.push(nc);
+  return nc;
+}
 
 test('a machine whose clock was set back meanwhile reconnects all the same', async () => {
-  const server = await startNatsServer();
-  const nc = await openConnection({ url: server.url, name: 'test', patient: true });
+  const server = await openNats({});
+  onTestFinished(() => server.stop());
+  const nc = await open(server.url);
   const hourMs = 3_600_000;
   await server.kill();
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - hourMs });
   await server.restart();
   await expect.poll(() => nc.flush().then(() => true)).toBe(true);
+});
+
+test('a callback that throws is reported, and the next message is handled', async () => {
+  const server = await borrow();
+  const faults: unknown[] = [];
+  const nc = await open(server.url, (error, subject) => faults.push([String(error), subject]));
+  const seen: string[] = [];
+  subscribe(nc, 'a.*', (_error, message) => {
+    seen.push(message.string());
+    if (message.string() === 'bad') throw new Error('a bug');
+  });
+  for (const text of ['bad', 'good']) nc.publish('a.b', text);
+  await nc.flush();
+  expect(seen).toEqual(['bad', 'good']);
+  expect(faults).toEqual([['Error: a bug', 'a.b']]);
+});
+
+test('a reply with headers that the library cannot parse is a reply, and the connection stays', async () => {
+  const server = await borrow();
+  const [nc, other] = [await open(server.url), await open(server.url)];
+  // No client of NATS writes such a name, so it is written past the library's own checks.
+  const malformed = { headers: { encode: () => Buffer.from('NATS/1.0\r\na b: c\r\n\r\n') } };
+  subscribe(other, 'asked', (_error, message) => void message.respond('', malformed as unknown as PublishOptions));
+  await other.flush();
+  const heard: string[] = [];
+  void (async () => {
+    for await (const { type } of nc.status()) heard.push(type);
+  })();
+  expect(await createBus(nc, nc, []).request('asked', '', 10_000)).toBe('');
+  await nc.flush();
+  expect(heard).toEqual([]);
+});
+
+test('one process connects over TCP or through WebSockets, since the library has one transport for all', async () => {
+  const server = await borrow();
+  const nc = await open(server.url);
+  await expect(open('ws://127.0.0.1:1')).rejects.toMatchObject({
+    code: 'input.bad',
+    message: expect.stringContaining('is connected to NATS over TCP'),
+  });
   await nc.close();
-  await server.stop();
+  await expect(open('ws://127.0.0.1:1')).rejects.toMatchObject({ code: 'service.unreachable' });
+  await open(server.url);
 });

@@ -2,7 +2,7 @@
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../../src/config/config.ts';
-import { readUsesLibraryWire, readVariable } from '../../../src/config/environment.ts';
+import { readVariable } from '../../../src/config/environment.ts';
 import { defaultCredentials } from '../../../src/config/store.ts';
 import { service, useHome } from './home.ts';
 
@@ -152,18 +152,6 @@ describe('stopgate.yaml', () => {
       undefined,
       undefined,
     ]);
-  });
-
-  test.each([
-    { env: {}, by: false },
-    { env: { STOPGATE_WIRE: '' }, by: false },
-    { env: { STOPGATE_WIRE: 'library' }, by: true },
-  ])('$env: frames of NATS are read by the library: $by', ({ env, by }) => {
-    expect(readUsesLibraryWire(env)).toBe(by);
-  });
-
-  test('refuses a STOPGATE_WIRE that it does not know', () => {
-    expect(() => readUsesLibraryWire({ STOPGATE_WIRE: 'tls' })).toThrow("STOPGATE_WIRE: 'tls' is unknown");
   });
 });
 

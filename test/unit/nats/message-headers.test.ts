@@ -1,10 +1,10 @@
-/** Headers of entries, written and read in our own way: the same bytes, and the same values, as by the library's. */
+/** Headers of messages, as anybody may write them: the values that the library reads, without its parser. */
 import type { Msg, MsgHdrs } from '@nats-io/nats-core';
 import { headers, MsgImpl, Parser } from '@nats-io/nats-core/internal';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createHeaderReader } from '../../../src/nats/log/log-reader.ts';
 import { toHeaders } from '../../../src/nats/log/log-submitter.ts';
+import { createHeaderReader, statusOf } from '../../../src/nats/message-headers.ts';
 
 type Pushed = { readonly msg?: object; readonly data?: Uint8Array };
 
@@ -25,6 +25,8 @@ function receive(subject: string, reply: string, head: Uint8Array, payload: Uint
 }
 
 const encode = (h: MsgHdrs) => (h as MsgHdrs & { encode(): Uint8Array }).encode();
+const blockOf = (lines: readonly string[]) => Buffer.from(`NATS/1.0\r\n${lines.join('\r\n')}\r\n\r\n`);
+const many = Array.from({ length: 7_000 }, (_, count) => `A${count}: b`);
 const value = fc.string({ unit: 'binary' }).filter((text) => !/[\r\n]/.test(text));
 const name = fc.constantFrom('Nats-Msg-Id', 'nats-msg-id', 'X-Nats-Msg-Id', 'Stopgate-Reply', 'Stopgate-Replica');
 const given = fc.array(fc.tuple(name, value), { maxLength: 6 });
@@ -51,35 +53,40 @@ describe('a header', () => {
     expect(createHeaderReader(message, message.data)('Nats-Msg-Id')).toBe('ours');
   });
 
-  test('does not need the library to make its map, if the message is as it came', () => {
-    const message = receive(
-      'stopgate.main.decision.w1',
-      '$JS.ACK.S.C.1.1.1.1.0',
-      encode(toHeaders({ messageId: 'w1:a1' })),
-      Buffer.of(1),
-    );
+  test.each(
+    Object.entries({
+      'as any client writes it': [encode(toHeaders({ messageId: 'w1:a1' })), 'w1:a1'],
+      'with 7,000 names': [blockOf([...many, 'Nats-Msg-Id: x']), 'x'],
+      'with a name that may not be one': [blockOf(['a b: 1', 'Nats-Msg-Id: x']), 'x'],
+      'with 7,000 names and without its end': [blockOf(['Nats-Msg-Id: x', ...many]).subarray(0, -2), undefined],
+    } as const),
+  )('is never parsed by the library: %s', (_what, [head, expected]) => {
+    const message = receive('stopgate.main.decision.w1', '$JS.ACK.S.C.1.1.1.1.0', head, Buffer.of(1));
     Object.defineProperty(message, 'headers', { get: () => expect.unreachable() });
-    expect(createHeaderReader(message, message.data)('Nats-Msg-Id')).toBe('w1:a1');
+    expect(createHeaderReader(message)('Nats-Msg-Id')).toBe(expected);
+    expect(statusOf(message)).toBe(0);
   });
 
-  test('reads by the library, if the payload is a copy', () => {
-    const message = receive('stopgate.main.decision.w1', '', encode(toHeaders({ messageId: 'w1:a1' })), Buffer.of(1));
+  test('is read by the library if the payload is a copy, and what it cannot parse has none', () => {
     const copy = new Uint8Array(200).fill(0x78).subarray(100, 101);
-    expect(createHeaderReader(message, copy)('Nats-Msg-Id')).toBe('w1:a1');
+    const read = (head: Uint8Array) =>
+      createHeaderReader(receive('stopgate.main.decision.w1', '', head, Buffer.of(1)), copy)('Nats-Msg-Id');
+    expect(read(blockOf(['Nats-Msg-Id: w1:a1']))).toBe('w1:a1');
+    expect(read(blockOf(['a b: 1', 'Nats-Msg-Id: w1:a1']))).toBeUndefined();
+    expect(read(blockOf([...many, 'Nats-Msg-Id: w1:a1']))).toBeUndefined(); // it would take half a second
   });
 
-  test('is written as by the library', () => {
-    const trace = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', tracestate: 'a=b' };
-    const h = headers();
-    h.append('Nats-Msg-Id', 'w1:ü');
-    h.append('Stopgate-Replica', 'r1');
-    for (const [key, text] of Object.entries(trace)) h.append(key, text);
-    expect([...encode(toHeaders({ messageId: 'w1:ü', replica: 'r1', trace }))]).toEqual([...encode(h)]);
+  test.each(['a\r\nB: c', 'a\nb', 'a\rb'])('has no line break: %j', (text) => {
+    expect(() => toHeaders({ messageId: text })).toThrow('cannot contain');
+    expect(() => toHeaders({ replica: text })).toThrow('cannot contain');
+    expect(() => toHeaders({ trace: { tracestate: text } })).toThrow('cannot contain');
   });
+});
 
-  test.each(['a\r\nB: c', 'a\n', '\r'])('has no line break: %j', (text) => {
-    expect(() => toHeaders({ messageId: text })).toThrow('one line');
-    expect(() => toHeaders({ replica: text })).toThrow('one line');
-    expect(() => toHeaders({ trace: { tracestate: text } })).toThrow('one line');
-  });
+test('the status of a message is that of its first line', () => {
+  const message = (head: string) => receive('_INBOX.a', '', Buffer.from(head), Buffer.of());
+  expect(statusOf(message('NATS/1.0 503\r\n\r\n'))).toBe(503);
+  expect(statusOf(message('NATS/1.0 409 Message Size Exceeds MaxBytes\r\n\r\n'))).toBe(409);
+  expect(statusOf(message('NATS/1.0\r\nX: 503\r\n\r\n'))).toBe(0);
+  expect(statusOf(receive('_INBOX.a', '', Buffer.of(), Buffer.of()))).toBe(0);
 });
