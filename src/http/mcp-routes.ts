@@ -9,7 +9,14 @@ import type { Service } from '../service/index.ts';
 import { type Caller, callerOf, checkSubject, fleetsOf, hasRole, serviceFor, withCallerName } from './access.ts';
 import { createPerService, fleetNamed } from './fleet-directory.ts';
 
-const forwardedHeaders = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-session-id'] as const;
+const forwardedHeaders = [
+  'accept',
+  'content-type',
+  'mcp-method',
+  'mcp-name',
+  'mcp-protocol-version',
+  'mcp-session-id',
+] as const;
 
 export function addMcpRoutes(app: FastifyInstance, log: Logger): void {
   const mutexOf = createPerService(() => createKeyedMutex());

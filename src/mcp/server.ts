@@ -1,16 +1,16 @@
 /**
  * The MCP server: tools over a port. There is one for each connection (stdio) or request (HTTP); it keeps no state, so
- * that any replica can answer any call.
+ * that any replica can answer any call. It speaks the protocol 2026-07-28 and every version before it.
  */
 import { randomBytes } from 'node:crypto';
-import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
-import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
 import {
-  CallToolRequestSchema,
   type CallToolResult,
-  ListToolsRequestSchema,
+  createMcpHandler,
+  isLegacyRequest,
   type ListToolsResult,
-} from '@modelcontextprotocol/sdk/types.js';
+  Server,
+  WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { describeIssues, isTooDeep, toIssues, tooDeepMessage } from '../../machines/index.ts';
 import { createKeyedMutex, type KeyedMutex } from '../concurrency/semaphore.ts';
@@ -44,19 +44,20 @@ Write <promise>COMPLETE</promise> in agentOutput only when everything is done, <
 checkpoint_create saves your progress, checkpoint_resume returns it in a later session; hooks survive too.
 decide tells you whether you may stop; if it blocks, nextPrompt says what is missing.`;
 
-export function createMcpServer(options: McpOptions): McpServer {
+export function createMcpServer(options: McpOptions): Server {
   const { port, worker = null, mutex = createKeyedMutex(), newId = shortId, onCall = () => {} } = options;
-  const mcp = new McpServer({ name: 'stopgate', title: 'stopgate', version: version() }, { instructions });
-  // Not registerTool: its errors for bad input are hard to read, and it would rebuild all schemas for each request.
-  const { server } = mcp;
-  server.registerCapabilities({ tools: {} });
-  server.setRequestHandler(ListToolsRequestSchema, () => listTools(port.operate !== undefined));
-  server.setRequestHandler(CallToolRequestSchema, ({ params }) => {
+  // Not McpServer: its errors for bad input are hard to read, and it would rebuild all schemas for each request.
+  const server = new Server(
+    { name: 'stopgate', title: 'stopgate', version: version() },
+    { instructions, capabilities: { tools: {} } },
+  );
+  server.setRequestHandler('tools/list', () => listTools(port.operate !== undefined));
+  server.setRequestHandler('tools/call', ({ params }) => {
     const answer = call({ port, worker, mutex, newId }, params.name, params.arguments ?? {}, options);
     onCall(answer);
     return answer;
   });
-  return mcp;
+  return server;
 }
 
 const shortId = (): string => randomBytes(6).toString('hex');
@@ -151,19 +152,31 @@ export async function answerPost(
   headers: Readonly<Record<string, string>>,
   body: unknown,
 ): Promise<{ status: number; headers: Record<string, string>; body: string }> {
-  const mcp = createMcpServer(options);
+  // The library reads only headers and body, so any address will do.
+  const request = new Request('http://localhost/mcp', { method: 'POST', headers });
+  const isLegacy = await isLegacyRequest(request, body);
+  const response = await (isLegacy ? answerLegacy : answerModern)(options, request, body);
+  return {
+    status: response.status,
+    headers: Object.fromEntries(response.headers),
+    body: await response.text(),
+  };
+}
+
+/** Protocol 2026-07-28: a request says its version itself. Our lists never change, so there is nothing to subscribe to. */
+const answerModern = (options: McpOptions, request: Request, body: unknown): Promise<Response> =>
+  createMcpHandler(() => createMcpServer(options), { legacy: 'reject', maxSubscriptions: 0 }).fetch(request, {
+    parsedBody: body,
+  });
+
+/** Protocols up to 2025-11-25. The library's own fallback would answer with a stream of events instead of JSON. */
+async function answerLegacy(options: McpOptions, request: Request, body: unknown): Promise<Response> {
+  const server = createMcpServer(options);
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
   try {
-    await mcp.connect(transport);
-    // The transport reads only headers and body, so any address will do.
-    const request = new Request('http://localhost/mcp', { method: 'POST', headers });
-    const response = await transport.handleRequest(request, { parsedBody: body });
-    return {
-      status: response.status,
-      headers: Object.fromEntries(response.headers),
-      body: await response.text(),
-    };
+    await server.connect(transport);
+    return await transport.handleRequest(request, { parsedBody: body });
   } finally {
-    await mcp.close();
+    await server.close();
   }
 }
