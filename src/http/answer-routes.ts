@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { type InputAnswer, parseIsoTime, type WorkerView } from '../../machines/index.ts';
+import { type InputAnswer, idSchema, parseIsoTime, type WorkerView } from '../../machines/index.ts';
 import { type Question, readFields, readQuestions, toMessage } from '../../machines/values/questions.ts';
 import type { HeldRequest } from '../agents/index.ts';
 import { AppError, errorCodes } from '../errors.ts';
@@ -15,20 +15,36 @@ import { visible } from '../inspector/visible-text.ts';
 import { type Answerable, type AnswerLinks, answerPath } from '../notify/answer-links.ts';
 import type { Service } from '../service/index.ts';
 import { parseInput } from '../service/parse-input.ts';
+import { type Access, open } from './access.ts';
 import type { FleetDirectory } from './fleet-directory.ts';
 import { toAppError } from './replies.ts';
+import { contentOf, errorSchema } from './route-schemas.ts';
 
 const formType = 'application/x-www-form-urlencoded';
 /** A verdict and a message. */
 const formBytesMax = 64 * 1_024;
-export const answerSchema = z.object({
+const answerSchema = z.object({
   verdict: z.enum(['allow', 'deny']),
   message: z.string().trim().optional(),
   /** The answers of the form, to each question. */
   answers: z.array(z.array(z.string())).optional(),
 });
 
+/** The query of a signed link, as it was sent. */
+const linkSchema = z.object({
+  fleet: idSchema,
+  worker: idSchema,
+  request: z.string(),
+  seq: z.string(),
+  expires: z.string(),
+  by: z.string(),
+  signature: z.string(),
+});
+
 type Route = { Querystring: Record<string, unknown> };
+
+/** The signature is the right to answer: from a phone, behind a proxy, under any name. */
+const access: Access = { ...open, isSigned: true };
 
 export function addAnswerRoutes(
   app: FastifyInstance,
@@ -50,7 +66,16 @@ export function addAnswerRoutes(
       if (ours === null || !wantsPage(request)) throw error;
       return sendPage(reply.code(errorCodes[ours.code].status), renderRefusal(ours.message, ours.code !== 'input.bad'));
     });
-    page.get<Route>(answerPath, async (request, reply) => {
+    const show = {
+      config: { access },
+      schema: {
+        tags: ['operator'],
+        summary: 'What an agent asks, by a signed link',
+        querystring: linkSchema,
+        response: { 200: contentOf('text/html', 'application/json'), 404: errorSchema, 409: errorSchema },
+      },
+    };
+    page.get<Route>(answerPath, show, async (request, reply) => {
       const link = linkOf(request.query);
       const { service } = fleets.find(link.fleet);
       const view = await service.peek(link.worker, link.seq);
@@ -58,7 +83,18 @@ export function addAnswerRoutes(
       if (input === undefined) throw new AppError('entry.refused', whyOver(link, view?.lastAnswer ?? null));
       return wantsPage(request) ? sendPage(reply, renderRequest(link, input)) : reply.send({ ...link, input });
     });
-    page.post<Route>(answerPath, async (request, reply) => {
+    const answer = {
+      config: { access },
+      schema: {
+        tags: ['operator'],
+        summary: 'Answers what an agent asks, by a signed link',
+        consumes: ['application/json', formType],
+        querystring: linkSchema,
+        body: answerSchema,
+        response: { 200: contentOf('text/html', 'application/json'), 404: errorSchema, 409: errorSchema },
+      },
+    };
+    page.post<Route>(answerPath, answer, async (request, reply) => {
       const link = linkOf(request.query);
       const { fleet, worker: id, request: asked, seq, by } = link;
       const { verdict, message, answers } = parseInput(answerSchema, request.body ?? {});

@@ -11,13 +11,15 @@ import { isId } from '../../machines/index.ts';
 import { AppError, errorBody, errorCodes } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import { tryJson } from '../text/json-text.ts';
-import { type Access, accessOf, checkAccess, fleetsFor } from './access.ts';
+import { type Access, checkAccess, fleetsFor } from './access.ts';
 import { type Admission, checkSource, findCaller, onceRevoked } from './admission.ts';
 import { type FleetDirectory, fleetNamed, type ServedFleet } from './fleet-directory.ts';
 import { toAppError } from './replies.ts';
 
 const fleetPath = '/inspect/ws';
 const relayPath = '/inspect';
+const fleetAccess: Access = { role: 'read', workers: 'none', fleets: 'own' };
+const relayAccess: Access = { role: 'read', workers: 'all', fleets: 'all' };
 
 type Sockets = {
   readonly fleets: FleetDirectory;
@@ -35,6 +37,9 @@ const pingMs = 30_000;
 type Admitted = { readonly access: Access; readonly fleet: string | null; readonly serve: (socket: WebSocket) => void };
 
 export function addInspectSocket(app: FastifyInstance, sockets: Sockets): void {
+  app.get(fleetPath, { config: { access: fleetAccess, listed: [`GET  ${fleetPath}  (WebSocket)`] } }, async () => {
+    throw new AppError('input.bad', `${fleetPath} is a WebSocket: connect to it, for example with wscat`);
+  });
   const server = new WebSocketServer({ noServer: true, maxPayload: frameBytesMax, perMessageDeflate: false });
   const relay = createInspectRelay();
   app.server.on('upgrade', async (request: IncomingMessage, socket: Duplex, head: Buffer) => {
@@ -76,7 +81,7 @@ async function admit(
       'actor.unknown',
       `no WebSocket at ${pathname}; ${fleetPath} sends the fleet, ${relayPath} takes what an XState app sends`,
     );
-  const access = accessOf('GET', pathname);
+  const access = pathname === fleetPath ? fleetAccess : relayAccess;
   checkAccess(caller, access, {});
   if (clients.size >= socketsMax)
     throw new AppError('service.busy', `${socketsMax} inspectors are connected, which is the limit; close one first`);

@@ -12,11 +12,11 @@ import { type AccessToken, hashOfToken } from '../config/access-tokens.ts';
 import { isPrivate } from '../config/values.ts';
 import { AppError, errorCodes } from '../errors.ts';
 import type { Logger } from '../log.ts';
-import { type AnswerLinks, answerPath } from '../notify/answer-links.ts';
+import type { AnswerLinks } from '../notify/answer-links.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { inTraceOf } from '../telemetry/tracing.ts';
 import { bodyText, withoutBareNumbers } from '../text/body-text.ts';
-import { accessOf, type Caller, checkAccess, fleetsFor, hasRole, requireAccessRows } from './access.ts';
+import { accessOf, type Caller, checkAccess, fleetInPath, fleetsFor, hasRole } from './access.ts';
 import { type Admission, checkBinding, checkSource, findCaller, refuseAnyone } from './admission.ts';
 import { addAnswerRoutes, announceRequest } from './answer-routes.ts';
 import { addBodyBudget } from './body-budget.ts';
@@ -24,12 +24,18 @@ import type { FleetDirectory } from './fleet-directory.ts';
 import { addHookRoutes, type FindPlace, type HookRouteOptions } from './hook-routes.ts';
 import { addInspectSocket } from './inspect-socket.ts';
 import { addInspectPage, isPageRequest } from './inspector-page.ts';
+import { addInspectorRoutes } from './inspector-routes.ts';
 import { addMcpRoutes } from './mcp-routes.ts';
+import { addOperatorRoutes } from './operator-routes.ts';
 import { addOtlpRoutes } from './otlp/routes.ts';
 import { cannotListen } from './probe-address.ts';
 import { bodyBytesMax, commonHeaders, sendError, sendInternal, toAppError } from './replies.ts';
-import { addApiRoutes } from './request-routes.ts';
+import { addRequestRoutes } from './request-routes.ts';
+import { validateInput } from './route-schemas.ts';
+import { type Route, recordRoutes } from './routes.ts';
+import { addSessionRoutes } from './session-routes.ts';
 import { addStatusRoutes } from './status-routes.ts';
+import { addStreamRoute, type StreamOptions } from './stream-route.ts';
 import { createUnreadNotes } from './unread-notes.ts';
 
 // Closes the server gracefully: running requests may finish, idle connections are dropped at once.
@@ -140,7 +146,11 @@ export async function openHttpServer(options: HttpOptions): Promise<HttpServer> 
   return { url, close, renew: (certificate) => void (isTls(app.server) && app.server.setSecureContext(certificate)) };
 }
 
-type HttpApp = { readonly app: FastifyInstance; readonly close: HttpServer['close'] };
+type HttpApp = {
+  readonly app: FastifyInstance;
+  readonly routes: readonly Route[];
+  readonly close: HttpServer['close'];
+};
 
 /** All but the listening. @throws AppError config.bad: the binding needs a token */
 export async function createHttpApp(options: Omit<HttpOptions, 'port'>): Promise<HttpApp> {
@@ -148,14 +158,14 @@ export async function createHttpApp(options: Omit<HttpOptions, 'port'>): Promise
   const admission = createAdmission(options);
   checkBinding(admission, options.token !== null || (options.tokens?.() ?? []).length > 0);
   const app = createApp(options.log, options.certificate ?? null);
-  requireAccessRows(app);
+  const routes = recordRoutes(app);
   const close = prepareGracefulClose(app, closeTimeoutMs);
   addTrace(app);
   addAdmission(app, admission, fleets);
   addBodyBudget(app, metrics);
   addBodyParser(app);
   addRequestMetrics(app, options);
-  addStatusRoutes(app, metrics, version);
+  addStatusRoutes(app, { metrics, version, routes });
   const { answerLinks = () => null } = options;
   const onHeld: HookRouteOptions['onHeld'] = (service, held, over) =>
     void announceRequest(answerLinks(), service, held, over);
@@ -167,7 +177,27 @@ export async function createHttpApp(options: Omit<HttpOptions, 'port'>): Promise
   await addApiRoutes(app, { admission, version, bounds: metrics.bounds });
   addInspectPage(app);
   addInspectSocket(app, { fleets, admission, log: options.log });
-  return { app, close };
+  return { app, routes, close };
+}
+
+async function addApiRoutes(app: FastifyInstance, options: StreamOptions): Promise<void> {
+  const addRoutes = (api: FastifyInstance, _options: object, done: () => void) => {
+    api.addHook('onRequest', async (request) => {
+      // Whoever needs no token has no fleets: it ends a session, of whichever fleet.
+      if (request.fleets !== null) fleetInPath(request);
+    });
+    addRequestRoutes(api);
+    addOperatorRoutes(api);
+    addSessionRoutes(api, options.admission);
+    void api.register((page, _page, ready) => {
+      page.setValidatorCompiler(validateInput);
+      addStreamRoute(page, options);
+      addInspectorRoutes(page, options);
+      ready();
+    });
+    done();
+  };
+  await app.register(addRoutes, { prefix: '/api/:fleet' });
 }
 
 function createAdmission(options: Omit<HttpOptions, 'port'>): Admission {
@@ -217,6 +247,9 @@ function createApp(log: Logger, certificate: Certificate | null): FastifyInstanc
     routerOptions: { maxParamLength: pathPartCharsMax },
     frameworkErrors: (error, request, reply) => answerError(log, error, request, reply),
   });
+  // A route's schemas describe it; what it takes is validated by those who use it.
+  app.setValidatorCompiler(() => () => true);
+  app.setSerializerCompiler(() => JSON.stringify);
   app.setErrorHandler((error: FastifyError | AppError, request, reply) => answerError(log, error, request, reply));
   app.setNotFoundHandler(({ method, url }, reply) =>
     sendError(reply, new AppError('actor.unknown', `no endpoint ${method} ${url.split('?')[0]}; GET /api lists them`)),
@@ -253,10 +286,9 @@ function addAdmission(app: FastifyInstance, admission: Admission, fleets: FleetD
   app.addHook('onRequest', async (request, reply) => {
     const { headers, routeOptions } = request;
     reply.headers(commonHeaders);
-    // Its link is signed, and that is the right to use it: from a phone, behind a proxy, under any name.
-    if (routeOptions.url === answerPath) return;
+    const access = accessOf(request);
+    if (access.isSigned === true) return;
     checkSource(headers, admission);
-    const access = accessOf(request.method, routeOptions.url);
     if (access.role === null && (routeOptions.url !== '/' || isPageRequest(request))) return;
     request.caller = findCaller(headers, admission);
     request.fleets = fleetsFor(request.caller, fleets);
