@@ -1,5 +1,5 @@
 /** The hook endpoint of the agents: a call becomes entries, which are stored in order, and maybe a stop to be decided. */
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { idSchema, isId } from '../../machines/index.ts';
 import { agents, createHookCallHandler, type HookCall, type OnHeld, type ReadHook, toId } from '../agents/index.ts';
@@ -8,6 +8,7 @@ import type { Service } from '../service/index.ts';
 import { isUndecided } from '../service/waits.ts';
 import { type Caller, callerOf, checkWorker, fleetsOf, isFor } from './access.ts';
 import { createPerService, fleetNamed } from './fleet-directory.ts';
+import { whenClosed } from './replies.ts';
 import { anyObject, errorSchema, fleetInQuery, noBody, oneOf } from './route-schemas.ts';
 
 /** A request for a resolution is kept open this long. Then the client has to send it again. */
@@ -102,7 +103,7 @@ export function addHookRoutes(
       taskList: typeof query.tasks === 'string' && query.tasks !== '' ? query.tasks.slice(0, listCharsMax) : undefined,
       noteUnread: (what) => noteUnread(params.agent, what),
       mayWrite: (worker) => isFor(callerOf(request), worker),
-      gone: AbortSignal.any([closing.signal, closed(reply)]),
+      gone: AbortSignal.any([closing.signal, whenClosed(reply)]),
     });
     return answer === null ? reply.code(204).send() : answer;
   });
@@ -144,13 +145,6 @@ function keyOf(header: string | string[] | undefined): string | undefined {
   return name === '' ? undefined : toId(name);
 }
 
-/** Fires when the client is gone, or has its answer. */
-function closed({ raw }: FastifyReply): AbortSignal {
-  const gone = new AbortController();
-  raw.once('close', () => gone.abort());
-  return gone.signal;
-}
-
 /**
  * Answers how a session's escalation was resolved, for a client that can prompt the session. The request is kept open
  * while its stop is judged, and until a person has resolved it. The status 204 says that the client is to ask again,
@@ -182,7 +176,7 @@ function addWake(app: FastifyInstance, closing: AbortSignal): void {
     const worker = toId(query.worker);
     checkWorker(callerOf(request), worker);
     const { service } = fleetNamed(fleetsOf(request), query.fleet);
-    const signal = AbortSignal.any([closing, closed(reply), AbortSignal.timeout(wakeHoldMs)]);
+    const signal = AbortSignal.any([closing, whenClosed(reply), AbortSignal.timeout(wakeHoldMs)]);
     const view = await service.untilResolved(worker, signal);
     if (isUndecided(view)) return reply.code(204).send();
     return { prompt: view.resolution?.verdict === 'resume' ? view.resolution.prompt : null };

@@ -7,9 +7,9 @@ import type { Duplex } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { z } from 'zod';
-import { isId } from '../../machines/index.ts';
 import { AppError, errorBody, errorCodes } from '../errors.ts';
 import type { Logger } from '../log.ts';
+import { checkId } from '../service/parse-input.ts';
 import { tryJson } from '../text/json-text.ts';
 import { type Access, checkAccess, fleetsFor } from './access.ts';
 import { type Admission, checkSource, findCaller, onceRevoked } from './admission.ts';
@@ -87,8 +87,7 @@ async function admit(
     throw new AppError('service.busy', `${socketsMax} inspectors are connected, which is the limit; close one first`);
   if (pathname === relayPath) return { access, fleet: null, serve: (socket) => relay.join(socket, caller.name ?? '') };
   const worker = searchParams.get('worker');
-  if (worker !== null && !isId(worker))
-    throw new AppError('input.bad', `'${worker.slice(0, 100)}' is not the id of a worker`);
+  if (worker !== null) checkId('worker', worker);
   const { service, inspection } = fleetNamed(fleetsFor(caller, fleets), searchParams.get('fleet') ?? undefined);
   if (worker !== null) await service.get('worker', worker);
   return { access, fleet: service.fleet, serve: (socket) => sendFleet(socket, inspection, worker, log) };

@@ -1,12 +1,12 @@
 /** `/mcp`: MCP over streamable HTTP, without sessions. There is no stream to open or end, so only POST is served. */
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { idSchema, isId } from '../../machines/index.ts';
+import { idSchema } from '../../machines/index.ts';
 import { createKeyedMutex } from '../concurrency/semaphore.ts';
-import { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { ServicePort } from '../mcp/nats-port.ts';
 import type { Service } from '../service/index.ts';
+import { checkId } from '../service/parse-input.ts';
 import {
   type Access,
   type Caller,
@@ -97,6 +97,5 @@ function portFor(caller: Caller, service: Service): ServicePort {
 /** `?worker=W`: the worker for calls that name none. @throws AppError input.bad */
 function readWorker(given: unknown): string | null {
   if (given === undefined) return null;
-  if (typeof given === 'string' && isId(given)) return given;
-  throw new AppError('input.bad', `'${String(given)}' is not the id of a worker`);
+  return checkId('worker', String(given));
 }

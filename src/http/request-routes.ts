@@ -1,12 +1,14 @@
 /** The requests of protocol.md §2 over HTTP, under `/api/<fleet>`. Paths are validated here, bodies by the service. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { attemptSchema, decisionSchema, entrySchemas, hookResultSchema, isId } from '../../machines/index.ts';
+import { attemptSchema, decisionSchema, entrySchemas, hookResultSchema } from '../../machines/index.ts';
 import { personWaitSchema, detailSchema as taskDetailSchema, viewSchemas } from '../client/replies.ts';
 import { AppError } from '../errors.ts';
 import { claimNextSchema } from '../service/claim-next.ts';
-import { filterSchema, type ListName, listNames } from '../service/list.ts';
-import { detailSchema, type Entity, entities } from '../service/views.ts';
+import { detailSchema } from '../service/get.ts';
+import { filterSchema, listNames } from '../service/list.ts';
+import { checkId } from '../service/parse-input.ts';
+import { entities } from '../service/views.ts';
 import { type Access, fleetInPath } from './access.ts';
 import { errorSchema, oneOf } from './route-schemas.ts';
 
@@ -27,8 +29,8 @@ export function addRequestRoutes(api: FastifyInstance): void {
 
 /** A client that disconnects does not cancel its request: the decision is made and returned to the next retry. */
 function addDecisionRoutes(api: FastifyInstance): void {
-  const workerOf = (request: FastifyRequest) => idOf('worker', (request.params as { worker: string }).worker);
-  const taskOf = (request: FastifyRequest) => idOf('task', (request.params as { task: string }).task);
+  const workerOf = (request: FastifyRequest) => checkId('worker', (request.params as { worker: string }).worker);
+  const taskOf = (request: FastifyRequest) => checkId('task', (request.params as { task: string }).task);
   api.post(
     '/decide/:worker',
     {
@@ -119,11 +121,11 @@ const page = z.object({
 
 function addQueryRoutes(api: FastifyInstance): void {
   const get = (request: FastifyRequest<ActorRoute>, detail: unknown) => {
-    const entity = entityOf(request.params.entity);
-    return fleetInPath(request).service.get(entity, idOf(entity, request.params.id), detail);
+    const entity = nameIn(entities, request.params.entity, 'entity');
+    return fleetInPath(request).service.get(entity, checkId(entity, request.params.id), detail);
   };
   const list = (request: FastifyRequest<ListRoute>, filter: unknown) =>
-    fleetInPath(request).service.list(listOf(request.params.entities), filter);
+    fleetInPath(request).service.list(nameIn(listNames, request.params.entities, 'list'), filter);
   api.get<ActorRoute>(
     '/get/:entity/:id',
     {
@@ -205,11 +207,11 @@ function addPublishRoute(api: FastifyInstance): void {
     },
     async (request) => {
       const { params, body, headers } = request;
-      const entity = entityOf(params.entity);
+      const entity = nameIn(entities, params.entity, 'entity');
       const messageId = headers['nats-msg-id'];
       return fleetInPath(request).service.submit({
         entity,
-        id: idOf(entity, params.id),
+        id: checkId(entity, params.id),
         type: `${params.noun}.${params.verb}`,
         data: (body ?? {}) as object,
         ...(typeof messageId === 'string' ? { messageId } : {}),
@@ -218,23 +220,11 @@ function addPublishRoute(api: FastifyInstance): void {
   );
 }
 
-function entityOf(name: string): Entity {
-  const found = entities.find((entity) => entity === name);
+/** @throws AppError actor.unknown: a path that leads nowhere */
+function nameIn<Name extends string>(known: readonly Name[], given: string, what: 'entity' | 'list'): Name {
+  const found = known.find((name) => name === given);
   if (found !== undefined) return found;
-  throw new AppError('actor.unknown', `there is no entity '${name}'; known: ${entities.join(', ')}`);
-}
-
-function listOf(name: string): ListName {
-  const found = listNames.find((it) => it === name);
-  if (found !== undefined) return found;
-  throw new AppError('actor.unknown', `there is no list '${name}'; known: ${listNames.join(', ')}`);
-}
-
-function idOf(entity: Entity, id: string): string {
-  if (isId(id)) return id;
-  throw new AppError('input.bad', `'${id}' is not the id of a ${entity}`, {
-    issues: [{ path: entity, message: 'is not an id' }],
-  });
+  throw new AppError('actor.unknown', `there is no ${what} '${given}'; known: ${known.join(', ')}`);
 }
 
 /** Query parameters are strings; `limit`, the only number of a filter, is converted. */
