@@ -49,7 +49,7 @@ export function addMcpRoutes(app: FastifyInstance, log: Logger): void {
     const worker = readWorker(query.worker);
     const { service } = fleetNamed(fleetsOf(request), query.fleet);
     // Loaded on first use: the MCP library is slow to load and most services never need it.
-    const { answerPost } = await import('../mcp/server.ts');
+    const { answerPost } = await import('../mcp/http.ts');
     const forwarded = forwardedHeaders.flatMap((name) => {
       const value = headers[name];
       return typeof value === 'string' ? [[name, value] as const] : [];

@@ -3,11 +3,9 @@
  * renders, nothing more. Every request passes admission.ts first, and all errors have one shape.
  */
 
-import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer, Server as TlsServer } from 'node:https';
-import type { Socket } from 'node:net';
 import { type FastifyError, type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
-import { hasMoreValues, isTextTooDeep } from '../../machines/entries/json.ts';
 import { type AccessToken, hashOfToken } from '../config/access-tokens.ts';
 import { isPrivate } from '../config/values.ts';
 import { AppError, errorCodes } from '../errors.ts';
@@ -15,17 +13,19 @@ import type { Logger } from '../log.ts';
 import type { AnswerLinks } from '../notify/answer-links.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { inTraceOf } from '../telemetry/tracing.ts';
-import { bodyText, withoutBareNumbers } from '../text/body-text.ts';
 import { accessOf, type Caller, checkAccess, fleetInPath, fleetsFor, hasRole } from './access.ts';
 import { type Admission, checkBinding, checkSource, findCaller, refuseAnyone } from './admission.ts';
 import { addAnswerRoutes, announceRequest } from './answer-routes.ts';
 import { addBodyBudget } from './body-budget.ts';
+import { addBodyParser } from './body-parser.ts';
 import type { FleetDirectory } from './fleet-directory.ts';
+import { prepareGracefulClose } from './graceful-close.ts';
 import { addHookRoutes, type FindPlace, type HookRouteOptions } from './hook-routes.ts';
 import { addInspectSocket } from './inspect-socket.ts';
 import { addInspectPage, isPageRequest } from './inspector-page.ts';
 import { addInspectorRoutes } from './inspector-routes.ts';
 import { addMcpRoutes } from './mcp-routes.ts';
+import { oneAtATime } from './one-at-a-time.ts';
 import { addOperatorRoutes } from './operator-routes.ts';
 import { addOtlpRoutes } from './otlp/routes.ts';
 import { cannotListen } from './probe-address.ts';
@@ -37,58 +37,6 @@ import { addSessionRoutes } from './session-routes.ts';
 import { addStatusRoutes } from './status-routes.ts';
 import { addStreamRoute, type StreamOptions } from './stream-route.ts';
 import { createUnreadNotes } from './unread-notes.ts';
-
-// Closes the server gracefully: running requests may finish, idle connections are dropped at once.
-
-/**
- * Must be called before the server listens. Fastify closes idle connections by itself, but two kinds would still hold
- * it up: a connection without a request so far (browsers and undici open them in advance), and a keep-alive connection
- * whose last response was sent during the close.
- * @param timeoutMs when requests that are still running lose their connection; their work goes on without a reader
- */
-function prepareGracefulClose(app: FastifyInstance, timeoutMs: number): () => Promise<void> {
-  const unused = new Set<Socket>();
-  let closing = false;
-  // With HTTPS, requests come from the encrypted socket.
-  app.server.on(app.server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) => {
-    if (closing) socket.destroy();
-    unused.add(socket);
-    socket.once('close', () => unused.delete(socket));
-  });
-  app.server.on('request', ({ socket }) => unused.delete(socket));
-  app.addHook('onSend', async (_request, reply) => {
-    if (closing) reply.header('connection', 'close');
-  });
-  return async () => {
-    closing = true;
-    for (const socket of unused) socket.destroy();
-    const deadline = setTimeout(() => app.server.closeAllConnections(), timeoutMs);
-    await app.close().finally(() => clearTimeout(deadline));
-  };
-}
-
-/**
- * Serves one request at a time on a connection; another one that comes before the answer ends the connection. Node would
- * start pipelined requests side by side, as many as come, and if their connection closes, it tells only the first of them:
- * what the others hold (their part of a budget, a page) they would hold for ever. No agent, browser or proxy pipelines.
- * A request after the end of the answer waits until Node has closed the answer: over TLS that can be a turn after the
- * client has read all of it.
- */
-function oneAtATime(handle: RequestListener): RequestListener {
-  const answers = new WeakMap<Socket, ServerResponse>();
-  return (request, response) => {
-    const { socket } = request;
-    const before = answers.get(socket);
-    answers.set(socket, response);
-    if (before === undefined || before.closed) handle(request, response);
-    else if (before.writableEnded)
-      before.once('close', () => {
-        // Node gives it the socket only if the connection goes on.
-        if (response.socket?.destroyed === false) handle(request, response);
-      });
-    else socket.destroy();
-  };
-}
 
 export type HttpOptions = {
   readonly fleets: FleetDirectory;
@@ -305,35 +253,6 @@ declare module 'fastify' {
     /** The fleets that the caller may use; null when `caller` is. */
     fleets: FleetDirectory | null;
   }
-}
-
-/** Entries and arguments may nest far less deep, and have a message of their own. */
-const bodyDepthMax = 1_000;
-/** An empty list takes 2 bytes of a body and 16 or more in memory: these are 25 MB at most. The largest calls of agents have some thousands. */
-const bodyValuesMax = 250_000;
-
-/** Bodies are JSON objects; an empty body means `{}`, as it does on NATS. */
-function addBodyParser(app: FastifyInstance): void {
-  const parseJson = app.getDefaultJsonParser('remove', 'remove');
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
-    const json = bodyText(body as Buffer);
-    if (json.trim() === '') return done(null, {});
-    // A parser of ten million brackets holds the only thread for seconds.
-    if (isTextTooDeep(json, bodyDepthMax))
-      return done(new AppError('input.bad', `the body nests deeper than ${bodyDepthMax} levels`));
-    if (hasMoreValues(json, bodyValuesMax))
-      return done(new AppError('input.bad', `the body has more than ${bodyValuesMax} values`));
-    const take = (error: Error | null, value: unknown) => {
-      if (error !== null) return done(error);
-      const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-      return isObject ? done(null, value) : done(new AppError('input.bad', 'the body must be a JSON object'));
-    };
-    return parseJson(request, json, (error, value) => {
-      const repaired = error === null ? json : withoutBareNumbers(json);
-      return repaired === json ? take(error, value) : parseJson(request, repaired, take);
-    });
-  });
 }
 
 function addRequestMetrics(app: FastifyInstance, { fleets, metrics, log }: Omit<HttpOptions, 'port'>): void {

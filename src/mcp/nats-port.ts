@@ -2,9 +2,9 @@
 import type { Decision, HookResult } from '../../machines/index.ts';
 import type { Requester, RequestVerb } from '../nats/requester.ts';
 import type { ClaimedNext } from '../service/claim-next.ts';
+import type { EntryStanding, TaskDetailView } from '../service/get.ts';
 import type { OperatorAction } from '../service/operate.ts';
 import { checkEntry, type NewEntry } from '../service/publish.ts';
-import type { EntryStanding, TaskDetailView } from '../service/get.ts';
 import type { Entity, View } from '../service/views.ts';
 
 /**

@@ -3,14 +3,7 @@
  * that any replica can answer any call. It speaks the protocol 2026-07-28 and every version before it.
  */
 import { randomBytes } from 'node:crypto';
-import {
-  type CallToolResult,
-  createMcpHandler,
-  isLegacyRequest,
-  type ListToolsResult,
-  Server,
-  WebStandardStreamableHTTPServerTransport,
-} from '@modelcontextprotocol/server';
+import { type CallToolResult, type ListToolsResult, Server } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { describeIssues, isTooDeep, toIssues, tooDeepMessage } from '../../machines/index.ts';
 import { createKeyedMutex, type KeyedMutex } from '../concurrency/semaphore.ts';
@@ -142,41 +135,3 @@ function listTools(isOperator: boolean): ListToolsResult {
 /** Draft 7, which every client understands. */
 const toJsonSchema = (schema: z.ZodObject, io: 'input' | 'output'): object =>
   z.toJSONSchema(schema, { io, target: 'draft-7' });
-
-/**
- * Answers one POST to `/mcp`, with a server of its own: nothing is kept between requests, so any replica can answer any
- * of them. @param body already parsed
- */
-export async function answerPost(
-  options: McpOptions,
-  headers: Readonly<Record<string, string>>,
-  body: unknown,
-): Promise<{ status: number; headers: Record<string, string>; body: string }> {
-  // The library reads only headers and body, so any address will do.
-  const request = new Request('http://localhost/mcp', { method: 'POST', headers });
-  const isLegacy = await isLegacyRequest(request, body);
-  const response = await (isLegacy ? answerLegacy : answerModern)(options, request, body);
-  return {
-    status: response.status,
-    headers: Object.fromEntries(response.headers),
-    body: await response.text(),
-  };
-}
-
-/** Protocol 2026-07-28: a request says its version itself. Our lists never change, so there is nothing to subscribe to. */
-const answerModern = (options: McpOptions, request: Request, body: unknown): Promise<Response> =>
-  createMcpHandler(() => createMcpServer(options), { legacy: 'reject', maxSubscriptions: 0 }).fetch(request, {
-    parsedBody: body,
-  });
-
-/** Protocols up to 2025-11-25. The library's own fallback would answer with a stream of events instead of JSON. */
-async function answerLegacy(options: McpOptions, request: Request, body: unknown): Promise<Response> {
-  const server = createMcpServer(options);
-  const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
-  try {
-    await server.connect(transport);
-    return await transport.handleRequest(request, { parsedBody: body });
-  } finally {
-    await server.close();
-  }
-}
