@@ -15,7 +15,9 @@ import { createStoreReader } from '../nats/log/stored-log.ts';
 import type { OnAnswer } from '../nats/request-server.ts';
 import type { FoldStart } from '../nats/snapshots/find-start.ts';
 import { createLogTrimmer, createSnapshots } from '../nats/snapshots/snapshots.ts';
-import { createEndpoints, createService, type Service, snapshotEndpoint } from '../service/index.ts';
+import { createEndpoints } from '../service/endpoints.ts';
+import { createService, type Service } from '../service/index.ts';
+import { snapshotEndpoint } from '../service/snapshot.ts';
 import { createForwardClock } from '../timer.ts';
 import { type Link, openRequestsMax } from './link.ts';
 

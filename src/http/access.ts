@@ -1,9 +1,6 @@
-/**
- * Says who may use which endpoint (docs/security/http.md has the same table). An endpoint without a row here cannot be
- * registered, so that none is open by mistake.
- */
+/** Says who may use which endpoint. Each route says it in `config.access`; docs/security/http.md has a table of them. */
 import assert from 'node:assert/strict';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { idFault, isId } from '../../machines/values/id.ts';
 import { operatorNameLengthMax } from '../../machines/values/limits.ts';
 import { type AccessRole, type AccessToken, accessRoles } from '../config/access-tokens.ts';
@@ -15,94 +12,33 @@ import type { FleetDirectory, ServedFleet } from './fleet-directory.ts';
 /** Whoever sent a request: a token without its secret. */
 export type Caller = Omit<AccessToken, 'hashes'>;
 
-/**
- * `role`: what it takes; null: nothing, not even a token. `workers`: what it gives to a token with `workers`: all that it
- * gives to others, what concerns its own workers, or nothing, since it shows or changes everybody's. `fleets`: the same of a
- * token with `fleets`. Where that is `own`, the endpoint finds its fleet in the caller's directory (fleet-directory.ts),
- * which has no others.
- */
 export type Access = {
+  /** The role that a token needs. Null: the endpoint needs no token at all. */
   readonly role: AccessRole | null;
+  /** What a token with `workers` gets: all that others get, what concerns its own workers, or nothing. */
   readonly workers: 'all' | 'own' | 'none';
+  /**
+   * What a token with `fleets` gets. Where that is `own`, the endpoint finds its fleet in the caller's directory
+   * (fleet-directory.ts), which has no others.
+   */
   readonly fleets: 'all' | 'own' | 'none';
+  /** The request itself proves a right, so it may come through any host name and from any origin. Default: it may not. */
+  readonly isSigned?: true;
 };
 
-const rows = {
-  'GET /healthz': [null, 'all', 'all'],
-  'GET /': [null, 'all', 'all'], // in a browser; server.ts asks for `read` else
-  'GET /assets/:file': [null, 'all', 'all'],
-  'GET /icon/:file': [null, 'all', 'all'],
-  'GET /favicon.ico': [null, 'all', 'all'],
-  'GET /answer': [null, 'all', 'all'],
-  'POST /answer': [null, 'all', 'all'],
-  'GET /api': ['read', 'all', 'own'],
-  'GET /api/openapi.json': ['read', 'all', 'all'],
-  'GET /readyz': ['read', 'all', 'own'],
-  'DELETE /api/:fleet/session': [null, 'all', 'all'], // also of a token that is gone: only this takes the cookie away
-  'POST /api/:fleet/session': ['read', 'all', 'own'],
-  'GET /machines.json': ['read', 'all', 'all'],
-  'POST /api/:fleet/probe/:worker': ['read', 'own', 'own'],
-  'POST /api/:fleet/verify/:worker': ['read', 'own', 'own'],
-  'POST /api/:fleet/verify-task/:task': ['read', 'own', 'own'],
-  'GET /api/:fleet/get/:entity/:id': ['read', 'own', 'own'],
-  'POST /api/:fleet/get/:entity/:id': ['read', 'own', 'own'],
-  'GET /api/:fleet/timeline/:entity/:id': ['read', 'own', 'own'],
-  'GET /api/:fleet/attempts/:worker': ['read', 'own', 'own'],
-  'GET /api/:fleet/history/:file': ['read', 'own', 'own'],
-  'GET /metrics': ['read', 'none', 'none'],
-  'GET /inspect/ws': ['read', 'none', 'own'],
-  'GET /api/:fleet/list/:entities': ['read', 'none', 'own'],
-  'POST /api/:fleet/list/:entities': ['read', 'none', 'own'],
-  'GET /api/:fleet/stream': ['read', 'none', 'own'],
-  'GET /api/:fleet/range': ['read', 'none', 'own'],
-  'GET /api/:fleet/at/:seq': ['read', 'none', 'own'],
-  'GET /api/:fleet/outline': ['read', 'none', 'own'],
-  'GET /api/:fleet/entry/:seq': ['read', 'none', 'own'],
-  'GET /api/:fleet/entries': ['read', 'none', 'own'],
-  'GET /api/:fleet/moment': ['read', 'none', 'own'],
-  'GET /api/:fleet/policy': ['read', 'none', 'own'],
-  'GET /api/:fleet/service': ['read', 'none', 'own'],
-  'GET /api/:fleet/statistics': ['read', 'none', 'own'],
-  'POST /api/:fleet/what-if': ['read', 'none', 'own'],
-  'POST /hooks/:agent': ['agent', 'own', 'own'],
-  'GET /hooks/:agent/wake': ['agent', 'own', 'own'],
-  'GET /hooks/:agent/place': ['agent', 'all', 'own'],
-  'POST /v1/logs': ['agent', 'own', 'own'],
-  'POST /v1/metrics': ['agent', 'own', 'own'],
-  'POST /v1/traces': ['agent', 'own', 'own'],
-  'POST /mcp': ['agent', 'own', 'own'],
-  'GET /mcp': ['agent', 'own', 'own'],
-  'DELETE /mcp': ['agent', 'own', 'own'],
-  'POST /api/:fleet/decide/:worker': ['agent', 'own', 'own'],
-  'POST /api/:fleet/claim-next/:worker': ['agent', 'own', 'own'],
-  'POST /api/:fleet/evaluate/:task': ['agent', 'own', 'own'],
-  'POST /api/:fleet/publish/:entity/:id/:noun/:verb': ['agent', 'own', 'own'],
-  'POST /api/:fleet/operator/:word': ['operator', 'own', 'own'],
-} as const satisfies Record<string, readonly [Access['role'], Access['workers'], Access['fleets']]>;
-
-/** An endpoint as method and route: `GET /api/:fleet/range`. */
-export type Endpoint = keyof typeof rows;
-
-export const accessTable: ReadonlyMap<string, Access> = new Map(
-  Object.entries(rows).map(([endpoint, [role, workers, fleets]]) => [endpoint, { role, workers, fleets }]),
-);
-
-/** @throws Error when an endpoint is added that has no row */
-export function requireAccessRows(app: FastifyInstance): void {
-  app.addHook('onRoute', ({ method, url }) => {
-    for (const verb of [method].flat())
-      if (!accessTable.has(keyOf(verb, url)))
-        throw new Error(`who may ${verb} ${url}? Give it a row in src/http/access.ts`);
-  });
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Every route has it (`recordRoutes`); only a path without a route does not. */
+    access?: Access;
+  }
 }
 
-/**
- * Returns the access that an endpoint requires. An unknown endpoint requires that of `GET /api`, the list of endpoints.
- */
-export const accessOf = (method: string, url: string | undefined): Access =>
-  accessTable.get(keyOf(method, url ?? '')) ?? { role: 'read', workers: 'all', fleets: 'own' };
+/** Everybody may use it, also without a token. */
+export const open: Access = { role: null, workers: 'all', fleets: 'all' };
 
-const keyOf = (method: string, url: string): string => `${method === 'HEAD' ? 'GET' : method} ${url}`;
+/** Returns the access that a request requires. A path without a route requires that of the list of endpoints. */
+export const accessOf = ({ routeOptions }: FastifyRequest): Access =>
+  routeOptions.config.access ?? { role: 'read', workers: 'all', fleets: 'own' };
 
 /** The fleet in the path, `/api/<fleet>/…`, if it is one of the caller's. @throws AppError as `FleetDirectory.find` */
 export const fleetInPath = (request: FastifyRequest): ServedFleet =>
@@ -110,7 +46,7 @@ export const fleetInPath = (request: FastifyRequest): ServedFleet =>
 
 /** Returns the caller, at an endpoint that requires a role. */
 export function callerOf({ caller }: FastifyRequest): Caller {
-  assert(caller !== null, 'this endpoint has no role in src/http/access.ts');
+  assert(caller !== null, 'the access of this endpoint has no role');
   return caller;
 }
 
@@ -185,7 +121,7 @@ export function fleetsFor(caller: Caller, fleets: FleetDirectory): FleetDirector
 
 /** The fleets of a request that has passed admission. */
 export function fleetsOf({ fleets }: FastifyRequest): FleetDirectory {
-  assert(fleets !== null, 'this endpoint has no role in src/http/access.ts');
+  assert(fleets !== null, 'the access of this endpoint has no role');
   return fleets;
 }
 

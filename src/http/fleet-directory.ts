@@ -2,7 +2,7 @@
 import { AppError } from '../errors.ts';
 import type { Inspection } from '../inspector/index.ts';
 import type { Service } from '../service/index.ts';
-import type { ServiceStatus } from '../service/views.ts';
+import type { ServiceStatus } from '../service/status.ts';
 
 export type ServedFleet = { readonly service: Service; readonly inspection: Inspection };
 

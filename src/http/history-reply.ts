@@ -5,7 +5,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError, errorBody } from '../errors.ts';
 import type { Inspection } from '../inspector/index.ts';
-import { commonHeaders } from './replies.ts';
+import { commonHeaders, whenClosed } from './replies.ts';
 
 type History = Inspection['history'];
 export type Work = Parameters<History['ask']>[0];
@@ -18,9 +18,7 @@ export async function sendHistory(
   history: History,
   work: Work,
 ): Promise<FastifyReply> {
-  const gone = new AbortController();
-  reply.raw.once('close', () => gone.abort());
-  const { signal } = gone;
+  const signal = whenClosed(reply);
   try {
     if (headers.accept?.includes(jsonLines) === true)
       return await sendLines(reply, (onProgress) => history.ask(work, { signal, onProgress }));

@@ -1,12 +1,15 @@
 /** The hook endpoint of the agents: a call becomes entries, which are stored in order, and maybe a stop to be decided. */
-import type { FastifyInstance, FastifyReply } from 'fastify';
-import { isId } from '../../machines/index.ts';
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import { idSchema, isId } from '../../machines/index.ts';
 import { agents, createHookCallHandler, type HookCall, type OnHeld, type ReadHook, toId } from '../agents/index.ts';
 import { AppError } from '../errors.ts';
 import type { Service } from '../service/index.ts';
 import { isUndecided } from '../service/waits.ts';
 import { type Caller, callerOf, checkWorker, fleetsOf, isFor } from './access.ts';
 import { createPerService, fleetNamed } from './fleet-directory.ts';
+import { whenClosed } from './replies.ts';
+import { anyObject, errorSchema, fleetInQuery, noBody, oneOf } from './route-schemas.ts';
 
 /** A request for a resolution is kept open this long. Then the client has to send it again. */
 const wakeHoldMs = 50_000;
@@ -57,6 +60,8 @@ export type HookRouteOptions = {
   readonly noteUnread: (agent: string, field: string) => void;
 };
 
+const agentPath = z.object({ agent: oneOf(agents.keys()) });
+
 export function addHookRoutes(
   app: FastifyInstance,
   { onHeld, noteUnread }: HookRouteOptions,
@@ -67,24 +72,60 @@ export function addHookRoutes(
   );
   const closing = new AbortController();
   app.addHook('preClose', async () => closing.abort());
-  app.post<Route>('/hooks/:agent', async (request, reply) => {
+  const call = {
+    config: {
+      access: { role: 'agent', workers: 'own', fleets: 'own' },
+      listed: [...agents.keys()].map((agent) => `POST /hooks/${agent}`),
+    },
+    schema: {
+      tags: ['agents'],
+      summary: "A call of an agent's hook; what it takes and returns is the agent's own form",
+      params: agentPath,
+      querystring: z.object({
+        event: z.string().optional().describe('the name of the event, where the body does not have it'),
+        policy: idSchema.optional().describe('the policy that the worker names at its registration'),
+        fleet: fleetInQuery,
+      }),
+      headers: z.object({ 'idempotency-key': idSchema.optional().describe('names the call, to ask it again') }),
+      body: anyObject,
+      response: { 200: anyObject, 204: noBody('nothing to tell the agent'), 404: errorSchema },
+    },
+  } as const;
+  app.post<Route>('/hooks/:agent', call, async (request, reply) => {
     const { params, query, body } = request;
     const event = typeof query.event === 'string' ? query.event : undefined;
     const read = readerOf(params.agent)(body ?? {}, event);
     for (const field of read.unread) noteUnread(params.agent, field);
-    const call = heldTo(callerOf(request), read);
+    const held = heldTo(callerOf(request), read);
     const { service } = fleetNamed(fleetsOf(request), query.fleet);
-    const answer = await handlerOf(service)(underPolicy(call, query.policy), {
+    const answer = await handlerOf(service)(underPolicy(held, query.policy), {
       key: keyOf(request.headers['idempotency-key']),
       taskList: typeof query.tasks === 'string' && query.tasks !== '' ? query.tasks.slice(0, listCharsMax) : undefined,
       noteUnread: (what) => noteUnread(params.agent, what),
       mayWrite: (worker) => isFor(callerOf(request), worker),
-      gone: AbortSignal.any([closing.signal, closed(reply)]),
+      gone: AbortSignal.any([closing.signal, whenClosed(reply)]),
     });
     return answer === null ? reply.code(204).send() : answer;
   });
   addWake(app, closing.signal);
-  app.get<PlaceRoute>('/hooks/:agent/place', async (request) => {
+  const place = {
+    config: {
+      access: { role: 'agent', workers: 'all', fleets: 'own' },
+      listed: ['GET  /hooks/<agent>/place?cwd=<folder>'],
+    },
+    schema: {
+      tags: ['agents'],
+      summary: "Where a session would be judged: the service's user and file, and its policy",
+      params: agentPath,
+      querystring: z.object({
+        cwd: z.string().optional().describe("the session's folder"),
+        policy: idSchema.optional(),
+        fleet: fleetInQuery,
+      }),
+      response: { 200: anyObject, 404: errorSchema },
+    },
+  } as const;
+  app.get<PlaceRoute>('/hooks/:agent/place', place, async (request) => {
     const { agent } = request.params;
     const { cwd, policy, fleet } = request.query;
     readerOf(agent);
@@ -104,20 +145,30 @@ function keyOf(header: string | string[] | undefined): string | undefined {
   return name === '' ? undefined : toId(name);
 }
 
-/** Fires when the client is gone, or has its answer. */
-function closed({ raw }: FastifyReply): AbortSignal {
-  const gone = new AbortController();
-  raw.once('close', () => gone.abort());
-  return gone.signal;
-}
-
 /**
  * Answers how a session's escalation was resolved, for a client that can prompt the session. The request is kept open
  * while its stop is judged, and until a person has resolved it. The status 204 says that the client is to ask again,
  * and a prompt of null that there is nothing to prompt.
  */
 function addWake(app: FastifyInstance, closing: AbortSignal): void {
-  app.get<WakeRoute>('/hooks/:agent/wake', async (request, reply) => {
+  const route = {
+    config: {
+      access: { role: 'agent', workers: 'own', fleets: 'own' },
+      listed: ['GET  /hooks/<agent>/wake?worker=<session>'],
+    },
+    schema: {
+      tags: ['agents'],
+      summary: "Waits for how a session's escalation is resolved",
+      params: agentPath,
+      querystring: z.object({ worker: z.string().describe('the session'), fleet: fleetInQuery }),
+      response: {
+        200: z.object({ prompt: z.string().nullable() }),
+        204: noBody('not yet resolved: ask again'),
+        404: errorSchema,
+      },
+    },
+  } as const;
+  app.get<WakeRoute>('/hooks/:agent/wake', route, async (request, reply) => {
     const { params, query } = request;
     readerOf(params.agent);
     if (typeof query.worker !== 'string' || query.worker === '')
@@ -125,7 +176,7 @@ function addWake(app: FastifyInstance, closing: AbortSignal): void {
     const worker = toId(query.worker);
     checkWorker(callerOf(request), worker);
     const { service } = fleetNamed(fleetsOf(request), query.fleet);
-    const signal = AbortSignal.any([closing, closed(reply), AbortSignal.timeout(wakeHoldMs)]);
+    const signal = AbortSignal.any([closing, whenClosed(reply), AbortSignal.timeout(wakeHoldMs)]);
     const view = await service.untilResolved(worker, signal);
     if (isUndecided(view)) return reply.code(204).send();
     return { prompt: view.resolution?.verdict === 'resume' ? view.resolution.prompt : null };

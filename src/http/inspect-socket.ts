@@ -3,15 +3,16 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { isId } from '../../machines/index.ts';
 import { AppError, errorBody, errorCodes } from '../errors.ts';
 import type { Logger } from '../log.ts';
-import { type Access, accessOf, checkAccess, fleetsFor } from './access.ts';
+import { checkId } from '../service/parse-input.ts';
+import { type Access, checkAccess, fleetsFor } from './access.ts';
 import { type Admission, checkSource, findCaller, onceRevoked } from './admission.ts';
 import { type FleetDirectory, fleetNamed, type ServedFleet } from './fleet-directory.ts';
 import { toAppError } from './replies.ts';
 
 const path = '/inspect/ws';
+const access: Access = { role: 'read', workers: 'none', fleets: 'own' };
 
 type Sockets = {
   readonly fleets: FleetDirectory;
@@ -31,12 +32,14 @@ const receivedBytesMax = 1_024;
 type Admitted = { readonly fleet: ServedFleet; readonly worker: string | null };
 
 export function addInspectSocket(app: FastifyInstance, sockets: Sockets): void {
-  const access = accessOf('GET', path);
+  app.get(path, { config: { access, listed: [`GET  ${path}  (WebSocket)`] } }, async () => {
+    throw new AppError('input.bad', `${path} is a WebSocket: connect to it, for example with wscat`);
+  });
   const server = new WebSocketServer({ noServer: true, maxPayload: receivedBytesMax, perMessageDeflate: false });
   app.server.on('upgrade', async (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', () => socket.destroy());
     try {
-      const { fleet, worker } = await admit(request, access, server.clients.size, sockets);
+      const { fleet, worker } = await admit(request, server.clients.size, sockets);
       server.handleUpgrade(request, socket, head, (opened) => {
         opened.on('error', () => opened.terminate());
         sendFleet(opened, fleet.inspection, worker, sockets.log);
@@ -58,12 +61,7 @@ export function addInspectSocket(app: FastifyInstance, sockets: Sockets): void {
 }
 
 /** @throws AppError as any request would */
-async function admit(
-  request: IncomingMessage,
-  access: Access,
-  open: number,
-  { fleets, admission }: Sockets,
-): Promise<Admitted> {
+async function admit(request: IncomingMessage, open: number, { fleets, admission }: Sockets): Promise<Admitted> {
   checkSource(request.headers, admission);
   const caller = findCaller(request.headers, admission);
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost');
@@ -73,8 +71,7 @@ async function admit(
   if (open >= socketsMax)
     throw new AppError('service.busy', `${socketsMax} inspectors are connected, which is the limit; close one first`);
   const worker = searchParams.get('worker');
-  if (worker !== null && !isId(worker))
-    throw new AppError('input.bad', `'${worker.slice(0, 100)}' is not the id of a worker`);
+  if (worker !== null) checkId('worker', worker);
   const fleet = fleetNamed(fleetsFor(caller, fleets), searchParams.get('fleet') ?? undefined);
   if (worker !== null) await fleet.service.get('worker', worker);
   return { fleet, worker };

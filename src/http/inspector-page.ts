@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../errors.ts';
+import { open } from './access.ts';
 
 /** Own files only and nothing inline, so that text from an agent can never load or run anything. */
 const contentSecurityPolicy =
@@ -43,24 +44,33 @@ const isBrowser = (accept: string | undefined): boolean => accept?.includes('tex
 /** @param plain what `GET /` returns to clients that do not accept HTML */
 export function addInspectorPage(app: FastifyInstance, plain: (request: FastifyRequest) => string): void {
   const files = readFiles();
-  app.get('/', async (request, reply) => {
-    reply.header('vary', 'accept');
-    if (!wantsPage(request.headers.accept)) return reply.type('text/plain; charset=utf-8').send(plain(request));
-    return send(request, reply, files, 'index.html', 'no-cache');
-  });
+  app.get(
+    '/',
+    { config: { access: open, listed: ['GET  /  (in a browser: the inspector)'] } },
+    async (request, reply) => {
+      reply.header('vary', 'accept');
+      if (!wantsPage(request.headers.accept)) return reply.type('text/plain; charset=utf-8').send(plain(request));
+      return send(request, reply, files, 'index.html', 'no-cache');
+    },
+  );
   // Asset names contain a hash of their content.
-  app.get<{ Params: { file: string } }>('/assets/:file', async (request, reply) =>
+  app.get<{ Params: { file: string } }>('/assets/:file', { config: { access: open } }, async (request, reply) =>
     send(request, reply, files, `assets/${request.params.file}`, 'public, max-age=31536000, immutable'),
   );
-  app.get<{ Params: { file: string } }>('/icon/:file', async ({ params }, reply) => {
+  app.get<{ Params: { file: string } }>('/icon/:file', { config: { access: open } }, async ({ params }, reply) => {
     const icon = iconWith(files.get('icon.svg')?.raw.toString() ?? '', params.file);
     return reply
       .type(types['.svg'] ?? '')
       .header('cache-control', 'public, max-age=86400')
       .send(icon);
   });
-  app.get('/machines.json', async (request, reply) => send(request, reply, files, 'machines.json', 'no-cache'));
-  app.get('/favicon.ico', async (request, reply) => send(request, reply, files, 'icon.svg', 'public, max-age=86400'));
+  const charts = {
+    config: { access: { role: 'read', workers: 'all', fleets: 'all' }, listed: ['GET  /machines.json'] },
+  } as const;
+  app.get('/machines.json', charts, async (request, reply) => send(request, reply, files, 'machines.json', 'no-cache'));
+  app.get('/favicon.ico', { config: { access: open } }, async (request, reply) =>
+    send(request, reply, files, 'icon.svg', 'public, max-age=86400'),
+  );
 }
 
 /** The icon with a count. @throws AppError actor.unknown */

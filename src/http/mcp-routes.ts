@@ -1,24 +1,55 @@
 /** `/mcp`: MCP over streamable HTTP, without sessions. There is no stream to open or end, so only POST is served. */
 import type { FastifyInstance } from 'fastify';
-import { isId } from '../../machines/index.ts';
+import { z } from 'zod';
+import { idSchema } from '../../machines/index.ts';
 import { createKeyedMutex } from '../concurrency/semaphore.ts';
-import { AppError } from '../errors.ts';
 import type { Logger } from '../log.ts';
 import type { ServicePort } from '../mcp/nats-port.ts';
 import type { Service } from '../service/index.ts';
-import { type Caller, callerOf, checkSubject, fleetsOf, hasRole, serviceFor, withCallerName } from './access.ts';
+import { checkId } from '../service/parse-input.ts';
+import {
+  type Access,
+  type Caller,
+  callerOf,
+  checkSubject,
+  fleetsOf,
+  hasRole,
+  serviceFor,
+  withCallerName,
+} from './access.ts';
 import { createPerService, fleetNamed } from './fleet-directory.ts';
+import { fleetInQuery, noBody } from './route-schemas.ts';
 
-const forwardedHeaders = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-session-id'] as const;
+const forwardedHeaders = [
+  'accept',
+  'content-type',
+  'mcp-method',
+  'mcp-name',
+  'mcp-protocol-version',
+  'mcp-session-id',
+] as const;
+
+const jsonRpcSchema = z.looseObject({ jsonrpc: z.literal('2.0') });
 
 export function addMcpRoutes(app: FastifyInstance, log: Logger): void {
   const mutexOf = createPerService(() => createKeyedMutex());
-  app.post<{ Querystring: { worker?: unknown; fleet?: unknown } }>('/mcp', async (request, reply) => {
+  const access: Access = { role: 'agent', workers: 'own', fleets: 'own' };
+  const post = {
+    config: { access },
+    schema: {
+      tags: ['agents'],
+      summary: 'MCP over streamable HTTP; a notification is answered by 202',
+      querystring: z.object({ worker: idSchema.optional(), fleet: fleetInQuery }),
+      body: jsonRpcSchema,
+      response: { 200: jsonRpcSchema },
+    },
+  };
+  app.post<{ Querystring: { worker?: unknown; fleet?: unknown } }>('/mcp', post, async (request, reply) => {
     const { headers, query, body } = request;
     const worker = readWorker(query.worker);
     const { service } = fleetNamed(fleetsOf(request), query.fleet);
     // Loaded on first use: the MCP library is slow to load and most services never need it.
-    const { answerPost } = await import('../mcp/server.ts');
+    const { answerPost } = await import('../mcp/http.ts');
     const forwarded = forwardedHeaders.flatMap((name) => {
       const value = headers[name];
       return typeof value === 'string' ? [[name, value] as const] : [];
@@ -29,14 +60,24 @@ export function addMcpRoutes(app: FastifyInstance, log: Logger): void {
     const answer = await answerPost(options, Object.fromEntries(forwarded), body);
     return reply.code(answer.status).headers(answer.headers).send(answer.body);
   });
-  app.route({
-    method: ['GET', 'DELETE'],
-    url: '/mcp',
-    handler: async (_request, reply) => {
-      const error = { code: -32000, message: 'only POST is served here: there are no sessions and no streams' };
-      return reply.code(405).header('allow', 'POST').send({ jsonrpc: '2.0', error, id: null });
-    },
-  });
+  for (const [method, word] of [
+    ['GET', 'listen to'],
+    ['DELETE', 'end'],
+  ] as const)
+    app.route({
+      method,
+      url: '/mcp',
+      config: { access },
+      schema: {
+        tags: ['agents'],
+        summary: `Always 405: MCP has no sessions here, so there is nothing to ${word}`,
+        response: { 405: noBody('only POST is served') },
+      },
+      handler: async (_request, reply) => {
+        const error = { code: -32000, message: 'only POST is served here: there are no sessions and no streams' };
+        return reply.code(405).header('allow', 'POST').send({ jsonrpc: '2.0', error, id: null });
+      },
+    });
 }
 
 /** The service as the tools use it: only an operator's caller may operate. */
@@ -56,6 +97,5 @@ function portFor(caller: Caller, service: Service): ServicePort {
 /** `?worker=W`: the worker for calls that name none. @throws AppError input.bad */
 function readWorker(given: unknown): string | null {
   if (given === undefined) return null;
-  if (typeof given === 'string' && isId(given)) return given;
-  throw new AppError('input.bad', `'${String(given)}' is not the id of a worker`);
+  return checkId('worker', String(given));
 }

@@ -41,3 +41,10 @@ export function toAppError(error: FastifyError | AppError): AppError | null {
     }
   }
 }
+
+/** Fires when the client is gone, or has its answer. */
+export function whenClosed({ raw }: FastifyReply): AbortSignal {
+  const closed = new AbortController();
+  raw.once('close', () => closed.abort());
+  return closed.signal;
+}

@@ -1,117 +1,230 @@
 /** The requests of protocol.md §2 over HTTP, under `/api/<fleet>`. Paths are validated here, bodies by the service. */
-import type { FastifyInstance } from 'fastify';
-import { isId } from '../../machines/index.ts';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { attemptSchema, decisionSchema, entrySchemas, hookResultSchema } from '../../machines/index.ts';
+import { personWaitSchema, detailSchema as taskDetailSchema, viewSchemas } from '../client/replies.ts';
 import { AppError } from '../errors.ts';
-import { type ListName, listNames } from '../service/list.ts';
-import { type Entity, entities } from '../service/views.ts';
-import { fleetInPath } from './access.ts';
-import { addInspectorRoutes, type InspectorRoutes, inspectorEndpoints } from './inspector-routes.ts';
+import { claimNextSchema } from '../service/claim-next.ts';
+import { detailSchema } from '../service/get.ts';
+import { filterSchema, listNames } from '../service/list.ts';
+import { checkId } from '../service/parse-input.ts';
+import { entities } from '../service/views.ts';
+import { type Access, fleetInPath } from './access.ts';
+import { errorSchema, oneOf } from './route-schemas.ts';
 
-type EntryParams = { entity: string; id: string; noun: string; verb: string };
-type ActorParams = { entity: string; id: string };
+type ActorRoute = { Params: { entity: string; id: string } };
+type EntryRoute = { Params: { entity: string; id: string; noun: string; verb: string } };
+type ListRoute = { Params: { entities: string }; Querystring: Record<string, unknown> };
 
-export const apiEndpoints = [
-  'POST /api/<fleet>/decide/<worker>',
-  'POST /api/<fleet>/probe/<worker>',
-  'POST /api/<fleet>/verify/<worker>',
-  'POST /api/<fleet>/verify-task/<task>',
-  'POST /api/<fleet>/claim-next/<worker>',
-  'POST /api/<fleet>/evaluate/<task>',
-  'GET  /api/<fleet>/get/<entity>/<id>',
-  'GET  /api/<fleet>/list/<workers|tasks|queues|escalations>',
-  'POST /api/<fleet>/publish/<entity>/<id>/<noun>/<verb>',
-  ...inspectorEndpoints,
-] as const;
+const reads: Access = { role: 'read', workers: 'own', fleets: 'own' };
+const lists: Access = { role: 'read', workers: 'none', fleets: 'own' };
+const writes: Access = { role: 'agent', workers: 'own', fleets: 'own' };
 
-export async function addApiRoutes(app: FastifyInstance, routes: InspectorRoutes): Promise<void> {
-  await app.register(
-    (api, _options, done) => {
-      api.addHook('onRequest', async (request) => {
-        // Whoever needs no token has no fleets: it ends a session, of whichever fleet.
-        if (request.fleets !== null) fleetInPath(request);
-      });
-      addDecisionRoutes(api);
-      addQueryRoutes(api);
-      addPublishRoute(api);
-      addInspectorRoutes(api, routes);
-      done();
-    },
-    { prefix: '/api/:fleet' },
-  );
+/** @param api under `/api/:fleet`, its fleet checked */
+export function addRequestRoutes(api: FastifyInstance): void {
+  addDecisionRoutes(api);
+  addQueryRoutes(api);
+  addPublishRoute(api);
 }
 
 /** A client that disconnects does not cancel its request: the decision is made and returned to the next retry. */
 function addDecisionRoutes(api: FastifyInstance): void {
-  for (const verb of ['decide', 'probe', 'verify'] as const) {
-    api.post<{ Params: { worker: string } }>(`/${verb}/:worker`, async (request) =>
-      fleetInPath(request).service[verb](idOf('worker', request.params.worker), request.body ?? {}),
-    );
-  }
-  api.post<{ Params: { task: string } }>('/verify-task/:task', async (request) =>
-    fleetInPath(request).service.verifyTask(idOf('task', request.params.task), request.body ?? {}),
+  const workerOf = (request: FastifyRequest) => checkId('worker', (request.params as { worker: string }).worker);
+  const taskOf = (request: FastifyRequest) => checkId('task', (request.params as { task: string }).task);
+  api.post(
+    '/decide/:worker',
+    {
+      config: { access: writes },
+      schema: {
+        tags: ['requests'],
+        summary: 'May this worker stop? Logged; the same attempt counts once',
+        body: attemptSchema,
+        response: { 200: decisionSchema },
+      },
+    },
+    async (request) => fleetInPath(request).service.decide(workerOf(request), request.body ?? {}),
   );
-  api.post<{ Params: { worker: string } }>('/claim-next/:worker', async (request) =>
-    fleetInPath(request).service.claimNext(idOf('worker', request.params.worker), request.body ?? {}),
+  api.post(
+    '/probe/:worker',
+    {
+      config: { access: reads },
+      schema: {
+        tags: ['requests'],
+        summary: 'Would this worker be allowed to stop? Nothing is logged',
+        body: attemptSchema,
+        response: { 200: decisionSchema },
+      },
+    },
+    async (request) => fleetInPath(request).service.probe(workerOf(request), request.body ?? {}),
   );
-  api.post<{ Params: { task: string } }>('/evaluate/:task', async (request) =>
-    fleetInPath(request).service.evaluate(idOf('task', request.params.task), request.body ?? {}),
+  api.post(
+    '/verify/:worker',
+    {
+      config: { access: reads },
+      schema: {
+        tags: ['requests'],
+        summary: 'Is the work of this worker complete? 409 with the decision if not',
+        body: attemptSchema,
+        response: { 200: decisionSchema, 404: errorSchema, 409: errorSchema },
+      },
+    },
+    async (request) => fleetInPath(request).service.verify(workerOf(request), request.body ?? {}),
+  );
+  api.post(
+    '/verify-task/:task',
+    {
+      config: { access: reads },
+      schema: {
+        tags: ['requests'],
+        summary: 'Is this task complete, by a judgement? 409 if not',
+        body: attemptSchema,
+        response: { 200: decisionSchema, 404: errorSchema, 409: errorSchema },
+      },
+    },
+    async (request) => fleetInPath(request).service.verifyTask(taskOf(request), request.body ?? {}),
+  );
+  api.post(
+    '/claim-next/:worker',
+    {
+      config: { access: writes },
+      schema: {
+        tags: ['requests'],
+        summary: 'Claims the first ready task of the queue for this worker',
+        body: claimNextSchema,
+        response: { 200: z.union([viewSchemas.task, z.object({ task: z.null() })]), 409: errorSchema },
+      },
+    },
+    async (request) => fleetInPath(request).service.claimNext(workerOf(request), request.body ?? {}),
+  );
+  api.post(
+    '/evaluate/:task',
+    {
+      config: { access: writes },
+      schema: {
+        tags: ['requests'],
+        summary: 'Evaluates the hooks of this task for an iteration, and logs that',
+        body: entrySchemas.task['iteration.validated'],
+        response: { 200: hookResultSchema, 404: errorSchema, 409: errorSchema },
+      },
+    },
+    async (request) => fleetInPath(request).service.evaluate(taskOf(request), request.body ?? {}),
   );
 }
+
+const actorPath = z.object({ entity: oneOf(entities) });
+const view = z.union([viewSchemas.worker, taskDetailSchema, viewSchemas.queue]);
+const listPath = z.object({ entities: oneOf(listNames) });
+const page = z.object({
+  items: z.array(z.union([viewSchemas.worker, viewSchemas.task, viewSchemas.queue, personWaitSchema])),
+  next: z.string().nullable().describe('where the next page begins (after); null: the list is complete'),
+});
 
 function addQueryRoutes(api: FastifyInstance): void {
-  api.route<{ Params: ActorParams }>({
-    method: ['GET', 'POST'],
-    url: '/get/:entity/:id',
-    handler: async (request) => {
-      const { method, params, query, body } = request;
-      const entity = entityOf(params.entity);
-      const { service } = fleetInPath(request);
-      return service.get(entity, idOf(entity, params.id), method === 'POST' ? (body ?? {}) : query);
+  const get = (request: FastifyRequest<ActorRoute>, detail: unknown) => {
+    const entity = nameIn(entities, request.params.entity, 'entity');
+    return fleetInPath(request).service.get(entity, checkId(entity, request.params.id), detail);
+  };
+  const list = (request: FastifyRequest<ListRoute>, filter: unknown) =>
+    fleetInPath(request).service.list(nameIn(listNames, request.params.entities, 'list'), filter);
+  api.get<ActorRoute>(
+    '/get/:entity/:id',
+    {
+      config: { access: reads },
+      schema: {
+        tags: ['reads'],
+        summary: 'One worker, task or queue',
+        params: actorPath,
+        querystring: detailSchema,
+        response: { 200: view, 404: errorSchema },
+      },
     },
-  });
-  api.route<{ Params: { entities: string }; Querystring: Record<string, unknown> }>({
-    method: ['GET', 'POST'],
-    url: '/list/:entities',
-    handler: async (request) => {
-      const { method, params, query, body } = request;
-      const filter = method === 'POST' ? (body ?? {}) : readFilter(query);
-      return fleetInPath(request).service.list(listOf(params.entities), filter);
+    async (request) => get(request, request.query),
+  );
+  api.post<ActorRoute>(
+    '/get/:entity/:id',
+    {
+      config: { access: reads },
+      schema: {
+        tags: ['reads'],
+        summary: 'As GET, with the fields in the body',
+        params: actorPath,
+        body: detailSchema,
+        response: { 200: view, 404: errorSchema },
+      },
     },
-  });
+    async (request) => get(request, request.body ?? {}),
+  );
+  api.get<ListRoute>(
+    '/list/:entities',
+    {
+      config: { access: lists },
+      schema: {
+        tags: ['reads'],
+        summary: 'A page of actors, or of who waits for a person',
+        params: listPath,
+        querystring: filterSchema,
+        response: { 200: page, 404: errorSchema },
+      },
+    },
+    async (request) => list(request, readFilter(request.query)),
+  );
+  api.post<ListRoute>(
+    '/list/:entities',
+    {
+      config: { access: lists },
+      schema: {
+        tags: ['reads'],
+        summary: 'As GET, with the filter in the body',
+        params: listPath,
+        body: filterSchema,
+        response: { 200: page, 404: errorSchema },
+      },
+    },
+    async (request) => list(request, request.body ?? {}),
+  );
 }
+
+/** The entries that agents and their tools may publish. */
+const published = [entrySchemas.worker, entrySchemas.task, entrySchemas.queue].flatMap((schemas): z.ZodType[] =>
+  Object.values(schemas),
+);
 
 function addPublishRoute(api: FastifyInstance): void {
-  api.post<{ Params: EntryParams }>('/publish/:entity/:id/:noun/:verb', async (request) => {
-    const { params, body, headers } = request;
-    const entity = entityOf(params.entity);
-    const messageId = headers['nats-msg-id'];
-    return fleetInPath(request).service.submit({
-      entity,
-      id: idOf(entity, params.id),
-      type: `${params.noun}.${params.verb}`,
-      data: (body ?? {}) as object,
-      ...(typeof messageId === 'string' ? { messageId } : {}),
-    });
-  });
+  api.post<EntryRoute>(
+    '/publish/:entity/:id/:noun/:verb',
+    {
+      config: { access: writes },
+      schema: {
+        tags: ['requests'],
+        summary: 'Publishes an entry; noun.verb is its type, such as tool.used',
+        params: actorPath,
+        headers: z.object({
+          'nats-msg-id': z.string().optional().describe('the same id within two minutes is stored once'),
+        }),
+        body: z.union([...new Set(published)]),
+        response: { 200: z.looseObject({ seq: z.int() }), 409: errorSchema },
+      },
+    },
+    async (request) => {
+      const { params, body, headers } = request;
+      const entity = nameIn(entities, params.entity, 'entity');
+      const messageId = headers['nats-msg-id'];
+      return fleetInPath(request).service.submit({
+        entity,
+        id: checkId(entity, params.id),
+        type: `${params.noun}.${params.verb}`,
+        data: (body ?? {}) as object,
+        ...(typeof messageId === 'string' ? { messageId } : {}),
+      });
+    },
+  );
 }
 
-function entityOf(name: string): Entity {
-  const found = entities.find((entity) => entity === name);
+/** @throws AppError actor.unknown: a path that leads nowhere */
+function nameIn<Name extends string>(known: readonly Name[], given: string, what: 'entity' | 'list'): Name {
+  const found = known.find((name) => name === given);
   if (found !== undefined) return found;
-  throw new AppError('actor.unknown', `there is no entity '${name}'; known: ${entities.join(', ')}`);
-}
-
-function listOf(name: string): ListName {
-  const found = listNames.find((it) => it === name);
-  if (found !== undefined) return found;
-  throw new AppError('actor.unknown', `there is no list '${name}'; known: ${listNames.join(', ')}`);
-}
-
-function idOf(entity: Entity, id: string): string {
-  if (isId(id)) return id;
-  throw new AppError('input.bad', `'${id}' is not the id of a ${entity}`, {
-    issues: [{ path: entity, message: 'is not an id' }],
-  });
+  throw new AppError('actor.unknown', `there is no ${what} '${given}'; known: ${known.join(', ')}`);
 }
 
 /** Query parameters are strings; `limit`, the only number of a filter, is converted. */

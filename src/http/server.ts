@@ -3,86 +3,40 @@
  * renders, nothing more. Every request passes admission.ts first, and all errors have one shape.
  */
 
-import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { createServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer, Server as TlsServer } from 'node:https';
-import type { Socket } from 'node:net';
 import { type FastifyError, type FastifyInstance, type FastifyRequest, fastify } from 'fastify';
-import { hasMoreValues, isTextTooDeep } from '../../machines/entries/json.ts';
 import { type AccessToken, hashOfToken } from '../config/access-tokens.ts';
 import { isPrivate } from '../config/values.ts';
 import { AppError, errorCodes } from '../errors.ts';
 import type { Logger } from '../log.ts';
-import { type AnswerLinks, answerPath } from '../notify/answer-links.ts';
+import type { AnswerLinks } from '../notify/answer-links.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import { inTraceOf } from '../telemetry/tracing.ts';
-import { bodyText, withoutBareNumbers } from '../text/body-text.ts';
-import { accessOf, type Caller, checkAccess, fleetsFor, hasRole, requireAccessRows } from './access.ts';
+import { accessOf, type Caller, checkAccess, fleetInPath, fleetsFor, hasRole } from './access.ts';
 import { type Admission, checkBinding, checkSource, findCaller, refuseAnyone } from './admission.ts';
 import { addAnswerRoutes, announceRequest } from './answer-routes.ts';
 import { addBodyBudget } from './body-budget.ts';
+import { addBodyParser } from './body-parser.ts';
 import type { FleetDirectory } from './fleet-directory.ts';
+import { prepareGracefulClose } from './graceful-close.ts';
 import { addHookRoutes, type FindPlace, type HookRouteOptions } from './hook-routes.ts';
 import { addInspectSocket } from './inspect-socket.ts';
 import { isPageRequest } from './inspector-page.ts';
+import { addInspectorRoutes } from './inspector-routes.ts';
 import { addMcpRoutes } from './mcp-routes.ts';
+import { oneAtATime } from './one-at-a-time.ts';
+import { addOperatorRoutes } from './operator-routes.ts';
 import { addOtlpRoutes } from './otlp/routes.ts';
 import { cannotListen } from './probe-address.ts';
 import { bodyBytesMax, commonHeaders, sendError, sendInternal, toAppError } from './replies.ts';
-import { addApiRoutes } from './request-routes.ts';
+import { addRequestRoutes } from './request-routes.ts';
+import { validateInput } from './route-schemas.ts';
+import { type Route, recordRoutes } from './routes.ts';
+import { addSessionRoutes } from './session-routes.ts';
 import { addStatusRoutes } from './status-routes.ts';
+import { addStreamRoute, type StreamOptions } from './stream-route.ts';
 import { createUnreadNotes } from './unread-notes.ts';
-
-// Closes the server gracefully: running requests may finish, idle connections are dropped at once.
-
-/**
- * Must be called before the server listens. Fastify closes idle connections by itself, but two kinds would still hold
- * it up: a connection without a request so far (browsers and undici open them in advance), and a keep-alive connection
- * whose last response was sent during the close.
- * @param timeoutMs when requests that are still running lose their connection; their work goes on without a reader
- */
-function prepareGracefulClose(app: FastifyInstance, timeoutMs: number): () => Promise<void> {
-  const unused = new Set<Socket>();
-  let closing = false;
-  // With HTTPS, requests come from the encrypted socket.
-  app.server.on(app.server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) => {
-    if (closing) socket.destroy();
-    unused.add(socket);
-    socket.once('close', () => unused.delete(socket));
-  });
-  app.server.on('request', ({ socket }) => unused.delete(socket));
-  app.addHook('onSend', async (_request, reply) => {
-    if (closing) reply.header('connection', 'close');
-  });
-  return async () => {
-    closing = true;
-    for (const socket of unused) socket.destroy();
-    const deadline = setTimeout(() => app.server.closeAllConnections(), timeoutMs);
-    await app.close().finally(() => clearTimeout(deadline));
-  };
-}
-
-/**
- * Serves one request at a time on a connection; another one that comes before the answer ends the connection. Node would
- * start pipelined requests side by side, as many as come, and if their connection closes, it tells only the first of them:
- * what the others hold (their part of a budget, a page) they would hold for ever. No agent, browser or proxy pipelines.
- * A request after the end of the answer waits until Node has closed the answer: over TLS that can be a turn after the
- * client has read all of it.
- */
-function oneAtATime(handle: RequestListener): RequestListener {
-  const answers = new WeakMap<Socket, ServerResponse>();
-  return (request, response) => {
-    const { socket } = request;
-    const before = answers.get(socket);
-    answers.set(socket, response);
-    if (before === undefined || before.closed) handle(request, response);
-    else if (before.writableEnded)
-      before.once('close', () => {
-        // Node gives it the socket only if the connection goes on.
-        if (response.socket?.destroyed === false) handle(request, response);
-      });
-    else socket.destroy();
-  };
-}
 
 export type HttpOptions = {
   readonly fleets: FleetDirectory;
@@ -140,7 +94,11 @@ export async function openHttpServer(options: HttpOptions): Promise<HttpServer> 
   return { url, close, renew: (certificate) => void (isTls(app.server) && app.server.setSecureContext(certificate)) };
 }
 
-type HttpApp = { readonly app: FastifyInstance; readonly close: HttpServer['close'] };
+type HttpApp = {
+  readonly app: FastifyInstance;
+  readonly routes: readonly Route[];
+  readonly close: HttpServer['close'];
+};
 
 /** All but the listening. @throws AppError config.bad: the binding needs a token */
 export async function createHttpApp(options: Omit<HttpOptions, 'port'>): Promise<HttpApp> {
@@ -148,14 +106,14 @@ export async function createHttpApp(options: Omit<HttpOptions, 'port'>): Promise
   const admission = createAdmission(options);
   checkBinding(admission, options.token !== null || (options.tokens?.() ?? []).length > 0);
   const app = createApp(options.log, options.certificate ?? null);
-  requireAccessRows(app);
+  const routes = recordRoutes(app);
   const close = prepareGracefulClose(app, closeTimeoutMs);
   addTrace(app);
   addAdmission(app, admission, fleets);
   addBodyBudget(app, metrics);
   addBodyParser(app);
   addRequestMetrics(app, options);
-  addStatusRoutes(app, metrics, version);
+  addStatusRoutes(app, { metrics, version, routes });
   const { answerLinks = () => null } = options;
   const onHeld: HookRouteOptions['onHeld'] = (service, held, over) =>
     void announceRequest(answerLinks(), service, held, over);
@@ -166,7 +124,27 @@ export async function createHttpApp(options: Omit<HttpOptions, 'port'>): Promise
   await addOtlpRoutes(app, (kind) => noteUnread('otlp', kind));
   await addApiRoutes(app, { admission, version, bounds: metrics.bounds });
   addInspectSocket(app, { fleets, admission, log: options.log });
-  return { app, close };
+  return { app, routes, close };
+}
+
+async function addApiRoutes(app: FastifyInstance, options: StreamOptions): Promise<void> {
+  const addRoutes = (api: FastifyInstance, _options: object, done: () => void) => {
+    api.addHook('onRequest', async (request) => {
+      // Whoever needs no token has no fleets: it ends a session, of whichever fleet.
+      if (request.fleets !== null) fleetInPath(request);
+    });
+    addRequestRoutes(api);
+    addOperatorRoutes(api);
+    addSessionRoutes(api, options.admission);
+    void api.register((page, _page, ready) => {
+      page.setValidatorCompiler(validateInput);
+      addStreamRoute(page, options);
+      addInspectorRoutes(page, options);
+      ready();
+    });
+    done();
+  };
+  await app.register(addRoutes, { prefix: '/api/:fleet' });
 }
 
 function createAdmission(options: Omit<HttpOptions, 'port'>): Admission {
@@ -216,6 +194,9 @@ function createApp(log: Logger, certificate: Certificate | null): FastifyInstanc
     routerOptions: { maxParamLength: pathPartCharsMax },
     frameworkErrors: (error, request, reply) => answerError(log, error, request, reply),
   });
+  // A route's schemas describe it; what it takes is validated by those who use it.
+  app.setValidatorCompiler(() => () => true);
+  app.setSerializerCompiler(() => JSON.stringify);
   app.setErrorHandler((error: FastifyError | AppError, request, reply) => answerError(log, error, request, reply));
   app.setNotFoundHandler(({ method, url }, reply) =>
     sendError(reply, new AppError('actor.unknown', `no endpoint ${method} ${url.split('?')[0]}; GET /api lists them`)),
@@ -252,10 +233,9 @@ function addAdmission(app: FastifyInstance, admission: Admission, fleets: FleetD
   app.addHook('onRequest', async (request, reply) => {
     const { headers, routeOptions } = request;
     reply.headers(commonHeaders);
-    // Its link is signed, and that is the right to use it: from a phone, behind a proxy, under any name.
-    if (routeOptions.url === answerPath) return;
+    const access = accessOf(request);
+    if (access.isSigned === true) return;
     checkSource(headers, admission);
-    const access = accessOf(request.method, routeOptions.url);
     if (access.role === null && (routeOptions.url !== '/' || isPageRequest(request))) return;
     request.caller = findCaller(headers, admission);
     request.fleets = fleetsFor(request.caller, fleets);
@@ -272,35 +252,6 @@ declare module 'fastify' {
     /** The fleets that the caller may use; null when `caller` is. */
     fleets: FleetDirectory | null;
   }
-}
-
-/** Entries and arguments may nest far less deep, and have a message of their own. */
-const bodyDepthMax = 1_000;
-/** An empty list takes 2 bytes of a body and 16 or more in memory: these are 25 MB at most. The largest calls of agents have some thousands. */
-const bodyValuesMax = 250_000;
-
-/** Bodies are JSON objects; an empty body means `{}`, as it does on NATS. */
-function addBodyParser(app: FastifyInstance): void {
-  const parseJson = app.getDefaultJsonParser('remove', 'remove');
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
-    const json = bodyText(body as Buffer);
-    if (json.trim() === '') return done(null, {});
-    // A parser of ten million brackets holds the only thread for seconds.
-    if (isTextTooDeep(json, bodyDepthMax))
-      return done(new AppError('input.bad', `the body nests deeper than ${bodyDepthMax} levels`));
-    if (hasMoreValues(json, bodyValuesMax))
-      return done(new AppError('input.bad', `the body has more than ${bodyValuesMax} values`));
-    const take = (error: Error | null, value: unknown) => {
-      if (error !== null) return done(error);
-      const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-      return isObject ? done(null, value) : done(new AppError('input.bad', 'the body must be a JSON object'));
-    };
-    return parseJson(request, json, (error, value) => {
-      const repaired = error === null ? json : withoutBareNumbers(json);
-      return repaired === json ? take(error, value) : parseJson(request, repaired, take);
-    });
-  });
 }
 
 function addRequestMetrics(app: FastifyInstance, { fleets, metrics, log }: Omit<HttpOptions, 'port'>): void {

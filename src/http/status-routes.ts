@@ -1,74 +1,102 @@
 /** For monitoring: health, readiness, metrics; and the list of endpoints. */
 import { createHash } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { agents } from '../agents/index.ts';
+import { z } from 'zod';
+import { idSchema } from '../../machines/index.ts';
 import { AppError, errorCodes } from '../errors.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
-import { fleetsOf } from './access.ts';
+import { fleetsOf, open } from './access.ts';
 import type { FleetDirectory } from './fleet-directory.ts';
 import { addInspectorPage } from './inspector-page.ts';
 import { sendError } from './replies.ts';
-import { apiEndpoints } from './request-routes.ts';
+import { anyObject, contentOf, errorSchema, noBody } from './route-schemas.ts';
+import type { Route } from './routes.ts';
 
-/** Reveals nothing about the fleet, so that load balancers need no token. */
-const healthPath = '/healthz';
+type StatusOptions = {
+  readonly metrics: Metrics;
+  readonly version: string;
+  /** All routes of the server, once it is ready. */
+  readonly routes: readonly Route[];
+};
 
-export function addStatusRoutes(app: FastifyInstance, metrics: Metrics, version: string): void {
-  app.get(healthPath, async () => ({ ok: true }));
+export function addStatusRoutes(app: FastifyInstance, { metrics, version, routes }: StatusOptions): void {
+  // Reveals nothing about the fleet, so that load balancers need no token.
+  const health = {
+    config: { access: open },
+    schema: {
+      tags: ['service'],
+      summary: 'Is the process alive?',
+      response: { 200: z.object({ ok: z.literal(true) }) },
+    },
+  };
+  app.get('/healthz', health, async () => ({ ok: true }));
   addReadiness(app, metrics);
-  app.get('/metrics', async (_request, reply) =>
+  const figures = {
+    config: { access: { role: 'read', workers: 'none', fleets: 'none' } },
+    schema: { tags: ['service'], summary: 'Metrics for Prometheus', response: { 200: contentOf('text/plain') } },
+  } as const;
+  app.get('/metrics', figures, async (_request, reply) =>
     reply.type(metrics.registry.contentType).send(await metrics.registry.metrics()),
   );
-  const endpoints = [
-    ...[...agents.keys()].map((agent) => `POST /hooks/${agent}`),
-    'GET  /hooks/<agent>/wake?worker=<session>',
-    'GET  /hooks/<agent>/place?cwd=<folder>',
-    'GET  /answer, POST /answer (by a signed link)',
-    ...apiEndpoints,
-    'POST /mcp',
-    'POST /v1/<logs|metrics|traces>',
-    `GET  ${healthPath}`,
-    'GET  /readyz',
-    'GET  /metrics',
-    'GET  /api',
-    'GET  /api/openapi.json',
-    'GET  /  (in a browser: the inspector)',
-    'GET  /machines.json',
-    'GET  /inspect/ws  (WebSocket)',
-  ];
-  // Where there is one fleet, its paths can be copied as they stand.
-  const listed = (fleets: FleetDirectory) => {
+  addEndpointList(app, routes);
+  addOpenApi(app, version, routes);
+}
+
+/** `GET /api`, and `GET /` for clients that take no HTML. */
+function addEndpointList(app: FastifyInstance, routes: readonly Route[]): void {
+  const linesFor = (fleets: FleetDirectory) => {
+    // Where there is one fleet, its paths can be copied as they stand.
     const [only, ...others] = namesOf(fleets);
-    return only === undefined || others.length > 0
-      ? endpoints
-      : endpoints.map((line) => line.replaceAll('<fleet>', only));
+    const fleet = only === undefined || others.length > 0 ? '<fleet>' : only;
+    return routes.flatMap(({ listed }) => listed).map((line) => line.replaceAll('<fleet>', fleet));
   };
-  const plain = (request: FastifyRequest) => `stopgate\n\n${listed(fleetsOf(request)).join('\n')}\n`;
-  app.get('/api', async (request, reply) => {
+  const plain = (request: FastifyRequest) => `stopgate\n\n${linesFor(fleetsOf(request)).join('\n')}\n`;
+  const list = {
+    config: { access: { role: 'read', workers: 'all', fleets: 'own' } },
+    schema: {
+      tags: ['service'],
+      summary: 'The list of endpoints',
+      response: { 200: contentOf('text/plain', 'application/json') },
+    },
+  } as const;
+  app.get('/api', list, async (request, reply) => {
     if (request.headers.accept?.includes('application/json') !== true)
       return reply.type('text/plain; charset=utf-8').send(plain(request));
     const fleets = fleetsOf(request);
-    return { fleet: fleets.default(), fleets: namesOf(fleets), replica: fleets.replica, endpoints: listed(fleets) };
+    return { fleet: fleets.default(), fleets: namesOf(fleets), replica: fleets.replica, endpoints: linesFor(fleets) };
   });
-  addOpenApi(app, version);
   addInspectorPage(app, plain);
 }
 
-/** Made when it is first asked for: its schemas take a while, and few ask. It is the same until the process ends. */
-function addOpenApi(app: FastifyInstance, version: string): void {
-  let made: { readonly text: string; readonly etag: string } | null = null;
-  app.get('/api/openapi.json', async ({ headers }, reply) => {
-    const { openApiDocument } = await import('./openapi/document.ts');
-    if (made === null) {
-      const text = JSON.stringify(openApiDocument(version));
-      made = { text, etag: `"${createHash('sha256').update(text).digest('base64url').slice(0, 27)}"` };
-    }
-    const { text, etag } = made;
+/** The document takes a while to make, and few ask. It is the same until the process ends. */
+function addOpenApi(app: FastifyInstance, version: string, routes: readonly Route[]): void {
+  const make = async () => {
+    const { openApiDocument } = await import('./openapi.ts');
+    const text = JSON.stringify(await openApiDocument(version, routes));
+    return { text, etag: `"${createHash('sha256').update(text).digest('base64url').slice(0, 27)}"` };
+  };
+  let made: ReturnType<typeof make> | null = null;
+  const document = {
+    config: { access: { role: 'read', workers: 'all', fleets: 'all' } },
+    schema: {
+      tags: ['service'],
+      summary: 'This document',
+      response: { 200: anyObject, 304: noBody('as its `etag` says, it is unchanged') },
+    },
+  } as const;
+  app.get('/api/openapi.json', document, async ({ headers }, reply) => {
+    made ??= make();
+    const { text, etag } = await made;
     reply.headers({ 'cache-control': 'private, no-cache', etag });
     if (headers['if-none-match'] === etag) return reply.code(304).send();
     return reply.type('application/json; charset=utf-8').send(text);
   });
 }
+
+const readinessSchema = z.looseObject({
+  ok: z.literal(true),
+  fleets: z.record(z.string(), z.looseObject({ lag: z.number() })),
+});
 
 const namesOf = (fleets: FleetDirectory): string[] => fleets.states().map(({ name }) => name);
 
@@ -83,7 +111,16 @@ function addReadiness(app: FastifyInstance, metrics: Metrics): void {
     const webhooksWaiting = (await metrics.webhooksWaiting.get()).values[0]?.value ?? 0;
     return webhooksWaiting === 0 ? {} : { webhooksWaiting };
   };
-  app.get<{ Querystring: { fleet?: unknown } }>('/readyz', async (request, reply) => {
+  const route = {
+    config: { access: { role: 'read', workers: 'all', fleets: 'own' } },
+    schema: {
+      tags: ['service'],
+      summary: 'Is any fleet served? With how far each has folded its log',
+      querystring: z.object({ fleet: idSchema.optional() }),
+      response: { 200: readinessSchema, 404: errorSchema },
+    },
+  } as const;
+  app.get<{ Querystring: { fleet?: unknown } }>('/readyz', route, async (request, reply) => {
     const { query } = request;
     const fleets = fleetsOf(request);
     const asked = fleets.states().filter(({ name }) => query.fleet === undefined || name === query.fleet);

@@ -10,7 +10,7 @@ import type { RunnerSearch } from '../nats/bus.ts';
 import type { EventLog } from '../nats/log/event-log.ts';
 import type { ReadStore, StoreReport } from '../nats/log/stored-log.ts';
 import type { SnapshotInfo } from '../nats/snapshots/snapshot-bucket.ts';
-import { runnersOf } from '../service/views.ts';
+import { runnersOf } from '../service/status.ts';
 import type { PolicyLines, ReplicaLine, RunnerLine, ServiceReport, SnapshotLine } from './service-messages.ts';
 
 export type ReportSource = {

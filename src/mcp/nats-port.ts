@@ -2,9 +2,10 @@
 import type { Decision, HookResult } from '../../machines/index.ts';
 import type { Requester, RequestVerb } from '../nats/requester.ts';
 import type { ClaimedNext } from '../service/claim-next.ts';
+import type { EntryStanding, TaskDetailView } from '../service/get.ts';
 import type { OperatorAction } from '../service/operate.ts';
 import { checkEntry, type NewEntry } from '../service/publish.ts';
-import type { Entity, EntryStanding, TaskDetailView, View } from '../service/views.ts';
+import type { Entity, View } from '../service/views.ts';
 
 /**
  * Defines what the tools need from the service: a `Service` in the same process provides it, or a connection over NATS.

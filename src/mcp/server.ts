@@ -1,16 +1,9 @@
 /**
  * The MCP server: tools over a port. There is one for each connection (stdio) or request (HTTP); it keeps no state, so
- * that any replica can answer any call.
+ * that any replica can answer any call. It speaks the protocol 2026-07-28 and every version before it.
  */
 import { randomBytes } from 'node:crypto';
-import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
-import { WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js';
-import {
-  CallToolRequestSchema,
-  type CallToolResult,
-  ListToolsRequestSchema,
-  type ListToolsResult,
-} from '@modelcontextprotocol/sdk/types.js';
+import { type CallToolResult, type ListToolsResult, Server } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { describeIssues, isTooDeep, toIssues, tooDeepMessage } from '../../machines/index.ts';
 import { createKeyedMutex, type KeyedMutex } from '../concurrency/semaphore.ts';
@@ -44,19 +37,20 @@ Write <promise>COMPLETE</promise> in agentOutput only when everything is done, <
 checkpoint_create saves your progress, checkpoint_resume returns it in a later session; hooks survive too.
 decide tells you whether you may stop; if it blocks, nextPrompt says what is missing.`;
 
-export function createMcpServer(options: McpOptions): McpServer {
+export function createMcpServer(options: McpOptions): Server {
   const { port, worker = null, mutex = createKeyedMutex(), newId = shortId, onCall = () => {} } = options;
-  const mcp = new McpServer({ name: 'stopgate', title: 'stopgate', version: version() }, { instructions });
-  // Not registerTool: its errors for bad input are hard to read, and it would rebuild all schemas for each request.
-  const { server } = mcp;
-  server.registerCapabilities({ tools: {} });
-  server.setRequestHandler(ListToolsRequestSchema, () => listTools(port.operate !== undefined));
-  server.setRequestHandler(CallToolRequestSchema, ({ params }) => {
+  // Not McpServer: its errors for bad input are hard to read, and it would rebuild all schemas for each request.
+  const server = new Server(
+    { name: 'stopgate', title: 'stopgate', version: version() },
+    { instructions, capabilities: { tools: {} } },
+  );
+  server.setRequestHandler('tools/list', () => listTools(port.operate !== undefined));
+  server.setRequestHandler('tools/call', ({ params }) => {
     const answer = call({ port, worker, mutex, newId }, params.name, params.arguments ?? {}, options);
     onCall(answer);
     return answer;
   });
-  return mcp;
+  return server;
 }
 
 const shortId = (): string => randomBytes(6).toString('hex');
@@ -141,29 +135,3 @@ function listTools(isOperator: boolean): ListToolsResult {
 /** Draft 7, which every client understands. */
 const toJsonSchema = (schema: z.ZodObject, io: 'input' | 'output'): object =>
   z.toJSONSchema(schema, { io, target: 'draft-7' });
-
-/**
- * Answers one POST to `/mcp`, with a server of its own: nothing is kept between requests, so any replica can answer any
- * of them. @param body already parsed
- */
-export async function answerPost(
-  options: McpOptions,
-  headers: Readonly<Record<string, string>>,
-  body: unknown,
-): Promise<{ status: number; headers: Record<string, string>; body: string }> {
-  const mcp = createMcpServer(options);
-  const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
-  try {
-    await mcp.connect(transport);
-    // The transport reads only headers and body, so any address will do.
-    const request = new Request('http://localhost/mcp', { method: 'POST', headers });
-    const response = await transport.handleRequest(request, { parsedBody: body });
-    return {
-      status: response.status,
-      headers: Object.fromEntries(response.headers),
-      body: await response.text(),
-    };
-  } finally {
-    await mcp.close();
-  }
-}

@@ -1,8 +1,9 @@
 /** One MCP client on stdin and stdout, which carry nothing else. */
-import { once } from 'node:events';
-import type { Readable, Writable } from 'node:stream';
+import { Readable, type Writable } from 'node:stream';
+import { finished } from 'node:stream/promises';
 import { setImmediate, setTimeout } from 'node:timers/promises';
-import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
+import { StdioServerTransport, serveStdio as serveTransport } from '@modelcontextprotocol/server/stdio';
+import { tryJson } from '../text/json-text.ts';
 import type { ServicePort } from './nats-port.ts';
 import { createMcpServer, type McpOptions } from './server.ts';
 
@@ -20,14 +21,20 @@ export type StdioOptions = {
 
 /** Calls that came before the end of stdin may still take this long. */
 const graceMs = 5_000;
+/** The longest line, as of a request over HTTP. */
+const lineBytesMax = 16 * 1024 * 1024;
 
 /** The answer of JSON-RPC to a line that is not JSON: it has no id that could be named. */
 const notJson = { jsonrpc: '2.0', id: null, error: { code: -32700, message: 'Parse error: the line is not JSON' } };
 
-/** Resolves when the client disconnects, or on `signal`. */
+/** Resolves when the client disconnects, or on `signal`. @throws Error stdin broke */
 export async function serveStdio({ port, worker, spell, stdin, stdout, signal, note }: StdioOptions): Promise<void> {
   const running = new Set<Promise<unknown>>();
-  const mcp = createMcpServer({
+  const refuse = (): void => {
+    note('stopgate mcp: a line on stdin is not JSON');
+    stdout.write(`${JSON.stringify(notJson)}\n`);
+  };
+  const options: McpOptions = {
     port,
     worker,
     spell,
@@ -36,24 +43,44 @@ export async function serveStdio({ port, worker, spell, stdin, stdout, signal, n
       void call.finally(() => running.delete(call));
     },
     onBug: (error, tool) => note(`stopgate mcp: bug in ${tool}: ${(error as Error).stack ?? String(error)}`),
-  });
-  const closed = new Promise<void>((done) => {
-    mcp.server.onclose = () => done();
-  });
-  mcp.server.onerror = (error) => {
-    note(`stopgate mcp: ${error.message}`);
-    // The transport only reports such a line, and its client may wait for an answer.
-    if (error instanceof SyntaxError) stdout.write(`${JSON.stringify(notJson)}\n`);
   };
-  const ended = once(stdin, 'end', { signal }).then(async () => {
-    const grace = setTimeout(graceMs, undefined, { ref: false });
-    await Promise.race([Promise.all(running), grace]);
-    await setImmediate(); // Lets the last answers out.
+  const input = Readable.from(untilAnswered(stdin, running, refuse));
+  const connection = serveTransport(() => createMcpServer(options), {
+    transport: new StdioServerTransport(input, stdout, { maxBufferSize: lineBytesMax }),
+    onerror: (error) => note(`stopgate mcp: ${error.message}`),
   });
-  await mcp.connect(new StdioServerTransport(stdin, stdout));
-  // An abort is not a failure.
-  await Promise.race([ended, closed]).catch((error: unknown) => {
-    if (!signal.aborted) throw error;
+  const gone = new AbortController();
+  stdout.once('error', () => gone.abort());
+  const over = AbortSignal.any([signal, gone.signal]);
+  // Neither an abort nor a client that is gone is a failure.
+  await finished(input, { signal: over }).catch((error: unknown) => {
+    if (!over.aborted) throw error;
   });
-  await mcp.close();
+  await connection.close();
+  input.destroy();
+  stdin.destroy(); // An open stdin keeps the process alive.
+}
+
+/**
+ * Yields the lines of stdin, and ends once their calls are answered: the library skips a line that is not JSON, and
+ * cancels all calls at the end.
+ */
+async function* untilAnswered(
+  stdin: Readable,
+  running: ReadonlySet<Promise<unknown>>,
+  refuse: () => void,
+): AsyncGenerator<Buffer> {
+  let rest = Buffer.alloc(0);
+  for await (const chunk of stdin as AsyncIterable<Buffer>) {
+    const bytes = Buffer.concat([rest, chunk]);
+    if (bytes.length > lineBytesMax) throw new Error(`a line on stdin is over ${lineBytesMax} bytes`);
+    const end = bytes.lastIndexOf('\n') + 1;
+    rest = bytes.subarray(end);
+    for (const line of bytes.toString('utf8', 0, end).split('\n').slice(0, -1))
+      if (tryJson(line) === null) refuse();
+      else yield Buffer.from(`${line}\n`);
+  }
+  await setImmediate(); // The last calls begin.
+  await Promise.race([Promise.all(running), setTimeout(graceMs, undefined, { ref: false })]);
+  await setImmediate(); // The last answers go out.
 }

@@ -1,42 +1,29 @@
 /** Makes the service of a replica from its host and log. */
-import {
-  type Decision,
-  type HookResult,
-  type InputAnswer,
-  type ProbeScope,
-  type QueueView,
-  readJson,
-  type TaskDetail,
-  type TaskView,
-  viewTask,
-  type WorkerView,
+import type {
+  Decision,
+  HookResult,
+  InputAnswer,
+  ProbeScope,
+  QueueView,
+  TaskDetail,
+  TaskView,
+  WorkerView,
 } from '../../machines/index.ts';
-import { AppError } from '../errors.ts';
 import type { Host } from '../host/host.ts';
 import type { RunnerSearch } from '../nats/bus.ts';
 import type { EventLog } from '../nats/log/event-log.ts';
-import { type Endpoint, type Request, replyLater } from '../nats/request-server.ts';
 import { type ClaimNext, createClaimNext } from './claim-next.ts';
-import { decide, decideRequest, evaluate, probeWorker, readAttempt } from './decide.ts';
-import { type ListName, list, listNames, type Page } from './list.ts';
+import { decide } from './decide.ts';
+import { evaluate } from './evaluate.ts';
+import { type EntryStanding, get, peek } from './get.ts';
+import { type ListName, list, type Page } from './list.ts';
 import { createOperate, type OperatorAction } from './operate.ts';
-import { checkBytes, checkId } from './parse-input.ts';
+import { probeWorker } from './probe.ts';
 import { type NewEntry, publish, submit } from './publish.ts';
-import {
-  type Entity,
-  type EntryStanding,
-  entities,
-  get,
-  type Judging,
-  judgingOf,
-  missingRunners,
-  peek,
-  type ServiceStatus,
-  type SessionPolicy,
-  sessionPolicy,
-  statusOf,
-  type View,
-} from './views.ts';
+import { type Judging, judgingOf, type SessionPolicy, sessionPolicy } from './session-policy.ts';
+import { missingRunners, type ServiceStatus, statusOf } from './status.ts';
+import { verify, verifyTask } from './verify.ts';
+import type { Entity, View } from './views.ts';
 import { untilAnswered, untilResolved } from './waits.ts';
 
 /** What every edge (NATS, HTTP, MCP, an agent's hooks) may ask of this replica. Each use case has a file in this folder. */
@@ -130,110 +117,4 @@ export function createService(host: Host, log: EventLog, replica: string, search
     status: () => statusOf(host),
     missingRunners: () => missingRunners(host, search),
   };
-}
-export { snapshotEndpoint } from './decide.ts';
-export type { Judging } from './views.ts';
-
-// The requests of protocol.md §2 as endpoints on the bus: each reads its subject and body and calls the service.
-
-export function createEndpoints(service: Service, host: Host): Endpoint[] {
-  const handled = (name: string, handle: Endpoint['handle']): Endpoint => ({
-    name,
-    subject: `stopgate.${service.fleet}.${name}`,
-    handle,
-    data() {
-      const { ready, foldedSeq, lag } = service.status();
-      return { ready, foldedSeq, lag };
-    },
-  });
-  const endpoint = (name: string, reply: (tail: string, body: object) => Promise<object>): Endpoint =>
-    handled(
-      name,
-      replyLater(async (request) => reply(request.tail, readBody(request))),
-    );
-  return [
-    handled('decide', decideRequest(host)),
-    endpoint('probe', (worker, body) => service.probe(worker, body)),
-    endpoint('verify', (worker, body) => service.verify(worker, body)),
-    endpoint('verify-task', (task, body) => service.verifyTask(task, body)),
-    endpoint('claim-next', (worker, body) => service.claimNext(worker, body)),
-    endpoint('evaluate', (task, body) => service.evaluate(task, body)),
-    endpoint('get', (tail, body) => {
-      const [entity = '', id = '', ...more] = tail.split('.');
-      if (more.length > 0) throw new AppError('input.bad', `'get.${tail}' is not get.<entity>.<id>`);
-      return service.get(entityNamed(entity, entities), id, body);
-    }),
-    endpoint('list', (tail, body) => service.list(entityNamed(tail, listNames), body)),
-  ];
-}
-
-function readBody({ text, bytes }: Request): object {
-  checkBytes('request', bytes);
-  const parsed = readJson(text);
-  if (!parsed.ok) throw new AppError('input.bad', parsed.message);
-  return parsed.value;
-}
-
-function entityNamed<Name extends string>(given: string, known: readonly Name[]): Name {
-  const found = known.find((name) => name === given);
-  if (found === undefined) throw new AppError('input.bad', `'${given}' is none of ${known.join(', ')}`);
-  return found;
-}
-
-// verify and verify-task: is the work of this worker complete, is this task complete? Nothing is stored (protocol.md
-// §5).
-
-/**
- * Judges the worker's plan and tasks by `checks` and `hooks` alone.
- * @throws AppError actor.unknown; stop.incomplete with `details: { decision }`, if the work was not judged too
- */
-async function verify(
-  host: Host,
-  replica: string,
-  worker: string,
-  body: unknown,
-  signal: AbortSignal,
-): Promise<Decision> {
-  readAttempt(worker, body);
-  await host.caughtUp();
-  if (!host.fleet.workers.has(worker)) throw new AppError('actor.unknown', `worker ${worker} is unknown`);
-  return completeOrThrow(await probeWorker(host, replica, worker, body, { signal, scope: 'work' }));
-}
-
-/**
- * The decision that completed the task; of one that is held, what its worker's stop would find of this task.
- * @throws AppError actor.unknown; stop.incomplete with `details`: `{ decision }` of a held task, `{ said: true }` of one
- * that its worker reported as completed
- */
-async function verifyTask(
-  host: Host,
-  replica: string,
-  task: string,
-  body: unknown,
-  signal: AbortSignal,
-): Promise<Decision> {
-  checkId('task', task);
-  readAttempt(task, body);
-  await host.caughtUp();
-  const view = viewTask(host.fleet, task);
-  if (view === null) throw new AppError('actor.unknown', `task ${task} is unknown`);
-  if (view.worker !== null)
-    return completeOrThrow(await probeWorker(host, replica, view.worker, body, { signal, scope: { task } }));
-  if (view.judged !== null) return host.completion(task);
-  if (view.outcome === 'completed')
-    throw new AppError(
-      'stop.incomplete',
-      `task ${task} was only reported as completed by its worker: nobody judged it`,
-      {
-        details: { said: true },
-      },
-    );
-  const state = view.outcome ?? (view.state === 'idle' ? 'not claimed' : view.state);
-  throw new AppError('stop.incomplete', `task ${task} is ${state}`);
-}
-
-function completeOrThrow(decision: Decision): Decision {
-  const isComplete = decision.cause === 'complete' || decision.cause === 'no-policy';
-  if (decision.decision === 'allow' && isComplete) return decision;
-  throw new AppError('stop.incomplete', decision.reason, { details: { decision } });
 }

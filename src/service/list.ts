@@ -20,8 +20,9 @@ import {
 } from '../../machines/index.ts';
 import { AppError } from '../errors.ts';
 import type { Host } from '../host/host.ts';
+import { fitView } from './fit-view.ts';
 import { parseInput } from './parse-input.ts';
-import { type Entity, fitView, type View, viewActor } from './views.ts';
+import { type Entity, type View, viewActor } from './views.ts';
 
 const pageMax = 1_000;
 /** A page fits into one message, with one more actor of the same size; `get` has more of that. */

@@ -11,11 +11,13 @@ export function parseInput<Schema extends z.ZodType>(schema: Schema, value: unkn
   throw new AppError('input.bad', describeIssues(issues), { issues });
 }
 
-/** @throws AppError input.bad */
-export function checkId(entity: string, id: string): void {
-  if (isId(id)) return;
+/** @returns the id. @throws AppError input.bad */
+export function checkId(entity: string, id: string): string {
+  if (isId(id)) return id;
   const rule = 'letters, digits, _ and - (128 at most)';
-  throw new AppError('input.bad', `'${id.slice(0, 140)}' is not the id of a ${entity}: ${rule}`);
+  throw new AppError('input.bad', `'${id.slice(0, 140)}' is not the id of a ${entity}: ${rule}`, {
+    issues: [{ path: entity, message: 'is not an id' }],
+  });
 }
 
 /** A request as the log could hold it. @returns its text. @throws AppError input.bad, entry.large */

@@ -4,9 +4,9 @@ import { AppError } from '../errors.ts';
 import type { Host } from '../host/host.ts';
 import { newId } from '../nats/id.ts';
 import type { EventLog } from '../nats/log/event-log.ts';
+import { throwIfEntryRefused } from './get.ts';
 import { checkBytes } from './parse-input.ts';
 import type { Entity } from './views.ts';
-import { throwIfEntryRefused } from './views.ts';
 
 /** An entry to store: `type` is `<noun>.<verb>`. `messageId`: the same twice within 2 minutes is stored once. */
 export type NewEntry = {

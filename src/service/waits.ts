@@ -2,7 +2,7 @@
 import { actorKey, type InputAnswer, type WorkerView } from '../../machines/index.ts';
 import type { Host } from '../host/host.ts';
 import { within } from '../timer.ts';
-import { get } from './views.ts';
+import { get } from './get.ts';
 
 // Waits until an operator has answered what an agent asks.
 

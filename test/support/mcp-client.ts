@@ -1,12 +1,16 @@
 /** The SDK's own client, on `stopgate mcp`, on the service's `/mcp`, or on a server in this process. */
 import { PassThrough } from 'node:stream';
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
-import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
-import { ReadBuffer, serializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js';
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import { type StartCommand, startCommand } from './command.ts';
+import {
+  Client,
+  type ClientOptions,
+  InMemoryTransport,
+  ReadBuffer,
+  StreamableHTTPClientTransport,
+  serializeMessage,
+  type Transport,
+} from '@modelcontextprotocol/client';
+import type { Server } from '@modelcontextprotocol/server';
+import { startCommand } from './command.ts';
 
 export type ToolAnswer = {
   readonly isError: boolean;
@@ -22,12 +26,19 @@ export type McpClient = {
   close(): Promise<void>;
 };
 
-/** @param start where the command runs; default: in this process */
-export const openStdioClient = (args: readonly string[], cwd: string, start = startCommand): Promise<McpClient> =>
-  open(openPipe(args, cwd, start));
+const latest = '2026-07-28';
+
+/** A client that speaks one version of the protocol: the new one without a handshake, or an older one with it. */
+const speaking = (version: string): ClientOptions =>
+  version === latest
+    ? { versionNegotiation: { mode: { pin: version } } }
+    : { supportedProtocolVersions: [version], versionNegotiation: { mode: 'legacy' } };
+
+export const openStdioClient = (args: readonly string[], cwd: string, version = latest): Promise<McpClient> =>
+  open(openPipe(args, cwd), version);
 
 /** A transport over a command's stdin and stdout. */
-function openPipe(args: readonly string[], cwd: string, start: StartCommand): Transport {
+function openPipe(args: readonly string[], cwd: string): Transport {
   const stdin = new PassThrough();
   const buffer = new ReadBuffer();
   const onStdout = (text: string) => {
@@ -35,7 +46,7 @@ function openPipe(args: readonly string[], cwd: string, start: StartCommand): Tr
     for (let message = buffer.readMessage(); message !== null; message = buffer.readMessage())
       transport.onmessage?.(message);
   };
-  const command = start(['mcp', ...args], { cwd, stdin, onStdout });
+  const command = startCommand(['mcp', ...args], { cwd, stdin, onStdout });
   const transport: Transport = {
     start: async () => undefined,
     async send(message) {
@@ -50,19 +61,21 @@ function openPipe(args: readonly string[], cwd: string, start: StartCommand): Tr
   return transport;
 }
 
-export const openHttpClient = (url: string, headers: Record<string, string> = {}): Promise<McpClient> =>
-  // Its type says `sessionId: string | undefined`, the interface `sessionId?: string`.
-  open(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }) as Transport);
+export const openHttpClient = (
+  url: string,
+  headers: Record<string, string> = {},
+  version = latest,
+): Promise<McpClient> => open(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }), version);
 
-/** On a server in this process. */
-export async function openServerClient(server: McpServer): Promise<McpClient> {
+/** On a server in this process. The new protocol has no handshake, so only an older one can begin here. */
+export async function openServerClient(server: Server): Promise<McpClient> {
   const [ours, theirs] = InMemoryTransport.createLinkedPair();
   await server.connect(theirs);
-  return open(ours);
+  return open(ours, '2025-11-25');
 }
 
-async function open(transport: Transport): Promise<McpClient> {
-  const client = new Client({ name: 'test', version: '1' });
+async function open(transport: Transport, version: string): Promise<McpClient> {
+  const client = new Client({ name: 'test', version: '1' }, speaking(version));
   await client.connect(transport);
   // The client checks what comes against the output schemas that it has listed.
   await client.listTools();

@@ -4,7 +4,7 @@
  */
 import { checksNotRun, type Decision, usedUp, type WorkerView } from '../../../machines/index.ts';
 import { setNewest } from '../../newest.ts';
-import type { Judging } from '../../service/index.ts';
+import type { Judging } from '../../service/session-policy.ts';
 
 /**
  * - `complete`: after a batch of tools, tells the agent that it may stop, because every check passes, or what a check has

@@ -5,12 +5,14 @@
 import { createHash } from 'node:crypto';
 import { createGunzip } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import type { UsageReport } from '../../../machines/index.ts';
 import { createKeyedMutex } from '../../concurrency/semaphore.ts';
 import { AppError } from '../../errors.ts';
 import type { Service } from '../../service/index.ts';
 import { callerOf, fleetsOf, isFor } from '../access.ts';
 import { createPerService, fleetNamed } from '../fleet-directory.ts';
+import { anyObject, fleetInQuery } from '../route-schemas.ts';
 import type { NoteUnread } from './fields.ts';
 import { decodeOtlp, encodeResponse } from './protobuf.ts';
 import { createUsageReader, type FoundUsage, type Signal, signals } from './usage.ts';
@@ -39,7 +41,21 @@ export async function addOtlpRoutes(app: FastifyInstance, note: NoteUnread): Pro
     for (const signal of signals)
       otlp.post<{ Querystring: { fleet?: unknown } }>(
         `/v1/${signal}`,
-        { bodyLimit: bodyBytesMax },
+        {
+          bodyLimit: bodyBytesMax,
+          config: {
+            access: { role: 'agent', workers: 'own', fleets: 'own' },
+            listed: signal === 'logs' ? [`POST /v1/<${signals.join('|')}>`] : [],
+          },
+          schema: {
+            tags: ['agents'],
+            summary: `Takes an agent's ${signal} by OTLP/HTTP; what it used becomes usage.reported of the worker of that session`,
+            consumes: ['application/json', protobuf],
+            querystring: z.object({ fleet: fleetInQuery }),
+            body: z.unknown().describe('an export request of OTLP'),
+            response: { 200: z.looseObject({ partialSuccess: anyObject.optional() }) },
+          },
+        },
         async (request, reply) => {
           const { service } = fleetNamed(fleetsOf(request), request.query.fleet);
           const body = Buffer.isBuffer(request.body) ? decodeOtlp(signal, request.body) : (request.body ?? {});

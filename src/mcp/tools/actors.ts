@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { WorkerView } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
-import type { TaskDetailView } from '../../service/views.ts';
+import type { TaskDetailView } from '../../service/get.ts';
 import type { ServicePort } from '../nats-port.ts';
 import { defineTool, resolveWorker, type Tool, type ToolContext, worker } from './tool.ts';
 

@@ -9,7 +9,7 @@ import {
   type PromiseName,
 } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
-import type { TaskDetailView } from '../../service/views.ts';
+import type { TaskDetailView } from '../../service/get.ts';
 import type { ServicePort } from '../nats-port.ts';
 import { getTask, publishAndRead } from './actors.ts';
 import {

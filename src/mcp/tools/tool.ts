@@ -2,7 +2,7 @@
  * Defines a tool: its input and output, the hints that clients get about its effect, and the function that runs it; and the
  * input fields that several tools share, under the names of seed 001, and how they go over the wire.
  */
-import type { ToolAnnotations } from '@modelcontextprotocol/sdk/types.js';
+import type { ToolAnnotations } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import { detectedAtMax, idSchema, type PromiseName, promiseNames, promisesOf } from '../../../machines/index.ts';
 import { lastBytes } from '../../agents/shared/text.ts';

@@ -2,11 +2,12 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { hashOfToken } from '../../../src/config/access-tokens.ts';
-import { accessTable } from '../../../src/http/access.ts';
 import { runCommand } from '../../support/command.ts';
 import { type Deployment, deploy, makeFolder } from '../../support/deployment.ts';
+import { readRoutes } from '../../support/http-routes.ts';
 import { ask } from '../http/request.ts';
 
+const routes = await readRoutes();
 const secretOf = (name: string) => `secret-of-${name}`;
 const line = (name: string, rest: string) => `  ${name}: { ${rest}, hash: "${hashOfToken(secretOf(name))}" }\n`;
 const bound = line('box', 'role: agent, workers: [w1], fleets: [main]');
@@ -37,10 +38,10 @@ describe('a service of several fleets', () => {
   const others = { file: 'w1.jsonl', entities: 'workers', seq: '1', word: 'retire' };
   const pathOf = (url: string) =>
     url.replaceAll(/:(\w+)/g, (_, name: string) => ({ ...values, ...others, fleet: 'web' })[name] ?? '');
-  const closed = [...accessTable]
-    .filter(([endpoint, { fleets }]) => fleets === 'own' && !['GET /api', 'GET /inspect/ws'].includes(endpoint))
-    .filter(([endpoint]) => !/ (GET|DELETE) \/mcp/.test(` ${endpoint}`))
-    .map(([endpoint]) => endpoint);
+  const closed = routes
+    .filter(({ access }) => access.fleets === 'own')
+    .map(({ method, url }) => `${method} ${url}`)
+    .filter((endpoint) => !['GET /api', 'GET /inspect/ws', 'GET /mcp', 'DELETE /mcp'].includes(endpoint));
 
   test.each(closed)('%s of another fleet is refused, to an operator too', async (endpoint) => {
     const [method = '', url = ''] = endpoint.split(' ');

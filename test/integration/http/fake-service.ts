@@ -3,7 +3,7 @@ import type { WorkerView } from '../../../machines/index.ts';
 import { AppError } from '../../../src/errors.ts';
 import type { Service } from '../../../src/service/index.ts';
 import type { NewEntry } from '../../../src/service/publish.ts';
-import type { ServiceStatus } from '../../../src/service/views.ts';
+import type { ServiceStatus } from '../../../src/service/status.ts';
 
 type Request = { readonly verb: string; readonly id: string; readonly body: unknown };
 

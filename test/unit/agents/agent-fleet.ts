@@ -21,7 +21,7 @@ import { type CallOptions, createHookCallHandler } from '../../../src/agents/sha
 import { AppError } from '../../../src/errors.ts';
 import type { Service } from '../../../src/service/index.ts';
 import type { NewEntry } from '../../../src/service/publish.ts';
-import { judgingOf } from '../../../src/service/views.ts';
+import { judgingOf } from '../../../src/service/session-policy.ts';
 
 export type AgentFleet = {
   /** One hook call, posted to `/hooks/<agent>?event=<event>`. Resolves to the answer to the agent. */

@@ -4,7 +4,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import { type Decision, decisionMessageId } from '../../../machines/index.ts';
 import { AppError } from '../../../src/errors.ts';
 import { createHost, type Host } from '../../../src/host/host.ts';
-import { probeWorker } from '../../../src/service/decide.ts';
+import { probeWorker } from '../../../src/service/probe.ts';
 import { createMemoryLog, type MemoryLog } from './memory-log.ts';
 
 const open: Host[] = [];

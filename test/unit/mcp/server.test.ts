@@ -1,7 +1,6 @@
 /** The MCP server alone, over a service in memory: generated ids, and how bugs are reported. */
 import { PassThrough } from 'node:stream';
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
+import { Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { AppError } from '../../../src/errors.ts';
 import { createMcpServer } from '../../../src/mcp/server.ts';
@@ -37,8 +36,7 @@ test('hooks and checkpoints get the ids that are made for them', async () => {
 test('the text of an answer is its structured content', async () => {
   const { client } = await connect();
   const answer = await client.callTool({ name: 'task_get', arguments: { taskId: 'T-1' } });
-  const [{ text }] = answer.content as [{ text: string }];
-  expect(JSON.parse(text)).toEqual(answer.structuredContent);
+  expect(answer.content).toEqual([{ type: 'text', text: JSON.stringify(answer.structuredContent) }]);
 });
 
 test('a bug is reported to us, and its details not to the client', async () => {
@@ -50,23 +48,38 @@ test('a bug is reported to us, and its details not to the client', async () => {
   expect(onBug).toHaveBeenCalledWith(bug, 'decide');
 });
 
+const serve = (stdin: PassThrough, stdout = new PassThrough()) =>
+  serveStdio({
+    port: createFakeService(),
+    worker: null,
+    spell: String,
+    stdin,
+    stdout,
+    signal: new AbortController().signal,
+    note: () => {},
+  });
+
 test('a stdin that breaks is a failure, unlike one that ends', async () => {
-  const serve = (stdin: PassThrough) =>
-    serveStdio({
-      port: createFakeService(),
-      worker: null,
-      spell: String,
-      stdin,
-      stdout: new PassThrough(),
-      signal: new AbortController().signal,
-      note: () => {},
-    });
   const [ends, breaks] = [new PassThrough(), new PassThrough()];
   const [ended, broken] = [serve(ends), expect(serve(breaks)).rejects.toThrow('read failed')];
   ends.end();
   breaks.destroy(new Error('read failed'));
   await ended;
   await broken;
+});
+
+test('a line without an end is not kept for ever', async () => {
+  const stdin = new PassThrough();
+  const served = expect(serve(stdin)).rejects.toThrow('over 16777216 bytes');
+  for (let chunk = 0; chunk <= 16; chunk += 1) stdin.write(Buffer.alloc(1_048_576, 'x'));
+  await served;
+});
+
+test('it ends when nobody reads its answers', async () => {
+  const stdout = new PassThrough();
+  const served = serve(new PassThrough(), stdout);
+  stdout.destroy(new Error('write EPIPE'));
+  await served;
 });
 
 test('only a refusal of an iteration says how to begin another', async () => {

@@ -1,6 +1,6 @@
 /** A view that is too large for a message is cut, and says where. */
 import { expect, test } from 'vitest';
-import { fitView } from '../../../src/service/views.ts';
+import { fitView } from '../../../src/service/fit-view.ts';
 
 const bytesOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value));
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index);

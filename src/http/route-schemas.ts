@@ -1,0 +1,61 @@
+/**
+ * What the schemas of the routes have in common. Every route is described by its schema (openapi.ts). Input is validated by
+ * the service, so that it is refused alike on every edge, or where only HTTP takes it by the route (`validateInput`).
+ */
+import type {} from '@fastify/swagger'; // Its types: a schema has tags and a summary.
+import type { FastifySchemaCompiler, FastifyTypeProvider } from 'fastify';
+import { z } from 'zod';
+import { idSchema } from '../../machines/index.ts';
+import { errorCodes } from '../errors.ts';
+import { parseInput } from '../service/parse-input.ts';
+
+/** Validates by the route's schemas, with the errors that the service gives. */
+export const validateInput: FastifySchemaCompiler<z.ZodType> =
+  ({ schema }) =>
+  (given) => {
+    try {
+      return { value: parseInput(schema, given) };
+    } catch (error) {
+      return { error: error as Error };
+    }
+  };
+/** The types of what such a route has validated. */
+export interface SchemaTypes extends FastifyTypeProvider {
+  readonly validator: this['schema'] extends z.ZodType ? z.output<this['schema']> : unknown;
+  readonly serializer: unknown;
+}
+
+/** An object whose fields are not described. */
+export const anyObject = z.looseObject({});
+
+export const errorSchema = z.looseObject({
+  error: z.object({
+    code: z.enum([...new Set(Object.values(errorCodes).map(({ wire }) => wire)), 'INTERNAL']),
+    message: z.string(),
+    issues: z.array(
+      z.object({ path: z.string(), message: z.string(), line: z.int().optional(), column: z.int().optional() }),
+    ),
+    retryAfterMs: z.number().optional().describe('try again after it, and a random delay'),
+  }),
+});
+
+export const oneOf = (names: Iterable<string>): z.ZodEnum => z.enum([...names] as [string, ...string[]]);
+
+/** A response without a body. */
+export const noBody = (description: string): z.ZodType => z.null().describe(description);
+
+/** A response in one of several types, or in one that is not JSON. */
+export const contentOf = (...types: readonly string[]): object => ({
+  description: 'OK',
+  content: Object.fromEntries(types.map((type) => [type, { schema: z.unknown() }])),
+});
+
+/** `?fleet=F`, outside `/api/<fleet>`. */
+export const fleetInQuery = idSchema
+  .optional()
+  .describe('needed where the service has several fleets and the token is for more than one');
+
+export const seqSchema = z
+  .string()
+  .regex(/^\d{1,15}$/, 'must be the sequence number of an entry: a whole number of at least 0')
+  .transform(Number);

@@ -1,0 +1,15 @@
+/** evaluate: what do the hooks of this task decide of its iteration? It is logged (protocol.md §2 and §7). */
+import { type HookResult, readFields } from '../../machines/index.ts';
+import { AppError } from '../errors.ts';
+import type { Host } from '../host/host.ts';
+import { checkBody, checkId } from './parse-input.ts';
+
+export async function evaluate(host: Host, task: string, body: unknown): Promise<HookResult> {
+  checkId('task', task);
+  checkBody(body);
+  const address = { area: 'task', fleet: host.fleet.name, id: task, type: 'iteration.validated' } as const;
+  const entry = readFields(address, body ?? {});
+  if ('code' in entry) throw new AppError('input.bad', entry.message, { issues: entry.issues });
+  // Unknown fields go into the log as they came.
+  return host.evaluate(task, body as object);
+}
