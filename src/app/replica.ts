@@ -5,7 +5,7 @@ import type { HostMetrics, HostOptions } from '../host/context.ts';
 import type { EscalationRules } from '../host/effects/notices.ts';
 import type { RunCheck } from '../host/effects/workspace-check.ts';
 import { createHost, type Host } from '../host/host.ts';
-import { isHostState, type SnapshotSchedule } from '../host/keeping/snapshots.ts';
+import { isHostState, type SnapshotSchedule } from '../host/maintenance/snapshots.ts';
 import { createInspection, type Inspection } from '../inspector/index.ts';
 import type { Logger } from '../log.ts';
 import { createRunnerSearch } from '../nats/bus.ts';

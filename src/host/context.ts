@@ -24,9 +24,9 @@ import { createRefusals, type Refusals } from './fold/refusals.ts';
 import { type Admission, type Bound, createAdmission } from './intake/admission.ts';
 import { type AttemptTraces, createAttemptTraces } from './intake/attempt-traces.ts';
 import { createReplyInboxes, createWaiters, expectEntry, type ReplyInboxes, type Waiters } from './intake/waiters.ts';
-import { createLogHealth, type LogHealth } from './keeping/log-health.ts';
-import type { SnapshotSchedule } from './keeping/snapshots.ts';
-import { createLife, type Life } from './life.ts';
+import { createLifecycle, type Lifecycle } from './lifecycle.ts';
+import { createLogHealth, type LogHealth } from './maintenance/log-health.ts';
+import type { SnapshotSchedule } from './maintenance/snapshots.ts';
 import { createOwnEntries, type OwnEntries } from './own-entries.ts';
 
 export type HostMetrics = {
@@ -81,7 +81,7 @@ export type HostOptions = {
 
 export type HostContext = Omit<HostOptions, 'fleet' | 'rules'> & {
   readonly fleet: Fleet;
-  readonly life: Life;
+  readonly lifecycle: Lifecycle;
   readonly progress: FoldProgress;
   readonly logClock: LogClock;
   readonly logHealth: LogHealth;
@@ -112,7 +112,7 @@ export function createHostContext(options: HostOptions): HostContext {
   const onSetBack = (byMs: number) =>
     options.logger.warn({ byMs }, 'the clock of the NATS server was set back: deadlines wait until it has caught up');
   const logHealth = createLogHealth({ log, bus, tryEntry });
-  const life = createLife(options.clock);
+  const lifecycle = createLifecycle(options.clock);
   const progress = createFoldProgress(start?.position);
   const entryWaits = createTimerQueue(options.entryTimeoutMs / 2);
   const expect = (onLate: () => void) => expectEntry({ bus, progress, entryWaits }, onLate);
@@ -126,9 +126,9 @@ export function createHostContext(options: HostOptions): HostContext {
     log: logHealth.log,
     logHealth,
     fleet,
-    life,
+    lifecycle,
     progress,
-    entries: createOwnEntries({ ...options, fleet, log: logHealth.log, life, progress }),
+    entries: createOwnEntries({ ...options, fleet, log: logHealth.log, lifecycle, progress }),
     logClock: createLogClock(fleet, options.clock, onSetBack),
     admission: {
       writes: createAdmission({ openMax: options.openRequestsMax, clock, giveUpOldest, onBound }),

@@ -29,13 +29,13 @@ import {
 } from './intake/attempts.ts';
 import { catchUpInTime, faultOf, foldInTime, notConnected, throwUnlessStarted } from './intake/read-barrier.ts';
 import type { OnAnswer } from './intake/waiters.ts';
-import { createFoldNote, createLogWatch } from './keeping/log-health.ts';
-import { createMembership } from './keeping/membership.ts';
-import { createPolicyPublisher } from './keeping/policy-publisher.ts';
-import { createRetention } from './keeping/retention.ts';
-import { createSnapshots, restoreHostState, type SnapshotTaken } from './keeping/snapshots.ts';
-import { createLifecycle } from './lifecycle.ts';
+import { createFoldNote, createLogWatch } from './maintenance/log-health.ts';
+import { createMembership } from './maintenance/membership.ts';
+import { createPolicyPublisher } from './maintenance/policy-publisher.ts';
+import { createRetention } from './maintenance/retention.ts';
+import { createSnapshots, restoreHostState, type SnapshotTaken } from './maintenance/snapshots.ts';
 import { createStanding, type Standing } from './standing.ts';
+import { createStartStop } from './start-stop.ts';
 
 export type Host = {
   readonly fleet: Fleet;
@@ -101,11 +101,11 @@ export function createHost(options: HostOptions): Host {
   const rooms = createRooms(context);
   if (context.start !== null) restoreHostState(context, rooms, context.start);
   const loop = createFoldLoop(context, rooms);
-  const lifecycle = createLifecycle(context, rooms, loop);
+  const startStop = createStartStop(context, rooms, loop);
   const writes = createWrites(context);
   return {
     fleet,
-    ...lifecycle,
+    ...startStop,
     attempt: (worker, request, onAnswer) => takeAttempt(context, rooms.outbox, writes, worker, request, onAnswer),
     completion: (task) => findCompletion(context, rooms.outbox, task),
     evaluate: (task, fields) =>

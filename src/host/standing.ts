@@ -8,8 +8,8 @@ import type { AppError } from '../errors.ts';
 import type { ServerState } from '../nats/bus.ts';
 import type { HostContext } from './context.ts';
 import { type OutageKind, outageOf } from './intake/read-barrier.ts';
-import type { Heard, Membership } from './keeping/membership.ts';
-import type { Retention } from './keeping/retention.ts';
+import type { Heard, Membership } from './maintenance/membership.ts';
+import type { Retention } from './maintenance/retention.ts';
 
 /**
  * The reason why nothing is judged here. `sinceMs`: of the log's clock. `judges`: another replica that does; null: none
@@ -66,7 +66,7 @@ type Rooms = {
 const silentAfterMs = 3_000;
 
 export function createStanding(context: HostContext, rooms: Rooms): Standing {
-  const { bus, clock, fleet, logClock, life, progress, replica } = context;
+  const { bus, clock, fleet, logClock, lifecycle, progress, replica } = context;
   let sinceMs: number | null = clock();
   const outage = (): Outage | null => {
     const found = outageOf(context);
@@ -76,13 +76,13 @@ export function createStanding(context: HostContext, rooms: Rooms): Standing {
     return { ...found, sinceMs: toLogTime(sinceMs as number), judges };
   };
   // So that it is known since when, although nobody asks.
-  life.watch(outage);
+  lifecycle.watch(outage);
   rooms.membership.watch(outage);
   /** This machine's clock may be another than the log's. */
   const toLogTime = (ms: number) => logClock.now() - (clock() - ms);
   const dutiesOf = (name: string) => ['snapshots', 'retention'].filter((duty) => ownerFor(fleet, duty, null) === name);
   const otherOf = (name: string, heard: Heard | null): ReplicaStanding => {
-    const isHearing = bus.isConnected() && life.phase !== 'lost';
+    const isHearing = bus.isConnected() && lifecycle.phase !== 'lost';
     const isSilent = heard === null || clock() - heard.atMs > silentAfterMs;
     const behind = heard === null ? null : Math.max(0, heard.headSeq - heard.seq);
     return {

@@ -18,7 +18,7 @@ import { AppError } from '../errors.ts';
 import { encodeDecision } from '../host/fold/decision-bytes.ts';
 import type { Host } from '../host/host.ts';
 import type { OnAnswer } from '../host/intake/waiters.ts';
-import type { SnapshotTaken } from '../host/keeping/snapshots.ts';
+import type { SnapshotTaken } from '../host/maintenance/snapshots.ts';
 import { type Endpoint, replyLater } from '../nats/request-server.ts';
 import { startTimer } from '../timer.ts';
 import { checkBody, checkBytes, checkId, parseInput } from './parse-input.ts';

@@ -60,7 +60,7 @@ export type ChecksOptions = RemoteOptions & {
 };
 
 export function createChecks(options: ChecksOptions): Checks {
-  const { fleet, life, logClock, entries, traces, newId, onRefused } = options;
+  const { fleet, lifecycle, logClock, entries, traces, newId, onRefused } = options;
   /** `onUsage` gets what the check says that it used. */
   const run = async (
     pending: PendingCheck,
@@ -80,7 +80,7 @@ export function createChecks(options: ChecksOptions): Checks {
       tail: `worker.${worker}.usage.reported`,
       data: usage,
       messageId: retriedMessageId(key, newId()),
-      isNeeded: life.isRunning,
+      isNeeded: lifecycle.isRunning,
     }));
   return {
     call,
@@ -134,7 +134,7 @@ async function runOf(
   how: Progress,
 ): Promise<RunResult> {
   const { timeoutMs, deadlineMs } = pending;
-  const { life, logClock } = options;
+  const { lifecycle, logClock } = options;
   const { signal } = how;
   const onPending = (reason: string | null, askedAgainMs: number) =>
     options.pendingReplies.note({ worker: worker.worker, attempt, check: pending.name, reason, askedAgainMs });
@@ -151,7 +151,7 @@ async function runOf(
     how.onStarted();
   };
   const leftMs = () => (endMs ?? logClock.now() + timeoutMs) - marginMs(timeoutMs) - logClock.now();
-  return askUntilResult({ life, logClock, leftMs, signal, onPending }, timeoutMs, (waitMs, last) => {
+  return askUntilResult({ lifecycle, logClock, leftMs, signal, onPending }, timeoutMs, (waitMs, last) => {
     const asked = last === null ? request : { ...request, timeoutMs: Math.ceil(waitMs) };
     return runWorkspaceCheck(options, asked, worker, { signal, startTimeoutMs, timeoutMs: waitMs, onStarted });
   });

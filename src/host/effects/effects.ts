@@ -4,7 +4,7 @@
  * whatever is under way and no longer asked for is aborted. Behind the head nothing is done.
  */
 import { actorsWithEffects, type Effect, effectsOf, type Fleet, isAskedFor } from '../../../machines/index.ts';
-import type { Life } from '../life.ts';
+import type { Lifecycle } from '../lifecycle.ts';
 import type { OwnEntries, OwnEntry } from '../own-entries.ts';
 
 /** The entry that answers an effect. It is stored under the effect's key. */
@@ -45,7 +45,7 @@ type Running = { readonly owner: string | null; readonly abort: AbortController 
 export type EffectsOptions = {
   readonly fleet: Fleet;
   readonly replica: string;
-  readonly life: Pick<Life, 'isAtHead'>;
+  readonly lifecycle: Pick<Lifecycle, 'isAtHead'>;
   readonly entries: OwnEntries;
   readonly performers: Performers;
 };
@@ -53,7 +53,7 @@ export type EffectsOptions = {
 /** One for all: to make the reason that `abort` gives by itself, with its stack, takes as long as the rest of an effect. */
 const notAskedFor = new Error('the effect is not asked for any more');
 
-export function createEffects({ fleet, replica, life, entries, performers }: EffectsOptions): Effects {
+export function createEffects({ fleet, replica, lifecycle, entries, performers }: EffectsOptions): Effects {
   /** The effects under way, by actor, then by the effect's key. */
   const running = new Map<string, Map<string, Running>>();
   const touched = new Set<string>();
@@ -103,7 +103,7 @@ export function createEffects({ fleet, replica, life, entries, performers }: Eff
     isArmed = false;
     const actors = [...touched];
     touched.clear();
-    if (!isClosed && life.isAtHead()) sync(actors);
+    if (!isClosed && lifecycle.isAtHead()) sync(actors);
   };
   const touch = (actors: Iterable<string>) => {
     for (const actor of actors) touched.add(actor);

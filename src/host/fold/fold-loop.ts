@@ -22,9 +22,9 @@ import {
   onEvaluationStored,
   settleAttempt,
 } from '../intake/attempts.ts';
-import { upgradeRules } from '../keeping/membership.ts';
-import type { PolicyPublisher } from '../keeping/policy-publisher.ts';
-import type { Snapshots } from '../keeping/snapshots.ts';
+import { upgradeRules } from '../maintenance/membership.ts';
+import type { PolicyPublisher } from '../maintenance/policy-publisher.ts';
+import type { Snapshots } from '../maintenance/snapshots.ts';
 import { subject } from '../own-entries.ts';
 import type { DeadLetters } from './dead-letters.ts';
 import { encodeMade } from './decision-bytes.ts';
@@ -45,11 +45,11 @@ export type FoldRooms = {
 export type FoldLoop = { receive(message: LogMessage): void };
 
 export function createFoldLoop(context: HostContext, rooms: FoldRooms): FoldLoop {
-  const { life, logClock, progress } = context;
+  const { lifecycle, logClock, progress } = context;
   const decisionPrefix = subject(context, 'decision.');
   const processMessage = (message: LogMessage) => {
     // Asked once: each time is a look at two clocks.
-    const isAtHead = life.isAtHead();
+    const isAtHead = lifecycle.isAtHead();
     fold(context, rooms, message, isAtHead);
     if (message.subject.startsWith(decisionPrefix))
       onDecisionPublished(context, rooms.outbox, message.subject.slice(decisionPrefix.length), message);
@@ -72,7 +72,7 @@ export function createFoldLoop(context: HostContext, rooms: FoldRooms): FoldLoop
 /** A fold that throws is our own bug, and its state cannot be trusted any more: the process must end. */
 function end(context: HostContext, { seq, subject: at }: LogMessage, error: unknown): void {
   context.logger.error({ err: error, seq, subject: at }, 'the fold failed');
-  context.life.lose(new AppError('log.unavailable', `the fold failed at entry ${seq}`));
+  context.lifecycle.lose(new AppError('log.unavailable', `the fold failed at entry ${seq}`));
   context.onBroken(false);
 }
 
@@ -88,7 +88,7 @@ function fold(context: HostContext, rooms: FoldRooms, message: LogMessage, isAtH
     }
     const { unknownRules, rulesKnown } = context.fleet;
     if (unknownRules !== null) {
-      context.life.lose(new AppError('rules.unknown', describeUnknownRules(unknownRules, rulesKnown)));
+      context.lifecycle.lose(new AppError('rules.unknown', describeUnknownRules(unknownRules, rulesKnown)));
       return;
     }
     onStored(context, rooms, message, read, outcomes);

@@ -124,7 +124,7 @@ function submit(context: HostContext, submission: Submission, messageId: string)
   const target = subject(context, `worker.${worker}.stop.attempted`);
   context.log.submit(target, payload, { messageId, replica: context.replica, trace }, (answer) => {
     if (answer instanceof AppError) {
-      if (answer.code === 'log.lost') context.life.lose(answer);
+      if (answer.code === 'log.lost') context.lifecycle.lose(answer);
       context.decisionWaiters.settle(submission.waiter, answer);
     } else if (answer.duplicate)
       void context.progress.until(answer.seq).then(() => onPlaceFolded(context, submission, answer));
@@ -189,7 +189,7 @@ export async function onAttemptRepeated(
   const { decisionWaiters, replyInboxes } = context;
   const key = attemptMessageId(worker, attempt);
   const inboxes = replyInboxes.take(key);
-  const isAsked = inboxes.length > 0 && context.life.isAtHead();
+  const isAsked = inboxes.length > 0 && context.lifecycle.isAtHead();
   if (!isAsked && !decisionWaiters.has(key)) return;
   const unreadable = new AppError('log.unavailable', `the decision of attempt ${attempt} cannot be read now`);
   const decision = await findDecision(context, outbox, worker, attempt).catch((error: Error) => error);

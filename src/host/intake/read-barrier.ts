@@ -12,17 +12,17 @@ import { expectEntry } from './waiters.ts';
  * folded, and ends the host where it is not. @throws AppError log.lost, log.unavailable
  */
 export async function catchUp(context: HostContext): Promise<void> {
-  const { progress, life } = context;
+  const { progress, lifecycle } = context;
   try {
     const head = await foldToHead(context);
     const foldedMs = progress.timeOf(head.seq);
     if (foldedMs !== null && foldedMs !== head.atMs) throw otherEntry(head.seq, head.atMs, foldedMs);
   } catch (error) {
-    if (error instanceof AppError && error.code === 'log.lost') life.lose(error);
+    if (error instanceof AppError && error.code === 'log.lost') lifecycle.lose(error);
     throw error;
   }
   // A loss ends the wait, too.
-  life.lost.throwIfAborted();
+  lifecycle.lost.throwIfAborted();
 }
 
 const askAgainMs = 2_000;
@@ -70,12 +70,12 @@ export type OutageKind = 'log-lost' | 'ended' | 'nats-away' | 'log-silent' | 'no
 
 /** The same, with its kind. */
 export function outageOf(context: HostContext): { readonly kind: OutageKind; readonly error: AppError } | null {
-  const { bus, life, log, logHealth, progress } = context;
-  const loss = life.loss();
+  const { bus, lifecycle, log, logHealth, progress } = context;
+  const loss = lifecycle.loss();
   if (loss !== null) return { kind: loss.code === 'log.lost' ? 'log-lost' : 'ended', error: loss };
   if (!bus.isConnected()) return { kind: 'nats-away', error: notConnected() };
   const fault = logHealth.fault();
-  if (life.phase !== 'behind') return fault === null ? null : { kind: 'not-stored', error: fault };
+  if (lifecycle.phase !== 'behind') return fault === null ? null : { kind: 'not-stored', error: fault };
   const silence = logHealth.silence();
   if (silence !== null) return { kind: 'log-silent', error: silence };
   const [folded, last] = [progress.seq, Math.max(progress.seq, log.lastSeq())];
@@ -87,8 +87,8 @@ export const notConnected = (): AppError => new AppError('log.unavailable', 'the
 
 /** A request that comes while the history is folded would wait for too long. @throws AppError log.unavailable, log.lost */
 export function throwUnlessStarted(context: HostContext): void {
-  context.life.lost.throwIfAborted();
-  const fault = context.life.hasStarted ? null : faultOf(context);
+  context.lifecycle.lost.throwIfAborted();
+  const fault = context.lifecycle.hasStarted ? null : faultOf(context);
   if (fault !== null) throw fault;
 }
 
@@ -101,5 +101,5 @@ async function inTime(context: HostContext, wait: () => Promise<void>): Promise<
       .finally(() => late.clear());
   });
   // A loss ends the wait, too.
-  context.life.lost.throwIfAborted();
+  context.lifecycle.lost.throwIfAborted();
 }

@@ -22,7 +22,7 @@ export function fleetAfter(minutes: number, entries: readonly (readonly [tail: s
     metrics: { bounded: () => {} },
     log: { submit: (subject: string, text: string) => fold(subject, text) },
   } as unknown as HostOptions);
-  const { fleet, life } = context;
+  const { fleet, lifecycle } = context;
   const performers = { timer: createTimers(context) } as unknown as Performers;
   const effects = createEffects({ ...context, performers });
   const fold = (subject: string, text: string) => {
@@ -32,7 +32,7 @@ export function fleetAfter(minutes: number, entries: readonly (readonly [tail: s
     effects.touch(foldEntry(fleet, { seq: fleet.seq + 1, atMs: Date.now(), entry }).touched);
   };
   try {
-    life.reachHead();
+    lifecycle.reachHead();
     for (const [tail, data] of entries) fold(`stopgate.main.${tail}`, JSON.stringify(data));
     vi.advanceTimersByTime(minutes * 60_000);
     return viewFleet(fleet);

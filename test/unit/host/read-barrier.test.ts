@@ -12,7 +12,7 @@ function createScene(heads: readonly number[]): HostContext {
   return {
     log: { head: async () => ({ seq: left.length > 1 ? left.shift() : left[0], atMs: 3_000 }) },
     progress: { until: (seq: number) => (seq <= 3 ? Promise.resolve() : new Promise(() => {})), timeOf: () => null },
-    life: { lost: new AbortController().signal },
+    lifecycle: { lost: new AbortController().signal },
   } as unknown as HostContext;
 }
 

@@ -16,7 +16,7 @@ import type { SnapshotInfo } from '../../nats/snapshots/snapshot-bucket.ts';
 import type { LogSize, LogTrimmer } from '../../nats/snapshots/snapshots.ts';
 import type { DeadLetters } from '../fold/dead-letters.ts';
 import type { LogClock } from '../fold/log-clock.ts';
-import type { Life } from '../life.ts';
+import type { Lifecycle } from '../lifecycle.ts';
 
 export type Retention = {
   configure(rules: RetentionRules): void;
@@ -37,7 +37,7 @@ const overheadBytes = 120;
 export type RetentionOptions = {
   readonly fleet: Fleet;
   readonly replica: string;
-  readonly life: Pick<Life, 'phase'>;
+  readonly lifecycle: Pick<Lifecycle, 'phase'>;
   readonly logClock: Pick<LogClock, 'now'>;
   readonly logger: Logger;
   /** It is null if the log is never cut. */
@@ -61,7 +61,7 @@ export function createRetention(options: RetentionOptions, deadLetters: Pick<Dea
     await cut(options, trimmer, rules, Math.min(second.position.seq, deadLetters.owedFrom() ?? second.position.seq));
   };
   const run = async () => {
-    if (running || options.life.phase !== 'head' || ownerFor(fleet, 'retention', null) !== options.replica) return;
+    if (running || options.lifecycle.phase !== 'head' || ownerFor(fleet, 'retention', null) !== options.replica) return;
     running = true;
     await runOnce().catch((error: unknown) => logger.warn({ err: error }, 'the log was not cut; trying again later'));
     running = false;
@@ -114,7 +114,7 @@ async function cut(
     const { archive } = rules;
     const path = archive === null ? null : await writeArchive(archive, options.fleet.name, held);
     // Writing took its time: a log that went back meanwhile may not have what the snapshots cover any more.
-    if (options.life.phase !== 'head') return;
+    if (options.lifecycle.phase !== 'head') return;
     await trimmer.cutBefore(last.seq + 1);
     options.logger.info({ fromSeq: held[0]?.seq, toSeq: last.seq, archive: path }, 'entries behind a snapshot removed');
     held = [];
@@ -122,7 +122,7 @@ async function cut(
   };
   for await (const batch of trimmer.read(firstSeq)) {
     for (const message of batch) {
-      if (message.seq >= coveredTo || options.life.phase !== 'head' || !isDue(message)) return flush();
+      if (message.seq >= coveredTo || options.lifecycle.phase !== 'head' || !isDue(message)) return flush();
       held.push(message);
       heldBytes += message.data.length;
       if (held.length >= entriesMax || heldBytes >= bytesHeldMax) await flush();

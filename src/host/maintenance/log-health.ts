@@ -11,7 +11,7 @@ import type { EventLog } from '../../nats/log/event-log.ts';
 import type { Stored } from '../../nats/log/log-submitter.ts';
 import { within } from '../../timer.ts';
 import type { FoldProgress } from '../fold/fold-progress.ts';
-import type { Life } from '../life.ts';
+import type { Lifecycle } from '../lifecycle.ts';
 
 export type LogHealth = {
   /** The given log, observed. */
@@ -119,7 +119,7 @@ const askEveryMs = 10_000;
 export type LogWatch = { open(): void; close(): void };
 
 type LogWatchOptions = {
-  readonly life: Pick<Life, 'lose'>;
+  readonly lifecycle: Pick<Lifecycle, 'lose'>;
   readonly log: Pick<EventLog, 'head'>;
   readonly bus: Pick<Bus, 'isConnected'>;
 };
@@ -128,14 +128,14 @@ type LogWatchOptions = {
  * Checks from time to time whether the log is still the one that was folded. Readers check it anyway; without readers,
  * a log that was purged, or cut where no snapshot covers it, would only be noticed at the next start.
  */
-export function createLogWatch({ log, bus, life }: LogWatchOptions): LogWatch {
+export function createLogWatch({ log, bus, lifecycle }: LogWatchOptions): LogWatch {
   let timer: NodeJS.Timeout | null = null;
   let isAsking = false;
   const ask = async () => {
     if (isAsking || !bus.isConnected()) return;
     isAsking = true;
     await log.head().catch((error: unknown) => {
-      if (error instanceof AppError && error.code === 'log.lost') life.lose(error);
+      if (error instanceof AppError && error.code === 'log.lost') lifecycle.lose(error);
     });
     isAsking = false;
   };
@@ -166,7 +166,7 @@ export type FoldNote = {
 };
 
 type FoldNoteOptions = {
-  readonly life: Pick<Life, 'phase'>;
+  readonly lifecycle: Pick<Lifecycle, 'phase'>;
   readonly log: Pick<EventLog, 'isNoted' | 'note'>;
   readonly progress: Pick<FoldProgress, 'position'>;
   readonly bus: Pick<Bus, 'isConnected'>;
@@ -183,7 +183,8 @@ export function createFoldNote(options: FoldNoteOptions): FoldNote {
   let timer: NodeJS.Timeout | null = null;
   const note = async () => {
     const position = progress.position();
-    if (options.life.phase === 'lost' || position === null || position.seq === notedSeq || !bus.isConnected()) return;
+    if (options.lifecycle.phase === 'lost' || position === null || position.seq === notedSeq || !bus.isConnected())
+      return;
     try {
       await log.note(position);
       notedSeq = position.seq;
