@@ -1,29 +1,12 @@
 /**
- * The start, the return to the log's head, and the end of a host: what its rooms do at each change of its life
+ * The start, the return to the log's head, and the end of a host: what its parts do at each change of its lifecycle
  * (`lifecycle.ts`).
  */
 import { AppError } from '../errors.ts';
-import type { HostContext } from './context.ts';
-import type { Effects } from './effects/effects.ts';
-import type { Notices } from './effects/notices.ts';
-import type { PendingReplies } from './effects/pending-replies.ts';
-import type { Takeover } from './effects/takeover.ts';
-import type { FoldLoop, FoldRooms } from './fold/fold-loop.ts';
+import type { FoldLoop } from './fold/fold-loop.ts';
 import { catchUp } from './intake/read-barrier.ts';
-import type { FoldNote, LogWatch } from './maintenance/log-health.ts';
-import { type Membership, upgradeRules } from './maintenance/membership.ts';
-import type { Retention } from './maintenance/retention.ts';
-
-export type Rooms = FoldRooms & {
-  readonly effects: Effects;
-  readonly notices: Notices;
-  readonly pendingReplies: PendingReplies;
-  readonly foldNote: FoldNote;
-  readonly logWatch: LogWatch;
-  readonly membership: Membership;
-  readonly retention: Retention;
-  readonly takeover: Takeover;
-};
+import { upgradeRules } from './maintenance/membership.ts';
+import type { HostParts } from './parts.ts';
 
 export type StartStop = {
   /** Folds the history and continues what it left open. @throws AppError log.lost, replica.running */
@@ -34,62 +17,62 @@ export type StartStop = {
 const retryMs = 250;
 const reportEveryMs = 5_000;
 
-export function createStartStop(context: HostContext, rooms: Rooms, loop: FoldLoop): StartStop {
-  const { lifecycle, log } = context;
+export function createStartStop(parts: HostParts, loop: FoldLoop): StartStop {
+  const { lifecycle, log } = parts;
   let reader: { close(): void } | null = null;
   lifecycle.watch((phase, why) => {
-    if (phase === 'head') openEffects(context, rooms);
+    if (phase === 'head') openEffects(parts);
     if (phase === 'behind') {
-      context.logger.info({ why, seq: context.progress.seq }, 'entries stored in the meantime are folded first');
+      parts.logger.info({ why, seq: parts.progress.seq }, 'entries stored in the meantime are folded first');
       // It fails where the host has ended, and whoever ended it says so.
-      regainHead(context, rooms).catch(() => {});
+      regainHead(parts).catch(() => {});
     }
     if (phase === 'lost') {
       reader?.close();
-      onLost(context, rooms);
+      onLost(parts);
     }
   });
   return {
     async start() {
       reader = log.read({
-        folded: context.progress.position,
+        folded: parts.progress.position,
         onMessage: loop.receive,
         onLost: lifecycle.lose,
         onInterrupted: () => lifecycle.fallBehind('the connection to the log was interrupted'),
       });
-      await reachHead(context);
-      rooms.pendingReplies.open();
-      await rooms.membership.join();
+      await reachHead(parts);
+      parts.pendingReplies.open();
+      await parts.membership.join();
       // The join itself comes back from the log, and everything before it is folded then.
-      await reachHead(context);
+      await reachHead(parts);
       lifecycle.reachHead();
-      await rooms.policies.open();
-      await reachHead(context);
+      await parts.policies.open();
+      await reachHead(parts);
       lifecycle.start();
-      const { membership, takeover, foldNote, logWatch, snapshots, retention } = rooms;
-      for (const room of [membership, takeover, logWatch, snapshots, retention]) room.open();
+      const { membership, takeover, foldNote, logWatch, snapshots, retention } = parts;
+      for (const part of [membership, takeover, logWatch, snapshots, retention]) part.open();
       await foldNote.open();
     },
     async close() {
       lifecycle.leave();
-      context.logHealth.close();
-      stopEffects(rooms);
-      rooms.outbox.flush();
+      parts.logHealth.close();
+      stopEffects(parts);
+      parts.outbox.flush();
       const isLost = lifecycle.phase === 'lost';
-      await Promise.all([isLost ? null : rooms.membership.leave(), rooms.foldNote.close()]);
-      if (!isLost) await rooms.snapshots.close();
+      await Promise.all([isLost ? null : parts.membership.leave(), parts.foldNote.close()]);
+      if (!isLost) await parts.snapshots.close();
       reader?.close();
-      rooms.outbox.flush();
-      failCallers(context, new AppError('log.unavailable', 'this replica is stopping; try again'));
+      parts.outbox.flush();
+      failCallers(parts, new AppError('log.unavailable', 'this replica is stopping; try again'));
     },
   };
 }
 
-async function regainHead(context: HostContext, { policies }: Rooms): Promise<void> {
-  const { lifecycle, logger, progress } = context;
+async function regainHead(parts: HostParts): Promise<void> {
+  const { lifecycle, logger, policies, progress } = parts;
   for (let seen = -1; seen !== lifecycle.falls; ) {
     seen = lifecycle.falls;
-    await reachHead(context);
+    await reachHead(parts);
   }
   if (lifecycle.phase !== 'behind') return;
   lifecycle.reachHead();
@@ -98,21 +81,21 @@ async function regainHead(context: HostContext, { policies }: Rooms): Promise<vo
 }
 
 /** Folds what is stored, however long that takes. @throws AppError log.lost, and what else has ended the host */
-async function reachHead(context: HostContext): Promise<void> {
-  const report = setInterval(() => reportProgress(context), reportEveryMs);
+async function reachHead(parts: HostParts): Promise<void> {
+  const report = setInterval(() => reportProgress(parts), reportEveryMs);
   try {
-    await untilCaughtUp(context);
+    await untilCaughtUp(parts);
   } finally {
     clearInterval(report);
   }
 }
 
 /** Retries while the server is slow or away. @throws AppError log.lost, log.unavailable: the host is being closed */
-async function untilCaughtUp(context: HostContext): Promise<void> {
-  const { lifecycle, logger } = context;
+async function untilCaughtUp(parts: HostParts): Promise<void> {
+  const { lifecycle, logger } = parts;
   while (lifecycle.isRunning()) {
     try {
-      await catchUp(context);
+      await catchUp(parts);
       if (lifecycle.isRunning()) return;
     } catch (error) {
       lifecycle.lost.throwIfAborted();
@@ -124,7 +107,7 @@ async function untilCaughtUp(context: HostContext): Promise<void> {
   throw new AppError('log.unavailable', 'this replica is stopping; try again');
 }
 
-function reportProgress({ log, logHealth, progress, logger }: HostContext): void {
+function reportProgress({ log, logHealth, progress, logger }: HostParts): void {
   const silence = logHealth.silence();
   if (silence !== null) logger.warn({ reason: silence.message }, 'the log does not answer; asking again');
   const lastSeq = log.lastSeq();
@@ -133,27 +116,28 @@ function reportProgress({ log, logHealth, progress, logger }: HostContext): void
 }
 
 /** The log's head is reached: effects of the fold go out from now on, also those that are still open. */
-function openEffects(context: HostContext, { outbox, deadLetters, notices, effects }: Rooms): void {
-  for (const room of [outbox, deadLetters, notices, effects]) room.open();
-  upgradeRules(context);
+function openEffects(parts: HostParts): void {
+  const { outbox, deadLetters, notices, effects } = parts;
+  for (const part of [outbox, deadLetters, notices, effects]) part.open();
+  upgradeRules(parts);
 }
 
 /** Nothing of this fold may get into another log. */
-function onLost(context: HostContext, rooms: Rooms): void {
-  const error = context.lifecycle.loss() as AppError;
-  if (error.code === 'log.lost') context.logger.error({ err: error }, 'the log is lost');
-  if (error.code === 'rules.unknown') context.logger.error({ err: error }, 'the log needs a later release');
-  stopEffects(rooms);
-  rooms.membership.close();
-  failCallers(context, error);
-  context.progress.release();
+function onLost(parts: HostParts): void {
+  const error = parts.lifecycle.loss() as AppError;
+  if (error.code === 'log.lost') parts.logger.error({ err: error }, 'the log is lost');
+  if (error.code === 'rules.unknown') parts.logger.error({ err: error }, 'the log needs a later release');
+  stopEffects(parts);
+  parts.membership.close();
+  failCallers(parts, error);
+  parts.progress.release();
 }
 
-function stopEffects({ effects, pendingReplies, takeover, logWatch, retention }: Rooms): void {
-  for (const room of [effects, pendingReplies, takeover, logWatch, retention]) room.close();
+function stopEffects({ effects, pendingReplies, takeover, logWatch, retention }: HostParts): void {
+  for (const part of [effects, pendingReplies, takeover, logWatch, retention]) part.close();
 }
 
-function failCallers({ decisionWaiters, evaluationWaiters }: HostContext, error: AppError): void {
+function failCallers({ decisionWaiters, evaluationWaiters }: HostParts, error: AppError): void {
   decisionWaiters.failAll(error);
   evaluationWaiters.failAll(error);
 }

@@ -6,7 +6,7 @@ import type { Environment } from '../config/environment.ts';
 import { type CommandConfig, type ConfigFile, type GitConfig, gitDefault } from '../config/file.ts';
 import type { Logger } from '../log.ts';
 import type { Io } from '../terminal/process-io.ts';
-import { createInterruption } from '../timer.ts';
+import { createInterruption, notNeeded } from '../timer.ts';
 import { type CommandRequest, runCommand, unknownCommand } from './command.ts';
 import { checkFiles } from './files.ts';
 import { checkGit, type GitRequest, gitTimeoutMs } from './git/check.ts';
@@ -87,7 +87,7 @@ export function createRunner({ log, waitingMax = waitingMaxDefault, ...first }: 
     },
     async run(request, signal, onStarted = () => {}) {
       const controller = new AbortController();
-      const abort = () => controller.abort();
+      const abort = () => controller.abort(notNeeded);
       if (closed || signal.aborted) abort();
       signal.addEventListener('abort', abort, { once: true });
       try {

@@ -17,10 +17,10 @@ import {
 import { AppError } from '../errors.ts';
 import { encodeDecision } from '../host/fold/decision-bytes.ts';
 import type { Host } from '../host/host.ts';
-import type { OnAnswer } from '../host/intake/waiters.ts';
+import type { Reply } from '../host/intake/open-request.ts';
 import type { SnapshotTaken } from '../host/maintenance/snapshots.ts';
 import { type Endpoint, replyLater } from '../nats/request-server.ts';
-import { startTimer } from '../timer.ts';
+import { notNeeded, startTimer } from '../timer.ts';
 import { checkBody, checkBytes, checkId, parseInput } from './parse-input.ts';
 
 // The body of decide, probe and verify: the fields of an attempt (protocol.md §5).
@@ -57,12 +57,12 @@ export const decideRequest =
   };
 
 /** @param text of `given`, as JSON. It is stored, unless the schema reads something else from it than it says. */
-function attempt(host: Host, worker: string, given: object, text: string, onAnswer: OnAnswer<Decision>): void {
+function attempt(host: Host, worker: string, given: object, text: string, reply: Reply<Decision>): void {
   const plain = quickRead('stop.attempted', given) as AttemptFields | null;
   const fields = plain ?? parseInput(attemptSchema, given);
   // Unknown fields go into the log as they came.
   const payload = plain === null ? JSON.stringify({ ...given, ...fields }) : text || '{}';
-  host.attempt(worker, { attempt: fields.attempt, payload }, onAnswer);
+  host.attempt(worker, { attempt: fields.attempt, payload }, reply);
 }
 
 /** `signal`: nobody waits for the answer any more, so no check goes on. `scope`: of a stop by default. */
@@ -94,10 +94,10 @@ async function callInTime(
 ): Promise<CheckResult> {
   signal.throwIfAborted();
   const abort = new AbortController();
-  let timer = startTimer(check.deadlineMs - check.sinceMs, () => abort.abort());
+  let timer = startTimer(check.deadlineMs - check.sinceMs, () => abort.abort(notNeeded));
   const onStarted = () => {
     timer.clear();
-    timer = startTimer(check.timeoutMs, () => abort.abort());
+    timer = startTimer(check.timeoutMs, () => abort.abort(notNeeded));
   };
   const how = { signal: AbortSignal.any([abort.signal, signal]), onStarted };
   const result = await host.callCheck(check, worker, 'probe', how).finally(() => timer.clear());

@@ -100,7 +100,6 @@ const bounded = [
   'hook-command/wake.ts: timeoutMs ?? waitMs',
   'hook-command/wake.ts: ms',
   'host/fold/outbox.ts: delayMs',
-  'host/intake/waiters.ts: halfMs',
   'host/maintenance/log-health.ts: delayMs',
   'host/maintenance/membership.ts: beatEveryMs', // an option that only tests set
   'host/maintenance/snapshots.ts: schedule.checkEveryMs',

@@ -3,7 +3,6 @@
  * in this process. The result is an entry. What nothing waits for any more is cancelled.
  */
 import {
-  attemptMessageId,
   type CheckEffect,
   type CheckResult,
   checkStartedMessageId,
@@ -55,8 +54,8 @@ export type ChecksOptions = RemoteOptions & {
   readonly traces: Pick<AttemptTraces, 'callCheck'>;
   /** Notes what a check replied that has no result yet. */
   readonly pendingReplies: Pick<PendingReplies, 'note'>;
-  /** The log does not take the result of that attempt's check. `key`: its `attemptMessageId`. */
-  readonly onRefused: (key: string, error: AppError) => void;
+  /** The log does not take the result of a check of that attempt. */
+  readonly onRefused: (worker: string, attempt: string, error: AppError) => void;
 };
 
 export function createChecks(options: ChecksOptions): Checks {
@@ -103,7 +102,7 @@ export function createChecks(options: ChecksOptions): Checks {
           tail: `own.worker.${id}.check.finished`,
           data: { ...shorten(result), ...requestOf(worker, check) },
           // The result is there and the log does not take it, so the caller need not wait for the decision.
-          onRefused: (error) => onRefused(attemptMessageId(id, attempt), error),
+          onRefused: (error) => onRefused(id, attempt, error),
         };
       },
     },

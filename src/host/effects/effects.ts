@@ -4,6 +4,7 @@
  * whatever is under way and no longer asked for is aborted. Behind the head nothing is done.
  */
 import { actorsWithEffects, type Effect, effectsOf, type Fleet, isAskedFor } from '../../../machines/index.ts';
+import { notNeeded } from '../../timer.ts';
 import type { Lifecycle } from '../lifecycle.ts';
 import type { OwnEntries, OwnEntry } from '../own-entries.ts';
 
@@ -50,9 +51,6 @@ export type EffectsOptions = {
   readonly performers: Performers;
 };
 
-/** One for all: to make the reason that `abort` gives by itself, with its stack, takes as long as the rest of an effect. */
-const notAskedFor = new Error('the effect is not asked for any more');
-
 export function createEffects({ fleet, replica, lifecycle, entries, performers }: EffectsOptions): Effects {
   /** The effects under way, by actor, then by the effect's key. */
   const running = new Map<string, Map<string, Running>>();
@@ -72,7 +70,7 @@ export function createEffects({ fleet, replica, lifecycle, entries, performers }
     const giveBack = () => {
       if (signal.aborted) return;
       remove(actor, key);
-      it.abort.abort(notAskedFor);
+      it.abort.abort(notNeeded);
       touch([actor]);
     };
     const answer = await performers[effect.kind].perform(effect as never, { signal, isNeeded, giveBack });
@@ -94,7 +92,7 @@ export function createEffects({ fleet, replica, lifecycle, entries, performers }
         const still = asked.find((effect) => effect.key === key);
         if (still !== undefined && (performers[still.kind].standsBy || still.owner === owner)) continue;
         remove(actor, key);
-        abort.abort(notAskedFor);
+        abort.abort(notNeeded);
       }
       for (const effect of asked) if (performers[effect.kind].standsBy || effect.owner === replica) start(effect);
     }
@@ -117,7 +115,7 @@ export function createEffects({ fleet, replica, lifecycle, entries, performers }
     takeOver: start,
     close() {
       isClosed = true;
-      for (const ofActor of running.values()) for (const { abort } of ofActor.values()) abort.abort(notAskedFor);
+      for (const ofActor of running.values()) for (const { abort } of ofActor.values()) abort.abort(notNeeded);
       running.clear();
     },
   };

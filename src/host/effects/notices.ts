@@ -22,7 +22,7 @@ import {
 import { requestText } from '../../../machines/replay/standing.ts';
 import type { Logger } from '../../log.ts';
 import type { Bus } from '../../nats/bus.ts';
-import { sleep } from '../../timer.ts';
+import { notNeeded, sleep } from '../../timer.ts';
 import type { LogClock } from '../fold/log-clock.ts';
 import type { Lifecycle } from '../lifecycle.ts';
 import type { Performer } from './effects.ts';
@@ -111,7 +111,7 @@ export function createNotices(options: NoticesOptions): Notices {
     standsBy: true,
     configure(given) {
       rules = given;
-      change.abort();
+      change.abort(notNeeded);
       change = new AbortController();
     },
     open() {

@@ -17,7 +17,7 @@ import type { DeadLetters } from '../fold/dead-letters.ts';
 import type { FoldProgress } from '../fold/fold-progress.ts';
 import type { LogClock } from '../fold/log-clock.ts';
 import type { Outbox, OutboxState } from '../fold/outbox.ts';
-import type { ReplyInboxes } from '../intake/waiters.ts';
+import type { ReplyInboxes } from '../intake/reply-inboxes.ts';
 import type { Lifecycle } from '../lifecycle.ts';
 import type { PolicyPublisher, PublishedPolicies } from './policy-publisher.ts';
 import type { Retention } from './retention.ts';
