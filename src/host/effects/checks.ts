@@ -25,14 +25,8 @@ import { askUntilResult, type RunResult } from './check-reply.ts';
 import type { Performer } from './effects.ts';
 import type { PendingReplies } from './pending-replies.ts';
 import { askRemote, questionOf, questionOfIteration, type RemoteOptions, toPayload } from './remote-check.ts';
-import {
-  type CheckTimes,
-  marginMs,
-  type RemoteBus,
-  type RunCheck,
-  type RunRequest,
-  runWorkspaceCheck,
-} from './workspace-check.ts';
+import type { RunRequest } from './run-request.ts';
+import { type CheckTimes, marginMs, type RemoteBus, type RunCheck, runWorkspaceCheck } from './workspace-check.ts';
 
 export type Checks = {
   readonly check: Performer<CheckEffect>;
@@ -181,8 +175,9 @@ function runRequestOf(
       since: check.since,
     };
   const env = { fleet: worker.fleet, worker: worker.worker, task: worker.tasks.at(-1) ?? null, attempt };
-  const text = toPayload(question(), Math.min(questionBytesMax, bus.payloadBytesMax() / 2));
-  return { ...place, kind: 'command', name: check.command, env, question: JSON.parse(text) as Record<string, unknown> };
+  const bytesMax = Math.min(questionBytesMax, bus.payloadBytesMax() / 2);
+  const asked = () => JSON.parse(toPayload(question(), bytesMax)) as object;
+  return { ...place, kind: 'command', name: check.command, env, question: asked };
 }
 
 const asError = (error: Error): RunResult => ({ outcome: 'error', reason: error.message });
