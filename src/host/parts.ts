@@ -43,14 +43,9 @@ import { createReplyInboxes, type ReplyInboxes } from './intake/reply-inboxes.ts
 import { createWaiters, type Waiters } from './intake/waiters.ts';
 import { createWriteGate, type WriteGate } from './intake/write-gate.ts';
 import { createLifecycle, type Lifecycle } from './lifecycle.ts';
-import {
-  createFoldNote,
-  createLogHealth,
-  createLogWatch,
-  type FoldNote,
-  type LogHealth,
-  type LogWatch,
-} from './maintenance/log-health.ts';
+import { createFoldNote, type FoldNote } from './maintenance/fold-note.ts';
+import { createLogHealth, type LogHealth } from './maintenance/log-health.ts';
+import { createLogWatch, type LogWatch } from './maintenance/log-watch.ts';
 import { createMembership, type Membership } from './maintenance/membership.ts';
 import { createPolicyPublisher, type PolicyPublisher } from './maintenance/policy-publisher.ts';
 import { createRetention, type Retention } from './maintenance/retention.ts';

@@ -152,7 +152,7 @@ const append = (options: MembershipOptions, type: 'replica.joined' | 'replica.le
 async function join(options: MembershipOptions): Promise<void> {
   const { fleet, lifecycle, logger, replica } = options;
   const [, rulesMax] = rulesOffered(fleet, options.rulesMax);
-  const isMember = () => fleet.replicas.has(replica) && (fleet.rulesOfReplicas.get(replica) ?? 1) === rulesMax;
+  const isMember = () => fleet.replicas.has(replica) && fleet.rulesOfReplicas.get(replica) === rulesMax;
   while (options.lifecycle.isRunning() && !isMember()) {
     try {
       await options.progress.until((await append(options, 'replica.joined')).seq);
