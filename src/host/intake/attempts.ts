@@ -78,6 +78,7 @@ export function createAttempts(options: AttemptsOptions): Attempts {
     const fault = attemptIdFault(attempt);
     // Another replica may have given the attempt that id a moment ago.
     if (fault !== null) await catchUpInTime(options);
+    if (!open.isOpen) return; // it gave way meanwhile
     if (repeatedAttempts.isKnown(open.actor, attempt)) {
       await repeatedAttempts.answer(open.actor, attempt, open);
       return;
