@@ -128,7 +128,7 @@ export function createAttempts(options: AttemptsOptions): Attempts {
  * chooses that header, so only an id of this worker's unnamed attempts counts: nobody else can foresee one.
  */
 function waiterKeyOf(message: LogMessage, worker: string, attempt: string): string {
-  const messageId = attempt === `seq-${message.seq}` ? message.header('Nats-Msg-Id') : undefined;
+  const messageId = message.header('Nats-Msg-Id');
   const isUnnamed = messageId?.startsWith(unnamedAttemptMessageId(worker, '')) ?? false;
   return messageId !== undefined && isUnnamed ? messageId : attemptMessageId(worker, attempt);
 }

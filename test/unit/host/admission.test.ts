@@ -76,6 +76,14 @@ test('work that is run gives its place up, the first that began, and its result 
   await expect(admission.run({ actor: 'w4', key: 'w4' }, async () => 'served')).resolves.toBe('served');
 });
 
+test('a holder that leaves twice takes no place from another of the same key', () => {
+  const admission = createAdmission({ openMax: 2, clock: () => 0 });
+  const [first] = [enter(admission, 'w1', 'w1:a'), enter(admission, 'w1', 'w1:a')];
+  admission.leave(first);
+  admission.leave(first);
+  expect(admission.open()).toBe(1);
+});
+
 // Root cause: each retry of a held attempt took a place, and 10,000 of them locked everybody out.
 test('retries of one attempt take one place, and it is free when the last of them ends', async () => {
   const admission = createAdmission({ openMax: 2, clock: () => 0 });

@@ -22,8 +22,9 @@ function createScene() {
   });
   /** The traces that are open, by key. */
   const traced = new Set<string>();
+  const failed: string[] = [];
   const submitted: ((answer: AppError) => void)[] = [];
-  const scene = { admission, waiters, late, traced, submitted, isBroken: false };
+  const scene = { admission, waiters, late, traced, failed, submitted, isBroken: false };
   const options = {
     fleet,
     replica: 'r1',
@@ -46,7 +47,10 @@ function createScene() {
       onStored(_message: unknown, worker: string, attempt: string, key: string) {
         if (traced.delete(key)) traced.add(`${worker}:${attempt}`);
       },
-      onFailed: (key: string) => void traced.delete(key),
+      onFailed(key: string) {
+        failed.push(key);
+        traced.delete(key);
+      },
     },
     waiters,
     replyInboxes: { add: () => {} },
@@ -149,7 +153,7 @@ test('a request that makes room for a ninth one leaves the place, the trace and 
   const replies = Array.from({ length: 9 }, () => vi.fn());
   for (const reply of replies) scene.attempts.open('w1', { attempt: 'a1', payload: '{}' }, reply);
   expect(replies[0]?.mock.calls).toEqual([[expect.objectContaining({ code: 'service.busy' })]]);
-  expect([scene.admission.open(), [...scene.traced]]).toEqual([1, ['w1:a1']]);
+  expect([scene.admission.open(), [...scene.traced], scene.failed]).toEqual([1, ['w1:a1'], []]);
   scene.attempts.onStored(entry, 'w1', 'a1', true);
   scene.attempts.onDecided(decision, entry);
   for (const reply of replies.slice(1)) expect(reply.mock.calls).toEqual([[decision]]);
