@@ -1,4 +1,5 @@
 /** The timers of a replica, over a log in memory and in faked time. */
+import { pino } from 'pino';
 import { vi } from 'vitest';
 import { type FleetView, foldEntry, readEntry, viewFleet } from '../../../machines/index.ts';
 import { createHostParts, type HostOptions } from '../../../src/host/parts.ts';
@@ -16,6 +17,8 @@ export function fleetAfter(minutes: number, entries: readonly (readonly [tail: s
     fleet: 'main',
     replica: 'r1',
     clock: Date.now,
+    newId: () => 'id',
+    logger: pino({ level: 'silent' }),
     bus: { isConnected: () => true },
     metrics: { bounded: () => {} },
     log: { submit: (subject: string, text: string) => fold(subject, text) },
