@@ -3,7 +3,7 @@
  * whose disk is full may read nothing more from a connection that asks it to store something (nats-server 2.9), and no
  * answer would get out of it.
  */
-import { nameTaken } from '../host/keeping/membership.ts';
+import { nameTaken } from '../host/maintenance/membership.ts';
 import type { HistorySource } from '../inspector/history/history-process.ts';
 import type { Logger } from '../log.ts';
 import { type Bus, createBus } from '../nats/bus.ts';

@@ -1,11 +1,11 @@
 /** Replica: one running copy of the service for one fleet. Wires log, host, service and requests on a connection. */
 import type { Fleet, Rules } from '../../machines/index.ts';
 import type { PolicyForm, RetentionRules } from '../config/file.ts';
-import type { HostMetrics, HostOptions } from '../host/context.ts';
 import type { EscalationRules } from '../host/effects/notices.ts';
 import type { RunCheck } from '../host/effects/workspace-check.ts';
 import { createHost, type Host } from '../host/host.ts';
-import { isHostState, type SnapshotSchedule } from '../host/keeping/snapshots.ts';
+import { isHostState, type SnapshotSchedule } from '../host/maintenance/snapshots.ts';
+import type { HostMetrics, HostOptions } from '../host/parts.ts';
 import { createInspection, type Inspection } from '../inspector/index.ts';
 import type { Logger } from '../log.ts';
 import { createRunnerSearch } from '../nats/bus.ts';

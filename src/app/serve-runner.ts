@@ -5,11 +5,12 @@ import type { ConfigFile } from '../config/file.ts';
 import { defaultCredentials } from '../config/store.ts';
 import { followConfigFile } from '../config/watch.ts';
 import { AppError } from '../errors.ts';
+import { runRequestSchema } from '../host/effects/run-request.ts';
 import type { Logger } from '../log.ts';
 import { openConnection } from '../nats/connection.ts';
 import { newId } from '../nats/id.ts';
 import { openRequestServer, type Request, replyLater } from '../nats/request-server.ts';
-import { type RunResult, runRequestSchema } from '../runner/request.ts';
+import type { TimedReply } from '../runner/reply.ts';
 import { createReloadingRunner, type Runner } from '../runner/runner.ts';
 import type { Io } from '../terminal/process-io.ts';
 import { startTimedSignal } from '../timer.ts';
@@ -76,7 +77,7 @@ function createAnswering(name: string, runner: Pick<Runner, 'run'>, first: Confi
     close() {
       closed = true;
     },
-    async answer({ text, started }: Request): Promise<RunResult> {
+    async answer({ text, started }: Request): Promise<TimedReply> {
       const request = readRequest(text);
       const ownMs = request.kind === 'command' ? commands[request.name]?.timeoutMs : undefined;
       const timeoutMs = timeoutOf(request.timeoutMs, ownMs ?? null);

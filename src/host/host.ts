@@ -3,68 +3,41 @@
  * reads; from then on it sends decisions, answers, checks and timers. Only an entry that came back from the log changes
  * state.
  */
-import { attemptIdFault, type Decision, type Fleet, type HookResult } from '../../machines/index.ts';
+import type { Fleet } from '../../machines/index.ts';
 import type { PolicyForm, RetentionRules } from '../config/file.ts';
-import { AppError } from '../errors.ts';
-import { createHostContext, type HostContext, type HostOptions } from './context.ts';
-import { type Checks, createChecks } from './effects/checks.ts';
-import { createEffects } from './effects/effects.ts';
-import { createNotices, type EscalationRules } from './effects/notices.ts';
-import { createPendingReplies, type PendingReply } from './effects/pending-replies.ts';
-import { createTakeover } from './effects/takeover.ts';
-import { createTimers } from './effects/timers.ts';
-import { createDeadLetters } from './fold/dead-letters.ts';
+import type { AppError } from '../errors.ts';
+import { notNeeded } from '../timer.ts';
+import type { Checks } from './effects/checks.ts';
+import type { EscalationRules } from './effects/notices.ts';
+import type { PendingReply } from './effects/pending-replies.ts';
 import { createFoldLoop } from './fold/fold-loop.ts';
-import { createObservers, type Observe } from './fold/observers.ts';
-import { createOutbox, type Outbox } from './fold/outbox.ts';
-import type { Admitted } from './intake/admission.ts';
-import {
-  type AttemptRequest,
-  findCompletion,
-  isKnown,
-  messageIdFor,
-  repeatAttempt,
-  submitAttempt,
-  submitEvaluation,
-} from './intake/attempts.ts';
-import { catchUpInTime, faultOf, foldInTime, notConnected, throwUnlessStarted } from './intake/read-barrier.ts';
-import type { OnAnswer } from './intake/waiters.ts';
-import { createFoldNote, createLogWatch } from './keeping/log-health.ts';
-import { createMembership } from './keeping/membership.ts';
-import { createPolicyPublisher } from './keeping/policy-publisher.ts';
-import { createRetention } from './keeping/retention.ts';
-import { createSnapshots, restoreHostState, type SnapshotTaken } from './keeping/snapshots.ts';
-import { createLifecycle } from './lifecycle.ts';
+import type { Observe } from './fold/observers.ts';
+import type { Attempts } from './intake/attempts.ts';
+import type { Evaluations } from './intake/evaluations.ts';
+import type { PastDecisions } from './intake/past-decisions.ts';
+import { catchUpInTime, faultOf, foldInTime } from './intake/read-barrier.ts';
+import { restoreHostState, type SnapshotTaken } from './maintenance/snapshots.ts';
+import { createHostParts, type HostOptions } from './parts.ts';
 import { createStanding, type Standing } from './standing.ts';
+import { createStartStop } from './start-stop.ts';
 
 export type Host = {
   readonly fleet: Fleet;
   /** Folds the history and continues what it left open. */
   start(): Promise<void>;
-  /**
-   * Appends an attempt, or finds the one of that id. `onAnswer` gets its decision, or an AppError: input.bad,
-   * log.unavailable, log.lost, service.busy. It is called once, perhaps before this returns, and must not throw.
-   */
-  attempt(worker: string, request: AttemptRequest, onAnswer: OnAnswer<Decision>): void;
-  /**
-   * The decision by which a task was completed.
-   * @throws AppError actor.unknown: it was not, or retention has removed the decision; log.unavailable
-   */
-  completion(task: string): Promise<Decision>;
-  /**
-   * Appends an `iteration.validated` and gives what the task's hooks decide.
-   * @throws AppError entry.refused, log.unavailable, log.lost, service.busy
-   */
-  evaluate(task: string, fields: object): Promise<HookResult>;
+  /** Asks for the decision of an attempt. `reply` is called once, perhaps before this returns. */
+  readonly attempt: Attempts['open'];
+  readonly completion: PastDecisions['completion'];
+  readonly evaluate: Evaluations['evaluate'];
   /** Runs `work`, which stores an entry about `actor`. @throws AppError log.unavailable, log.lost, service.busy */
   write<Result>(actor: string, work: () => Promise<Result>): Promise<Result>;
   /** Runs `work`, which only reads. @throws AppError service.busy */
   read<Result>(work: () => Promise<Result>): Promise<Result>;
   /**
-   * Runs `work`, which judges `actor` and stores nothing. `signal`: it has given way, and nobody waits for it any more.
+   * Runs `work`, which judges `actor` and stores nothing. `signal`: the probe has given way, and nobody waits for it.
    * @throws AppError service.busy
    */
-  trial<Result>(actor: string, work: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
+  probe<Result>(actor: string, work: (signal: AbortSignal) => Promise<Result>): Promise<Result>;
   /** Everything that the log held when this was called is folded. @throws AppError log.lost, log.unavailable */
   caughtUp(): Promise<void>;
   /** Everything up to `seq` is folded; the log is not asked how far it goes. @throws AppError as `caughtUp` does */
@@ -92,190 +65,42 @@ export type Host = {
   close(): Promise<void>;
 };
 
-/** One for all: to make the reason that `abort` gives by itself takes longer than most requests. */
-const gaveWay = new Error('nobody waits for this any more');
-
 export function createHost(options: HostOptions): Host {
-  const context = createHostContext(options);
-  const { fleet, logClock, progress } = context;
-  const rooms = createRooms(context);
-  if (context.start !== null) restoreHostState(context, rooms, context.start);
-  const loop = createFoldLoop(context, rooms);
-  const lifecycle = createLifecycle(context, rooms, loop);
-  const writes = createWrites(context);
+  const parts = createHostParts(options);
+  if (options.start !== null) restoreHostState(parts, parts, options.start);
+  const { start, close } = createStartStop(parts, createFoldLoop(parts));
+  const { fleet, logClock, progress, admission, gate, newId } = parts;
   return {
     fleet,
-    ...lifecycle,
-    attempt: (worker, request, onAnswer) => takeAttempt(context, rooms.outbox, writes, worker, request, onAnswer),
-    completion: (task) => findCompletion(context, rooms.outbox, task),
-    evaluate: (task, fields) =>
-      writes.run({ actor: task, key: context.newId() }, () => submitEvaluation(context, task, fields)),
-    write: (actor, work) => writes.run({ actor, key: context.newId() }, work),
-    read: (work) => context.admission.reads.run({ actor: null, key: context.newId() }, work),
-    async trial(actor, work) {
+    start,
+    close,
+    attempt: parts.attempts.open,
+    completion: parts.pastDecisions.completion,
+    evaluate: parts.evaluations.evaluate,
+    write: (actor, work) => gate.run({ actor, key: newId() }, work),
+    read: (work) => admission.reads.run({ actor: null, key: newId() }, work),
+    async probe(actor, work) {
       const abort = new AbortController();
-      const request = { actor, key: context.newId() };
       try {
-        return await context.admission.trials.run(request, () => work(abort.signal));
+        return await admission.probes.run({ actor, key: newId() }, () => work(abort.signal));
       } finally {
-        abort.abort(gaveWay);
+        abort.abort(notNeeded);
       }
     },
-    caughtUp: () => catchUpInTime(context),
-    foldedTo: (seq) => foldInTime(context, seq),
-    refusal: (seq, entity, id) => context.refusals.of(seq, `${entity}.${id}`),
+    caughtUp: () => catchUpInTime(parts),
+    foldedTo: (seq) => foldInTime(parts, seq),
+    refusal: (seq, entity, id) => parts.refusals.of(seq, `${entity}.${id}`),
     logNow: logClock.now,
-    pendingReply: rooms.pendingReplies.of,
+    pendingReply: parts.pendingReplies.of,
     foldedSeq: () => progress.seq,
-    lastSeq: () => Math.max(progress.seq, options.log.lastSeq()),
-    callCheck: rooms.checks.call,
-    setPolicies: rooms.policies.set,
-    setEscalation: rooms.notices.configure,
-    fault: () => faultOf(context),
-    standing: createStanding(context, rooms),
-    observe: rooms.observers.add,
-    takeSnapshot: rooms.snapshots.take,
-    setRetention: rooms.retention.configure,
-  };
-}
-
-function createRooms(context: HostContext) {
-  const { fleet, replica, bus, logger, decisionWaiters } = context;
-  const observers = createObservers(fleet, logger);
-  const outbox = createOutbox(context);
-  const membership = createMembership(context);
-  const policies = createPolicyPublisher(context);
-  const deadLetters = createDeadLetters(context);
-  const retention = createRetention(context, deadLetters);
-  const pendingReplies = createPendingReplies(fleet, replica, bus, observers.pending);
-  const checks = createChecks({ ...context, pendingReplies, onRefused: decisionWaiters.settle });
-  const timers = createTimers(context);
-  const notices = createNotices(context);
-  const performers = { check: checks.check, hook: checks.hook, notice: notices, timer: timers };
-  const effects = createEffects({ ...context, performers });
-  return {
-    outbox,
-    policies,
-    deadLetters,
-    retention,
-    membership,
-    observers,
-    checks,
-    timers,
-    notices,
-    effects,
-    pendingReplies,
-    snapshots: createSnapshots(context, { outbox, policies, deadLetters, retention }),
-    foldNote: createFoldNote(context),
-    logWatch: createLogWatch(context),
-    takeover: createTakeover({ ...context, outbox, effects, isLagging: membership.isLagging }),
-  };
-}
-
-/**
- * Nearly always an attempt goes to the log in the turn of its request, and its answer comes in the turn of its decision:
- * there is no promise between.
- */
-function takeAttempt(
-  context: HostContext,
-  outbox: Outbox,
-  writes: Writes,
-  worker: string,
-  { attempt, payload }: AttemptRequest,
-  onAnswer: OnAnswer<Decision>,
-): void {
-  const messageId = messageIdFor(context, worker, attempt);
-  const request = { actor: worker, key: messageId };
-  writes.enter(request);
-  const answer: OnAnswer<Decision> = (given) => {
-    writes.leave(request);
-    onAnswer(given);
-  };
-  const fault = attemptIdFault(attempt);
-  if (!context.bus.isConnected() || fault !== null || isRepeat(context, worker, attempt)) {
-    prepareAttempt(context, outbox, writes, worker, { attempt, payload }, messageId, answer).catch(answer);
-    return;
-  }
-  try {
-    outbox.throwIfFull();
-    submitAttempt(context, worker, payload, messageId, answer);
-  } catch (error) {
-    answer(error as Error);
-  }
-}
-
-const isRepeat = ({ fleet }: HostContext, worker: string, attempt: string | undefined): attempt is string =>
-  attempt !== undefined && isKnown(fleet, worker, attempt);
-
-/** Something has to be waited for before it goes to the log, or its decision is there. @throws AppError */
-async function prepareAttempt(
-  context: HostContext,
-  outbox: Outbox,
-  writes: Writes,
-  worker: string,
-  { attempt, payload }: AttemptRequest,
-  messageId: string,
-  onAnswer: OnAnswer<Decision>,
-): Promise<void> {
-  if (!context.bus.isConnected()) await writes.reconnected();
-  const fault = attemptIdFault(attempt);
-  // Another replica may have given it that id a moment ago.
-  if (fault !== null) await catchUpInTime(context);
-  if (isRepeat(context, worker, attempt)) {
-    await repeatAttempt(context, outbox, worker, attempt, onAnswer);
-    return;
-  }
-  if (fault !== null) throw new AppError('input.bad', fault);
-  outbox.throwIfFull();
-  submitAttempt(context, worker, payload, messageId, onAnswer);
-}
-
-/** Requests that store something. */
-type Writes = {
-  /** Takes a place, which `leave` gives back. @throws AppError log.unavailable, log.lost, service.busy */
-  enter(request: Admitted): void;
-  leave(request: Admitted): void;
-  /** The connection is back, and the log the one that is folded. @throws AppError */
-  reconnected(): Promise<void>;
-  run<Result>(request: Admitted, work: () => Promise<Result>): Promise<Result>;
-};
-
-function createWrites(context: HostContext): Writes {
-  const { bus, admission, logHealth, entryTimeoutMs } = context;
-  let reconnecting: Promise<void> | null = null;
-  const reconnect = async () => {
-    if (!(await bus.connected(entryTimeoutMs))) throw notConnected();
-    await catchUpInTime(context);
-  };
-  /**
-   * Waits out a short break of the connection; what is published meanwhile would only pile up in memory. The log may be
-   * an older copy then, so nothing is sent before the log is proved to be the same. All callers share one request.
-   */
-  const reconnected = (): Promise<void> => {
-    reconnecting ??= reconnect().finally(() => {
-      reconnecting = null;
-    });
-    return reconnecting;
-  };
-  const enter: Writes['enter'] = (request) => {
-    throwUnlessStarted(context);
-    // While the log stores nothing, nothing is sent; `log-health.ts` tries it every 2 s.
-    const fault = logHealth.fault();
-    if (fault !== null) throw fault;
-    admission.writes.enter(request);
-  };
-  return {
-    enter,
-    leave: admission.writes.leave,
-    reconnected,
-    async run(request, work) {
-      enter(request);
-      try {
-        if (!bus.isConnected()) await reconnected();
-        return await work();
-      } finally {
-        admission.writes.leave(request);
-      }
-    },
+    lastSeq: () => Math.max(progress.seq, parts.log.lastSeq()),
+    callCheck: parts.checks.call,
+    setPolicies: parts.policies.set,
+    setEscalation: parts.notices.configure,
+    fault: () => faultOf(parts),
+    standing: createStanding(parts),
+    observe: parts.observers.add,
+    takeSnapshot: parts.snapshots.take,
+    setRetention: parts.retention.configure,
   };
 }

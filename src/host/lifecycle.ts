@@ -1,159 +1,164 @@
 /**
- * The start, the return to the log's head, and the end of a host: what its rooms do at each change of its life
- * (`life.ts`).
+ * The lifecycle of a host, as a chart: it folds what is stored, reaches the log's head, and leaves; or it loses its log. After
+ * each reconnect and pause it is behind again, and nothing goes out before what was stored meanwhile is folded
+ * (protocol.md §9).
  */
-import { AppError } from '../errors.ts';
-import type { HostContext } from './context.ts';
-import type { Effects } from './effects/effects.ts';
-import type { Notices } from './effects/notices.ts';
-import type { PendingReplies } from './effects/pending-replies.ts';
-import type { Takeover } from './effects/takeover.ts';
-import type { FoldLoop, FoldRooms } from './fold/fold-loop.ts';
-import { catchUp } from './intake/read-barrier.ts';
-import type { FoldNote, LogWatch } from './keeping/log-health.ts';
-import { type Membership, upgradeRules } from './keeping/membership.ts';
-import type { Retention } from './keeping/retention.ts';
+import { assign, createActor, setup } from 'xstate';
+import type { AppError } from '../errors.ts';
 
-export type Rooms = FoldRooms & {
-  readonly effects: Effects;
-  readonly notices: Notices;
-  readonly pendingReplies: PendingReplies;
-  readonly foldNote: FoldNote;
-  readonly logWatch: LogWatch;
-  readonly membership: Membership;
-  readonly retention: Retention;
-  readonly takeover: Takeover;
-};
+/**
+ * `behind`: the log is read up to its head, and nothing goes out; so at the start, and after each reconnect or pause.
+ * `head`: decisions, answers, checks and timers go out. `closing`: what has begun is finished, nothing else begins.
+ * `leaving`: it ends before it has reached the head, so nothing goes out any more. `lost`: nothing that was folded may be
+ * used.
+ */
+export type Phase = 'behind' | 'head' | 'closing' | 'leaving' | 'lost';
+
+type LifecycleEvent = { readonly type: 'fellBehind' | 'reachedHead' | 'started' | 'closed' | 'lost' };
+
+const lifecycleMachine = setup({
+  types: {} as { context: { readonly falls: number }; events: LifecycleEvent },
+  actions: { countFall: assign({ falls: ({ context }) => context.falls + 1 }) },
+}).createMachine({
+  id: 'lifecycle',
+  context: { falls: 0 },
+  type: 'parallel',
+  states: {
+    fold: {
+      initial: 'behind',
+      on: { fellBehind: { actions: 'countFall' }, lost: '.lost' },
+      states: {
+        behind: { on: { reachedHead: 'head', closed: 'leaving' } },
+        head: { on: { fellBehind: { target: 'behind', actions: 'countFall' }, closed: 'closing' } },
+        closing: {},
+        leaving: {},
+        lost: {},
+      },
+    },
+    requests: { initial: 'refused', states: { refused: { on: { started: 'taken' } }, taken: {} } },
+  },
+});
 
 export type Lifecycle = {
-  /** Folds the history and continues what it left open. @throws AppError log.lost, replica.running */
-  start(): Promise<void>;
-  close(): Promise<void>;
+  readonly phase: Phase;
+  /** Counts how often something was stored that may not be folded yet. */
+  readonly falls: number;
+  /** The log was folded to its head once: from then on requests are taken. */
+  readonly hasStarted: boolean;
+  /** Aborted with an AppError, once, when the log is lost or the fold has failed. */
+  readonly lost: AbortSignal;
+  /** Says why nothing can be decided any more, or null. */
+  loss(): AppError | null;
+  /** Effects of the fold may go out. A pause of the process that nobody has noticed yet is noticed here. */
+  isAtHead(): boolean;
+  /** An entry that is not stored yet may be tried again. */
+  isRunning(): boolean;
+  reachHead(): void;
+  start(): void;
+  /** Something may be stored that is not folded: nothing goes out until it is. */
+  fallBehind(why: string): void;
+  /** An end during the start still folds for a moment: what it finds undecided or unsent is for those that stay. */
+  leave(): void;
+  /** The first error counts. */
+  lose(error: AppError): void;
+  /** Calls back at each change of the phase. `why`: of a fall. */
+  watch(onChange: (phase: Phase, why: string) => void): void;
 };
 
-const retryMs = 250;
-const reportEveryMs = 5_000;
-
-export function createLifecycle(context: HostContext, rooms: Rooms, loop: FoldLoop): Lifecycle {
-  const { life, log } = context;
-  let reader: { close(): void } | null = null;
-  life.watch((phase, why) => {
-    if (phase === 'head') openEffects(context, rooms);
-    if (phase === 'behind') {
-      context.logger.info({ why, seq: context.progress.seq }, 'entries stored in the meantime are folded first');
-      // It fails where the host has ended, and whoever ended it says so.
-      regainHead(context, rooms).catch(() => {});
-    }
-    if (phase === 'lost') {
-      reader?.close();
-      onLost(context, rooms);
-    }
-  });
+/** @param clock this machine's, in milliseconds */
+export function createLifecycle(clock: () => number): Lifecycle {
+  const actor = createActor(lifecycleMachine).start();
+  const lost = new AbortController();
+  const pauses = createPauseWatch(clock);
+  const watchers: ((phase: Phase, why: string) => void)[] = [];
+  /** The chart's, read once for each event: it is asked for several times for each entry. */
+  let phase: Phase = actor.getSnapshot().value.fold;
+  const send = (type: LifecycleEvent['type'], why = '') => {
+    const before = phase;
+    actor.send({ type });
+    const now = actor.getSnapshot().value.fold;
+    phase = now;
+    if (now === 'head' && before !== 'head') pauses.open(() => fallBehind(pauseMessage));
+    if (now === 'closing' || now === 'leaving' || now === 'lost') pauses.close();
+    if (now !== before) for (const onChange of watchers) onChange(now, why);
+  };
+  const fallBehind = (why: string) => {
+    pauses.reset();
+    send('fellBehind', why);
+  };
   return {
-    async start() {
-      reader = log.read({
-        folded: context.progress.position,
-        onMessage: loop.receive,
-        onLost: life.lose,
-        onInterrupted: () => life.fallBehind('the connection to the log was interrupted'),
-      });
-      await reachHead(context);
-      rooms.pendingReplies.open();
-      await rooms.membership.join();
-      // The join itself comes back from the log, and everything before it is folded then.
-      await reachHead(context);
-      life.reachHead();
-      await rooms.policies.open();
-      await reachHead(context);
-      life.start();
-      const { membership, takeover, foldNote, logWatch, snapshots, retention } = rooms;
-      for (const room of [membership, takeover, logWatch, snapshots, retention]) room.open();
-      await foldNote.open();
+    get phase() {
+      return phase;
     },
-    async close() {
-      life.leave();
-      context.logHealth.close();
-      stopEffects(rooms);
-      rooms.outbox.flush();
-      const isLost = life.phase === 'lost';
-      await Promise.all([isLost ? null : rooms.membership.leave(), rooms.foldNote.close()]);
-      if (!isLost) await rooms.snapshots.close();
-      reader?.close();
-      rooms.outbox.flush();
-      failCallers(context, new AppError('log.unavailable', 'this replica is stopping; try again'));
+    get falls() {
+      return actor.getSnapshot().context.falls;
     },
+    get hasStarted() {
+      return actor.getSnapshot().value.requests === 'taken';
+    },
+    lost: lost.signal,
+    loss: () => (lost.signal.aborted ? (lost.signal.reason as AppError) : null),
+    isAtHead() {
+      if (phase === 'head' && pauses.hasPaused()) fallBehind(pauseMessage);
+      return phase === 'head' || phase === 'closing';
+    },
+    isRunning: () => phase === 'behind' || phase === 'head',
+    reachHead() {
+      pauses.reset();
+      send('reachedHead');
+    },
+    start: () => send('started'),
+    fallBehind,
+    leave: () => send('closed'),
+    lose(error) {
+      lost.abort(error);
+      send('lost');
+    },
+    watch: (onChange) => void watchers.push(onChange),
   };
 }
 
-async function regainHead(context: HostContext, { policies }: Rooms): Promise<void> {
-  const { life, logger, progress } = context;
-  for (let seen = -1; seen !== life.falls; ) {
-    seen = life.falls;
-    await reachHead(context);
-  }
-  if (life.phase !== 'behind') return;
-  life.reachHead();
-  void policies.open();
-  logger.info({ seq: progress.seq }, 'at the head of the log again');
-}
+const pauseMessage = 'this process did not run for a while';
 
-/** Folds what is stored, however long that takes. @throws AppError log.lost, and what else has ended the host */
-async function reachHead(context: HostContext): Promise<void> {
-  const report = setInterval(() => reportProgress(context), reportEveryMs);
-  try {
-    await untilCaughtUp(context);
-  } finally {
-    clearInterval(report);
-  }
-}
+type PauseWatch = {
+  /** The process did not run for longer than `pauseMsMax` since it was last seen running. */
+  hasPaused(): boolean;
+  /** Notes that the process runs. */
+  reset(): void;
+  /** Calls `onPause` after a pause that nobody has asked about. */
+  open(onPause: () => void): void;
+  close(): void;
+};
 
-/** Retries while the server is slow or away. @throws AppError log.lost, log.unavailable: the host is being closed */
-async function untilCaughtUp(context: HostContext): Promise<void> {
-  const { life, logger } = context;
-  while (life.isRunning()) {
-    try {
-      await catchUp(context);
-      if (life.isRunning()) return;
-    } catch (error) {
-      life.lost.throwIfAborted();
-      logger.debug({ err: error }, 'the log does not answer; trying again');
-      await new Promise((done) => setTimeout(done, retryMs));
-    }
-  }
-  life.lost.throwIfAborted();
-  throw new AppError('log.unavailable', 'this replica is stopping; try again');
-}
+const tickMs = 250;
+/** Shorter than a takeover, which takes two pings half a second apart. */
+const pauseMsMax = 1_000;
 
-function reportProgress({ log, logHealth, progress, logger }: HostContext): void {
-  const silence = logHealth.silence();
-  if (silence !== null) logger.warn({ reason: silence.message }, 'the log does not answer; asking again');
-  const lastSeq = log.lastSeq();
-  const percent = lastSeq === 0 ? 0 : Math.floor((100 * progress.seq) / lastSeq);
-  logger.info({ foldedSeq: progress.seq, lastSeq, percent }, 'folding the log');
-}
-
-/** The log's head is reached: effects of the fold go out from now on, also those that are still open. */
-function openEffects(context: HostContext, { outbox, deadLetters, notices, effects }: Rooms): void {
-  for (const room of [outbox, deadLetters, notices, effects]) room.open();
-  upgradeRules(context);
-}
-
-/** Nothing of this fold may get into another log. */
-function onLost(context: HostContext, rooms: Rooms): void {
-  const error = context.life.loss() as AppError;
-  if (error.code === 'log.lost') context.logger.error({ err: error }, 'the log is lost');
-  if (error.code === 'rules.unknown') context.logger.error({ err: error }, 'the log needs a later release');
-  stopEffects(rooms);
-  rooms.membership.close();
-  failCallers(context, error);
-  context.progress.release();
-}
-
-function stopEffects({ effects, pendingReplies, takeover, logWatch, retention }: Rooms): void {
-  for (const room of [effects, pendingReplies, takeover, logWatch, retention]) room.close();
-}
-
-function failCallers({ decisionWaiters, evaluationWaiters }: HostContext, error: AppError): void {
-  decisionWaiters.failAll(error);
-  evaluationWaiters.failAll(error);
+/**
+ * Notices that this process did not run for a while (SIGSTOP, a machine that slept, a blocked event loop): what was
+ * stored meanwhile must be folded before anything is done. Timers and messages that were waiting come in any order, so
+ * whoever acts asks first.
+ */
+function createPauseWatch(clock: () => number): PauseWatch {
+  let seenMs = clock();
+  let timer: NodeJS.Timeout | null = null;
+  // A clock that is set back may hide a pause, so that counts as one.
+  const hasPaused = () => Math.abs(clock() - seenMs) > pauseMsMax;
+  const reset = () => {
+    seenMs = clock();
+  };
+  return {
+    hasPaused,
+    reset,
+    open(onPause) {
+      reset();
+      timer ??= setInterval(() => {
+        if (hasPaused()) onPause();
+        reset();
+      }, tickMs).unref();
+    },
+    close() {
+      if (timer !== null) clearInterval(timer);
+    },
+  };
 }

@@ -5,7 +5,7 @@ import type { Logger } from '../log.ts';
 import type { EventLog } from '../nats/log/event-log.ts';
 import type { Stored } from '../nats/log/log-submitter.ts';
 import type { FoldProgress } from './fold/fold-progress.ts';
-import type { Life } from './life.ts';
+import type { Lifecycle } from './lifecycle.ts';
 
 /** `tail`: the subject after `stopgate.<fleet>.`; the message id makes a repeat one entry. */
 export type OwnEntry = {
@@ -32,7 +32,7 @@ export type OwnEntriesOptions = {
   readonly fleet: Pick<Fleet, 'name'>;
   readonly replica: string;
   readonly log: Pick<EventLog, 'append'>;
-  readonly life: Pick<Life, 'isAtHead'>;
+  readonly lifecycle: Pick<Lifecycle, 'isAtHead'>;
   readonly progress: Pick<FoldProgress, 'until'>;
   readonly newId: () => string;
   readonly logger: Logger;
@@ -41,12 +41,12 @@ export type OwnEntriesOptions = {
 const retryMs = 300;
 
 export function createOwnEntries(options: OwnEntriesOptions): OwnEntries {
-  const { replica, log, life, progress, newId, logger } = options;
+  const { replica, log, lifecycle, progress, newId, logger } = options;
   const untilStored: OwnEntries['untilStored'] = async ({ tail, data, messageId, isNeeded, onRefused }) => {
     const payload = JSON.stringify(data);
     while (isNeeded()) {
       // What it follows from may be out of date.
-      if (!life.isAtHead()) {
+      if (!lifecycle.isAtHead()) {
         await new Promise((done) => setTimeout(done, retryMs));
         continue;
       }

@@ -6,10 +6,9 @@ import { ownerFor } from '../../machines/index.ts';
 import type { RetentionRules } from '../config/file.ts';
 import type { AppError } from '../errors.ts';
 import type { ServerState } from '../nats/bus.ts';
-import type { HostContext } from './context.ts';
 import { type OutageKind, outageOf } from './intake/read-barrier.ts';
-import type { Heard, Membership } from './keeping/membership.ts';
-import type { Retention } from './keeping/retention.ts';
+import type { Heard } from './maintenance/membership.ts';
+import type { HostParts } from './parts.ts';
 
 /**
  * The reason why nothing is judged here. `sinceMs`: of the log's clock. `judges`: another replica that does; null: none
@@ -56,33 +55,27 @@ export type Standing = {
   read(): HostStanding;
 };
 
-type Rooms = {
-  readonly membership: Pick<Membership, 'heard' | 'watch'>;
-  readonly retention: Pick<Retention, 'rules'>;
-  readonly outbox: { readonly unconfirmed: () => BoundUse };
-};
-
 /** A beat comes every second: after so long one is missed that is not just late. */
 const silentAfterMs = 3_000;
 
-export function createStanding(context: HostContext, rooms: Rooms): Standing {
-  const { bus, clock, fleet, logClock, life, progress, replica } = context;
+export function createStanding(parts: HostParts): Standing {
+  const { bus, clock, fleet, logClock, lifecycle, progress, replica } = parts;
   let sinceMs: number | null = clock();
   const outage = (): Outage | null => {
-    const found = outageOf(context);
+    const found = outageOf(parts);
     sinceMs = found === null ? null : (sinceMs ?? clock());
     if (found === null) return null;
     const judges = found.kind === 'log-lost' ? null : (others().find(({ state }) => state === 'judging')?.name ?? null);
     return { ...found, sinceMs: toLogTime(sinceMs as number), judges };
   };
   // So that it is known since when, although nobody asks.
-  life.watch(outage);
-  rooms.membership.watch(outage);
+  lifecycle.watch(outage);
+  parts.membership.watch(outage);
   /** This machine's clock may be another than the log's. */
   const toLogTime = (ms: number) => logClock.now() - (clock() - ms);
   const dutiesOf = (name: string) => ['snapshots', 'retention'].filter((duty) => ownerFor(fleet, duty, null) === name);
   const otherOf = (name: string, heard: Heard | null): ReplicaStanding => {
-    const isHearing = bus.isConnected() && life.phase !== 'lost';
+    const isHearing = bus.isConnected() && lifecycle.phase !== 'lost';
     const isSilent = heard === null || clock() - heard.atMs > silentAfterMs;
     const behind = heard === null ? null : Math.max(0, heard.headSeq - heard.seq);
     return {
@@ -97,7 +90,7 @@ export function createStanding(context: HostContext, rooms: Rooms): Standing {
     };
   };
   const others = () =>
-    [...fleet.replicas.keys()].filter((it) => it !== replica).map((it) => otherOf(it, rooms.membership.heard(it)));
+    [...fleet.replicas.keys()].filter((it) => it !== replica).map((it) => otherOf(it, parts.membership.heard(it)));
   const self = (out: Outage | null): ReplicaStanding => ({
     name: replica,
     isSelf: true,
@@ -107,24 +100,24 @@ export function createStanding(context: HostContext, rooms: Rooms): Standing {
     heardMs: logClock.now(),
     foldedSeq: progress.seq,
     // While the log does not answer, nobody knows how far it goes.
-    behind: out === null || out.kind === 'catching-up' ? Math.max(0, context.log.lastSeq() - progress.seq) : null,
+    behind: out === null || out.kind === 'catching-up' ? Math.max(0, parts.log.lastSeq() - progress.seq) : null,
   });
   return {
     outage,
     read() {
       const out = outage();
-      const { writes, reads, trials } = context.admission;
+      const { writes, reads, probes } = parts.admission;
       return {
         outage: out,
         replicas: [self(out), ...others()].sort((a, b) => (a.name < b.name ? -1 : 1)),
         server: bus.server(),
-        retention: rooms.retention.rules(),
+        retention: parts.retention.rules(),
         bounds: [
           { bound: 'units of workers and tasks', used: fleet.stateSize, max: fleet.stateSizeMax },
-          { bound: 'open attempts and entries', used: writes.open(), max: context.openRequestsMax },
-          { bound: 'open probes and verifications', used: trials.open(), max: context.openReadsMax },
-          { bound: 'open views', used: reads.open(), max: context.openReadsMax },
-          rooms.outbox.unconfirmed(),
+          { bound: 'open attempts and entries', used: writes.open(), max: parts.openRequestsMax },
+          { bound: 'open probes and verifications', used: probes.open(), max: parts.openReadsMax },
+          { bound: 'open views', used: reads.open(), max: parts.openReadsMax },
+          parts.outbox.unconfirmed(),
         ],
       };
     },

@@ -4,13 +4,14 @@ import { StringDecoder } from 'node:string_decoder';
 import { entrySchemas, formatDuration } from '../../machines/index.ts';
 import type { Environment } from '../config/environment.ts';
 import type { CommandConfig } from '../config/file.ts';
-import { readCheckReply } from '../host/effects/check-reply.ts';
+import { type CheckReply, readCheckReply } from '../host/effects/check-reply.ts';
+import type { RunIds, RunRequest } from '../host/effects/run-request.ts';
 import type { Interruption } from '../timer.ts';
 import { findFixedFolder, findWorkerFolder } from './folder.ts';
 import { readChanges } from './git/diff.ts';
 import type { KeptPasses } from './kept-passes.ts';
 import { basicVariables, type Group, type GroupEnd, pickVariables, startGroup } from './process-group.ts';
-import { cancelled, type Finding, quote, type RunIds, type RunRequest } from './request.ts';
+import { cancelled, quote } from './reply.ts';
 
 export type CommandRequest = Extract<RunRequest, { kind: 'command' }>;
 /** `env`: the service's own environment. `onStart` gets the group once it runs. */
@@ -28,7 +29,7 @@ export async function runCommand(
   config: CommandConfig,
   place: CommandPlace,
   { stop, timeoutMs }: { readonly stop: Interruption; readonly timeoutMs: number },
-): Promise<Finding> {
+): Promise<CheckReply> {
   const about = { name: request.name, program: config.run[0], timeoutMs };
   const folder = await Promise.race([findCommandFolder(request, config, place), stop.happened]);
   if (typeof folder === 'string') return findingOf({ by: folder }, about);
@@ -36,7 +37,7 @@ export async function runCommand(
   // The folder may have been found just as the interruption came.
   if (stop.cause !== null) return findingOf({ by: stop.cause }, about);
   if (config.speaks === 'json') return converse(request, config, { ...place, folder: folder.path }, { stop, about });
-  const run = async (): Promise<Finding> => {
+  const run = async (): Promise<CheckReply> => {
     // What git was asked before may have taken all its time.
     if (stop.cause !== null) return findingOf({ by: stop.cause }, about);
     const output = collectOutput(config.feedback);
@@ -68,7 +69,7 @@ async function converse(
   config: CommandConfig,
   place: CommandPlace & { readonly folder: string },
   { stop, about }: { readonly stop: Interruption; readonly about: About },
-): Promise<Finding> {
+): Promise<CheckReply> {
   const diff = config.diff === true ? await readDiff(cwd, place, stop) : undefined;
   if (typeof diff === 'object' && diff !== null) return { outcome: 'error', reason: diff.reason };
   if (stop.cause !== null) return findingOf({ by: stop.cause }, about);
@@ -80,7 +81,7 @@ async function converse(
       run: config.run,
       cwd: place.folder,
       env: environmentOf(place.env, env, config),
-      input: `${JSON.stringify({ ...question, ...(diff !== undefined && { diff }) })}\n`,
+      input: `${JSON.stringify({ ...question?.(), ...(diff !== undefined && { diff }) })}\n`,
       onOutput(stream, chunk) {
         if (stream === 'stderr') errors.add(stream, chunk);
         else {
@@ -94,7 +95,7 @@ async function converse(
   place.onStart(group);
   const end = await group.ended;
   const feedback = errors.text();
-  const noReply = (finding: Finding): Finding => ({ ...finding, ...(feedback !== '' && { feedback }) });
+  const noReply = (finding: CheckReply): CheckReply => ({ ...finding, ...(feedback !== '' && { feedback }) });
   if (end.by !== 'exit' || end.code !== 0) {
     const finding = findingOf(end, about);
     return noReply(finding.outcome === 'fail' ? { ...finding, outcome: 'error' } : finding);
@@ -151,8 +152,8 @@ function environmentOf(ours: Environment, ids: RunIds, { inherit = [], env }: Co
 }
 
 /** Exit 0 is a pass, any other ordinary exit a fail; all else means that nobody could tell (protocol.md §8). */
-function findingOf(end: GroupEnd, about: About): Finding {
-  const error = (reason: string): Finding => ({ outcome: 'error', reason });
+function findingOf(end: GroupEnd, about: About): CheckReply {
+  const error = (reason: string): CheckReply => ({ outcome: 'error', reason });
   const { name, program, timeoutMs } = about;
   switch (end.by) {
     case 'exit':
@@ -172,7 +173,7 @@ function findingOf(end: GroupEnd, about: About): Finding {
   }
 }
 
-export const unknownCommand = (name: string): Finding => ({
+export const unknownCommand = (name: string): CheckReply => ({
   outcome: 'error',
   reason: `the runner has no command ${quote(name)}: commands are named under commands: in its configuration`,
 });

@@ -2,16 +2,18 @@
 import { realpath } from 'node:fs/promises';
 import { isAbsolute, resolve } from 'node:path';
 import { checkTimeoutMs, formatDuration, missingFilesMessage } from '../../machines/index.ts';
+import type { CheckReply } from '../host/effects/check-reply.ts';
+import type { RunRequest } from '../host/effects/run-request.ts';
 import { createInterruption, type Interruption } from '../timer.ts';
 import { findWorkerFolder, isInside, type WorkerPlace } from './folder.ts';
-import { cancelled, type Finding, quote, type RunRequest } from './request.ts';
+import { cancelled, quote } from './reply.ts';
 
 type FilesRequest = Extract<RunRequest, { kind: 'files' }>;
 
 const listedBytesMax = 12_288; // the names are in the reason and in the feedback, and a result has 32 KiB
 
 /** A path that leaves the folder, by name or by symlink, is an error and not a missing file: the policy is wrong. */
-export async function checkFiles(request: FilesRequest, place: WorkerPlace, signal: AbortSignal): Promise<Finding> {
+export async function checkFiles(request: FilesRequest, place: WorkerPlace, signal: AbortSignal): Promise<CheckReply> {
   const timeoutMs = request.timeoutMs ?? checkTimeoutMs;
   const stop = createInterruption(timeoutMs, signal);
   try {
@@ -25,7 +27,7 @@ export async function checkFiles(request: FilesRequest, place: WorkerPlace, sign
   }
 }
 
-async function findMissing({ cwd, files }: FilesRequest, place: WorkerPlace, stop: Interruption): Promise<Finding> {
+async function findMissing({ cwd, files }: FilesRequest, place: WorkerPlace, stop: Interruption): Promise<CheckReply> {
   const folder = await findWorkerFolder(cwd, place);
   if ('reason' in folder) return { outcome: 'error', reason: folder.reason };
   const missing: string[] = [];
@@ -53,7 +55,7 @@ async function checkFile(file: string, folder: string): Promise<'there' | 'missi
 }
 
 /** Lists as many names as fit, and how many are left out. */
-function missingFinding(missing: readonly string[]): Finding {
+function missingFinding(missing: readonly string[]): CheckReply {
   let bytes = 0;
   const listed = missing.filter((file) => {
     bytes += Buffer.byteLength(file) + 2;

@@ -1,7 +1,7 @@
 /** The folder of a check. A worker's own comes over the wire, so it counts only inside the runner's roots. */
 import { realpath, stat } from 'node:fs/promises';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
-import { quote } from './request.ts';
+import { quote } from './reply.ts';
 
 /** `path`: a real path (no symlinks left) of a folder; `reason`: why there is none. */
 export type Folder = { readonly path: string } | { readonly reason: string };

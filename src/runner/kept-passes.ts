@@ -7,17 +7,17 @@
 import { createHash, type Hash } from 'node:crypto';
 import { lstat, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { CheckReply } from '../host/effects/check-reply.ts';
 import { setNewest } from '../newest.ts';
 import type { Interruption } from '../timer.ts';
 import { hashContents } from './git/contents.ts';
 import { findRepository } from './git/find-repository.ts';
 import { createRunGit, type GitPlace } from './git/run-git.ts';
 import { type SealedRepository, sealRepository } from './git/sealed-repository.ts';
-import type { Finding } from './request.ts';
 
 export type KeptPasses = {
   /** Runs it, unless it has passed in this state. Outside git it always runs. */
-  takeOrRun(command: KeptCommand, run: () => Promise<Finding>): Promise<Finding>;
+  takeOrRun(command: KeptCommand, run: () => Promise<CheckReply>): Promise<CheckReply>;
   clear(): void;
 };
 /** `config`: all that its configuration says. `folder`: a real path. */

@@ -4,15 +4,17 @@ import { type Admission, createFairSemaphore, type Party } from '../concurrency/
 import type { Config } from '../config/config.ts';
 import type { Environment } from '../config/environment.ts';
 import { type CommandConfig, type ConfigFile, type GitConfig, gitDefault } from '../config/file.ts';
+import type { CheckReply } from '../host/effects/check-reply.ts';
+import type { RunRequest } from '../host/effects/run-request.ts';
 import type { Logger } from '../log.ts';
 import type { Io } from '../terminal/process-io.ts';
-import { createInterruption } from '../timer.ts';
+import { createInterruption, notNeeded } from '../timer.ts';
 import { type CommandRequest, runCommand, unknownCommand } from './command.ts';
 import { checkFiles } from './files.ts';
 import { checkGit, type GitRequest, gitTimeoutMs } from './git/check.ts';
 import { createKeptPasses } from './kept-passes.ts';
 import { type Group, signalGroup } from './process-group.ts';
-import { cancelled, type Finding, type RunRequest, type RunResult, timed } from './request.ts';
+import { cancelled, type TimedReply, timed } from './reply.ts';
 
 /** The settings from the configuration, which may change while checks run. */
 export type RunnerSettings = {
@@ -41,7 +43,7 @@ export type Runner = {
    * 0.5 s to end by itself, and so has what it leaves behind at its exit. `onStarted` is called when the check has a
    * place; its time runs from there.
    */
-  run(request: RunRequest, signal: AbortSignal, onStarted?: () => void): Promise<RunResult>;
+  run(request: RunRequest, signal: AbortSignal, onStarted?: () => void): Promise<TimedReply>;
   /** Checks that wait for a free place. */
   readonly waiting: () => number;
   readonly waitingMax: number;
@@ -68,10 +70,10 @@ const toPoolSettings = ({ processesMax = 8, git = gitDefault, roots, ...settings
 export function createRunner({ log, waitingMax = waitingMaxDefault, ...first }: RunnerOptions): Runner {
   let settings = toPoolSettings(first);
   const pool = createCommandPool({ ...settings, waitingMax, log });
-  const running = new Map<() => void, Promise<RunResult>>(); // by what aborts them
+  const running = new Map<() => void, Promise<TimedReply>>(); // by what aborts them
   let closed = false;
 
-  async function answer(request: RunRequest, signal: AbortSignal, onStarted: () => void): Promise<RunResult> {
+  async function answer(request: RunRequest, signal: AbortSignal, onStarted: () => void): Promise<TimedReply> {
     if (signal.aborted) return { ...cancelled, tookMs: 0 };
     if (request.kind !== 'files') return pool.run(request, signal, onStarted);
     onStarted();
@@ -87,7 +89,7 @@ export function createRunner({ log, waitingMax = waitingMaxDefault, ...first }: 
     },
     async run(request, signal, onStarted = () => {}) {
       const controller = new AbortController();
-      const abort = () => controller.abort();
+      const abort = () => controller.abort(notNeeded);
       if (closed || signal.aborted) abort();
       signal.addEventListener('abort', abort, { once: true });
       try {
@@ -136,7 +138,7 @@ const waitingPerWorkerMax = 128;
 type PoolRequest = CommandRequest | GitRequest;
 type CommandPool = {
   /** `onStarted`: the check has a place, and its time runs. */
-  run(request: PoolRequest, signal: AbortSignal, onStarted: () => void): Promise<RunResult>;
+  run(request: PoolRequest, signal: AbortSignal, onStarted: () => void): Promise<TimedReply>;
   readonly waiting: () => number;
   /** Sets the settings for checks that come from now on; all share the new number of places. */
   configure(settings: PoolSettings): void;
@@ -171,7 +173,7 @@ function createCommandPool({ log, waitingMax, ...first }: CommandPoolOptions): C
     config: CommandConfig | null,
     place: PoolSettings,
     signal: AbortSignal,
-  ): Promise<Finding> {
+  ): Promise<CheckReply> {
     const timeoutMs = request.timeoutMs ?? config?.timeoutMs ?? gitTimeoutMs;
     const stop = createInterruption(timeoutMs, signal);
     const tracked: Promise<void>[] = [];
@@ -220,7 +222,7 @@ function partyOf(request: PoolRequest, config: CommandConfig | null): Party {
   return { worker, folder: isThere && request.cwd !== null ? resolve(request.cwd) : null };
 }
 
-function notAdmitted(admission: Exclude<Admission, 'admitted'>, waitingMax: number): Finding {
+function notAdmitted(admission: Exclude<Admission, 'admitted'>, waitingMax: number): CheckReply {
   if (admission === 'aborted') return cancelled;
   const raise = 'raise concurrency: in its configuration';
   const reason =

@@ -10,7 +10,7 @@ import {
 import { AppError } from '../errors.ts';
 import { encodeDecision } from '../host/fold/decision-bytes.ts';
 import type { Host } from '../host/host.ts';
-import type { OnAnswer } from '../host/intake/waiters.ts';
+import type { Reply } from '../host/intake/open-request.ts';
 import type { Endpoint } from '../nats/request-server.ts';
 import { checkBody, checkBytes, checkId, parseInput } from './parse-input.ts';
 
@@ -46,10 +46,10 @@ export const decideRequest =
   };
 
 /** @param text of `given`, as JSON. It is stored, unless the schema reads something else from it than it says. */
-function attempt(host: Host, worker: string, given: object, text: string, onAnswer: OnAnswer<Decision>): void {
+function attempt(host: Host, worker: string, given: object, text: string, reply: Reply<Decision>): void {
   const plain = quickRead('stop.attempted', given) as AttemptFields | null;
   const fields = plain ?? parseInput(attemptSchema, given);
   // Unknown fields go into the log as they came.
   const payload = plain === null ? JSON.stringify({ ...given, ...fields }) : text || '{}';
-  host.attempt(worker, { attempt: fields.attempt, payload }, onAnswer);
+  host.attempt(worker, { attempt: fields.attempt, payload }, reply);
 }

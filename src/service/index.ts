@@ -99,9 +99,9 @@ export function createService(host: Host, log: EventLog, replica: string, search
     replica,
     decide: (worker, body) => decide(host, worker, body),
     probe: (worker, body, scope) =>
-      host.trial(worker, (signal) => probeWorker(host, replica, worker, body, { signal, scope })),
-    verify: (worker, body) => host.trial(worker, (signal) => verify(host, replica, worker, body, signal)),
-    verifyTask: (task, body) => host.trial(task, (signal) => verifyTask(host, replica, task, body, signal)),
+      host.probe(worker, (signal) => probeWorker(host, replica, worker, body, { signal, scope })),
+    verify: (worker, body) => host.probe(worker, (signal) => verify(host, replica, worker, body, signal)),
+    verifyTask: (task, body) => host.probe(task, (signal) => verifyTask(host, replica, task, body, signal)),
     claimNext: (worker, body) => host.write(worker, () => claimNext(worker, body)),
     evaluate: (task, body) => evaluate(host, task, body),
     get: (entity, id, body) => host.read(() => get(host, entity, id, body)),

@@ -8,7 +8,7 @@ import {
   type WorkerContext,
 } from '../../machines/index.ts';
 import type { Host } from '../host/host.ts';
-import { startTimer } from '../timer.ts';
+import { notNeeded, startTimer } from '../timer.ts';
 import { readAttempt } from './decide.ts';
 
 /** `signal`: nobody waits for the answer any more, so no check goes on. `scope`: of a stop by default. */
@@ -39,10 +39,10 @@ async function callInTime(
 ): Promise<CheckResult> {
   signal.throwIfAborted();
   const abort = new AbortController();
-  let timer = startTimer(check.deadlineMs - check.sinceMs, () => abort.abort());
+  let timer = startTimer(check.deadlineMs - check.sinceMs, () => abort.abort(notNeeded));
   const onStarted = () => {
     timer.clear();
-    timer = startTimer(check.timeoutMs, () => abort.abort());
+    timer = startTimer(check.timeoutMs, () => abort.abort(notNeeded));
   };
   const how = { signal: AbortSignal.any([abort.signal, signal]), onStarted };
   const result = await host.callCheck(check, worker, 'probe', how).finally(() => timer.clear());

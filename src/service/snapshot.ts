@@ -1,5 +1,5 @@
 /** snapshot: writes the state of the fleet now (protocol.md §15). Only for operators, by the servers' permissions. */
-import type { SnapshotTaken } from '../host/keeping/snapshots.ts';
+import type { SnapshotTaken } from '../host/maintenance/snapshots.ts';
 import { type Endpoint, replyLater } from '../nats/request-server.ts';
 
 /** `stopgate.<fleet>.snapshot.<fleet>` */

@@ -49,9 +49,7 @@ export async function verifyTask(
     throw new AppError(
       'stop.incomplete',
       `task ${task} was only reported as completed by its worker: nobody judged it`,
-      {
-        details: { said: true },
-      },
+      { details: { said: true } },
     );
   const state = view.outcome ?? (view.state === 'idle' ? 'not claimed' : view.state);
   throw new AppError('stop.incomplete', `task ${task} is ${state}`);

@@ -1,7 +1,7 @@
 /** One run from one seed: the same seed gives the same run, step by step. */
 
 import type { RetentionRules } from '../../src/config/file.ts';
-import type { SnapshotSchedule } from '../../src/host/keeping/snapshots.ts';
+import type { SnapshotSchedule } from '../../src/host/maintenance/snapshots.ts';
 import { startAgents } from './agents.ts';
 import { faultNames, scheduleFaults } from './faults.ts';
 import { replaceGlobals } from './globals.ts';

@@ -4,7 +4,7 @@ import { openLink } from '../../src/app/link.ts';
 import { openReplica, type Replica, type ReplicaOptions } from '../../src/app/replica.ts';
 import type { RetentionRules } from '../../src/config/file.ts';
 import { AppError } from '../../src/errors.ts';
-import type { SnapshotSchedule } from '../../src/host/keeping/snapshots.ts';
+import type { SnapshotSchedule } from '../../src/host/maintenance/snapshots.ts';
 import type { Logger } from '../../src/log.ts';
 import type { Http } from './http.ts';
 import { createLedger, type Ledger } from './ledger.ts';

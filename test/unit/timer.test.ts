@@ -100,10 +100,9 @@ const bounded = [
   'hook-command/wake.ts: timeoutMs ?? waitMs',
   'hook-command/wake.ts: ms',
   'host/fold/outbox.ts: delayMs',
-  'host/intake/waiters.ts: halfMs',
-  'host/keeping/log-health.ts: delayMs',
-  'host/keeping/membership.ts: beatEveryMs', // an option that only tests set
-  'host/keeping/snapshots.ts: schedule.checkEveryMs',
+  'host/maintenance/log-health.ts: delayMs',
+  'host/maintenance/membership.ts: beatEveryMs', // an option that only tests set
+  'host/maintenance/snapshots.ts: schedule.checkEveryMs',
   'http/server.ts: timeoutMs',
   'nats/connection.ts: timeoutMs',
   'nats/log/log-range.ts: pauseMs',

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { CheckResult, UsageReport } from '../../../machines/index.ts';
 import type { LogClock } from '../fold/log-clock.ts';
-import type { Life } from '../life.ts';
+import type { Lifecycle } from '../lifecycle.ts';
 
 /** The result of a check. `usage`: what the program that judged says it used. */
 export type RunResult = Omit<CheckResult, 'attempt' | 'check'> & { readonly usage?: UsageReport | undefined };
@@ -55,7 +55,7 @@ const retryMs = { min: 1_000, default: 10_000, max: 600_000 };
 const reasonLengthMax = 500;
 
 export type Asking = {
-  readonly life: Pick<Life, 'isRunning'>;
+  readonly lifecycle: Pick<Lifecycle, 'isRunning'>;
   readonly logClock: Pick<LogClock, 'now'>;
   /** Milliseconds until the check's time is up. */
   readonly leftMs: () => number;
@@ -71,7 +71,7 @@ export type Asking = {
  * @param ask asks once; gets the last pending reply. Null: cancelled
  */
 export async function askUntilResult(
-  { life, logClock, leftMs, signal, onPending }: Asking,
+  { lifecycle, logClock, leftMs, signal, onPending }: Asking,
   firstMs: number,
   ask: (waitMs: number, last: CheckReply | null) => Promise<CheckReply | null>,
 ): Promise<RunResult> {
@@ -86,7 +86,7 @@ export async function askUntilResult(
     const pauseMs = Math.min(Math.max(retryMs.min, reply.retryAfterMs ?? retryMs.default), retryMs.max);
     onPending(reply.reason?.slice(0, reasonLengthMax) ?? null, logClock.now() + pauseMs);
     await sleep(Math.min(pauseMs, Math.max(0, leftMs())), undefined, { ref: false, signal }).catch(() => {});
-    if (signal.aborted || !life.isRunning()) return { outcome: 'error', reason: 'cancelled', tookMs: tookMs() };
+    if (signal.aborted || !lifecycle.isRunning()) return { outcome: 'error', reason: 'cancelled', tookMs: tookMs() };
   }
   const reason = pending?.reason === undefined ? 'still pending' : `still pending: ${pending.reason}`;
   return { outcome: 'timeout', reason, tookMs: tookMs() };

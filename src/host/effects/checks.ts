@@ -3,7 +3,6 @@
  * in this process. The result is an entry. What nothing waits for any more is cancelled.
  */
 import {
-  attemptMessageId,
   type CheckEffect,
   type CheckResult,
   checkStartedMessageId,
@@ -26,14 +25,8 @@ import { askUntilResult, type RunResult } from './check-reply.ts';
 import type { Performer } from './effects.ts';
 import type { PendingReplies } from './pending-replies.ts';
 import { askRemote, questionOf, questionOfIteration, type RemoteOptions, toPayload } from './remote-check.ts';
-import {
-  type CheckTimes,
-  marginMs,
-  type RemoteBus,
-  type RunCheck,
-  type RunRequest,
-  runWorkspaceCheck,
-} from './workspace-check.ts';
+import type { RunRequest } from './run-request.ts';
+import { type CheckTimes, marginMs, type RemoteBus, type RunCheck, runWorkspaceCheck } from './workspace-check.ts';
 
 export type Checks = {
   readonly check: Performer<CheckEffect>;
@@ -55,12 +48,12 @@ export type ChecksOptions = RemoteOptions & {
   readonly traces: Pick<AttemptTraces, 'callCheck'>;
   /** Notes what a check replied that has no result yet. */
   readonly pendingReplies: Pick<PendingReplies, 'note'>;
-  /** The log does not take the result of that attempt's check. `key`: its `attemptMessageId`. */
-  readonly onRefused: (key: string, error: AppError) => void;
+  /** The log does not take the result of a check of that attempt. */
+  readonly onRefused: (worker: string, attempt: string, error: AppError) => void;
 };
 
 export function createChecks(options: ChecksOptions): Checks {
-  const { fleet, life, logClock, entries, traces, newId, onRefused } = options;
+  const { fleet, lifecycle, logClock, entries, traces, newId, onRefused } = options;
   /** `onUsage` gets what the check says that it used. */
   const run = async (
     pending: PendingCheck,
@@ -80,7 +73,7 @@ export function createChecks(options: ChecksOptions): Checks {
       tail: `worker.${worker}.usage.reported`,
       data: usage,
       messageId: retriedMessageId(key, newId()),
-      isNeeded: life.isRunning,
+      isNeeded: lifecycle.isRunning,
     }));
   return {
     call,
@@ -103,7 +96,7 @@ export function createChecks(options: ChecksOptions): Checks {
           tail: `own.worker.${id}.check.finished`,
           data: { ...shorten(result), ...requestOf(worker, check) },
           // The result is there and the log does not take it, so the caller need not wait for the decision.
-          onRefused: (error) => onRefused(attemptMessageId(id, attempt), error),
+          onRefused: (error) => onRefused(id, attempt, error),
         };
       },
     },
@@ -134,7 +127,7 @@ async function runOf(
   how: Progress,
 ): Promise<RunResult> {
   const { timeoutMs, deadlineMs } = pending;
-  const { life, logClock } = options;
+  const { lifecycle, logClock } = options;
   const { signal } = how;
   const onPending = (reason: string | null, askedAgainMs: number) =>
     options.pendingReplies.note({ worker: worker.worker, attempt, check: pending.name, reason, askedAgainMs });
@@ -151,7 +144,7 @@ async function runOf(
     how.onStarted();
   };
   const leftMs = () => (endMs ?? logClock.now() + timeoutMs) - marginMs(timeoutMs) - logClock.now();
-  return askUntilResult({ life, logClock, leftMs, signal, onPending }, timeoutMs, (waitMs, last) => {
+  return askUntilResult({ lifecycle, logClock, leftMs, signal, onPending }, timeoutMs, (waitMs, last) => {
     const asked = last === null ? request : { ...request, timeoutMs: Math.ceil(waitMs) };
     return runWorkspaceCheck(options, asked, worker, { signal, startTimeoutMs, timeoutMs: waitMs, onStarted });
   });
@@ -182,8 +175,9 @@ function runRequestOf(
       since: check.since,
     };
   const env = { fleet: worker.fleet, worker: worker.worker, task: worker.tasks.at(-1) ?? null, attempt };
-  const text = toPayload(question(), Math.min(questionBytesMax, bus.payloadBytesMax() / 2));
-  return { ...place, kind: 'command', name: check.command, env, question: JSON.parse(text) as Record<string, unknown> };
+  const bytesMax = Math.min(questionBytesMax, bus.payloadBytesMax() / 2);
+  const asked = () => JSON.parse(toPayload(question(), bytesMax)) as object;
+  return { ...place, kind: 'command', name: check.command, env, question: asked };
 }
 
 const asError = (error: Error): RunResult => ({ outcome: 'error', reason: error.message });

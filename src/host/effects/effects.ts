@@ -4,7 +4,8 @@
  * whatever is under way and no longer asked for is aborted. Behind the head nothing is done.
  */
 import { actorsWithEffects, type Effect, effectsOf, type Fleet, isAskedFor } from '../../../machines/index.ts';
-import type { Life } from '../life.ts';
+import { notNeeded } from '../../timer.ts';
+import type { Lifecycle } from '../lifecycle.ts';
 import type { OwnEntries, OwnEntry } from '../own-entries.ts';
 
 /** The entry that answers an effect. It is stored under the effect's key. */
@@ -45,15 +46,12 @@ type Running = { readonly owner: string | null; readonly abort: AbortController 
 export type EffectsOptions = {
   readonly fleet: Fleet;
   readonly replica: string;
-  readonly life: Pick<Life, 'isAtHead'>;
+  readonly lifecycle: Pick<Lifecycle, 'isAtHead'>;
   readonly entries: OwnEntries;
   readonly performers: Performers;
 };
 
-/** One for all: to make the reason that `abort` gives by itself, with its stack, takes as long as the rest of an effect. */
-const notAskedFor = new Error('the effect is not asked for any more');
-
-export function createEffects({ fleet, replica, life, entries, performers }: EffectsOptions): Effects {
+export function createEffects({ fleet, replica, lifecycle, entries, performers }: EffectsOptions): Effects {
   /** The effects under way, by actor, then by the effect's key. */
   const running = new Map<string, Map<string, Running>>();
   const touched = new Set<string>();
@@ -72,7 +70,7 @@ export function createEffects({ fleet, replica, life, entries, performers }: Eff
     const giveBack = () => {
       if (signal.aborted) return;
       remove(actor, key);
-      it.abort.abort(notAskedFor);
+      it.abort.abort(notNeeded);
       touch([actor]);
     };
     const answer = await performers[effect.kind].perform(effect as never, { signal, isNeeded, giveBack });
@@ -94,7 +92,7 @@ export function createEffects({ fleet, replica, life, entries, performers }: Eff
         const still = asked.find((effect) => effect.key === key);
         if (still !== undefined && (performers[still.kind].standsBy || still.owner === owner)) continue;
         remove(actor, key);
-        abort.abort(notAskedFor);
+        abort.abort(notNeeded);
       }
       for (const effect of asked) if (performers[effect.kind].standsBy || effect.owner === replica) start(effect);
     }
@@ -103,7 +101,7 @@ export function createEffects({ fleet, replica, life, entries, performers }: Eff
     isArmed = false;
     const actors = [...touched];
     touched.clear();
-    if (!isClosed && life.isAtHead()) sync(actors);
+    if (!isClosed && lifecycle.isAtHead()) sync(actors);
   };
   const touch = (actors: Iterable<string>) => {
     for (const actor of actors) touched.add(actor);
@@ -117,7 +115,7 @@ export function createEffects({ fleet, replica, life, entries, performers }: Eff
     takeOver: start,
     close() {
       isClosed = true;
-      for (const ofActor of running.values()) for (const { abort } of ofActor.values()) abort.abort(notAskedFor);
+      for (const ofActor of running.values()) for (const { abort } of ofActor.values()) abort.abort(notNeeded);
       running.clear();
     },
   };

@@ -22,9 +22,9 @@ import {
 import { requestText } from '../../../machines/replay/standing.ts';
 import type { Logger } from '../../log.ts';
 import type { Bus } from '../../nats/bus.ts';
-import { sleep } from '../../timer.ts';
+import { notNeeded, sleep } from '../../timer.ts';
 import type { LogClock } from '../fold/log-clock.ts';
-import type { Life } from '../life.ts';
+import type { Lifecycle } from '../lifecycle.ts';
 import type { Performer } from './effects.ts';
 
 /** The body of a webhook: something needs a person. `reminder`: 0 when it is new. */
@@ -80,7 +80,7 @@ export type Notices = Performer<NoticeEffect> & {
 export type NoticesOptions = {
   readonly fleet: Fleet;
   readonly replica: string;
-  readonly life: Pick<Life, 'isAtHead'>;
+  readonly lifecycle: Pick<Lifecycle, 'isAtHead'>;
   readonly bus: Pick<Bus, 'isConnected' | 'ping'>;
   readonly logClock: Pick<LogClock, 'now'>;
   readonly logger: Logger;
@@ -98,7 +98,7 @@ type Tries = {
 };
 
 export function createNotices(options: NoticesOptions): Notices {
-  const { fleet, replica, life, bus, logClock } = options;
+  const { fleet, replica, lifecycle, bus, logClock } = options;
   let rules: EscalationRules = { remindMs: null, notify: null };
   /** Aborted when the rules change. */
   let change = new AbortController();
@@ -111,7 +111,7 @@ export function createNotices(options: NoticesOptions): Notices {
     standsBy: true,
     configure(given) {
       rules = given;
-      change.abort();
+      change.abort(notNeeded);
       change = new AbortController();
     },
     open() {
@@ -128,7 +128,7 @@ export function createNotices(options: NoticesOptions): Notices {
         await sleep(dueMs === null ? null : dueMs + turnMs - logClock.now(), stop);
         if (stop.aborted) continue;
         // A replica that is cut off from the others cannot know whose turn it is.
-        const isOurs = life.isAtHead() && bus.isConnected() && (await findOwner(options, effect)) === replica;
+        const isOurs = lifecycle.isAtHead() && bus.isConnected() && (await findOwner(options, effect)) === replica;
         if (stop.aborted) continue;
         if (!isOurs) {
           await sleep(standbyMs, stop);

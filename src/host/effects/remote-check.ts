@@ -16,7 +16,7 @@ import { AppError } from '../../errors.ts';
 import type { Bus } from '../../nats/bus.ts';
 import { sleep as sleepUntil } from '../../timer.ts';
 import type { LogClock } from '../fold/log-clock.ts';
-import type { Life } from '../life.ts';
+import type { Lifecycle } from '../lifecycle.ts';
 import { subject } from '../own-entries.ts';
 import { askUntilResult, type CheckReply, type RunResult, readCheckReply } from './check-reply.ts';
 import { marginMs } from './workspace-check.ts';
@@ -24,7 +24,7 @@ import { marginMs } from './workspace-check.ts';
 export type RemoteOptions = {
   readonly fleet: Fleet;
   readonly bus: Pick<Bus, 'request' | 'payloadBytesMax'>;
-  readonly life: Pick<Life, 'isRunning'>;
+  readonly lifecycle: Pick<Lifecycle, 'isRunning'>;
   readonly logClock: Pick<LogClock, 'now'>;
 };
 
@@ -50,12 +50,12 @@ export async function askRemote(
   question: object,
   { timeoutMs, deadlineMs, signal, onPending = () => {} }: RemoteCall,
 ): Promise<RunResult> {
-  const { bus, life, logClock } = options;
+  const { bus, lifecycle, logClock } = options;
   const target = subject(options, `check.${name}`);
   const payload = toPayload(question, bus.payloadBytesMax());
   const leftMs = () => deadlineMs - marginMs(timeoutMs) - logClock.now();
   const aborted = sleepUntil(null, signal);
-  return askUntilResult({ life, logClock, leftMs, signal, onPending }, timeoutMs, async (waitMs, last) => {
+  return askUntilResult({ lifecycle, logClock, leftMs, signal, onPending }, timeoutMs, async (waitMs, last) => {
     const asked = bus.request(target, payload, waitMs).then((text) => readReply(name, text));
     // A cancelled check holds nothing while its reply is still out.
     const reply = await Promise.race([last === null ? asked : asked.catch(unlessUnreachable(last)), aborted]);

@@ -15,7 +15,7 @@ import {
 import type { Logger } from '../../log.ts';
 import type { Bus } from '../../nats/bus.ts';
 import type { LogClock } from '../fold/log-clock.ts';
-import type { Life } from '../life.ts';
+import type { Lifecycle } from '../lifecycle.ts';
 import type { OwnEntries } from '../own-entries.ts';
 import type { Effects } from './effects.ts';
 
@@ -30,7 +30,7 @@ export type Takeover = { open(): void; close(): void };
 export type TakeoverOptions = {
   readonly fleet: Fleet;
   readonly replica: string;
-  readonly life: Pick<Life, 'isAtHead' | 'isRunning'>;
+  readonly lifecycle: Pick<Lifecycle, 'isAtHead' | 'isRunning'>;
   readonly bus: Pick<Bus, 'ping'>;
   readonly clock: () => number;
   readonly logClock: Pick<LogClock, 'since'>;
@@ -48,7 +48,7 @@ export type TakeoverOptions = {
 };
 
 export function createTakeover(options: TakeoverOptions): Takeover {
-  const { fleet, replica, life, bus, clock, logger, effects, outbox, isLagging } = options;
+  const { fleet, replica, lifecycle, bus, clock, logger, effects, outbox, isLagging } = options;
   const silentCounts = new Map<string, number>();
   /** The owners that are gone, and since when. Null: there was no member. */
   const goneSince = new Map<string | null, number>();
@@ -80,7 +80,7 @@ export function createTakeover(options: TakeoverOptions): Takeover {
     ]);
     forgetOthers(owners);
     await Promise.all([...owners].map(noteOwner));
-    if (!life.isAtHead()) return;
+    if (!lifecycle.isAtHead()) return;
     const gone = new Set([...goneSince.keys()].filter((owner) => owner !== null));
     const isMine = (owner: string | null, key: string) =>
       ownerFor(fleet, key, null, gone) === replica || Math.abs(clock() - (goneSince.get(owner) ?? 0)) >= shareMs;
@@ -93,7 +93,7 @@ export function createTakeover(options: TakeoverOptions): Takeover {
     }
   };
   const check = async () => {
-    if (checking || !life.isAtHead()) return;
+    if (checking || !lifecycle.isAtHead()) return;
     checking = true;
     try {
       outbox.resend();
@@ -132,7 +132,7 @@ function effectsOfOthers({ fleet, replica, logClock }: TakeoverOptions): Effect[
  * gone, the first entry in the log counts: the message id is the same for all.
  */
 function acceptAttempt(options: TakeoverOptions, { owner, data: { worker, attempt } }: CheckEffect): void {
-  const { fleet, replica, life, logger, entries } = options;
+  const { fleet, replica, lifecycle, logger, entries } = options;
   const id = worker.worker;
   logger.warn({ workerId: id, attempt, from: owner }, 'taking over an attempt');
   void entries.untilFolded({
@@ -141,7 +141,9 @@ function acceptAttempt(options: TakeoverOptions, { owner, data: { worker, attemp
     messageId: acceptedMessageId(id, attempt, owner),
     isNeeded() {
       const record = fleet.workers.get(id);
-      return life.isRunning() && record?.owner === owner && record.snapshot.context.worker.attempt?.attempt === attempt;
+      return (
+        lifecycle.isRunning() && record?.owner === owner && record.snapshot.context.worker.attempt?.attempt === attempt
+      );
     },
   });
 }

@@ -7,7 +7,7 @@ import { AppError } from '../../errors.ts';
 import type { EventLog } from '../../nats/log/event-log.ts';
 import { sleep, startTimer, type Timer } from '../../timer.ts';
 import type { LogClock } from '../fold/log-clock.ts';
-import type { Life } from '../life.ts';
+import type { Lifecycle } from '../lifecycle.ts';
 import { subject } from '../own-entries.ts';
 import type { Performer, Run } from './effects.ts';
 
@@ -25,7 +25,7 @@ export type Timers = Performer<TimerEffect> & {
 export type TimersOptions = {
   readonly fleet: Fleet;
   readonly replica: string;
-  readonly life: Pick<Life, 'isAtHead'>;
+  readonly lifecycle: Pick<Lifecycle, 'isAtHead'>;
   readonly log: Pick<EventLog, 'submit'>;
   readonly logClock: Pick<LogClock, 'server'>;
   readonly bus: { isConnected(): boolean };
@@ -56,7 +56,7 @@ export function createTimers(options: TimersOptions): Timers {
 }
 
 function startDeadline(options: TimersOptions, effect: TimerEffect, { signal, isNeeded, giveBack }: Run): Waiting {
-  const { logClock, life, bus } = options;
+  const { logClock, lifecycle, bus } = options;
   const { dueMs, owner } = effect;
   const turnMs = owner === null || owner === options.replica ? 0 : standbyMs;
   let timer: Timer;
@@ -71,7 +71,7 @@ function startDeadline(options: TimersOptions, effect: TimerEffect, { signal, is
   const waitAgain = () => wait(Math.max(retryMsMin, untilDueMs(), Math.min(retryMsMax, retryMsMin * tries)));
   const fire = () => {
     // Another deadline is the first by now; or it is asked for again at the head.
-    if (!life.isAtHead() || !isNeeded()) {
+    if (!lifecycle.isAtHead() || !isNeeded()) {
       giveBack();
       return;
     }

@@ -3,33 +3,12 @@
  * room that starts processes implements `RunCheck`.
  */
 import { z } from 'zod';
-import { entrySchemas, type Fleet, type GitAspects, type WorkerContext } from '../../../machines/index.ts';
+import { entrySchemas, type Fleet, type WorkerContext } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import type { Bus } from '../../nats/bus.ts';
 import { subject } from '../own-entries.ts';
 import { type CheckReply, definedIn, type RunResult } from './check-reply.ts';
-
-type RunIds = {
-  readonly fleet: string;
-  readonly worker: string;
-  readonly task: string | null;
-  readonly attempt: string;
-};
-
-/**
- * `cwd`: the worker's own. `timeoutMs`: the check's own; null: the command's, or 120 s. `question`: the request of a remote
- * check, for a command that speaks JSON.
- */
-export type RunRequest = { readonly cwd: string | null; readonly timeoutMs: number | null } & (
-  | {
-      readonly kind: 'command';
-      readonly name: string;
-      readonly env: RunIds;
-      readonly question: Readonly<Record<string, unknown>>;
-    }
-  | { readonly kind: 'files'; readonly files: readonly string[] }
-  | ({ readonly kind: 'git'; readonly worker: string } & GitAspects)
-);
+import { formatRunRequest, type RunRequest } from './run-request.ts';
 
 /** The runner inside the service. `onStarted`: the check has its place, and its time runs. */
 export type RunCheck = (request: RunRequest, signal: AbortSignal, onStarted: () => void) => Promise<CheckReply>;
@@ -113,7 +92,7 @@ async function askRunner(
 ): Promise<CheckReply> {
   const waitMs = Math.ceil(timeoutMs - marginMs(timeoutMs));
   const times = { startTimeoutMs: startTimeoutMs - earlierMsMax, timeoutMs: waitMs, onStarted };
-  const waiting = options.bus.requestRun(subject(options, `run.${runner}`), JSON.stringify(request), times);
+  const waiting = options.bus.requestRun(subject(options, `run.${runner}`), formatRunRequest(request), times);
   const text = await waiting.catch((error: Error) => error);
   if (text instanceof Error) {
     const refused = text instanceof AppError && text.code === 'check.failed';

@@ -6,7 +6,7 @@ import { deadLetterMessageId, formatIsoTime, type Refusal, readEntry } from '../
 import type { Logger } from '../../log.ts';
 import type { EventLog } from '../../nats/log/event-log.ts';
 import type { LogMessage } from '../../nats/log/log-reader.ts';
-import type { Life } from '../life.ts';
+import type { Lifecycle } from '../lifecycle.ts';
 import type { OwnEntries } from '../own-entries.ts';
 import type { FoldProgress } from './fold-progress.ts';
 
@@ -38,7 +38,7 @@ type Pipeline = {
 };
 
 export type DeadLettersOptions = {
-  readonly life: Pick<Life, 'isAtHead' | 'isRunning'>;
+  readonly lifecycle: Pick<Lifecycle, 'isAtHead' | 'isRunning'>;
   readonly log: Pick<EventLog, 'deadSeq' | 'history'>;
   readonly entries: Pick<OwnEntries, 'untilStored'>;
   readonly progress: Pick<FoldProgress, 'seq'>;
@@ -51,10 +51,10 @@ export function createDeadLetters(options: DeadLettersOptions): DeadLetters {
   return {
     put(message, refusal) {
       if (message.seq <= options.log.deadSeq) return;
-      const isKept = options.life.isAtHead() && pipeline.missedSeq === null && pipeline.kept.length < keptMax;
+      const isKept = options.lifecycle.isAtHead() && pipeline.missedSeq === null && pipeline.kept.length < keptMax;
       if (isKept) pipeline.kept.push(deadLetterOf(message, refusal));
       else pipeline.missedSeq ??= message.seq;
-      if (options.life.isAtHead()) void send(pipeline);
+      if (options.lifecycle.isAtHead()) void send(pipeline);
     },
     owedFrom: () => pipeline.sendingSeq ?? pipeline.kept[0]?.data.seq ?? pipeline.missedSeq,
     restore(owedFrom) {
@@ -69,12 +69,12 @@ async function send(pipeline: Pipeline): Promise<void> {
   const { options, kept } = pipeline;
   if (pipeline.isSending) return;
   pipeline.isSending = true;
-  while (options.life.isRunning() && (kept.length > 0 || pipeline.missedSeq !== null)) {
+  while (options.lifecycle.isRunning() && (kept.length > 0 || pipeline.missedSeq !== null)) {
     const next = kept.shift();
     if (next === undefined) await sendMissed(pipeline);
     else await store(pipeline, next);
     // At an orderly end it may not have been stored, and the last snapshot says that it is owed.
-    if (options.life.isRunning()) pipeline.sendingSeq = null;
+    if (options.lifecycle.isRunning()) pipeline.sendingSeq = null;
   }
   pipeline.isSending = false;
 }
@@ -88,7 +88,7 @@ async function sendMissed(pipeline: Pipeline): Promise<void> {
   pipeline.sendingSeq = fromSeq;
   try {
     await options.log.history({ fromSeq, toSeq }, async (message) => {
-      if (!options.life.isRunning()) return;
+      if (!options.lifecycle.isRunning()) return;
       const read = readEntry(message.subject, decoder.decode(message.data), message.data.length);
       if (read !== null && !('data' in read)) await store(pipeline, deadLetterOf(message, read));
       fromSeq = message.seq + 1;
@@ -97,7 +97,7 @@ async function sendMissed(pipeline: Pipeline): Promise<void> {
     // Those that were kept meanwhile are read again with the others.
     pipeline.kept.length = 0;
     pipeline.missedSeq = fromSeq;
-    if (!options.life.isRunning()) return;
+    if (!options.lifecycle.isRunning()) return;
     options.logger.warn({ err: error, fromSeq }, 'dead letters not sent, trying again');
     await new Promise((done) => setTimeout(done, retryMs));
   }
@@ -113,7 +113,7 @@ async function store(pipeline: Pipeline, { tail, data }: DeadLetter): Promise<vo
     tail,
     data,
     messageId: deadLetterMessageId(seq),
-    isNeeded: () => options.life.isRunning(),
+    isNeeded: () => options.lifecycle.isRunning(),
   });
 }
 

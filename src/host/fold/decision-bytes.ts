@@ -3,7 +3,7 @@ import type { Decision, Verdict } from '../../../machines/index.ts';
 
 const encoded = new WeakMap<Decision, Uint8Array>();
 
-/** As it was made here, or as it stands in the log, which may be of another release. */
+/** The decision as JSON, whatever its fields. It may come from the log. */
 export const encodeDecision = (decision: Decision): Uint8Array =>
   encoded.get(decision) ?? keep(decision, JSON.stringify(decision));
 

@@ -11,101 +11,76 @@ import {
 } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
 import type { LogMessage } from '../../nats/log/log-reader.ts';
-import type { HostContext } from '../context.ts';
-import type { Effects } from '../effects/effects.ts';
-import type { Timers } from '../effects/timers.ts';
-import {
-  onAttemptRefused,
-  onAttemptRepeated,
-  onAttemptStored,
-  onEvaluated,
-  onEvaluationStored,
-  settleAttempt,
-} from '../intake/attempts.ts';
-import { upgradeRules } from '../keeping/membership.ts';
-import type { PolicyPublisher } from '../keeping/policy-publisher.ts';
-import type { Snapshots } from '../keeping/snapshots.ts';
+import { upgradeRules } from '../maintenance/membership.ts';
 import { subject } from '../own-entries.ts';
-import type { DeadLetters } from './dead-letters.ts';
+import type { HostParts } from '../parts.ts';
 import { encodeMade } from './decision-bytes.ts';
 import { foldMessage } from './fold-message.ts';
-import type { Observers } from './observers.ts';
-import type { Outbox } from './outbox.ts';
-
-export type FoldRooms = {
-  readonly outbox: Outbox;
-  readonly effects: Pick<Effects, 'touch'>;
-  readonly timers: Timers;
-  readonly observers: Observers;
-  readonly deadLetters: DeadLetters;
-  readonly policies: PolicyPublisher;
-  readonly snapshots: Snapshots;
-};
 
 export type FoldLoop = { receive(message: LogMessage): void };
 
-export function createFoldLoop(context: HostContext, rooms: FoldRooms): FoldLoop {
-  const { life, logClock, progress } = context;
-  const decisionPrefix = subject(context, 'decision.');
+export function createFoldLoop(parts: HostParts): FoldLoop {
+  const { lifecycle, logClock, progress } = parts;
+  const decisionPrefix = subject(parts, 'decision.');
   const processMessage = (message: LogMessage) => {
     // Asked once: each time is a look at two clocks.
-    const isAtHead = life.isAtHead();
-    fold(context, rooms, message, isAtHead);
+    const isAtHead = lifecycle.isAtHead();
+    fold(parts, message, isAtHead);
     if (message.subject.startsWith(decisionPrefix))
-      onDecisionPublished(context, rooms.outbox, message.subject.slice(decisionPrefix.length), message);
+      onDecisionPublished(parts, message.subject.slice(decisionPrefix.length), message);
     if (isAtHead) logClock.observe(message.atMs);
     progress.advance(message);
-    rooms.snapshots.onFolded(message.seq, message.data.length);
-    rooms.observers.folded(message);
+    parts.snapshots.onFolded(message.seq, message.data.length);
+    parts.observers.folded(message);
   };
   return {
     receive(message) {
       try {
         processMessage(message);
       } catch (error) {
-        end(context, message, error);
+        end(parts, message, error);
       }
     },
   };
 }
 
 /** A fold that throws is our own bug, and its state cannot be trusted any more: the process must end. */
-function end(context: HostContext, { seq, subject: at }: LogMessage, error: unknown): void {
-  context.logger.error({ err: error, seq, subject: at }, 'the fold failed');
-  context.life.lose(new AppError('log.unavailable', `the fold failed at entry ${seq}`));
-  context.onBroken(false);
+function end(parts: HostParts, { seq, subject: at }: LogMessage, error: unknown): void {
+  parts.logger.error({ err: error, seq, subject: at }, 'the fold failed');
+  parts.lifecycle.lose(new AppError('log.unavailable', `the fold failed at entry ${seq}`));
+  parts.onBroken(false);
 }
 
-function fold(context: HostContext, rooms: FoldRooms, message: LogMessage, isAtHead: boolean): void {
+function fold(parts: HostParts, message: LogMessage, isAtHead: boolean): void {
   const startedMs = performance.now();
-  const { read, outcomes, touched } = foldMessage(context.fleet, message, rooms.outbox.findMade);
+  const { read, outcomes, touched } = foldMessage(parts.fleet, message, parts.outbox.findMade);
   if (read !== null) {
-    context.metrics.folded(message.subject);
+    parts.metrics.folded(message.subject);
     if (!('data' in read)) {
-      rooms.deadLetters.put(message, read);
-      context.refusals.note(message.seq, actorOf(message), read.message);
+      parts.deadLetters.put(message, read);
+      parts.refusals.note(message.seq, actorOf(message), read.message);
       return;
     }
-    const { unknownRules, rulesKnown } = context.fleet;
+    const { unknownRules, rulesKnown } = parts.fleet;
     if (unknownRules !== null) {
-      context.life.lose(new AppError('rules.unknown', describeUnknownRules(unknownRules, rulesKnown)));
+      parts.lifecycle.lose(new AppError('rules.unknown', describeUnknownRules(unknownRules, rulesKnown)));
       return;
     }
-    onStored(context, rooms, message, read, outcomes);
+    onStored(parts, message, read, outcomes);
     const refusal = refusalOf(read, outcomes);
-    if (refusal !== null) context.refusals.note(message.seq, actorOf(message), refusal);
+    if (refusal !== null) parts.refusals.note(message.seq, actorOf(message), refusal);
   }
   for (const outcome of outcomes) {
     if (read === null && outcome.kind === 'decided')
-      context.logger.warn(
+      parts.logger.warn(
         { seq: message.seq, workerId: outcome.decision.worker },
         'the decision in the log is taken, not our own',
       );
-    applyOutcome(context, rooms, outcome, { message, startedMs, isAtHead });
+    applyOutcome(parts, outcome, { message, startedMs, isAtHead });
   }
   if (touched.size === 0) return;
-  if (isAtHead) rooms.effects.touch(touched);
-  rooms.observers.touched(touched);
+  if (isAtHead) parts.effects.touch(touched);
+  parts.observers.touched(touched);
 }
 
 /** Returns `<entity>.<id>` of the subject. */
@@ -116,39 +91,48 @@ function actorOf({ subject: at }: LogMessage): string {
 
 const decoder = new TextDecoder();
 
-/** Tells the rooms that wait for such an entry. Its outcomes come after. */
-function onStored(
-  context: HostContext,
-  { policies, timers }: FoldRooms,
-  message: LogMessage,
-  entry: Entry,
-  outcomes: readonly Outcome[],
-): void {
+/** Tells the parts that wait for such an entry. Its outcomes come after. */
+function onStored(parts: HostParts, message: LogMessage, entry: Entry, outcomes: readonly Outcome[]): void {
   switch (entry.type) {
-    case 'stop.attempted': {
-      const refusal = refusalOf(entry, outcomes);
-      const isDecided = outcomes.some((it) => it.kind === 'decided' && it.decision.seq === message.seq);
-      const attempt = entry.data.attempt ?? `seq-${message.seq}`;
-      if (refusal === null) onAttemptStored(context, message, entry.id, attempt, isDecided);
-      else onAttemptRefused(context, message, entry.id, refusal);
+    case 'stop.attempted':
+      onAttemptStored(parts, message, entry.id, entry.data.attempt ?? `seq-${message.seq}`, outcomes);
       return;
-    }
     case 'iteration.validated': {
       const attempt = entry.data.attempt ?? `seq-${message.seq}`;
-      onEvaluationStored(context, message, entry.id, attempt, refusalOf(entry, outcomes));
+      parts.evaluations.onStored(message, entry.id, attempt, refusalOf(entry, outcomes));
       return;
     }
     case 'timer.fired':
-      timers.onFired(entry, message.header('Stopgate-Replica'));
+      parts.timers.onFired(entry, message.header('Stopgate-Replica'));
       return;
     case 'replica.joined':
     case 'replica.left':
-      upgradeRules(context);
+      upgradeRules(parts);
       return;
     case 'policy.set':
-      policies.onStored(JSON.parse(decoder.decode(message.data)), message.header('Stopgate-Replica'));
+      parts.policies.onStored(JSON.parse(decoder.decode(message.data)), message.header('Stopgate-Replica'));
       return;
   }
+}
+
+/** `attempt`: its id, or the one that the fold has given it. */
+function onAttemptStored(
+  { attempts }: HostParts,
+  message: LogMessage,
+  worker: string,
+  attempt: string,
+  outcomes: readonly Outcome[],
+): void {
+  let isDecided = false;
+  for (const outcome of outcomes) {
+    if (outcome.kind === 'refused' && outcome.type === 'stop.attempted') {
+      attempts.onRefused(message, worker, attempt, outcome.reason);
+      return;
+    }
+    if (outcome.kind === 'repeated') return;
+    isDecided ||= outcome.kind === 'decided' && outcome.decision.seq === message.seq;
+  }
+  attempts.onStored(message, worker, attempt, isDecided);
 }
 
 /** Says why the fold refused the entry itself; null: it did not. */
@@ -160,25 +144,25 @@ function refusalOf({ type }: Entry, outcomes: readonly Outcome[]): string | null
 /** The entry that is folded. `startedMs`: when that began, by `performance.now()`. */
 type Folding = { readonly message: LogMessage; readonly startedMs: number; readonly isAtHead: boolean };
 
-function applyOutcome(context: HostContext, { outbox }: FoldRooms, outcome: Outcome, folding: Folding): void {
+function applyOutcome(parts: HostParts, outcome: Outcome, folding: Folding): void {
   switch (outcome.kind) {
     case 'decided':
-      onDecided(context, outbox, outcome, folding);
+      onDecided(parts, outcome, folding);
       return;
     case 'repeated':
-      void onAttemptRepeated(context, outbox, outcome.worker, outcome.attempt);
+      void parts.repeatedAttempts.onRepeated(folding.message, outcome.worker, outcome.attempt);
       return;
     case 'validated':
-      onEvaluated(context, outcome.task, outcome.attempt, outcome.result);
+      parts.evaluations.onEvaluated(outcome.task, outcome.attempt, outcome.result);
       return;
     default:
       // What happened in history was reported when it was new.
-      if (folding.isAtHead) report(context, outcome);
+      if (folding.isAtHead) report(parts, outcome);
   }
 }
 
 /** Reports an outcome that nobody waits for to the metrics and the service's own log. */
-function report({ fleet, replica, logger, metrics, traces }: HostContext, outcome: Outcome): void {
+function report({ fleet, replica, logger, metrics, traces }: HostParts, outcome: Outcome): void {
   switch (outcome.kind) {
     case 'hooksEvaluated':
       for (const run of outcome.runs) metrics.hookRan(run);
@@ -202,12 +186,11 @@ function report({ fleet, replica, logger, metrics, traces }: HostContext, outcom
 }
 
 function onDecided(
-  context: HostContext,
-  outbox: Outbox,
+  parts: HostParts,
   { decision: bare, openedMs }: Extract<Outcome, { kind: 'decided' }>,
   { message, startedMs, isAtHead }: Folding,
 ): void {
-  const { fleet, replica, replyInboxes } = context;
+  const { fleet, replica, replyInboxes, attempts, outbox } = parts;
   const { worker, attempt } = bare;
   const key = attemptMessageId(worker, attempt as string);
   const record = fleet.workers.get(worker);
@@ -218,26 +201,21 @@ function onDecided(
   const inboxes = replyInboxes.take(key);
   // By the attempt's own entry: no check came between.
   const isAtOnce = decision.seq === message.seq;
-  settleAttempt(context, key, decision, isAtOnce ? message : null);
+  attempts.onDecided(decision, isAtOnce ? message : null);
   outbox.put(decision, record?.owner ?? null, inboxes, isAtOnce);
-  const traceId = context.traces.onDecided(decision);
-  if (isAtHead) reportDecision(context, decision, traceId);
+  const traceId = parts.traces.onDecided(decision);
+  if (isAtHead) reportDecision(parts, decision, traceId);
 }
 
 /** A decision entry came back from the log. */
-function onDecisionPublished(
-  { fleet }: HostContext,
-  outbox: Outbox,
-  worker: string,
-  { seq, header }: LogMessage,
-): void {
+function onDecisionPublished({ fleet, outbox }: HostParts, worker: string, { seq, header }: LogMessage): void {
   const attempt = parseDecisionMessageId(worker, header('Nats-Msg-Id') ?? '');
   if (attempt === null) return;
   noteDecision(fleet, worker, attempt, seq);
   outbox.onPublished(worker, attempt);
 }
 
-function reportDecision({ logger, metrics }: HostContext, decision: Decision, traceId: string | undefined): void {
+function reportDecision({ logger, metrics }: HostParts, decision: Decision, traceId: string | undefined): void {
   metrics.decided(decision);
   const { worker: workerId, attempt, seq, cause, reason } = decision;
   const line = { workerId, attempt, seq, cause, reason, traceId };

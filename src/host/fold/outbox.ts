@@ -18,7 +18,7 @@ import type { Logger } from '../../log.ts';
 import type { Bus } from '../../nats/bus.ts';
 import type { EventLog } from '../../nats/log/event-log.ts';
 import type { LogMessage } from '../../nats/log/log-reader.ts';
-import type { Life } from '../life.ts';
+import type { Lifecycle } from '../lifecycle.ts';
 import { subject } from '../own-entries.ts';
 import { encodeDecision } from './decision-bytes.ts';
 import type { FoldProgress } from './fold-progress.ts';
@@ -86,7 +86,7 @@ const batching = { delayMs: 5, itemsMax: 64 };
 export type OutboxOptions = {
   readonly fleet: Pick<Fleet, 'name'>;
   readonly replica: string;
-  readonly life: Pick<Life, 'isAtHead'>;
+  readonly lifecycle: Pick<Lifecycle, 'isAtHead'>;
   readonly log: Pick<EventLog, 'send' | 'submit'>;
   readonly progress: Pick<FoldProgress, 'seq' | 'until'>;
   readonly bus: Pick<Bus, 'answer' | 'isConnected'>;
@@ -105,7 +105,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
   const batch = createBatch<OutboxMessage>((due) => {
     // Behind the head another decision may stand in the log by now, and after a loss it is another log. What is still
     // owed is sent at the head again.
-    if (!options.life.isAtHead()) return;
+    if (!options.lifecycle.isAtHead()) return;
     for (const message of due) {
       // A replica that comes back after a silence may fold an attempt and another's decision of it in one turn. One that
       // stands behind an earlier one is sent when that is stored.
@@ -144,7 +144,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
     put(decision, owner, inboxes, everyone) {
       const message = unsent(options, { decision, owner, inboxes, messageId: messageIdOf(decision) });
       add(messages, message);
-      if (!options.life.isAtHead()) return;
+      if (!options.lifecycle.isAtHead()) return;
       if (everyone || isOurs(message)) answerInboxes(options, message);
       if (isOurs(message)) send(message);
     },
@@ -152,7 +152,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
       const next = removeFirst(messages, attemptMessageId(worker, attempt));
       if (next === null) return;
       next.sinceMs = options.clock();
-      if (options.life.isAtHead() && isOurs(next)) send(next);
+      if (options.lifecycle.isAtHead() && isOurs(next)) send(next);
     },
     find: (worker, attempt) => withLater(messages.get(attemptMessageId(worker, attempt))).at(-1)?.decision ?? null,
     throwIfFull: () => throwIfFull(messages.size, options.unconfirmedDecisionsMax),

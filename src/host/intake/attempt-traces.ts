@@ -3,23 +3,20 @@
  * with one for each check and one for the decision with its guards. The replica that acts for the attempt records it.
  */
 import { type Span, SpanKind, SpanStatusCode } from '@opentelemetry/api';
-import {
-  attemptMessageId,
-  type CheckResult,
-  type Decision,
-  isAttemptMessageIdOf,
-  type UsageReport,
-} from '../../../machines/index.ts';
+import { attemptMessageId, type CheckResult, type Decision, type UsageReport } from '../../../machines/index.ts';
 import type { LogMessage } from '../../nats/log/log-reader.ts';
 import { inSpan, isTracing, startSpan, type TraceHeaders, traceHeaders } from '../../telemetry/tracing.ts';
 
 export type AttemptTraces = {
-  /** An attempt goes to the log. @returns headers of its entry, so that whichever replica acts can go on with its trace */
-  onSubmitted(worker: string, messageId: string): TraceHeaders;
-  /** Its entry never came, or is not decided here. */
-  onFailed(messageId: string, error: Error): void;
-  /** Its entry was folded. `isOurs`: this replica acts for it. */
-  onStored(message: LogMessage, worker: string, attempt: string, isOurs: boolean): void;
+  /**
+   * An attempt goes to the log, perhaps not for the first time. `key`: where its callers wait for it.
+   * @returns headers of its entry, so that whichever replica acts can go on with its trace
+   */
+  onSubmitted(worker: string, key: string): TraceHeaders;
+  /** Nobody here waits for its decision any more. */
+  onFailed(key: string, error: Error): void;
+  /** Its entry was folded. `key`: the one of `onSubmitted`, if it was submitted here; `isOurs`: this replica acts for it. */
+  onStored(message: LogMessage, worker: string, attempt: string, key: string, isOurs: boolean): void;
   /** Calls a check of it, in a span that the request to a remote check carries on. */
   callCheck(worker: string, attempt: string, check: string, call: () => Promise<CheckResult>): Promise<CheckResult>;
   /** An agent has reported what it used. */
@@ -39,7 +36,7 @@ type Options = {
 const attemptSpan = 'stopgate.attempt';
 
 export function createAttemptTraces({ fleet, replica, clock, agentOf }: Options): AttemptTraces {
-  /** By message id until the entry is folded, then by `attemptMessageId`. Each attempt ends, and its span with it. */
+  /** By the key under which callers wait, and once the entry is folded by `attemptMessageId`. Each attempt ends, and its span with it. */
   const spans = new Map<string, Span>();
   const about = (worker: string) => ({
     'stopgate.fleet': fleet,
@@ -48,26 +45,24 @@ export function createAttemptTraces({ fleet, replica, clock, agentOf }: Options)
     ...agentAttributes(worker, agentOf(worker)),
   });
   return {
-    onSubmitted(worker, messageId) {
+    onSubmitted(worker, key) {
       if (!isTracing()) return {};
-      const span = startSpan(attemptSpan, { kind: SpanKind.SERVER, attributes: about(worker) });
-      spans.set(messageId, span);
+      const span = spans.get(key) ?? startSpan(attemptSpan, { kind: SpanKind.SERVER, attributes: about(worker) });
+      spans.set(key, span);
       return traceHeaders(span);
     },
-    onFailed(messageId, error) {
-      const span = take(spans, messageId);
+    onFailed(key, error) {
+      const span = take(spans, key);
       span?.setStatus({ code: SpanStatusCode.ERROR, message: error.message });
       span?.end();
     },
-    onStored(message, worker, attempt, isOurs) {
+    onStored(message, worker, attempt, key, isOurs) {
       if (!isTracing()) return;
-      const key = attemptMessageId(worker, attempt);
-      const messageId = message.header('Nats-Msg-Id') ?? key;
-      const span = isAttemptMessageIdOf(worker, messageId) ? take(spans, messageId) : undefined;
       const options = { kind: SpanKind.SERVER, startTime: message.atMs, attributes: about(worker) };
-      if (span !== undefined) spans.set(key, span);
-      else if (isOurs) spans.set(key, startSpan(attemptSpan, options, message.header));
-      spans.get(key)?.setAttribute('stopgate.attempt', attempt);
+      const span = take(spans, key) ?? (isOurs ? startSpan(attemptSpan, options, message.header) : undefined);
+      if (span === undefined) return;
+      spans.set(attemptMessageId(worker, attempt), span);
+      span.setAttribute('stopgate.attempt', attempt);
     },
     async callCheck(worker, attempt, check, call) {
       const parent = spans.get(attemptMessageId(worker, attempt));

@@ -1,286 +1,162 @@
 /**
- * Attempts and evaluations: a request becomes an entry of the log, and waits until that entry comes back and is decided. A
- * known id gets the decision that it had: nothing is judged or counted again.
+ * Attempts: a request becomes an entry of the log, and waits until that entry comes back and is decided. A request for an
+ * attempt that the fold knows stores nothing (`repeated-attempts.ts`).
  */
 import {
+  attemptIdFault,
   attemptMessageId,
   type Decision,
-  decisionSeqOf,
-  evaluationMessageId,
   type Fleet,
-  type HookResult,
-  isAttemptMessageIdOf,
-  isEvaluationMessageIdOf,
-  isKnownAttempt,
-  readJson,
   retriedMessageId,
   unnamedAttemptMessageId,
 } from '../../../machines/index.ts';
 import { AppError } from '../../errors.ts';
+import type { EventLog } from '../../nats/log/event-log.ts';
 import type { LogMessage } from '../../nats/log/log-reader.ts';
 import type { Stored } from '../../nats/log/log-submitter.ts';
-import type { TraceHeaders } from '../../telemetry/tracing.ts';
-import type { HostContext } from '../context.ts';
 import type { Outbox } from '../fold/outbox.ts';
 import { subject } from '../own-entries.ts';
-import { catchUp } from './read-barrier.ts';
-import type { OnAnswer } from './waiters.ts';
+import type { AttemptTraces } from './attempt-traces.ts';
+import { OpenRequest, type Reply } from './open-request.ts';
+import { type BarrierParts, catchUp, catchUpInTime } from './read-barrier.ts';
+import type { RepeatedAttempts } from './repeated-attempts.ts';
+import type { ReplyInboxes } from './reply-inboxes.ts';
+import type { Waiters } from './waiters.ts';
+import type { WriteGate } from './write-gate.ts';
 
 /** `payload`: the fields as the log is to hold them. */
 export type AttemptRequest = { readonly attempt?: string | undefined; readonly payload: string };
 
-/** The fold has seen an attempt of that id, open or decided. */
-export const isKnown = (fleet: Fleet, worker: string, attempt: string): boolean =>
-  isKnownAttempt(fleet.workers.get(worker)?.known ?? null, attempt);
-
-/** The attempt is not decided yet. */
-const isOpenAttempt = (fleet: Fleet, worker: string, attempt: string): boolean =>
-  fleet.workers.get(worker)?.snapshot.context.worker.attempt?.attempt === attempt;
-
-/** One that its caller did not name gets an id that nobody can foresee. */
-export const messageIdFor = ({ newId }: Pick<HostContext, 'newId'>, worker: string, attempt: string | undefined) =>
-  attempt === undefined ? unnamedAttemptMessageId(worker, newId()) : attemptMessageId(worker, attempt);
-
-/**
- * Appends an attempt that the fold does not know. Its decision, or log.unavailable or log.lost, goes to `onAnswer`, in
- * the turn that folds the entry if no check is needed.
- */
-export function submitAttempt(
-  context: HostContext,
-  worker: string,
-  payload: string,
-  messageId: string,
-  onAnswer: OnAnswer<Decision>,
-): void {
-  context.decisionWaiters.wait(messageId, 'to come', (given) => {
-    if (given instanceof Error) context.traces.onFailed(messageId, given);
-    onAnswer(given);
-  });
-  submit(
-    context,
-    { worker, payload, trace: context.traces.onSubmitted(worker, messageId), waiter: messageId },
-    messageId,
-  );
-}
-
-/**
- * The entry of an attempt was folded: its callers wait for the decision now, unless that is made already. Then they get it
- * in this turn (`settleAttempt`).
- */
-export function onAttemptStored(
-  context: HostContext,
-  message: LogMessage,
-  worker: string,
-  attempt: string,
-  isDecided: boolean,
-): void {
-  const { decisionWaiters, replyInboxes, traces, fleet, replica } = context;
-  const key = attemptMessageId(worker, attempt);
-  if (!isDecided) {
-    const messageId = ownMessageId(message, worker);
-    if (messageId !== undefined) decisionWaiters.onStored(messageId, key);
-    decisionWaiters.onStored(key, key);
-  }
-  traces.onStored(message, worker, attempt, fleet.workers.get(worker)?.owner === replica);
-  const inbox = message.header('Stopgate-Reply');
-  if (inbox !== undefined) replyInboxes.add(key, inbox);
-}
-
-/** Only an id of this worker: else a worker could make another's caller wait for its own decision. */
-function ownMessageId(message: LogMessage, worker: string): string | undefined {
-  const messageId = message.header('Nats-Msg-Id');
-  return messageId !== undefined && isAttemptMessageIdOf(worker, messageId) ? messageId : undefined;
-}
-
-/** Answers its callers. @param entry that of the attempt, if it was folded just now */
-export function settleAttempt(
-  { decisionWaiters }: HostContext,
-  key: string,
-  decision: Decision,
-  entry: LogMessage | null,
-): void {
-  const messageId = entry === null ? undefined : ownMessageId(entry, decision.worker);
-  if (messageId !== undefined && messageId !== key) decisionWaiters.settle(messageId, decision);
-  decisionWaiters.settle(key, decision);
-}
-
-/** The fold does not take it, since the fleet is full: its caller is told, and may ask again later. */
-export function onAttemptRefused(context: HostContext, message: LogMessage, worker: string, reason: string): void {
-  const messageId = ownMessageId(message, worker);
-  if (messageId !== undefined) context.decisionWaiters.settle(messageId, new AppError('service.busy', reason));
-}
-
-/** `waiter`: the key of its caller, and its message id unless an agent has used that one before. */
-type Submission = {
-  readonly worker: string;
-  readonly payload: string;
-  readonly trace: TraceHeaders;
-  readonly waiter: string;
+/** An attempt that waits for its decision. */
+export type Attempt = {
+  /** Gives back its place, its trace and its waiter, and replies. Only the first call has an effect. */
+  finish(answer: Decision | Error): void;
 };
 
-/** Sends it without waiting for the acknowledgement, which only matters if the log does not take the entry. */
-function submit(context: HostContext, submission: Submission, messageId: string): void {
-  const { worker, payload, trace } = submission;
-  const target = subject(context, `worker.${worker}.stop.attempted`);
-  context.log.submit(target, payload, { messageId, replica: context.replica, trace }, (answer) => {
-    if (answer instanceof AppError) {
-      if (answer.code === 'log.lost') context.life.lose(answer);
-      context.decisionWaiters.settle(submission.waiter, answer);
-    } else if (answer.duplicate)
-      void context.progress.until(answer.seq).then(() => onPlaceFolded(context, submission, answer));
-    else onPlaceFolded(context, submission, answer);
-  });
-}
+export type Attempts = {
+  /**
+   * Appends an attempt, or finds the one of that id. `reply` gets its decision, or an AppError: input.bad, log.unavailable,
+   * log.lost, service.busy, entry.refused. @throws AppError log.unavailable, log.lost, service.busy: there is no place for it
+   */
+  open(worker: string, request: AttemptRequest, reply: Reply<Decision>): Attempt;
+  /** Its entry was folded, and is no repeat. `isDecided`: `onDecided` follows in this turn. */
+  onStored(message: LogMessage, worker: string, attempt: string, isDecided: boolean): void;
+  /** The fold does not take its entry, since the fleet is full. */
+  onRefused(message: LogMessage, worker: string, attempt: string, reason: string): void;
+  /** It was decided. `entry`: its own, if the decision follows from that at once. */
+  onDecided(decision: Decision, entry: LogMessage | null): void;
+  /** Finishes all who wait for the decision of that attempt with this error. */
+  fail(worker: string, attempt: string, error: AppError): void;
+};
 
-function onPlaceFolded(context: HostContext, submission: Submission, { seq, duplicate }: Stored): void {
-  const { waiter } = submission;
-  if (seq > context.progress.seq || !context.decisionWaiters.awaitsEntry(waiter)) return;
-  // Its place is folded, and it was not there: another entry has had its id, or this is another log.
-  if (duplicate) submit(context, submission, retriedMessageId(waiter, context.newId()));
-  else void catchUp(context).catch(() => {});
-}
+export type AttemptsOptions = BarrierParts & {
+  readonly fleet: Fleet;
+  readonly replica: string;
+  readonly newId: () => string;
+  readonly log: Pick<EventLog, 'submit'>;
+  readonly gate: WriteGate;
+  readonly outbox: Pick<Outbox, 'throwIfFull'>;
+  readonly traces: AttemptTraces;
+  /** By message id until the entry is folded, then by `attemptMessageId`. */
+  readonly waiters: Waiters<Decision>;
+  readonly replyInboxes: Pick<ReplyInboxes, 'add'>;
+  readonly repeatedAttempts: RepeatedAttempts;
+};
 
-/** By a request. `onAnswer` may get log.unavailable: its decision cannot be read now; entry.refused: it is gone. */
-export async function repeatAttempt(
-  context: HostContext,
-  outbox: Outbox,
-  worker: string,
-  attempt: string,
-  onAnswer: OnAnswer<Decision>,
-): Promise<void> {
-  if (isOpenAttempt(context.fleet, worker, attempt)) {
-    context.decisionWaiters.wait(attemptMessageId(worker, attempt), 'folded', onAnswer);
-    return;
-  }
-  const decision = await findDecision(context, outbox, worker, attempt);
-  if (decision === null)
-    throw new AppError('log.unavailable', `the decision of attempt ${attempt} cannot be read from the log now`);
-  onAnswer(decision);
+type OpenAttempt = OpenRequest<Decision>;
+
+export function createAttempts(options: AttemptsOptions): Attempts {
+  const { fleet, replica, bus, gate, outbox, traces, waiters, replyInboxes, repeatedAttempts } = options;
+  const append = (open: OpenAttempt, payload: string) => {
+    outbox.throwIfFull();
+    waiters.waitForEntry(open.key, open);
+    submit(options, open, payload, open.key);
+  };
+  /** Something must be waited for first, or there is a decision already. @throws AppError */
+  const prepare = async (open: OpenAttempt, { attempt, payload }: AttemptRequest) => {
+    if (!bus.isConnected()) await gate.reconnected();
+    const fault = attemptIdFault(attempt);
+    // Another replica may have given the attempt that id a moment ago.
+    if (fault !== null) await catchUpInTime(options);
+    if (!open.isOpen) return; // it gave way meanwhile
+    if (repeatedAttempts.isKnown(open.actor, attempt)) {
+      await repeatedAttempts.answer(open.actor, attempt, open);
+      return;
+    }
+    if (fault !== null) throw new AppError('input.bad', fault);
+    append(open, payload);
+  };
+  return {
+    open(worker, request, reply) {
+      const { attempt, payload } = request;
+      const open = new OpenRequest(options, worker, repeatedAttempts.messageIdFor(worker, attempt), reply);
+      const isNew = attemptIdFault(attempt) === null && !repeatedAttempts.isKnown(worker, attempt);
+      if (!isNew || !bus.isConnected()) {
+        prepare(open, request).catch((error: Error) => open.finish(error));
+        return open;
+      }
+      // Fast path: publish in the request's turn, answer in the turn that folds the decision. No promises in between.
+      try {
+        append(open, payload);
+      } catch (error) {
+        open.finish(error as Error);
+      }
+      return open;
+    },
+    onStored(message, worker, attempt, isDecided) {
+      const key = attemptMessageId(worker, attempt);
+      const submittedAs = waiterKeyOf(message, worker, attempt);
+      if (!isDecided) waiters.onStored(submittedAs, key);
+      traces.onStored(message, worker, attempt, submittedAs, fleet.workers.get(worker)?.owner === replica);
+      const inbox = message.header('Stopgate-Reply');
+      if (inbox !== undefined) replyInboxes.add(key, inbox);
+    },
+    onRefused(message, worker, attempt, reason) {
+      waiters.settle(waiterKeyOf(message, worker, attempt), new AppError('service.busy', reason));
+    },
+    onDecided(decision, entry) {
+      const { worker, attempt } = decision as Decision & { readonly attempt: string };
+      const key = entry === null ? attemptMessageId(worker, attempt) : waiterKeyOf(entry, worker, attempt);
+      waiters.settle(key, decision);
+    },
+    fail: (worker, attempt, error) => waiters.settle(attemptMessageId(worker, attempt), error),
+  };
 }
 
 /**
- * The decision by which a task was completed.
- * @throws AppError actor.unknown: it was not, or its decision is gone; log.unavailable: it cannot be read now
+ * The key under which callers wait for this entry. An attempt that named no id is found by its message id. The publisher
+ * chooses that header, so only an id of this worker's unnamed attempts counts: nobody else can foresee one.
  */
-export async function findCompletion(context: HostContext, outbox: Outbox, task: string): Promise<Decision> {
-  const judged = context.fleet.tasks.get(task)?.judged ?? null;
-  if (judged === null) throw new AppError('actor.unknown', `no decision completed task ${task}`);
-  const { worker, attempt, seq } = judged;
-  const decision =
-    outbox.find(worker, attempt) ?? (seq === null ? null : await readStored(context, worker, attempt, seq));
-  if (decision !== null) return decision;
-  const lastDecision = context.fleet.workers.get(worker)?.snapshot.context.worker.lastDecision ?? null;
-  if (lastDecision?.attempt === attempt) return { ...lastDecision, replica: context.replica };
-  const what = `the decision that completed task ${task} (attempt ${attempt} of worker ${worker})`;
-  if (seq !== null && seq < (await context.log.range()).firstSeq)
-    throw new AppError('actor.unknown', `retention has removed ${what} from the log`);
-  throw new AppError('log.unavailable', `${what} cannot be read from the log now`);
-}
-
-/** By another entry in the log: answers its inbox, and the callers here. */
-export async function onAttemptRepeated(
-  context: HostContext,
-  outbox: Outbox,
-  worker: string,
-  attempt: string,
-): Promise<void> {
-  // While it is open, its decision will go to all of them.
-  if (isOpenAttempt(context.fleet, worker, attempt)) return;
-  const { decisionWaiters, replyInboxes } = context;
-  const key = attemptMessageId(worker, attempt);
-  const inboxes = replyInboxes.take(key);
-  const isAsked = inboxes.length > 0 && context.life.isAtHead();
-  if (!isAsked && !decisionWaiters.has(key)) return;
-  const unreadable = new AppError('log.unavailable', `the decision of attempt ${attempt} cannot be read now`);
-  const decision = await findDecision(context, outbox, worker, attempt).catch((error: Error) => error);
-  if (decision === null || decision instanceof Error) {
-    decisionWaiters.settle(key, decision instanceof AppError ? decision : unreadable);
-    return;
-  }
-  decisionWaiters.settle(key, decision);
-  if (isAsked) for (const inbox of inboxes) context.bus.answer(inbox, JSON.stringify(decision));
-}
-
-/** The decision of an attempt that is known and no longer open. Null: it cannot be read now. @throws AppError */
-async function findDecision(
-  context: HostContext,
-  outbox: Outbox,
-  worker: string,
-  attempt: string,
-): Promise<Decision | null> {
-  const unpublished = outbox.find(worker, attempt);
-  if (unpublished !== null) return unpublished;
-  const seq = decisionSeqOf(context.fleet.workers.get(worker)?.known ?? null, attempt);
-  if (seq === null) return null;
-  const decision = await readStored(context, worker, attempt, seq);
-  if (decision !== null) return decision;
-  // Another entry stands there: either this is no longer the log that was folded, or somebody took that message id.
-  await catchUp(context);
-  if (seq < (await context.log.range()).firstSeq) return decisionCutAway(context, worker, attempt);
-  context.logger.warn({ workerId: worker, attempt, seq }, 'there is no decision where it was stored');
-  return null;
-}
-
-/** Returns null if no decision of that attempt stands there, or it cannot be read. */
-async function readStored(
-  context: HostContext,
-  worker: string,
-  attempt: string,
-  seq: number,
-): Promise<Decision | null> {
-  const text = await context.log.fetch(seq, subject(context, `decision.${worker}`));
-  const decision = text === null ? null : readDecision(text);
-  // `seq` of a decision is its attempt's, which stands before it.
-  const isIt = decision?.worker === worker && decision.attempt === attempt && (decision.seq ?? seq) < seq;
-  return isIt ? decision : null;
-}
-
-/** Retention has removed its entry, and the fold has the last one of each worker. @throws AppError entry.refused */
-function decisionCutAway({ fleet, replica }: HostContext, worker: string, attempt: string): Decision {
-  const lastDecision = fleet.workers.get(worker)?.snapshot.context.worker.lastDecision ?? null;
-  if (lastDecision?.attempt === attempt) return { ...lastDecision, replica };
-  const why = 'it was decided, and retention has removed its decision from the log';
-  throw new AppError('entry.refused', `attempt ${attempt} of worker ${worker} is over: ${why}; ask under a new id`);
-}
-
-function readDecision(text: string): Decision | null {
-  const read = readJson(text);
-  return read.ok ? (read.value as Decision) : null;
-}
-
-const evaluationKey = (task: string, attempt: string) => `${task}:${attempt}`;
-
-/**
- * Appends an `iteration.validated` and gives what the hooks decide. Each call is judged again, so each has an id of its
- * own: equal fields about the same iteration are not a repeat. @throws AppError entry.refused, log.unavailable
- */
-export function submitEvaluation(context: HostContext, task: string, fields: object): Promise<HookResult> {
-  const { replica, evaluationWaiters } = context;
-  const messageId = evaluationMessageId(task, context.newId());
-  const target = subject(context, `task.${task}.iteration.validated`);
-  return new Promise((resolve, reject) => {
-    evaluationWaiters.wait(messageId, 'to come', (answer) =>
-      answer instanceof Error ? reject(answer) : resolve(answer),
-    );
-    context.log.submit(target, JSON.stringify(fields), { messageId, replica }, (stored) => {
-      if (stored instanceof AppError) evaluationWaiters.settle(messageId, stored);
-    });
-  });
-}
-
-/** An `iteration.validated` was folded; its outcomes come after. `refusal`: why it makes no sense now, or null. */
-export function onEvaluationStored(
-  { evaluationWaiters }: HostContext,
-  message: LogMessage,
-  task: string,
-  attempt: string,
-  refusal: string | null,
-): void {
+function waiterKeyOf(message: LogMessage, worker: string, attempt: string): string {
   const messageId = message.header('Nats-Msg-Id');
-  if (messageId === undefined || !isEvaluationMessageIdOf(task, messageId)) return;
-  if (refusal === null) evaluationWaiters.onStored(messageId, evaluationKey(task, attempt));
-  else evaluationWaiters.settle(messageId, new AppError('entry.refused', refusal));
+  const isUnnamed = messageId?.startsWith(unnamedAttemptMessageId(worker, '')) ?? false;
+  return messageId !== undefined && isUnnamed ? messageId : attemptMessageId(worker, attempt);
 }
 
-export const onEvaluated = ({ evaluationWaiters }: HostContext, task: string, attempt: string, result: HookResult) =>
-  evaluationWaiters.settle(evaluationKey(task, attempt), result);
+/** Sends the entry without waiting for the acknowledgement, which only matters if the log does not take it. */
+function submit(options: AttemptsOptions, open: OpenAttempt, payload: string, messageId: string): void {
+  const { log, lifecycle, progress, replica, traces } = options;
+  const target = subject(options, `worker.${open.actor}.stop.attempted`);
+  const trace = traces.onSubmitted(open.actor, open.key);
+  log.submit(target, payload, { messageId, replica, trace }, (answer) => {
+    if (answer instanceof AppError) {
+      if (answer.code === 'log.lost') lifecycle.lose(answer);
+      open.finish(answer);
+    } else if (answer.duplicate)
+      void progress.until(answer.seq).then(() => onAcknowledged(options, open, payload, answer));
+    else onAcknowledged(options, open, payload, answer);
+  });
+}
+
+function onAcknowledged(
+  options: AttemptsOptions,
+  open: OpenAttempt,
+  payload: string,
+  { seq, duplicate }: Stored,
+): void {
+  if (!open.isOpen || seq > options.progress.seq || !options.waiters.awaitsEntry(open.waitsFor)) return;
+  // We folded past the acknowledged sequence without seeing our entry: its message id was already taken, or the log was
+  // replaced.
+  if (duplicate) submit(options, open, payload, retriedMessageId(open.key, options.newId()));
+  else void catchUp(options).catch(() => {});
+}

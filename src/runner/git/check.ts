@@ -7,9 +7,11 @@ import { lstat, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkTimeoutMs, formatDuration } from '../../../machines/index.ts';
 import type { GitConfig } from '../../config/file.ts';
+import type { CheckReply } from '../../host/effects/check-reply.ts';
+import type { RunRequest } from '../../host/effects/run-request.ts';
 import type { Interruption, InterruptionCause } from '../../timer.ts';
 import { findWorkerFolder } from '../folder.ts';
-import { cancelled, type Finding, quote, type RunRequest } from '../request.ts';
+import { cancelled, quote } from '../reply.ts';
 import { unchangedLfs } from './contents.ts';
 import { findRepository, isLinkedWorktree, openRepository, type Repository } from './find-repository.ts';
 import { createRunGit, type GitAnswer, type GitNoAnswer, type GitPlace } from './run-git.ts';
@@ -27,14 +29,14 @@ type Context = { readonly place: GitCheckPlace; readonly stop: Interruption; rea
 /** `git`: what counts as uncommitted work. */
 export type GitCheckPlace = GitPlace & { readonly git: GitConfig };
 /** A sentence against it, or why nobody can tell. Null: there is nothing against it. */
-type Answer = string | Finding | null;
+type Answer = string | CheckReply | null;
 
 /** @param timeoutMs for the message; the clock is `stop`'s */
 export async function checkGit(
   request: GitRequest,
   place: GitCheckPlace,
   { stop, timeoutMs }: Pick<Context, 'stop' | 'timeoutMs'>,
-): Promise<Finding> {
+): Promise<CheckReply> {
   const context = { place, stop, timeoutMs };
   const repository = await Promise.race([locate(request, place), stop.happened]);
   if (typeof repository === 'string') return interrupted(repository, timeoutMs);
@@ -108,7 +110,7 @@ async function changedNames(
   repository: Repository,
   sealed: SealedRepository,
   context: Context,
-): Promise<string[] | Finding> {
+): Promise<string[] | CheckReply> {
   const { workTree } = repository;
   const { git } = context.place;
   const status = await sealed.git(statusArguments(git));
@@ -160,11 +162,11 @@ async function changedSubmodules(
   { workTree }: Repository,
   { git }: SealedRepository,
   context: Context,
-): Promise<{ readonly names: readonly string[]; readonly unknown: Finding | null }> {
+): Promise<{ readonly names: readonly string[]; readonly unknown: CheckReply | null }> {
   const listed = await git(['ls-files', '--stage', '-z'], { only: submoduleLine });
   if (!('stdout' in listed)) return { names: [], unknown: findingOf(listed, context) };
   const names: string[] = [];
-  let unknown: Finding | null = null;
+  let unknown: CheckReply | null = null;
   for (const name of listed.stdout.split('\0').flatMap((line) => submoduleLine.exec(line)?.[1] ?? [])) {
     const path = join(workTree, name);
     if ((await lstat(join(path, '.git')).catch(() => null)) === null) continue;
@@ -228,8 +230,8 @@ function countAhead(answer: GitAnswer, context: Context): Answer {
 
 // --- nobody can tell ------------------------------------------------------------------------------------------
 
-const findingOf = (answer: GitNoAnswer, { timeoutMs }: Context): Finding =>
+const findingOf = (answer: GitNoAnswer, { timeoutMs }: Context): CheckReply =>
   'interrupted' in answer ? interrupted(answer.interrupted, timeoutMs) : { outcome: 'error', reason: answer.reason };
 
-const interrupted = (by: InterruptionCause, timeoutMs: number): Finding =>
+const interrupted = (by: InterruptionCause, timeoutMs: number): CheckReply =>
   by === 'cancelled' ? cancelled : { outcome: 'timeout', reason: `git took longer than ${formatDuration(timeoutMs)}` };

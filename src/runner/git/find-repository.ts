@@ -8,7 +8,7 @@ import { constants } from 'node:fs';
 import { lstat, open, realpath, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { isInside } from '../folder.ts';
-import { quote } from '../request.ts';
+import { quote } from '../reply.ts';
 
 /** Real paths. */
 export type Repository = {

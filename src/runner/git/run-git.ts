@@ -5,7 +5,7 @@ import type { Environment } from '../../config/environment.ts';
 import type { Interruption, InterruptionCause } from '../../timer.ts';
 import { isInside, type WorkerPlace } from '../folder.ts';
 import { type Group, type GroupEnd, pickVariables, startGroup } from '../process-group.ts';
-import { quote } from '../request.ts';
+import { quote } from '../reply.ts';
 
 export type GitPlace = WorkerPlace & {
   readonly env: Environment;

@@ -7,7 +7,7 @@ import { mkdir, mkdtemp, readdir, realpath, rm, symlink, writeFile } from 'node:
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { isInside } from '../folder.ts';
-import { quote } from '../request.ts';
+import { quote } from '../reply.ts';
 import { bareText, type Repository, readSmallFile } from './find-repository.ts';
 import type { GitAnswer, GitFailure, GitNoAnswer, RunGit, RunOptions } from './run-git.ts';
 

@@ -8,7 +8,7 @@ import { lstat, readlink, realpath } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { matchGlobs } from '../../../machines/index.ts';
 import type { Interruption } from '../../timer.ts';
-import { quote } from '../request.ts';
+import { quote } from '../reply.ts';
 import { hashContents, unchangedLfs } from './contents.ts';
 import type { GitAnswer, GitNoAnswer } from './run-git.ts';
 import type { SealedRepository } from './sealed-repository.ts';

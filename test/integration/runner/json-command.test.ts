@@ -85,12 +85,22 @@ describe('the question', () => {
   const ask = async (workspace: Awaited<ReturnType<typeof createWorkspace>>) => {
     const question = { worker: 'w1', plan: [{ title: 'Write tests', status: 'done' }], agentOutput: 'Done.' };
     const { feedback } = await workspace.runner.run(
-      { kind: 'command', name: 'judge', cwd: workspace.cwd, timeoutMs: null, env: {}, question },
+      { kind: 'command', name: 'judge', cwd: workspace.cwd, timeoutMs: null, env: {}, question: () => question },
       new AbortController().signal,
     );
     expect(feedback).toMatchObject(question);
     return feedback as { readonly diff?: string | null };
   };
+
+  test('is not made for a command that does not read it', async () => {
+    const workspace = await createWorkspace({ passes: sh('exit 0') });
+    const question = () => expect.unreachable();
+    const { outcome } = await workspace.runner.run(
+      { kind: 'command', name: 'passes', cwd: workspace.cwd, timeoutMs: null, env: {}, question },
+      new AbortController().signal,
+    );
+    expect(outcome).toBe('pass');
+  });
 
   test('has no diff unless the command wants one', async () => {
     expect(await ask(await createWorkspace({ judge: echo }))).not.toHaveProperty('diff');

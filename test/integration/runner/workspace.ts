@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import type { CommandConfig } from '../../../src/config/file.ts';
 import { createLogger } from '../../../src/log.ts';
-import type { RunResult } from '../../../src/runner/request.ts';
+import type { TimedReply } from '../../../src/runner/reply.ts';
 import { createRunner, type Runner, type RunnerOptions } from '../../../src/runner/runner.ts';
 
 export type Workspace = {
@@ -19,11 +19,11 @@ export type Workspace = {
   command(
     name: string,
     more?: { cwd?: string | null; timeoutMs?: number | null; signal?: AbortSignal; env?: { task: string } },
-  ): Promise<RunResult>;
+  ): Promise<TimedReply>;
   files(
     files: readonly string[],
     more?: { cwd?: string | null; timeoutMs?: number | null; signal?: AbortSignal },
-  ): Promise<RunResult>;
+  ): Promise<TimedReply>;
 };
 
 /** A command that runs `source` as a Node program. */

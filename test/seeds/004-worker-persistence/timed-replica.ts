@@ -1,9 +1,8 @@
 /** The timers of a replica, over a log in memory and in faked time. */
+import { pino } from 'pino';
 import { vi } from 'vitest';
 import { type FleetView, foldEntry, readEntry, viewFleet } from '../../../machines/index.ts';
-import { createHostContext, type HostOptions } from '../../../src/host/context.ts';
-import { createEffects, type Performers } from '../../../src/host/effects/effects.ts';
-import { createTimers } from '../../../src/host/effects/timers.ts';
+import { createHostParts, type HostOptions } from '../../../src/host/parts.ts';
 
 /**
  * The fleet so many minutes after these entries. Nobody looks at it meanwhile: its clock has moved only by what the
@@ -14,25 +13,24 @@ export function fleetAfter(minutes: number, entries: readonly (readonly [tail: s
   vi.useFakeTimers({
     toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'setImmediate', 'clearImmediate', 'Date'],
   });
-  const context = createHostContext({
+  const { fleet, lifecycle, logClock, effects } = createHostParts({
     fleet: 'main',
     replica: 'r1',
     clock: Date.now,
+    newId: () => 'id',
+    logger: pino({ level: 'silent' }),
     bus: { isConnected: () => true },
     metrics: { bounded: () => {} },
     log: { submit: (subject: string, text: string) => fold(subject, text) },
   } as unknown as HostOptions);
-  const { fleet, life } = context;
-  const performers = { timer: createTimers(context) } as unknown as Performers;
-  const effects = createEffects({ ...context, performers });
   const fold = (subject: string, text: string) => {
     const entry = readEntry(subject, text, Buffer.byteLength(text));
     if (entry === null || 'code' in entry) throw new Error(`${subject} is no entry`);
-    context.logClock.observe(Date.now());
+    logClock.observe(Date.now());
     effects.touch(foldEntry(fleet, { seq: fleet.seq + 1, atMs: Date.now(), entry }).touched);
   };
   try {
-    life.reachHead();
+    lifecycle.reachHead();
     for (const [tail, data] of entries) fold(`stopgate.main.${tail}`, JSON.stringify(data));
     vi.advanceTimersByTime(minutes * 60_000);
     return viewFleet(fleet);

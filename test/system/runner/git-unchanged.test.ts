@@ -2,7 +2,7 @@
 import { appendFile, chmod, mkdir, readFile, rename, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { runRequestSchema } from '../../../src/runner/request.ts';
+import { runRequestSchema } from '../../../src/host/effects/run-request.ts';
 import { createRepository, sha256 } from '../../integration/runner/repository.ts';
 
 const pass = { outcome: 'pass' };

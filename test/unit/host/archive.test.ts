@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { writeArchive } from '../../../src/host/keeping/retention.ts';
+import { writeArchive } from '../../../src/host/maintenance/archive.ts';
 import type { LogMessage } from '../../../src/nats/log/log-reader.ts';
 
 let folder: string;

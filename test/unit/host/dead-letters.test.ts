@@ -6,12 +6,12 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Refusal } from '../../../machines/index.ts';
 import { createDeadLetters, type DeadLetters } from '../../../src/host/fold/dead-letters.ts';
 import { createFoldProgress, type FoldProgress } from '../../../src/host/fold/fold-progress.ts';
-import type { Life } from '../../../src/host/life.ts';
+import type { Lifecycle } from '../../../src/host/lifecycle.ts';
 import { createOwnEntries } from '../../../src/host/own-entries.ts';
 import type { LogMessage } from '../../../src/nats/log/log-reader.ts';
-import { lifeAtHead } from './life-at-head.ts';
+import { lifecycleAtHead } from './lifecycle-at-head.ts';
 
-let life: Life;
+let lifecycle: Lifecycle;
 let progress: FoldProgress;
 let letters: DeadLetters;
 let isFull: boolean;
@@ -19,12 +19,12 @@ let isFull: boolean;
 beforeEach(() => {
   vi.useFakeTimers();
   isFull = true;
-  life = lifeAtHead();
+  lifecycle = lifecycleAtHead();
   progress = createFoldProgress();
   const shared = {
     replica: 'r1',
     fleet: { name: 'main' },
-    life,
+    lifecycle,
     newId: () => 'id',
     progress,
     metrics: { dead() {} },
@@ -52,7 +52,7 @@ const refusedAt = (seq: number): LogMessage => ({
 const refusal = { code: 'NOT_JSON', message: 'no JSON', entity: 'worker', id: 'w1' } as Refusal;
 async function close(): Promise<void> {
   await vi.advanceTimersByTimeAsync(100);
-  life.leave();
+  lifecycle.leave();
   await vi.advanceTimersByTimeAsync(1_000);
 }
 

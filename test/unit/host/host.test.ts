@@ -216,7 +216,7 @@ test.each([{ command: 'slow' }, { remote: 'slow' }])(
     const ended: unknown[] = [];
     const end = new AbortController();
     const probe = (worker: string) =>
-      host.trial(worker, (signal) =>
+      host.probe(worker, (signal) =>
         probeWorker(host, 'r1', worker, {}, { signal: AbortSignal.any([signal, end.signal]) }).catch((error: Error) => {
           ended.push([worker, error.message]);
           throw error;

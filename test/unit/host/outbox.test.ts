@@ -7,7 +7,7 @@ import type { Decision } from '../../../machines/index.ts';
 import { createFoldProgress } from '../../../src/host/fold/fold-progress.ts';
 import { createOutbox, type Outbox, type OutboxOptions } from '../../../src/host/fold/outbox.ts';
 import type { OnStored } from '../../../src/nats/log/log-submitter.ts';
-import { lifeAtHead } from './life-at-head.ts';
+import { lifecycleAtHead } from './lifecycle-at-head.ts';
 
 let nowMs: number;
 let sent: (number | null)[];
@@ -23,7 +23,7 @@ beforeEach(() => {
   outbox = createOutbox({
     replica: 'r1',
     fleet: { name: 'main' },
-    life: lifeAtHead(),
+    lifecycle: lifecycleAtHead(),
     clock: () => nowMs,
     newId: () => 'new',
     progress,

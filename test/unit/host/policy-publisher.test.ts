@@ -8,9 +8,9 @@ import {
   createPolicyPublisher,
   type PolicyPublisherOptions,
   type PublishedPolicies,
-} from '../../../src/host/keeping/policy-publisher.ts';
+} from '../../../src/host/maintenance/policy-publisher.ts';
 import { createOwnEntries } from '../../../src/host/own-entries.ts';
-import { lifeAtHead } from './life-at-head.ts';
+import { lifecycleAtHead } from './lifecycle-at-head.ts';
 
 const form = (retries: number): PolicyForm => ({ policies: { default: { retries } } });
 
@@ -24,7 +24,7 @@ function createScene(published: PublishedPolicies | null = null) {
   const shared = {
     fleet: createFleet('main'),
     replica: 'r1',
-    life: lifeAtHead(),
+    lifecycle: lifecycleAtHead(),
     newId: () => 'id',
     logger: pino({ level: 'silent' }),
     metrics: { policyConflict: () => {} },

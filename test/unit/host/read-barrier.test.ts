@@ -1,19 +1,18 @@
 /** A log may go back while a replica that starts waits for its head: power was lost, or a backup was restored. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { HostContext } from '../../../src/host/context.ts';
-import { catchUp } from '../../../src/host/intake/read-barrier.ts';
+import { type BarrierParts, catchUp } from '../../../src/host/intake/read-barrier.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 /** A host that has folded up to entry 3 of a log whose head is, each time it is asked, the next of `heads`. */
-function createScene(heads: readonly number[]): HostContext {
+function createScene(heads: readonly number[]): BarrierParts {
   const left = [...heads];
   return {
     log: { head: async () => ({ seq: left.length > 1 ? left.shift() : left[0], atMs: 3_000 }) },
     progress: { until: (seq: number) => (seq <= 3 ? Promise.resolve() : new Promise(() => {})), timeOf: () => null },
-    life: { lost: new AbortController().signal },
-  } as unknown as HostContext;
+    lifecycle: { lost: new AbortController().signal },
+  } as unknown as BarrierParts;
 }
 
 const outcomeOf = async (heads: readonly number[]): Promise<string> => {

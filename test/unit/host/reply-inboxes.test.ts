@@ -1,6 +1,6 @@
 /** Inboxes of an open attempt: each entry of it may name one. */
 import { expect, test } from 'vitest';
-import { createReplyInboxes } from '../../../src/host/intake/waiters.ts';
+import { createReplyInboxes } from '../../../src/host/intake/reply-inboxes.ts';
 
 test('the first eight of an attempt are kept, each once, and are taken together', () => {
   const inboxes = createReplyInboxes();

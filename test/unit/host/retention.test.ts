@@ -1,8 +1,8 @@
 /** Who cuts the log. */
 import { expect, test, vi } from 'vitest';
 import { createFleet, type Entry, foldEntry, ownerFor, readEntry } from '../../../machines/index.ts';
-import { createRetention, type RetentionOptions } from '../../../src/host/keeping/retention.ts';
-import { lifeAtHead } from './life-at-head.ts';
+import { createRetention, type RetentionOptions } from '../../../src/host/maintenance/retention.ts';
+import { lifecycleAtHead } from './lifecycle-at-head.ts';
 
 test('of several replicas one cuts the log', async () => {
   const fleet = createFleet('main');
@@ -22,7 +22,7 @@ test('of several replicas one cuts the log', async () => {
     const context = {
       fleet,
       replica,
-      life: lifeAtHead(),
+      lifecycle: lifecycleAtHead(),
       trimmer,
       usableSnapshots,
       logger: { warn: vi.fn() },

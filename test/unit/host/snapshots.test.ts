@@ -1,7 +1,7 @@
 /** When a snapshot is due. */
 import { beforeEach, expect, test, vi } from 'vitest';
 import { createFleet, type Entry, foldEntry, readEntry } from '../../../machines/index.ts';
-import { createSnapshots, type SnapshotRooms, type SnapshotsOptions } from '../../../src/host/keeping/snapshots.ts';
+import { createSnapshots, type SnapshotRooms, type SnapshotsOptions } from '../../../src/host/maintenance/snapshots.ts';
 
 let seq: number;
 let nowMs: number;
@@ -31,7 +31,7 @@ beforeEach(async () => {
   const options = {
     fleet,
     replica: 'r1',
-    life: { phase: 'head' },
+    lifecycle: { phase: 'head' },
     snapshotStore,
     replyInboxes: captured,
     progress: {

@@ -39,11 +39,11 @@ function hold(): Scene {
 /** What the replicas take for the server's time is `aheadMs` ahead of it. */
 function addReplica(scene: Scene, replica: string, aheadMs: number): void {
   const { fleet } = scene;
-  const life = { isAtHead: () => true };
+  const lifecycle = { isAtHead: () => true };
   const timers = createTimers({
     fleet,
     replica,
-    life,
+    lifecycle,
     newId: () => replica,
     bus: { isConnected: () => true },
     logClock: { server: () => scene.serverMs + aheadMs },
@@ -56,7 +56,7 @@ function addReplica(scene: Scene, replica: string, aheadMs: number): void {
     },
   } satisfies TimersOptions);
   const performers = { timer: timers } as unknown as Performers;
-  const effects = createEffects({ fleet, replica, life, performers, entries: {} as never });
+  const effects = createEffects({ fleet, replica, lifecycle, performers, entries: {} as never });
   scene.replicas.set(replica, { timers, effects });
   effects.touch([fleetKey]);
 }

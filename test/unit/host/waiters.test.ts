@@ -5,14 +5,14 @@ import { createWaiters, type Waiters } from '../../../src/host/intake/waiters.ts
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-const ask = (waiters: Waiters<string>, key: string, entry: 'folded' | 'to come') =>
+const ask = (wait: Waiters<string>['waitForEntry'], key: string) =>
   new Promise<string>((resolve, reject) => {
-    waiters.wait(key, entry, (answer) => (answer instanceof Error ? reject(answer) : resolve(answer)));
+    wait(key, { waitsFor: key, finish: (answer) => (answer instanceof Error ? reject(answer) : resolve(answer)) });
   });
 
 test('the ninth caller of one key takes the place of the first, which gets the error to try again', async () => {
   const waiters = createWaiters<string>(() => expect.unreachable());
-  const asked = Array.from({ length: 9 }, () => ask(waiters, 'w1:a', 'folded'));
+  const asked = Array.from({ length: 9 }, () => ask(waiters.waitForAnswer, 'w1:a'));
   await expect(asked[0]).rejects.toMatchObject({ code: 'service.busy' });
   waiters.settle('w1:a', 'allow');
   expect(await Promise.all(asked.slice(1))).toEqual(Array(8).fill('allow'));
@@ -24,7 +24,7 @@ test('an entry that is late fails its caller; one that came is waited for, for a
     late.push(onLate);
     return { clear: () => {} };
   });
-  const [first, second] = [ask(waiters, 'w1:a', 'to come'), ask(waiters, 'w2:a', 'to come')];
+  const [first, second] = [ask(waiters.waitForEntry, 'w1:a'), ask(waiters.waitForEntry, 'w2:a')];
   expect([waiters.awaitsEntry('w1:a'), waiters.awaitsEntry('w2:a')]).toEqual([true, true]);
   late[0]?.();
   await expect(first).rejects.toMatchObject({ code: 'log.unavailable' });

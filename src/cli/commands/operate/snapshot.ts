@@ -1,6 +1,6 @@
 /** snapshot: a service writes a snapshot of its fleet now. */
 import { AppError } from '../../../errors.ts';
-import type { SnapshotTaken } from '../../../host/keeping/snapshots.ts';
+import type { SnapshotTaken } from '../../../host/maintenance/snapshots.ts';
 import type { Requester } from '../../../nats/requester.ts';
 import { count } from '../../../terminal/text.ts';
 import { defineCommand, option } from '../../command.ts';

@@ -3,15 +3,10 @@
  * stored, the replica sends only an entry that changes nothing, until one is stored. If the log does not even answer
  * where it ends, nothing else is asked, because each question would wait for its full timeout.
  */
-
 import { AppError } from '../../errors.ts';
-import type { Logger } from '../../log.ts';
 import type { Bus } from '../../nats/bus.ts';
 import type { EventLog } from '../../nats/log/event-log.ts';
 import type { Stored } from '../../nats/log/log-submitter.ts';
-import { within } from '../../timer.ts';
-import type { FoldProgress } from '../fold/fold-progress.ts';
-import type { Life } from '../life.ts';
 
 export type LogHealth = {
   /** The given log, observed. */
@@ -109,96 +104,6 @@ export function createLogHealth({ log, bus, tryEntry }: LogHealthOptions): LogHe
     close() {
       isClosed = true;
       if (timer !== null) clearTimeout(timer);
-    },
-  };
-}
-
-/** A request costs NATS and this process together some 0.3 ms of CPU, for each fleet. */
-const askEveryMs = 10_000;
-
-export type LogWatch = { open(): void; close(): void };
-
-type LogWatchOptions = {
-  readonly life: Pick<Life, 'lose'>;
-  readonly log: Pick<EventLog, 'head'>;
-  readonly bus: Pick<Bus, 'isConnected'>;
-};
-
-/**
- * Checks from time to time whether the log is still the one that was folded. Readers check it anyway; without readers,
- * a log that was purged, or cut where no snapshot covers it, would only be noticed at the next start.
- */
-export function createLogWatch({ log, bus, life }: LogWatchOptions): LogWatch {
-  let timer: NodeJS.Timeout | null = null;
-  let isAsking = false;
-  const ask = async () => {
-    if (isAsking || !bus.isConnected()) return;
-    isAsking = true;
-    await log.head().catch((error: unknown) => {
-      if (error instanceof AppError && error.code === 'log.lost') life.lose(error);
-    });
-    isAsking = false;
-  };
-  return {
-    open() {
-      timer ??= setInterval(() => void ask(), askEveryMs).unref();
-    },
-    close() {
-      if (timer !== null) clearInterval(timer);
-    },
-  };
-}
-
-/**
- * Records how far the log is folded, from time to time and at the end, outside of the log: a start can then tell what a
- * log has lost.
- */
-
-/** A later start cannot report a loss of what was folded since the last note. */
-const noteEveryMs = 60_000;
-const lastNoteTimeoutMs = 1_000;
-
-export type FoldNote = {
-  /** Resolves when a log that was never noted is, if NATS takes the note: from then on a start recognises it. */
-  open(): Promise<void>;
-  /** Notes once more, if NATS takes it soon enough. */
-  close(): Promise<void>;
-};
-
-type FoldNoteOptions = {
-  readonly life: Pick<Life, 'phase'>;
-  readonly log: Pick<EventLog, 'isNoted' | 'note'>;
-  readonly progress: Pick<FoldProgress, 'position'>;
-  readonly bus: Pick<Bus, 'isConnected'>;
-  readonly logger: Logger;
-};
-
-/**
- * Records how far the log is folded, from time to time and at the end, outside of the log: a start can then tell what a
- * log has lost.
- */
-export function createFoldNote(options: FoldNoteOptions): FoldNote {
-  const { log, progress, bus, logger } = options;
-  let notedSeq = 0;
-  let timer: NodeJS.Timeout | null = null;
-  const note = async () => {
-    const position = progress.position();
-    if (options.life.phase === 'lost' || position === null || position.seq === notedSeq || !bus.isConnected()) return;
-    try {
-      await log.note(position);
-      notedSeq = position.seq;
-    } catch (error) {
-      logger.debug({ err: error }, 'how far the log is folded was not noted');
-    }
-  };
-  return {
-    async open() {
-      timer ??= setInterval(() => void note(), noteEveryMs).unref();
-      if (!log.isNoted) await note();
-    },
-    async close() {
-      if (timer !== null) clearInterval(timer);
-      await within(lastNoteTimeoutMs, note());
     },
   };
 }

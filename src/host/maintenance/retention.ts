@@ -2,21 +2,16 @@
  * Retention (protocol.md §15): removes entries that are older, or past the size, that the configuration gives, and that
  * stand behind the second newest usable snapshot; never others. Where there is an archive they are written there first.
  */
-
-import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
-import { gunzip, gzip } from 'node:zlib';
 import { type Fleet, ownerFor } from '../../../machines/index.ts';
 import type { RetentionRules } from '../../config/file.ts';
 import type { Logger } from '../../log.ts';
-import { formatLogLine } from '../../nats/log/log-line.ts';
 import type { LogMessage } from '../../nats/log/log-reader.ts';
 import type { SnapshotInfo } from '../../nats/snapshots/snapshot-bucket.ts';
 import type { LogSize, LogTrimmer } from '../../nats/snapshots/snapshots.ts';
 import type { DeadLetters } from '../fold/dead-letters.ts';
 import type { LogClock } from '../fold/log-clock.ts';
-import type { Life } from '../life.ts';
+import type { Lifecycle } from '../lifecycle.ts';
+import { writeArchive } from './archive.ts';
 
 export type Retention = {
   configure(rules: RetentionRules): void;
@@ -37,7 +32,7 @@ const overheadBytes = 120;
 export type RetentionOptions = {
   readonly fleet: Fleet;
   readonly replica: string;
-  readonly life: Pick<Life, 'phase'>;
+  readonly lifecycle: Pick<Lifecycle, 'phase'>;
   readonly logClock: Pick<LogClock, 'now'>;
   readonly logger: Logger;
   /** It is null if the log is never cut. */
@@ -61,7 +56,7 @@ export function createRetention(options: RetentionOptions, deadLetters: Pick<Dea
     await cut(options, trimmer, rules, Math.min(second.position.seq, deadLetters.owedFrom() ?? second.position.seq));
   };
   const run = async () => {
-    if (running || options.life.phase !== 'head' || ownerFor(fleet, 'retention', null) !== options.replica) return;
+    if (running || options.lifecycle.phase !== 'head' || ownerFor(fleet, 'retention', null) !== options.replica) return;
     running = true;
     await runOnce().catch((error: unknown) => logger.warn({ err: error }, 'the log was not cut; trying again later'));
     running = false;
@@ -114,7 +109,7 @@ async function cut(
     const { archive } = rules;
     const path = archive === null ? null : await writeArchive(archive, options.fleet.name, held);
     // Writing took its time: a log that went back meanwhile may not have what the snapshots cover any more.
-    if (options.life.phase !== 'head') return;
+    if (options.lifecycle.phase !== 'head') return;
     await trimmer.cutBefore(last.seq + 1);
     options.logger.info({ fromSeq: held[0]?.seq, toSeq: last.seq, archive: path }, 'entries behind a snapshot removed');
     held = [];
@@ -122,7 +117,7 @@ async function cut(
   };
   for await (const batch of trimmer.read(firstSeq)) {
     for (const message of batch) {
-      if (message.seq >= coveredTo || options.life.phase !== 'head' || !isDue(message)) return flush();
+      if (message.seq >= coveredTo || options.lifecycle.phase !== 'head' || !isDue(message)) return flush();
       held.push(message);
       heldBytes += message.data.length;
       if (held.length >= entriesMax || heldBytes >= bytesHeldMax) await flush();
@@ -140,62 +135,4 @@ function createLimits({ forMs, bytesMax }: RetentionRules, bytes: number, nowMs:
     excess -= subject.length + data.length + overheadBytes;
     return true;
   };
-}
-
-const zip = promisify(gzip);
-const unzip = promisify(gunzip);
-
-/** File names that sort in the log's order. */
-const nameOf = (fleet: string, fromSeq: number, toSeq: number): string =>
-  `${fleet}.${pad(fromSeq)}-${pad(toSeq)}.jsonl.gz`;
-const pad = (seq: number): string => String(seq).padStart(16, '0');
-
-/**
- * Writes one file of what stands from the first to the last of `messages`, which are in order and not none.
- * @throws what the file system throws
- */
-export async function writeArchive(folder: string, fleet: string, messages: readonly LogMessage[]): Promise<string> {
-  const [first, last] = [messages[0], messages.at(-1)] as [LogMessage, LogMessage];
-  const made = await mkdir(folder, { recursive: true });
-  const usual = nameOf(fleet, first.seq, last.seq);
-  const isTaken = await beginsWith(join(folder, usual), first).then(
-    (isSame) => !isSame,
-    () => false,
-  );
-  const name = isTaken ? usual.replace('.jsonl', `.${first.atMs}.jsonl`) : usual;
-  const path = join(folder, name);
-  const partial = `${path}.partial`;
-  const file = await open(partial, 'w');
-  try {
-    await file.writeFile(await zip(messages.map((message) => `${formatLogLine(message)}\n`).join('')));
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await rename(partial, path);
-  await syncFolder(folder);
-  // The names of folders that were made, too.
-  for (let at = folder; made !== undefined && at.length >= made.length; at = dirname(at)) await syncFolder(dirname(at));
-  // From an earlier try that ended before the log was cut.
-  const others = (await readdir(folder)).filter((it) => it.startsWith(`${fleet}.${pad(first.seq)}-`) && it !== name);
-  for (const each of others) if (await beginsWith(join(folder, each), first)) await rm(join(folder, each));
-  return path;
-}
-
-/** The errors of folders that cannot be synced, as on Windows, where the file system looks after their names. */
-const withoutFolderSync: readonly unknown[] = ['EINVAL', 'EISDIR', 'ENOTSUP', 'EPERM'];
-
-async function syncFolder(path: string): Promise<void> {
-  try {
-    const folder = await open(path, 'r');
-    await folder.sync().finally(() => folder.close());
-  } catch (error) {
-    if (!withoutFolderSync.includes((error as NodeJS.ErrnoException).code)) throw error;
-  }
-}
-
-/** Tells whether it is of the same log: an earlier one that is gone had other entries under these numbers. */
-async function beginsWith(path: string, first: LogMessage): Promise<boolean> {
-  const [line] = (await unzip(await readFile(path))).toString('utf8').split('\n', 1);
-  return line === formatLogLine(first);
 }

@@ -17,8 +17,8 @@ import type { DeadLetters } from '../fold/dead-letters.ts';
 import type { FoldProgress } from '../fold/fold-progress.ts';
 import type { LogClock } from '../fold/log-clock.ts';
 import type { Outbox, OutboxState } from '../fold/outbox.ts';
-import type { ReplyInboxes } from '../intake/waiters.ts';
-import type { Life } from '../life.ts';
+import type { ReplyInboxes } from '../intake/reply-inboxes.ts';
+import type { Lifecycle } from '../lifecycle.ts';
 import type { PolicyPublisher, PublishedPolicies } from './policy-publisher.ts';
 import type { Retention } from './retention.ts';
 
@@ -129,7 +129,7 @@ export type SnapshotSchedule = {
 export type SnapshotsOptions = {
   readonly fleet: Fleet;
   readonly replica: string;
-  readonly life: Pick<Life, 'phase'>;
+  readonly lifecycle: Pick<Lifecycle, 'phase'>;
   readonly progress: Pick<FoldProgress, 'position' | 'seq'>;
   readonly logClock: Pick<LogClock, 'now'>;
   readonly clock: () => number;
@@ -173,7 +173,7 @@ export function createSnapshots(options: SnapshotsOptions, rooms: SnapshotRooms)
     if (coverage.isDue()) await take();
   };
   const check = async () => {
-    if (checking || options.life.phase !== 'head' || !bus.isConnected()) return;
+    if (checking || options.lifecycle.phase !== 'head' || !bus.isConnected()) return;
     checking = true;
     await takeIfDue().catch((error: unknown) => logger.warn({ err: error }, 'snapshot not taken; trying again later'));
     checking = false;
@@ -195,7 +195,7 @@ export function createSnapshots(options: SnapshotsOptions, rooms: SnapshotRooms)
     onFolded(seq, bytes) {
       coverage.add(bytes);
       // After a time behind the head, in which none is taken, the first entry at the head asks.
-      if (timer === null || seq - checkedSeq < schedule.quietEntries || options.life.phase !== 'head') return;
+      if (timer === null || seq - checkedSeq < schedule.quietEntries || options.lifecycle.phase !== 'head') return;
       checkedSeq = seq;
       void check();
     },
@@ -259,7 +259,7 @@ async function write(
 ): Promise<SnapshotTaken> {
   const { fleet, progress, snapshotStore, logger, replyInboxes } = options;
   const position = progress.position();
-  if (snapshotStore === null || position === null || options.life.phase === 'lost')
+  if (snapshotStore === null || position === null || options.lifecycle.phase === 'lost')
     throw new AppError('log.unavailable', 'nothing is folded yet: there is nothing to take a snapshot of');
   const startedMs = performance.now();
   const host: HostState = {
@@ -293,7 +293,7 @@ async function decodeInTurns(options: SnapshotsOptions): Promise<void> {
     for (const _ of map.decodeAll()) {
       if (performance.now() - startedMs < sliceMs) continue;
       await nextTurn();
-      if (options.life.phase !== 'head') return;
+      if (options.lifecycle.phase !== 'head') return;
       startedMs = performance.now();
     }
   }

@@ -20,7 +20,7 @@ import type { EventLog } from '../../nats/log/event-log.ts';
 import { within } from '../../timer.ts';
 import type { FoldProgress } from '../fold/fold-progress.ts';
 import type { LogClock } from '../fold/log-clock.ts';
-import type { Life } from '../life.ts';
+import type { Lifecycle } from '../lifecycle.ts';
 import { type OwnEntries, subject } from '../own-entries.ts';
 
 const beatEveryMsDefault = 1_000;
@@ -150,10 +150,10 @@ const append = (options: MembershipOptions, type: 'replica.joined' | 'replica.le
 
 /** A member that was killed and is back under its name has never left; it says so if it knows other rules now. */
 async function join(options: MembershipOptions): Promise<void> {
-  const { fleet, life, logger, replica } = options;
+  const { fleet, lifecycle, logger, replica } = options;
   const [, rulesMax] = rulesOffered(fleet, options.rulesMax);
-  const isMember = () => fleet.replicas.has(replica) && (fleet.rulesOfReplicas.get(replica) ?? 1) === rulesMax;
-  while (options.life.isRunning() && !isMember()) {
+  const isMember = () => fleet.replicas.has(replica) && fleet.rulesOfReplicas.get(replica) === rulesMax;
+  while (options.lifecycle.isRunning() && !isMember()) {
     try {
       await options.progress.until((await append(options, 'replica.joined')).seq);
     } catch (error) {
@@ -161,7 +161,7 @@ async function join(options: MembershipOptions): Promise<void> {
       await new Promise((done) => setTimeout(done, retryMs));
     }
   }
-  life.lost.throwIfAborted();
+  lifecycle.lost.throwIfAborted();
 }
 
 function beat({ options, instance, startedMs }: State): void {
@@ -174,7 +174,7 @@ function tick(state: State): void {
   const { options, foldedSeqs, isOpen } = state;
   const { bus, clock, fleet, logger, progress, replica } = options;
   if (bus.isConnected()) beat(state);
-  if (!isOpen || !bus.isConnected() || !options.life.isAtHead()) {
+  if (!isOpen || !bus.isConnected() || !options.lifecycle.isAtHead()) {
     state.hearingSinceMs = clock();
     foldedSeqs.length = 0;
     return;
@@ -209,7 +209,8 @@ function takeOutIfSilent(
     tail: `own.fleet.${fleet.name}.replica.left`,
     data: { replica: member },
     messageId: leftMessageId(member, joinedMs),
-    isNeeded: () => options.life.isRunning() && fleet.replicas.get(member) === joinedMs && silentMs() >= silentMsMax,
+    isNeeded: () =>
+      options.lifecycle.isRunning() && fleet.replicas.get(member) === joinedMs && silentMs() >= silentMsMax,
   });
 }
 
@@ -228,8 +229,8 @@ function onBeat(state: State, at: string, text: string): void {
   if (beat.instance === instance) return;
   // Two that start at the same moment do not find each other by a ping: the later one ends.
   const isLater = beat.startedMs < startedMs || (beat.startedMs === startedMs && beat.instance < instance);
-  if (!isLater || options.life.lost.aborted) return;
-  options.life.lose(options.life.hasStarted ? givesWay(member) : nameTaken(member));
+  if (!isLater || options.lifecycle.lost.aborted) return;
+  options.lifecycle.lose(options.lifecycle.hasStarted ? givesWay(member) : nameTaken(member));
   options.logger.error({ replica: member }, nameTaken(member).message);
   options.onBroken(true);
 }
@@ -261,7 +262,7 @@ function rulesOffered({ rulesKnown }: Fleet, rulesMax: number | undefined): read
 export type RulesOptions = {
   readonly fleet: Fleet;
   readonly replica: string;
-  readonly life: Life;
+  readonly lifecycle: Lifecycle;
   readonly entries: OwnEntries;
   readonly logger: Logger;
 };
@@ -269,9 +270,9 @@ export type RulesOptions = {
 /** To be called at the log's head, and whenever a replica came or left. */
 export function upgradeRules(options: RulesOptions): void {
   const { fleet, replica, logger } = options;
-  const isNeeded = () => options.life.isRunning() && fleet.rules.version < version;
+  const isNeeded = () => options.lifecycle.isRunning() && fleet.rules.version < version;
   const version = rulesOfMembers(fleet);
-  if (!options.life.isAtHead() || !isNeeded() || ownerFor(fleet, 'rules', null) !== replica) return;
+  if (!options.lifecycle.isAtHead() || !isNeeded() || ownerFor(fleet, 'rules', null) !== replica) return;
   logger.info({ version, before: fleet.rules.version }, 'every replica knows these rules: putting them in force');
   void options.entries.untilFolded({
     tail: `own.fleet.${fleet.name}.rules.set`,

@@ -1,6 +1,6 @@
 /** An entry is late when the log stands still, and not when it is busy. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { expectEntry } from '../../../src/host/intake/waiters.ts';
+import { expectEntry } from '../../../src/host/intake/entry-wait.ts';
 import { createTimerQueue } from '../../../src/timer.ts';
 
 beforeEach(() => void vi.useFakeTimers());

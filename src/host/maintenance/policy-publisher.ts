@@ -8,7 +8,7 @@ import { type Fleet, policyMessageId } from '../../../machines/index.ts';
 import type { PolicyForm } from '../../config/file.ts';
 import type { Logger } from '../../log.ts';
 import { setNewest } from '../../newest.ts';
-import type { Life } from '../life.ts';
+import type { Lifecycle } from '../lifecycle.ts';
 import type { OwnEntries } from '../own-entries.ts';
 
 export type PolicyPublisher = {
@@ -36,7 +36,7 @@ const replicasMax = 100;
 export type PolicyPublisherOptions = {
   readonly fleet: Pick<Fleet, 'name' | 'replicas'>;
   readonly replica: string;
-  readonly life: Pick<Life, 'isAtHead' | 'isRunning'>;
+  readonly lifecycle: Pick<Lifecycle, 'isAtHead' | 'isRunning'>;
   readonly entries: Pick<OwnEntries, 'untilStored'>;
   readonly newId: () => string;
   readonly logger: Logger;
@@ -75,7 +75,7 @@ export function createPolicyPublisher(options: PolicyPublisherOptions): PolicyPu
       data: appended,
       messageId: policyMessageId(options.replica, options.newId()),
       // A configuration that has changed meanwhile is appended by its own call.
-      isNeeded: () => options.life.isRunning() && offered === form,
+      isNeeded: () => options.lifecycle.isRunning() && offered === form,
     });
     if (stored !== null) options.logger.info({ policies: Object.keys(appended.policies) }, 'policies set');
   };
@@ -95,11 +95,11 @@ export function createPolicyPublisher(options: PolicyPublisherOptions): PolicyPu
         if (sent === inLog) sent = null;
         return;
       }
-      if (options.life.isAtHead() && wanted !== null && canonical(wanted) !== inLog) warn();
+      if (options.lifecycle.isAtHead() && wanted !== null && canonical(wanted) !== inLog) warn();
     },
     set(form) {
       wanted = form;
-      if (options.life.isAtHead()) void append();
+      if (options.lifecycle.isAtHead()) void append();
     },
     open: append,
     capture: () => ({ inLog, lastBy: lastBy ?? null, lastOf: [...lastOf] }),

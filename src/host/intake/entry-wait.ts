@@ -1,0 +1,62 @@
+/** How long the log may take to deliver an entry that was sent to it. */
+import type { Bus } from '../../nats/bus.ts';
+import type { Timer, TimerQueue } from '../../timer.ts';
+import type { FoldProgress } from '../fold/fold-progress.ts';
+
+export type EntryWaitOptions = {
+  readonly bus: Pick<Bus, 'isHeard'>;
+  readonly progress: Pick<FoldProgress, 'seq'>;
+  /** Its timers last half of `entryTimeoutMs`. */
+  readonly entryWaits: TimerQueue;
+};
+
+/** The limit even if the log delivers other entries meanwhile. */
+const slowestMs = 10_000;
+
+/**
+ * Calls `onLate` if the log delivers nothing for `entryTimeoutMs`. While others arrive, ours is just queued: a burst of
+ * thousands is served to its end, and not refused after it was stored.
+ */
+export const expectEntry = (options: EntryWaitOptions, onLate: () => void): Timer => new EntryWait(options, onLate);
+
+class EntryWait implements Timer {
+  readonly #options: EntryWaitOptions;
+  readonly #onLate: () => void;
+  readonly #startedMs = performance.now();
+  #seq: number;
+  #timer: Timer;
+  #ended = false;
+
+  constructor(options: EntryWaitOptions, onLate: () => void) {
+    this.#options = options;
+    this.#onLate = onLate;
+    this.#seq = options.progress.seq;
+    this.#timer = this.#wait();
+  }
+
+  clear(): void {
+    this.#ended = true;
+    this.#timer.clear();
+  }
+
+  #wait(): Timer {
+    return this.#options.entryWaits.start(() => this.#listen());
+  }
+
+  /** The server is pinged at half time already, because a missing answer takes a second to notice. */
+  #listen(): void {
+    const early = this.#options.bus.isHeard();
+    this.#timer = this.#options.entryWaits.start(() => void this.#check(early));
+  }
+
+  async #check(early: Promise<boolean>): Promise<void> {
+    const { bus, progress } = this.#options;
+    // What the server had sent before may still stand in line here, behind requests.
+    const isHeard = ((await early) || progress.seq > this.#seq) && (await bus.isHeard());
+    if (this.#ended) return;
+    const moves = isHeard && progress.seq > this.#seq && performance.now() - this.#startedMs < slowestMs;
+    this.#seq = progress.seq;
+    if (moves) this.#timer = this.#wait();
+    else this.#onLate();
+  }
+}

@@ -1,0 +1,254 @@
+/**
+ * The parts of a host. `createHostParts` makes them in one place, in an order in which each part needs only those above
+ * it. The fold loop, start and end, and the host's public methods get all of them.
+ */
+import {
+  createFleet,
+  type Decision,
+  type Fleet,
+  type HookResult,
+  type HookRun,
+  type Rules,
+  type UsageReport,
+} from '../../machines/index.ts';
+import type { Logger } from '../log.ts';
+import type { Bus } from '../nats/bus.ts';
+import type { EventLog } from '../nats/log/event-log.ts';
+import type { FoldStart } from '../nats/snapshots/find-start.ts';
+import type { SnapshotInfo } from '../nats/snapshots/snapshot-bucket.ts';
+import type { SnapshotStore } from '../nats/snapshots/snapshot-store.ts';
+import type { LogTrimmer } from '../nats/snapshots/snapshots.ts';
+import { createTimerQueue, type TimerQueue } from '../timer.ts';
+import { type Checks, createChecks } from './effects/checks.ts';
+import { createEffects, type Effects } from './effects/effects.ts';
+import { createNotices, type Notices } from './effects/notices.ts';
+import { createPendingReplies, type PendingReplies } from './effects/pending-replies.ts';
+import { createTakeover, type Takeover } from './effects/takeover.ts';
+import { createTimers, type Timers } from './effects/timers.ts';
+import type { RunCheck } from './effects/workspace-check.ts';
+import { createDeadLetters, type DeadLetters } from './fold/dead-letters.ts';
+import { createFoldProgress, type FoldProgress } from './fold/fold-progress.ts';
+import { createLogClock, type LogClock } from './fold/log-clock.ts';
+import { createObservers, type Observers } from './fold/observers.ts';
+import { createOutbox, type Outbox } from './fold/outbox.ts';
+import { createRefusals, type Refusals } from './fold/refusals.ts';
+import { type Admission, type Bound, createAdmission } from './intake/admission.ts';
+import { type AttemptTraces, createAttemptTraces } from './intake/attempt-traces.ts';
+import { type Attempts, createAttempts } from './intake/attempts.ts';
+import { expectEntry } from './intake/entry-wait.ts';
+import { createEvaluations, type Evaluations } from './intake/evaluations.ts';
+import { createPastDecisions, type PastDecisions } from './intake/past-decisions.ts';
+import { createRepeatedAttempts, type RepeatedAttempts } from './intake/repeated-attempts.ts';
+import { createReplyInboxes, type ReplyInboxes } from './intake/reply-inboxes.ts';
+import { createWaiters, type Waiters } from './intake/waiters.ts';
+import { createWriteGate, type WriteGate } from './intake/write-gate.ts';
+import { createLifecycle, type Lifecycle } from './lifecycle.ts';
+import { createFoldNote, type FoldNote } from './maintenance/fold-note.ts';
+import { createLogHealth, type LogHealth } from './maintenance/log-health.ts';
+import { createLogWatch, type LogWatch } from './maintenance/log-watch.ts';
+import { createMembership, type Membership } from './maintenance/membership.ts';
+import { createPolicyPublisher, type PolicyPublisher } from './maintenance/policy-publisher.ts';
+import { createRetention, type Retention } from './maintenance/retention.ts';
+import { createSnapshots, type SnapshotSchedule, type Snapshots } from './maintenance/snapshots.ts';
+import { createOwnEntries, type OwnEntries } from './own-entries.ts';
+
+export type HostMetrics = {
+  folded(subject: string): void;
+  decided(decision: Decision): void;
+  refused(type: string): void;
+  dead(code: string): void;
+  policyConflict(): void;
+  /** Something was refused because a bound was reached. */
+  bounded(bound: Bound): void;
+  hookRan(run: HookRun): void;
+  /** Counts a report. Of all replicas of the fleet, only one is called for it. */
+  used(report: UsageReport): void;
+};
+
+export type HostOptions = {
+  readonly fleet: string;
+  readonly replica: string;
+  readonly log: EventLog;
+  readonly bus: Bus;
+  readonly runCheck: RunCheck;
+  readonly logger: Logger;
+  readonly metrics: HostMetrics;
+  /** This machine's clock, milliseconds since 1970. If it is set back, timers are late by as much. */
+  readonly clock: () => number;
+  readonly newId: () => string;
+  /** The log may take this long to deliver an entry that was sent to it; then the caller gets 503. */
+  readonly entryTimeoutMs: number;
+  readonly openRequestsMax: number;
+  /** Default: those of this release. */
+  readonly rules?: readonly Rules[] | undefined;
+  /** The last version of the rules that this replica says it knows; default: all it does. */
+  readonly rulesMax?: number | undefined;
+  readonly openReadsMax: number;
+  /** Replicas say this often that they live. Default: 1,000. */
+  readonly beatEveryMs?: number | undefined;
+  /** Decisions made that the log has not delivered yet: past it no more are asked for. Default: 32,768. */
+  readonly unconfirmedDecisionsMax?: number | undefined;
+  /** The fold begins at this snapshot; null: at the log's first entry. */
+  readonly start: FoldStart | null;
+  /** It is null if no snapshots are taken. */
+  readonly snapshotStore: SnapshotStore | null;
+  /** Default: the one of protocol.md §15. */
+  readonly snapshotSchedule?: SnapshotSchedule | undefined;
+  /** The snapshots of this log as it is now that a start can continue from, newest first. Each is read for that. */
+  readonly usableSnapshots: () => AsyncIterable<SnapshotInfo>;
+  /** It is null if the log is never cut. */
+  readonly trimmer: LogTrimmer | null;
+  /** Nothing more can be folded, or, with `isNameTaken`, another replica has the name: this one must end. */
+  readonly onBroken: (isNameTaken: boolean) => void;
+};
+
+/** `log` is the one of the options, observed: see `logHealth`. */
+export type HostParts = Omit<HostOptions, 'fleet' | 'rules'> & {
+  readonly fleet: Fleet;
+  readonly lifecycle: Lifecycle;
+  readonly progress: FoldProgress;
+  readonly logClock: LogClock;
+  readonly logHealth: LogHealth;
+  readonly entries: OwnEntries;
+  readonly observers: Observers;
+  readonly refusals: Refusals;
+  readonly outbox: Outbox;
+  readonly deadLetters: DeadLetters;
+
+  /** Its timers last half of `entryTimeoutMs`. */
+  readonly entryWaits: TimerQueue;
+  readonly decisionWaiters: Waiters<Decision>;
+  readonly evaluationWaiters: Waiters<HookResult>;
+  /**
+   * Admits requests that store something, those that only read, and those that judge and store nothing, which may wait for a
+   * check: none takes the places of the others.
+   */
+  readonly admission: { readonly writes: Admission; readonly reads: Admission; readonly probes: Admission };
+  readonly gate: WriteGate;
+  readonly replyInboxes: ReplyInboxes;
+  readonly traces: AttemptTraces;
+  readonly pastDecisions: PastDecisions;
+  readonly repeatedAttempts: RepeatedAttempts;
+  readonly attempts: Attempts;
+  readonly evaluations: Evaluations;
+
+  readonly pendingReplies: PendingReplies;
+  readonly checks: Checks;
+  readonly timers: Timers;
+  readonly notices: Notices;
+  readonly effects: Effects;
+
+  readonly membership: Membership;
+  readonly takeover: Takeover;
+  readonly policies: PolicyPublisher;
+  readonly retention: Retention;
+  readonly snapshots: Snapshots;
+  readonly foldNote: FoldNote;
+  readonly logWatch: LogWatch;
+};
+
+export function createHostParts(options: HostOptions): HostParts {
+  const { bus, replica, logger, metrics, newId, start } = options;
+
+  // The fold, the way to the log, and what leaves the fold.
+  const fleet = start?.fleet ?? createFleet(options.fleet, { rules: options.rules });
+  const lifecycle = createLifecycle(options.clock);
+  const progress = createFoldProgress(start?.position);
+  const logClock = createLogClock(fleet, options.clock, (byMs) =>
+    logger.warn({ byMs }, 'the clock of the NATS server was set back: deadlines wait until it has caught up'),
+  );
+  // A harmless entry: it only moves the log's clock, whether there is such a worker or not.
+  const probeSubject = `stopgate.${fleet.name}.own.worker.${replica}.timer.fired`;
+  const tryEntry = () => options.log.append(probeSubject, '{"timer":"stale"}', { replica });
+  const logHealth = createLogHealth({ log: options.log, bus, tryEntry });
+  const log = logHealth.log;
+  const entries = createOwnEntries({ fleet, replica, log, lifecycle, progress, newId, logger });
+  const core = { ...options, fleet, lifecycle, progress, logClock, logHealth, log, entries };
+  const observers = createObservers(fleet, logger);
+  const refusals = createRefusals();
+  const outbox = createOutbox(core);
+  const deadLetters = createDeadLetters(core);
+
+  // Requests.
+  const entryWaits = createTimerQueue(options.entryTimeoutMs / 2);
+  const expect = (onLate: () => void) => expectEntry({ bus, progress, entryWaits }, onLate);
+  const decisionWaiters = createWaiters<Decision>(expect);
+  const evaluationWaiters = createWaiters<HookResult>(expect);
+  const admit = (openMax: number) =>
+    createAdmission({ openMax, clock: () => performance.now(), onBound: metrics.bounded });
+  const admission = {
+    writes: admit(options.openRequestsMax),
+    reads: admit(options.openReadsMax),
+    probes: admit(options.openReadsMax),
+  };
+  const gate = createWriteGate({ ...core, entryWaits, admission: admission.writes });
+  const replyInboxes = createReplyInboxes();
+  const traces = createAttemptTraces({
+    fleet: fleet.name,
+    replica,
+    clock: options.clock,
+    agentOf: (worker) => fleet.workers.read(worker)?.snapshot.context.worker.agent ?? null,
+  });
+  const pastDecisions = createPastDecisions({ ...core, entryWaits, outbox });
+  const waiters = decisionWaiters;
+  const repeatedAttempts = createRepeatedAttempts({ ...core, waiters, replyInboxes, pastDecisions });
+  const attempts = createAttempts({
+    ...core,
+    entryWaits,
+    gate,
+    outbox,
+    traces,
+    waiters,
+    replyInboxes,
+    repeatedAttempts,
+  });
+  const evaluations = createEvaluations({ ...core, gate, waiters: evaluationWaiters });
+
+  // What the state asks for.
+  const pendingReplies = createPendingReplies(fleet, replica, bus, observers.pending);
+  const checks = createChecks({ ...core, traces, pendingReplies, onRefused: attempts.fail });
+  const timers = createTimers(core);
+  const notices = createNotices(core);
+  const performers = { check: checks.check, hook: checks.hook, notice: notices, timer: timers };
+  const effects = createEffects({ ...core, performers });
+
+  // What a fleet needs from time to time.
+  const membership = createMembership(core);
+  const takeover = createTakeover({ ...core, effects, outbox, isLagging: membership.isLagging });
+  const policies = createPolicyPublisher(core);
+  const retention = createRetention(core, deadLetters);
+  const snapshots = createSnapshots({ ...core, replyInboxes }, { outbox, policies, deadLetters, retention });
+  const foldNote = createFoldNote(core);
+  const logWatch = createLogWatch(core);
+
+  return {
+    ...core,
+    observers,
+    refusals,
+    outbox,
+    deadLetters,
+    entryWaits,
+    decisionWaiters,
+    evaluationWaiters,
+    admission,
+    gate,
+    replyInboxes,
+    traces,
+    pastDecisions,
+    repeatedAttempts,
+    attempts,
+    evaluations,
+    pendingReplies,
+    checks,
+    timers,
+    notices,
+    effects,
+    membership,
+    takeover,
+    policies,
+    retention,
+    snapshots,
+    foldNote,
+    logWatch,
+  };
+}
