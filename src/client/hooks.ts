@@ -129,7 +129,9 @@ function createStopHooks(registry: HookRegistry, serve: Serve): StopHooks {
       // Serve first, so that a stop right after the registration finds a server.
       const check = await serve(name, hook, withoutUndefined({ timeoutMs, concurrency, roots }));
       try {
-        const exists = (await registry.list(taskId)).some((listed) => listed.hook === hookId && listed.type === 'remote');
+        const exists = (await registry.list(taskId)).some(
+          (listed) => listed.hook === hookId && listed.type === 'remote',
+        );
         if (!exists) await registry.register({ ...registration, hookId, hookType: 'remote', name });
       } catch (error) {
         await check.close();
