@@ -103,7 +103,7 @@ const bounded = [
   'host/maintenance/log-health.ts: delayMs',
   'host/maintenance/membership.ts: beatEveryMs', // an option that only tests set
   'host/maintenance/snapshots.ts: schedule.checkEveryMs',
-  'http/server.ts: timeoutMs',
+  'http/graceful-close.ts: timeoutMs',
   'nats/connection.ts: timeoutMs',
   'nats/log/log-range.ts: pauseMs',
   'nats/reachability.ts: timeoutMs',
