@@ -89,6 +89,8 @@ export type Fleet = {
   outcomes: Outcome[];
   /** Whose effects may have changed in the current step, by `actorKey`; empty between two steps, as `outcomes`. */
   touched: Set<string>;
+  /** Every verdict of a decision shows the input of its guard, not only that of the guard that decided. */
+  showsInputs: boolean;
   /** It is null if nobody watches this fleet. */
   watcher: FleetWatcher | null;
   /** The rules in force. */
@@ -113,6 +115,8 @@ export type FleetOptions = {
   readonly rules?: readonly Rules[] | undefined;
   /** This many stopped workers stay unpacked; more are packed. */
   readonly restingMax?: number | undefined;
+  /** Default: false. */
+  readonly showsInputs?: boolean | undefined;
   /** Default: the protocol's, which all replicas share. */
   readonly stateSizeMax?: number | undefined;
 };
@@ -180,6 +184,7 @@ export function createFleet(name: string, options: FleetOptions = {}): Fleet {
     policyPinned: options.policies !== undefined,
     outcomes: [],
     touched: new Set(),
+    showsInputs: options.showsInputs ?? false,
     watcher: null,
     rules,
     rulesKnown,

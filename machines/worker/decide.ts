@@ -1,14 +1,15 @@
 /** Ends an attempt: the decision, the counts after it, and what happens to the held tasks (protocol.md §4 and §5). */
 import type { Attempt } from '../guards/attempt.ts';
 import type { Decision, GuardName, Verdict } from '../guards/decision.ts';
-import { isFailure } from '../guards/evaluate.ts';
+import { countOf } from '../guards/evaluate.ts';
 import type { Ruling } from '../guards/guard.ts';
 import { idleOf } from '../guards/idle.ts';
+import { stateAfter } from '../guards/outcome.ts';
 import { isBudgetPeriod } from '../policy/budget.ts';
 import { cutDetails, type Feedback } from '../policy/checks/check-result.ts';
 import { type Escalation, escalate } from '../values/escalation.ts';
 import { decisionBytesMax, feedbackLengthMax, nextPromptLengthMax, reasonLengthMax } from '../values/limits.ts';
-import type { State, TaskDisposition } from '../values/states.ts';
+import type { TaskDisposition } from '../values/states.ts';
 import { cutMiddle, jsonLengthMax, unitLengthMax, utf8Length } from '../values/text.ts';
 import { formatIsoTime } from '../values/time.ts';
 import { type Change, resetCounts, withHeldAtEnd, withoutTasks } from './changes.ts';
@@ -65,6 +66,7 @@ function decisionOf(context: WorkerContext, attempt: Attempt, ruling: Decided): 
   const { decision, action, cause, reason } = ruling;
   const { policy, name, seq } = attempt.inForce;
   const { facts } = attempt;
+  const count = countOf(ruling);
   return {
     v: 1,
     fleet: context.fleet,
@@ -81,8 +83,8 @@ function decisionOf(context: WorkerContext, attempt: Attempt, ruling: Decided): 
     nextPrompt: promptOf(context, attempt, ruling),
     feedback: [...attempt.feedback],
     state: stateAfter(ruling),
-    retry: { count: context.retryCount + (isFailure(ruling) ? 1 : 0), max: policy.retries },
-    keepAlives: { count: context.keepAlives + (isKeepAlive(ruling) ? 1 : 0), max: policy.keepAlives },
+    retry: { count: context.retryCount + (count === 'retryCount' ? 1 : 0), max: policy.retries },
+    keepAlives: { count: context.keepAlives + (count === 'keepAlives' ? 1 : 0), max: policy.keepAlives },
     idle: idleOf(context, attempt.idleLimitMs, facts.nowMs),
     pendingTasks: facts.pendingTasks,
     policy: { name, seq },
@@ -116,17 +118,6 @@ function promptOf(worker: WorkerContext, attempt: Attempt, { decision, nextPromp
   return [`${first} ${wayOut}`, ...others].join('\n\n');
 }
 
-/** The worker's state after a decision. */
-export function stateAfter({ decision, action, cause }: Pick<Ruling, 'decision' | 'action' | 'cause'>): State {
-  if (cause === 'superseded') return 'validating';
-  if (decision === 'block') return 'blocked';
-  return action === 'complete' ? 'stopped' : action === 'escalate' ? 'escalated' : 'idle';
-}
-
-/** Blocks by `waiting`, `pending` and `idle` keep a worker alive, and are counted separately. */
-const isKeepAlive = ({ decision, guard }: Decided): boolean =>
-  decision === 'block' && (guard === 'waiting' || guard === 'pending' || guard === 'idle');
-
 type Counts = Pick<WorkerContext, 'retryCount' | 'keepAlives' | 'failureStreak'>;
 
 function countsAfter(
@@ -136,8 +127,12 @@ function countsAfter(
 ): Counts {
   if (ruling.decision === 'allow')
     return ruling.action === 'continue' ? { retryCount, keepAlives, failureStreak } : resetCounts;
-  if (isFailure(ruling)) return { retryCount: retryCount + 1, keepAlives, failureStreak };
-  return { retryCount, keepAlives: keepAlives + (isKeepAlive(ruling) ? 1 : 0), failureStreak };
+  const count = countOf(ruling);
+  return {
+    retryCount: retryCount + (count === 'retryCount' ? 1 : 0),
+    keepAlives: keepAlives + (count === 'keepAlives' ? 1 : 0),
+    failureStreak,
+  };
 }
 
 export function dispositionOf({

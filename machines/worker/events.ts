@@ -36,6 +36,8 @@ export type Surroundings = {
   /** The fold's own: the policy as it was found, and the worker's queue. `tasks` are complete and in order then. */
   readonly inForce?: PolicyInForce | undefined;
   readonly queue?: string | undefined;
+  /** Every verdict shows the input of its guard. */
+  readonly showsInputs?: boolean | undefined;
   /** The guard at which an attempt begins. */
   readonly from?: GuardName | undefined;
 };
