@@ -23,6 +23,7 @@ export {
 } from './entries/refusal.ts';
 export {
   type Address,
+  createSubjectReader,
   isLogSubject,
   logHeads,
   readSubject,

@@ -135,9 +135,15 @@ function membersOf(fields: object): number {
 /**
  * Reads one entry. `text` is the payload as it came ('' means `{}`), `bytes` its size on the wire.
  * A subject of the log that carries no entry (`decision`, `dead`) gives null.
+ * @param readAddress of a caller that reads many entries: `createSubjectReader()`
  */
-export function readEntry(subject: string, text: string, bytes: number): Entry | Refusal | null {
-  const address = readSubject(subject);
+export function readEntry(
+  subject: string,
+  text: string,
+  bytes: number,
+  readAddress = readSubject,
+): Entry | Refusal | null {
+  const address = readAddress(subject);
   if (address === null || 'code' in address) return address;
   if (bytes > payloadBytesMax) return refuse(address, 'TOO_LARGE', tooLargeMessage(bytes));
   const parsed = readJson(text, undefined, jsonDepthMax);

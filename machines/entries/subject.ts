@@ -102,3 +102,23 @@ export function subjectTailsAbout(entity: 'worker' | 'task', id: string): string
   const both = [`${entity}.${id}.>`, `own.${entity}.${id}.>`];
   return entity === 'worker' ? [...both, `decision.${id}`] : both;
 }
+
+/** Far more than a fleet's workers use at a time. When it is full, it begins again. */
+const addressesMax = 20_000;
+
+/**
+ * Reads subjects and remembers them: a log has the same ones again and again, and reading one takes as long as the rest
+ * of its entry. Each reader of a log has its own.
+ */
+export function createSubjectReader(): typeof readSubject {
+  const addresses = new Map<string, Address>();
+  return (subject) => {
+    const known = addresses.get(subject);
+    if (known !== undefined) return known;
+    const read = readSubject(subject);
+    if (read === null || 'code' in read) return read;
+    if (addresses.size >= addressesMax) addresses.clear();
+    addresses.set(subject, read);
+    return read;
+  };
+}
