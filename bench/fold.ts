@@ -2,7 +2,7 @@
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
-import { createFleet, foldEntry, readEntry } from '../machines/index.ts';
+import { createFleet, createSubjectReader, foldEntry, readEntry } from '../machines/index.ts';
 import { type LogMessage, openLogReader } from '../src/nats/log/log-reader.ts';
 import { type Figure, figure, quantile } from './figures.ts';
 
@@ -50,8 +50,9 @@ function entryAt(index: number): [subject: string, data: string] {
 function createFold(): (message: LogMessage) => void {
   const fleet = createFleet('bench');
   const decoder = new TextDecoder();
+  const readAddress = createSubjectReader();
   return ({ seq, atMs, subject, data }) => {
-    const entry = readEntry(subject, decoder.decode(data), data.length);
+    const entry = readEntry(subject, decoder.decode(data), data.length, readAddress);
     if (entry === null || !('data' in entry)) throw new Error(`no entry: ${subject}`);
     foldEntry(fleet, { seq, atMs, entry });
   };

@@ -23,10 +23,10 @@ export {
 } from './entries/refusal.ts';
 export {
   type Address,
+  createSubjectReader,
   isLogSubject,
   logHeads,
   readSubject,
-  readSubjectOnce,
   subjectOf,
   subjectTailsAbout,
   topicOf,
@@ -115,7 +115,7 @@ export {
 export { type PersonWait, personWaitsOfQueue, personWaitsOfTask, personWaitsOfWorker } from './replay/urgency.ts';
 export * from './replay/views.ts';
 export { createWhatIf, type Difference, decidingGuard, type WhatIf, type WhatIfCounts } from './replay/what-if.ts';
-export { describeUnknownRules, type Rules, releasedRules, rulesRange } from './rules/rules.ts';
+export { describeUnknownRules, Rules, releasedRules, rulesRange } from './rules/rules.ts';
 export type { Evaluation } from './task/records.ts';
 export { taskMachine } from './task/task.ts';
 export {

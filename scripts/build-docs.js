@@ -36,7 +36,11 @@ write(
   'llms-full.txt',
   [...pages.values()].map(({ name, markdown }) => `<!-- ${name}.md -->\n\n${markdown}`).join('\n'),
 );
-cpSync(assets, out, { recursive: true, filter: (path) => !path.endsWith('page.html') });
+cpSync(join(assets, 'docs.css'), join(out, 'docs.css'));
+write(
+  'search.js',
+  readFileSync(join(assets, 'search.js'), 'utf8').replace("from 'minisearch'", "from './minisearch.js'"),
+);
 cpSync(join(root, 'node_modules/minisearch/dist/es/index.js'), join(out, 'minisearch.js'));
 for (const folder of ['pictures', 'examples'])
   cpSync(join(root, 'docs', folder), join(out, folder), { recursive: true });

@@ -19,7 +19,7 @@ import { durationMsMax } from '../values/time.ts';
 import { type Entry, entrySchemas } from './index.ts';
 import { isTooDeep, readJson, tooDeepMessage } from './json.ts';
 import { describeIssues, type Issue, type Refusal, toIssues } from './refusal.ts';
-import { type Address, entityOf, readSubjectOnce } from './subject.ts';
+import { type Address, entityOf, readSubject } from './subject.ts';
 
 // Reads plain entries of the most frequent types without their schema. The schema would accept whatever is read here,
 // with the same fields. Everything else is left to the schema, which says what is wrong with it
@@ -135,9 +135,15 @@ function membersOf(fields: object): number {
 /**
  * Reads one entry. `text` is the payload as it came ('' means `{}`), `bytes` its size on the wire.
  * A subject of the log that carries no entry (`decision`, `dead`) gives null.
+ * @param readAddress of a caller that reads many entries: `createSubjectReader()`
  */
-export function readEntry(subject: string, text: string, bytes: number): Entry | Refusal | null {
-  const address = readSubjectOnce(subject);
+export function readEntry(
+  subject: string,
+  text: string,
+  bytes: number,
+  readAddress = readSubject,
+): Entry | Refusal | null {
+  const address = readAddress(subject);
   if (address === null || 'code' in address) return address;
   if (bytes > payloadBytesMax) return refuse(address, 'TOO_LARGE', tooLargeMessage(bytes));
   const parsed = readJson(text, undefined, jsonDepthMax);

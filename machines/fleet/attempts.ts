@@ -2,7 +2,6 @@
 import type { WorkerEntry } from '../entries/index.ts';
 import { attemptMessageId } from '../entries/message-ids.ts';
 import type { AttemptFields } from '../entries/worker.ts';
-import { attemptIdFault } from '../values/id.ts';
 import type { WorkerEvent } from '../worker/events.ts';
 import { surroundingsOf } from './facts.ts';
 import { actorKey, type Fleet, placeOf, type WorkerRecord } from './fleet.ts';
@@ -23,11 +22,6 @@ export function openAttempt(
   const id = fields.attempt ?? `seq-${seq}`;
   if (isKnownAttempt(record.known, id)) {
     fleet.outcomes.push({ kind: 'repeated', worker, attempt: id });
-    return;
-  }
-  const fault = attemptIdFault(fields.attempt);
-  if (fault !== null) {
-    refuseWorker(fleet, record, 'stop.attempted', fault);
     return;
   }
   const before = record.snapshot;

@@ -24,6 +24,7 @@ export function surroundingsOf(
     pendingTasks: pendingIn(fleet, queue),
     day: dayUsageOf(fleet, nowMs),
     nextTasks: inForce.policy.persistence === null ? noTasks : nextIn(fleet, queue),
+    showsInputs: fleet.showsInputs,
     tasks: worker.tasks.length === 0 ? noTasks : worker.tasks.map((task) => taskFacts(fleet, task)),
   };
 }

@@ -1,7 +1,7 @@
 /** Fleet: what has been folded of one log. `fold.ts` changes it, with the files beside it, and nothing else does. */
 import { noPolicies, type PolicySet } from '../policy/policy-set.ts';
 import { type Rules, releasedRules } from '../rules/rules.ts';
-import { createStepper, type Stepper } from '../step.ts';
+import type { Stepper } from '../step.ts';
 import type { taskMachine } from '../task/task.ts';
 import type { EscalatedEntity, Unattended } from '../values/escalation.ts';
 import { stateSizeMax } from '../values/limits.ts';
@@ -89,6 +89,8 @@ export type Fleet = {
   outcomes: Outcome[];
   /** Whose effects may have changed in the current step, by `actorKey`; empty between two steps, as `outcomes`. */
   touched: Set<string>;
+  /** Every verdict of a decision shows the input of its guard, not only that of the guard that decided. */
+  showsInputs: boolean;
   /** It is null if nobody watches this fleet. */
   watcher: FleetWatcher | null;
   /** The rules in force. */
@@ -113,6 +115,8 @@ export type FleetOptions = {
   readonly rules?: readonly Rules[] | undefined;
   /** This many stopped workers stay unpacked; more are packed. */
   readonly restingMax?: number | undefined;
+  /** Default: false. */
+  readonly showsInputs?: boolean | undefined;
   /** Default: the protocol's, which all replicas share. */
   readonly stateSizeMax?: number | undefined;
 };
@@ -122,24 +126,11 @@ export const actorKey = (entity: EscalatedEntity | 'queue', id: string): string 
 /** The key of the fleet itself, whose effect is the next timer. */
 export const fleetKey = 'fleet';
 
-type Steppers = Pick<Fleet, 'workerStepper' | 'taskStepper'>;
-// One of each serves every fleet of this process: they hold no state.
-const steppers = new WeakMap<Rules, Steppers>();
-
-function steppersOf(rules: Rules): Steppers {
-  const made = steppers.get(rules) ?? {
-    workerStepper: createStepper(rules.workerMachine, { fleet: 'main', worker: 'w', atMs: 0 }),
-    taskStepper: createStepper(rules.taskMachine, { fleet: 'main', task: 't' }),
-  };
-  steppers.set(rules, made);
-  return made;
-}
-
 /** Puts a version in force. One that this release does not know ends the fold. */
 export function setRules(fleet: Fleet, version: number): void {
   const rules = fleet.rulesKnown.find((it) => it.version === version);
   if (rules === undefined) fleet.unknownRules = version;
-  else Object.assign(fleet, { rules, unknownRules: null }, steppersOf(rules));
+  else Object.assign(fleet, { rules, unknownRules: null }, rules.steppers);
 }
 
 export function createFleet(name: string, options: FleetOptions = {}): Fleet {
@@ -180,12 +171,13 @@ export function createFleet(name: string, options: FleetOptions = {}): Fleet {
     policyPinned: options.policies !== undefined,
     outcomes: [],
     touched: new Set(),
+    showsInputs: options.showsInputs ?? false,
     watcher: null,
     rules,
     rulesKnown,
     // A log that names no version is of the first.
     unknownRules: rules.version === 1 ? null : 1,
-    ...steppersOf(rules),
+    ...rules.steppers,
   });
 }
 

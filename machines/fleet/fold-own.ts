@@ -14,11 +14,12 @@ import { actorKey, type Fleet, placeOf, setRules, type WorkerRecord } from './fl
 import { policyInForce } from './policies.ts';
 import { staleFromMs } from './presence.ts';
 import { armUnattended, setUnattended, trackAllAttendance } from './queues/queues.ts';
-import { refuseTask, stepTask, taskSurroundings } from './tasks.ts';
+import { refuse } from './refusals.ts';
+import { stepTask, taskSurroundings } from './tasks.ts';
 import { armStaleDeadlines, armStaleness, armWaiting } from './time/due-time.ts';
 import { rearmForgetting } from './time/forgetting.ts';
 import { grantBudget, grantDay } from './usage.ts';
-import { absentWorkerOf, eventOf, refreshPresence, refuseWorker, stepWorker } from './workers.ts';
+import { absentWorkerOf, eventOf, refreshPresence, stepWorker } from './workers.ts';
 
 /** Folds an own entry about a worker: the answer of a check, a takeover, or what an operator decided. */
 export function foldOwnWorker(fleet: Fleet, entry: OwnWorkerEntry): void {
@@ -50,8 +51,7 @@ export function foldOwnWorker(fleet: Fleet, entry: OwnWorkerEntry): void {
     case 'worker.paused': {
       const record = absentWorkerOf(fleet, entry.id);
       const inForce = policyInForce(fleet, record.snapshot.context.worker);
-      if (inForce.policy.pause === 'deny')
-        refuseWorker(fleet, record, entry.type, `policy ${inForce.name} lets nobody pause its workers`);
+      if (inForce.policy.pause === 'deny') refuse(fleet, entry, `policy ${inForce.name} lets nobody pause its workers`);
       else stepWorker(fleet, record, eventOf(fleet, entry, { inForce }));
       return;
     }
@@ -65,7 +65,7 @@ export function foldOwnWorker(fleet: Fleet, entry: OwnWorkerEntry): void {
       const about = entry.type === 'escalation.acknowledged' ? [escalation, ...inputs] : [escalation];
       const fault = otherFault(`worker ${entry.id}`, about, entry.data.seq);
       if (fault !== null) {
-        refuseWorker(fleet, record, entry.type, fault);
+        refuse(fleet, entry, fault);
         return;
       }
       const looksAtRequests =
@@ -73,8 +73,7 @@ export function foldOwnWorker(fleet: Fleet, entry: OwnWorkerEntry): void {
       if (looksAtRequests)
         stepWorker(fleet, record, { type: 'input.acknowledged', data: entry.data, ...placeOf(fleet) });
       if (record.snapshot.value.state !== 'escalated' && looksAtRequests) return;
-      if (record.snapshot.value.state !== 'escalated')
-        refuseWorker(fleet, record, entry.type, `worker ${entry.id} is not escalated`);
+      if (record.snapshot.value.state !== 'escalated') refuse(fleet, entry, `worker ${entry.id} is not escalated`);
       else {
         if (entry.type === 'escalation.resolved') grantBudget(fleet, record, entry);
         stepWorker(fleet, record, eventOf(fleet, entry));
@@ -130,7 +129,7 @@ function noteNoticeOfWorker(
 /** The first answer counts; later ones are refused. */
 function answer(fleet: Fleet, record: WorkerRecord, entry: Extract<OwnWorkerEntry, { type: 'input.answered' }>): void {
   const refusal = refuseAnswer(record.snapshot.context.worker, entry.data.request);
-  if (refusal !== null) refuseWorker(fleet, record, entry.type, refusal);
+  if (refusal !== null) refuse(fleet, entry, refusal);
   else stepWorker(fleet, record, eventOf(fleet, entry));
 }
 
@@ -171,11 +170,11 @@ export function foldOwnTask(fleet: Fleet, entry: OwnTaskEntry): void {
     case 'escalation.resolved':
     case 'escalation.acknowledged': {
       const fault = otherFault(`task ${id}`, [context.escalation], data.seq);
-      if (fault !== null) refuseTask(fleet, id, type, fault);
+      if (fault !== null) refuse(fleet, entry, fault);
       else if (value === 'escalated') {
         if (type === 'escalation.resolved') grantDay(fleet, context.escalation, data.verdict);
         stepTask(fleet, id, event);
-      } else refuseTask(fleet, id, type, `task ${id} is not escalated`);
+      } else refuse(fleet, entry, `task ${id} is not escalated`);
       return;
     }
   }
@@ -194,7 +193,7 @@ export function foldOwnQueue(fleet: Fleet, entry: OwnQueueEntry): void {
         setUnattended(fleet, id, acknowledge(unattended, entry.data.by, at));
       else {
         const reason = otherFault(`queue ${id}`, [unattended], entry.data.seq) ?? `queue ${id} is not unattended`;
-        fleet.outcomes.push({ kind: 'refused', entity: 'queue', id, type, reason });
+        refuse(fleet, entry, reason);
       }
       return;
     case 'escalation.notified':

@@ -4,11 +4,8 @@
  */
 import type { StoredEntry, TaskEntry, WorkerEntry } from '../entries/index.ts';
 import type { Decision } from '../guards/decision.ts';
-import { type Plan, planStepsMax, replaceOwnSteps } from '../policy/plan.ts';
 import type { TaskEvent, TaskSurroundings } from '../task/context.ts';
-import { backgroundMax, dependentsMax, scopesMax } from '../values/limits.ts';
-import { isByPerson, refuseRequest } from '../worker/changes.ts';
-import type { WorkerContext } from '../worker/context.ts';
+import { isByPerson } from '../worker/changes.ts';
 import { closeSession, openAttempt, supersedeAttempt } from './attempts.ts';
 import { type Fleet, fleetKey, placeOf, type TaskRecord, type WorkerRecord } from './fleet.ts';
 import { foldOwnFleet, foldOwnQueue, foldOwnTask, foldOwnWorker } from './fold-own.ts';
@@ -22,26 +19,18 @@ import {
   growthOfPlan,
   letGoOfTask,
   loseTask,
-  planFault,
   planTask,
   resumeTasks,
 } from './queues/claims.ts';
 import { reportDepth, trackAttendance } from './queues/queues.ts';
+import { limitReached, notInState, refuse } from './refusals.ts';
 import { describeFull, isStateFull } from './state-size.ts';
 import { takeDecision } from './stored-decisions.ts';
-import { createTask, creationFault, refuseTask, stepTaskWithin, taskSurroundings } from './tasks.ts';
+import { createTask, creationFault, stepTaskWithin, taskSurroundings } from './tasks.ts';
 import { advance, settle } from './time/clock.ts';
 import { armStaleDeadlines, armStaleness, sweepDeadlines } from './time/due-time.ts';
 import { addUsage } from './usage.ts';
-import {
-  absentWorkerOf,
-  changeLimit,
-  eventOf,
-  refreshPresence,
-  refuseWorker,
-  stepWithin,
-  workerOf,
-} from './workers.ts';
+import { absentWorkerOf, changeLimit, eventOf, refreshPresence, stepWithin, workerOf } from './workers.ts';
 
 /**
  * Takes a `decision` entry as the decision of its attempt. It changes nothing where the fold has made that one, which is
@@ -122,8 +111,7 @@ function endStep(fleet: Fleet, first: number): FoldStep {
 
 function foldWorker(fleet: Fleet, entry: WorkerEntry, seq: number, owner: string | null): void {
   if (!fleet.workers.has(entry.id) && isStateFull(fleet)) {
-    const reason = describeFull(fleet.stateSizeMax);
-    fleet.outcomes.push({ kind: 'refused', entity: 'worker', id: entry.id, type: entry.type, reason });
+    refuse(fleet, entry, describeFull(fleet.stateSizeMax));
     return;
   }
   if (entry.type === 'usage.reported') {
@@ -146,12 +134,12 @@ function foldWorker(fleet: Fleet, entry: WorkerEntry, seq: number, owner: string
 }
 
 function apply(fleet: Fleet, record: WorkerRecord, entry: WorkerEntry, seq: number, owner: string | null): void {
-  const { worker: context } = record.snapshot.context;
-  const refusal = limitFault(context, entry);
+  const refusal = notInState(fleet, entry) ?? limitReached(fleet, entry);
   if (refusal !== null) {
-    refuseWorker(fleet, record, entry.type, refusal);
+    refuse(fleet, entry, refusal);
     return;
   }
+  const { worker: context } = record.snapshot.context;
   switch (entry.type) {
     case 'tool.started':
       stepWithin(fleet, record, eventOf(fleet, entry, { inForce: policyInForce(fleet, context) }));
@@ -187,73 +175,27 @@ function apply(fleet: Fleet, record: WorkerRecord, entry: WorkerEntry, seq: numb
   if (workTypes.has(entry.type)) resumeTasks(fleet, record);
 }
 
-/** Says which bound of a worker's lists the entry would exceed (protocol.md §2), or null. */
-function limitFault(context: WorkerContext, entry: WorkerEntry): string | null {
-  switch (entry.type) {
-    case 'plan.updated':
-      return listFault(context, entry.data.steps);
-    case 'step.updated':
-      return context.plan.length >= planStepsMax && !context.plan.some(({ step }) => step === entry.data.step)
-        ? `the plan has ${planStepsMax} steps, the most there may be`
-        : null;
-    case 'background.started':
-      return context.background.length >= backgroundMax && !context.background.some(({ id }) => id === entry.data.id)
-        ? `${backgroundMax} background works are outstanding, the most there may be`
-        : null;
-    case 'input.requested':
-      return refuseRequest(context, entry.data.request);
-    case 'limit.reached': {
-      const { scope } = entry.data;
-      return scope !== undefined && context.scopes.length >= scopesMax && !context.scopes.includes(scope)
-        ? `the worker has reported ${scopesMax} scopes, the most there may be`
-        : null;
-    }
-    default:
-      return null;
-  }
-}
-
-/** Says why another list of the agent does not fit beside the steps of its held tasks, or null. */
-function listFault({ plan }: WorkerContext, list: Plan): string | null {
-  const { length } = replaceOwnSteps(plan, list);
-  return length <= planStepsMax
-    ? null
-    : `the plan would have ${length} steps, those of held tasks included; ${planStepsMax} is the most there may be`;
-}
-
 const workTypes: ReadonlySet<string> = new Set(['prompt.submitted', 'tool.used', 'plan.updated', 'step.updated']);
 
 // Folds entries about tasks: entries that are not valid in the current state are refused (protocol.md §3, §4 and §7).
-
-/** Types that create an unknown task; only `task.created` gives it a queue. */
-const creating: ReadonlySet<string> = new Set([
-  'task.created',
-  'hook.registered',
-  'iteration.started',
-  'checkpoint.saved',
-]);
 
 function foldTask(fleet: Fleet, entry: TaskEntry, owner: string | null): void {
   const { id, type } = entry;
   const facts = factsOf(fleet, entry, owner);
   const event = { type, data: entry.data, ...placeOf(fleet), facts } as TaskEvent;
-  if (!fleet.tasks.has(id)) {
-    const reason = creating.has(type)
-      ? (dependentsFault(fleet, entry) ?? creationFault(fleet, id, event))
-      : `task ${id} is unknown`;
-    if (reason !== null) {
-      fleet.outcomes.push({ kind: 'refused', entity: 'task', id, type, reason });
-      return;
-    }
-    createTask(fleet, id, null);
-  }
-  const record = fleet.tasks.get(id) as TaskRecord;
-  record.namedMs = fleet.nowMs;
-  const fault = dependentsFault(fleet, entry) ?? holderFault(fleet, record, entry);
-  if (fault !== null) {
-    refuseTask(fleet, id, type, fault);
+  const known = fleet.tasks.get(id);
+  if (known !== undefined) known.namedMs = fleet.nowMs;
+  const refusal =
+    notInState(fleet, entry) ??
+    limitReached(fleet, entry) ??
+    (known === undefined ? creationFault(fleet, id, event) : null);
+  if (refusal !== null) {
+    refuse(fleet, entry, refusal);
     return;
   }
+  // Only `task.created` gives it a queue.
+  if (known === undefined) createTask(fleet, id, null);
+  const record = fleet.tasks.get(id) as TaskRecord;
   const { worker } = record.snapshot.context;
   const beside = worker === null || type !== 'task.created' ? 0 : growthOfPlan(fleet, worker, id, entry.data.plan);
   if (!stepTaskWithin(fleet, id, record, event, beside) || worker === null) return;
@@ -266,26 +208,6 @@ function foldTask(fleet: Fleet, entry: TaskEntry, owner: string | null): void {
   }
   if (type === 'task.cancelled') loseTask(fleet, worker, id);
   if (type === 'iteration.started' || type === 'iteration.advanced') clearFilesOf(fleet, worker);
-}
-
-/**
- * Says why a new task is refused: the end of a task steps all of its dependents, so their number has a bound. Null: it
- * is not.
- */
-function dependentsFault({ dependents }: Fleet, entry: TaskEntry): string | null {
-  if (entry.type !== 'task.created') return null;
-  const full = entry.data.after?.find((it) => {
-    const known = dependents.get(it);
-    return known !== undefined && known.size >= dependentsMax && !known.has(entry.id);
-  });
-  return full === undefined ? null : `task ${full} has ${dependentsMax} dependents, the most there may be`;
-}
-
-/** Says why the new plan of a held task is refused: it becomes a part of its worker's. Null: it is not. */
-function holderFault(fleet: Fleet, { snapshot }: TaskRecord, entry: TaskEntry): string | null {
-  if (entry.type !== 'task.created' || entry.data.plan === undefined) return null;
-  const holder = fleet.workers.get(snapshot.context.worker ?? '');
-  return holder === undefined ? null : planFault(holder.snapshot.context.worker, entry.id, entry.data.plan);
 }
 
 /** Returns the facts about a task. Only hooks read the worker that holds it. */

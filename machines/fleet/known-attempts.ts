@@ -1,5 +1,15 @@
 /**
- * The attempts of a worker that the fold recognises, so that a repeat is not judged twice (protocol.md §2). For each it
+ * Repeated attempts (protocol.md §2). In the machines, each case has one mechanism:
+ *
+ * - A stored `stop.attempted` with an id of the worker's last 256 attempts: the list here. Nothing is judged, and the
+ *   outcome `repeated` lets the host answer with the decision, which it finds by `decisionSeqOf`.
+ * - The same for a machine that runs without a fleet: guard `isRepeat` of the chart, which knows the open attempt and the
+ *   last decision only.
+ * - A `decision` entry that differs from what the fold decided, or comes before it: `stored-decisions.ts`.
+ *
+ * An entry that is published again under its message id is not stored twice by NATS, and never comes here.
+ *
+ * The list has the attempts of a worker that the fold recognises, so that a repeat is not judged twice. For each it
  * keeps two numbers, a hash of its id and the place of its decision: the ids themselves took up to 38 KB a worker.
  *
  * The hash has 53 bits. A new id is mistaken for one of 256 others once in 3 x 10^13 attempts of a worker. An agent

@@ -33,7 +33,7 @@ export function takeDecision(fleet: Fleet, stored: Decision): boolean {
   const state = stored.state === 'validating' ? value.state : stored.state;
   const next = fleet.workerStepper.resume(
     { ...value, state },
-    { worker: changeContext(worker, changeBy(worker, stored)) },
+    { worker: changeContext(worker, changeBy(worker, stored)), evaluation: undefined },
   );
   moveWorker(fleet, record, next, 'decision');
   return true;

@@ -1,28 +1,30 @@
 /** Guard `checks`: every check of the policy passes. Checks with effects are pending until an entry answers them. */
 import { checkTimeoutMs } from '../policy/checks/check.ts';
-import type { Feedback } from '../policy/checks/check-result.ts';
 import { evaluateChecks, unreached } from '../policy/checks/evaluate.ts';
 import { circumstancesOf, pendingSince, promptFor } from './circumstances.ts';
-import { allow, block, type Guard, pass } from './guard.ts';
+import { allow, block, constantPass, type Guard, sharedVerdict } from './guard.ts';
 
 export const checks: Guard = (scope) => {
   const { worker, attempt } = scope;
   const { checks: ofPolicy, failures } = attempt.inForce.policy;
+  if (ofPolicy.length === 0) return none;
   const input = { checks: ofPolicy.map((check) => check.name) };
-  if (ofPolicy.length === 0) return pass('none', input);
   const { plan, commands, lastChange, promptedSeq, claimedSeq } = worker;
   const { validation = [] } = attempt.fields;
   const circumstances = circumstancesOf(scope, attempt.facts.tasks.at(-1));
   const facts = { ...circumstances, plan, validation, commands, lastChange, promptedSeq, claimedSeq };
   const { outcome, findings, feedback } = evaluateChecks(ofPolicy, facts, attempt.findings, failures);
   const kept = { findings, feedback };
+  const warnings = feedback.filter((it) => it.outcome === 'warn').length;
   const withNotRun = () => {
     const notRun = unreached(ofPolicy, findings);
     return notRun.length === 0 ? input : { ...input, notRun };
   };
   switch (outcome.kind) {
     case 'pass':
-      return { kind: 'pass', detail: warningsText(feedback) ?? 'all hold', input, kept };
+      if (warnings > 0)
+        return { kind: 'pass', detail: warnings === 1 ? '1 warning' : `${warnings} warnings`, input, kept };
+      return { kind: 'pass', detail: allHold.detail, input, kept, verdict: allHold };
     case 'error':
       return { kind: 'pass', detail: outcome.message, input, kept, isError: true };
     case 'escalate': {
@@ -47,8 +49,5 @@ export const checks: Guard = (scope) => {
   }
 };
 
-/** Returns how many checks only warn; null: none. */
-function warningsText(feedback: readonly Feedback[]): string | null {
-  const count = feedback.filter(({ outcome }) => outcome === 'warn').length;
-  return count === 0 ? null : count === 1 ? '1 warning' : `${count} warnings`;
-}
+const none = constantPass('checks', 'none', { checks: [] });
+const allHold = sharedVerdict('checks', 'all hold');

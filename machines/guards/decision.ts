@@ -22,9 +22,12 @@ export const guardNames = [
 export type GuardName = (typeof guardNames)[number];
 
 /** Asked only if `checks` or `hooks` would block, before the block is given; listed only if they decide, and then last. */
-export type FailureGuard = 'retries' | 'stuck';
-/** The guards whose block says that the work is not done. */
-export type WorkGuard = 'checks' | 'hooks';
+export const failureGuards = ['retries', 'stuck'] as const;
+export type FailureGuard = (typeof failureGuards)[number];
+/** The guards whose block says that the work is not done, and that may wait for answers from outside. */
+export const workGuards = ['checks', 'hooks'] as const;
+export type WorkGuard = (typeof workGuards)[number];
+export const isWorkGuard = (guard: string | null): guard is WorkGuard => guard === 'checks' || guard === 'hooks';
 
 /** Only where a guard decided or was in error: `input`, what it looked at, and `tookMs`, how long it waited for answers. */
 export const verdictSchema = z.object({

@@ -1,4 +1,5 @@
 /** Guard `done`: nothing prevents the stop. Always decides. */
+import { workGuards } from './decision.ts';
 import { allow, decide, type Guard, type GuardScope } from './guard.ts';
 
 export const done: Guard = (scope) => {
@@ -18,15 +19,13 @@ export const done: Guard = (scope) => {
 };
 
 /** Returns what checks or hooks could not judge and let pass, which is not a pass. */
-function errorOf(scope: GuardScope): string | null {
-  for (const name of ['checks', 'hooks'] as const) {
-    const before = scope.attempt.verdicts.find((it) => it.guard === name);
-    if (before !== undefined) {
-      if (before.verdict === 'error') return before.detail;
-      continue;
-    }
-    const result = scope.resultOf(name);
-    if (result.kind === 'pass' && result.isError) return result.detail;
+function errorOf({ attempt, resultOf }: GuardScope): string | null {
+  for (const name of workGuards) {
+    const result = resultOf(name);
+    if (result?.kind === 'pass' && result.isError) return result.detail;
+    // It passed before the attempt had to wait.
+    const before = attempt.verdicts.find((it) => it.guard === name);
+    if (before?.verdict === 'error') return before.detail;
   }
   return null;
 }

@@ -7,4 +7,4 @@ export const escalated: Guard = ({ worker }) => {
   return decide(allow('escalate', 'escalated', reason), { escalated: true }, 'nobody has resolved it');
 };
 
-const notEscalated = constantPass('not escalated', { escalated: false });
+const notEscalated = constantPass('escalated', 'not escalated', { escalated: false });

@@ -1,99 +1,107 @@
 /**
- * The result of a guard for a worker's open attempt, and how far the attempt has come. The chart of `validating` asks
- * the guards one after the other; only `guardNames` defines their order.
+ * Evaluates the guards for an open attempt: once each, in their order, up to the first that does not pass. The rows of
+ * the chart of `validating` read the result, and the row that is taken makes the decision from it.
  */
 import type { Attempt, FailureStreak, JudgedWorker } from './attempt.ts';
-import { type GuardName, guardNames, type Verdict } from './decision.ts';
+import {
+  type FailureGuard,
+  failureGuards,
+  type GuardName,
+  guardNames,
+  isWorkGuard,
+  type Verdict,
+  workGuards,
+} from './decision.ts';
 import type { GuardResult, GuardScope, Ruling } from './guard.ts';
-import { guards } from './index.ts';
+import { guardRows, guards } from './index.ts';
+import { type StopOutcome, stateAfter } from './outcome.ts';
 
 /** A worker whose attempt is open. */
 export type JudgedAttempt = JudgedWorker & { readonly attempt: Attempt };
 
-/**
- * The results for the last context: several transitions of the chart evaluate the same guard for the same context, and a
- * context is never changed in place. They are dropped when a transition is taken, since they hold the whole attempt.
- */
-let memo: Memo | null = null;
-type Memo = {
-  readonly worker: JudgedAttempt;
-  readonly scope: GuardScope;
-  /** The place of the guard at which the attempt stands: those before it have passed. */
-  readonly from: number;
-  /** By the guard's place. */
-  readonly results: (GuardResult | undefined)[];
+export type Evaluation = {
+  /** The guards that were asked, in order, without `retries` and `stuck`. All but the last have passed. */
+  readonly asked: readonly Asked[];
+  /** What `retries` and `stuck` say of a block by `checks` or `hooks`; empty if the last guard is no such block. */
+  readonly instead: readonly Asked[];
+  /** Every verdict shows its `input`, not only that of a guard that decides: for an explanation. */
+  readonly showsInputs: boolean;
 };
+type Asked = { readonly guard: GuardName; readonly result: GuardResult };
 
-/** The result of `guard` for the attempt now, evaluated at most once for each context. */
-export const resultOf = (guard: GuardName, worker: JudgedAttempt): GuardResult =>
-  resultAt(memoFor(worker), places[guard]);
-
-/** The same by the guard's place. Null: it passed before the attempt had to wait, and is not asked again. */
-export function resultAhead(place: number, worker: JudgedAttempt): GuardResult | null {
-  const current = memoFor(worker);
-  return place < current.from ? null : resultAt(current, place);
-}
-
-function resultAt({ results, scope }: Memo, place: number): GuardResult {
-  const known = results[place];
-  if (known !== undefined) return known;
-  const result = guards[guardNames[place] as GuardName](scope);
-  results[place] = result;
-  return result;
-}
-
-function memoFor(worker: JudgedAttempt): Memo {
-  if (memo?.worker !== worker) memo = memoOf(worker);
-  return memo;
-}
-
-const memoOf = (worker: JudgedAttempt): Memo => ({
-  worker,
-  scope: { worker, attempt: worker.attempt, resultOf: (other) => resultOf(other, worker) },
-  from: places[worker.attempt.guard],
-  results: new Array(guardNames.length),
-});
-
-const places = Object.fromEntries(guardNames.map((guard, index) => [guard, index])) as Record<GuardName, number>;
-
-/** The place in `guardNames`: a row of the chart finds it once, since a look by name takes longer than the row itself. */
-export const placeOf = (guard: GuardName): number => places[guard];
-
-export function dropResults(): void {
-  memo = null;
-}
-
-let showsInputs = false;
-
-/** While `run` judges, every verdict has its `input`, not only that of a guard that decides: for an explanation. */
-export function withInputs<Result>(run: () => Result): Result {
-  showsInputs = true;
-  try {
-    return run();
-  } finally {
-    showsInputs = false;
-  }
-}
-
-/** An attempt that had to wait goes on where it stood: what came before is not asked again. */
-const isBehind = (guard: GuardName, { guard: at }: Attempt): boolean => places[guard] < places[at];
+const none: readonly Asked[] = Object.freeze([]);
 
 /**
- * The attempt once every guard before `until` has passed, with their verdicts and what they found. A guard that would
- * not pass but was passed over by the chart counts as passed.
+ * Begins where the attempt stands: guards that passed before it had to wait are not asked again.
+ * @param before an evaluation whose last guard counts as passed, since a provided guard overruled it
  */
-export function advanceTo(until: GuardName, worker: JudgedAttempt): Attempt {
-  // Not `slice`, which takes ten times as long for a frozen list.
-  const attempt: Progress = { ...worker.attempt, verdicts: [...worker.attempt.verdicts] };
-  const end = places[until];
-  for (let index = places[attempt.guard]; index < end; index += 1) {
-    const guard = guardNames[index] as GuardName;
-    if (guard === 'retries' || guard === 'stuck') continue;
-    const result = resultOf(guard, worker);
-    keep(attempt, guard, result);
-    attempt.verdicts.push(result.isError ? errorVerdict(result, attempt, guard) : passVerdict(result, guard));
+export function evaluate(worker: JudgedAttempt, showsInputs: boolean, before: Evaluation | undefined): Evaluation {
+  const last = before?.asked.at(-1);
+  return last === undefined
+    ? askFrom(guardNames.indexOf(worker.attempt.guard), worker, none, showsInputs)
+    : askFrom(guardNames.indexOf(last.guard) + 1, worker, before?.asked ?? none, showsInputs);
+}
+
+/** Tells whether there is a guard that has not been asked. */
+export const isUnfinished = ({ asked }: Evaluation): boolean => asked.at(-1)?.guard !== guardNames.at(-1);
+
+function askFrom(index: number, worker: JudgedAttempt, before: readonly Asked[], showsInputs: boolean): Evaluation {
+  const asked = [...before];
+  const resultOf = (guard: GuardName) => asked.find((it) => it.guard === guard)?.result ?? null;
+  const scope: GuardScope = { worker, attempt: worker.attempt, resultOf };
+  const ask = (guard: GuardName): Asked => ({ guard, result: guards[guard](scope) });
+  for (let next = index; next < guardNames.length; next += 1) {
+    const guard = guardNames[next] as GuardName;
+    if (isFailureGuard(guard)) continue;
+    const last = ask(guard);
+    asked.push(last);
+    if (last.result.kind === 'pass') continue;
+    const instead = isFailure(last) ? failureGuards.map(ask) : none;
+    return { asked, instead, showsInputs };
   }
-  attempt.guard = until;
+  return { asked, instead: none, showsInputs };
+}
+
+const isFailureGuard = (guard: GuardName): guard is FailureGuard => guard === 'retries' || guard === 'stuck';
+
+/** `checks` or `hooks` says that the work is not done. */
+const isFailure = ({ guard, result }: Asked): boolean =>
+  isWorkGuard(guard) && result.kind === 'decides' && result.ruling.decision === 'block';
+
+/** Tells whether this guard decides, and for state `to`. */
+export function leadsTo({ asked }: Evaluation, guard: GuardName, to: StopOutcome): boolean {
+  const last = asked.at(-1);
+  return last?.guard === guard && decidesFor(last.result, to);
+}
+
+/** Tells whether `guard` decides for state `to` in place of a block by `by`. */
+export const leadsInsteadTo = (evaluation: Evaluation, by: GuardName, guard: GuardName, to: StopOutcome): boolean =>
+  leadsTo(evaluation, by, 'blocked') &&
+  evaluation.instead.some((it) => it.guard === guard && decidesFor(it.result, to));
+
+const decidesFor = (result: GuardResult, to: StopOutcome): boolean =>
+  result.kind === 'decides' && stateAfter(result.ruling) === to;
+
+/** Tells whether the attempt must stay open at this guard, for an answer or for a task. */
+export function mustWait({ asked }: Evaluation, guard: GuardName): boolean {
+  const last = asked.at(-1);
+  return last?.guard === guard && (last.result.kind === 'pending' || last.result.kind === 'hold');
+}
+
+/** Returns null if the guard was not asked. */
+export const resultIn = ({ asked, instead }: Evaluation, guard: GuardName): GuardResult | null =>
+  (asked.find((it) => it.guard === guard) ?? instead.find((it) => it.guard === guard))?.result ?? null;
+
+/** The attempt once every guard before `until` has passed, with their verdicts and what they found. */
+export function advanceTo(until: GuardName, from: Attempt, { asked, showsInputs }: Evaluation): Attempt {
+  // Not `slice`, which takes ten times as long for a frozen list.
+  const attempt: Progress = { ...from, verdicts: [...from.verdicts], guard: until };
+  const end = guardNames.indexOf(until);
+  for (const { guard, result } of asked) {
+    if (guardNames.indexOf(guard) >= end) break;
+    keep(attempt, guard, result);
+    attempt.verdicts.push(passVerdict(guard, result, attempt, showsInputs));
+  }
   return attempt;
 }
 
@@ -120,46 +128,25 @@ function keep(attempt: Progress, guard: GuardName, { kept }: GuardResult): void 
     attempt.feedback = guard === 'checks' ? kept.feedback : [...attempt.feedback, ...kept.feedback];
 }
 
-const errorVerdict = ({ detail, input }: GuardResult, attempt: Attempt, guard: GuardName): Verdict => ({
-  guard,
-  verdict: 'error',
-  detail,
-  input,
-  tookMs: waitedMs(attempt, guard),
-});
-
-/** The verdicts of each guard by detail, since nearly all stops find the same. */
-const passVerdicts = new Map<GuardName, Map<string, Verdict>>(guardNames.map((guard) => [guard, new Map()]));
-/** The number of details kept of one guard: they may name a queue or a count, and agents choose some of them. */
-const passVerdictsMax = 100;
-const sharedDetailMax = 64;
-
-function passVerdict({ detail, input }: GuardResult, guard: GuardName): Verdict {
+function passVerdict(guard: GuardName, result: GuardResult, attempt: Attempt, showsInputs: boolean): Verdict {
+  const { detail, input } = result;
+  if (result.isError) return { guard, verdict: 'error', detail, input, tookMs: waitedMs(attempt, guard) };
   if (showsInputs) return { guard, verdict: 'pass', detail, input };
-  const known = passVerdicts.get(guard) as Map<string, Verdict>;
-  const found = known.get(detail);
-  if (found !== undefined) return found;
-  const made: Verdict = Object.freeze({ guard, verdict: 'pass', detail });
-  if (known.size >= passVerdictsMax) known.clear();
-  if (detail.length <= sharedDetailMax) known.set(detail, made);
-  return made;
+  return result.kind === 'pass' && result.verdict !== undefined ? result.verdict : { guard, verdict: 'pass', detail };
 }
 
 /** Returns how long a guard waited by the log's clock, so that a replay gives the same. */
-const waitedMs = ({ waitedMs: waited }: Attempt, guard: GuardName): number =>
-  guard === 'checks' || guard === 'hooks' ? waited[guard] : 0;
+const waitedMs = ({ waitedMs: waited }: Attempt, guard: GuardName): number => (isWorkGuard(guard) ? waited[guard] : 0);
 
-/** The work is not done: these blocks count against the policy's retries. */
-export const isFailure = ({
+/** The count that a block by this guard increases; null: the stop is not blocked, or by no guard. */
+export const countOf = ({
   decision,
   guard,
-}: Pick<Ruling, 'decision'> & { readonly guard: GuardName | null }): boolean =>
-  decision === 'block' && (guard === 'checks' || guard === 'hooks');
+}: Pick<Ruling, 'decision'> & { readonly guard: GuardName | null }): 'retryCount' | 'keepAlives' | null =>
+  decision === 'block' && guard !== null ? (guardRows[guard].blocksCount ?? null) : null;
 
 /** `checks` and `hooks` are behind: a streak of equal failures ends, unless one of them could not be judged. */
-export const streakAfter = (streak: FailureStreak | null, attempt: Attempt): FailureStreak | null =>
-  isBehind('hooks', attempt) && !isUnjudged(attempt) ? null : streak;
-
-/** A check or a hook was in error, and its `onError` let that pass. */
-const isUnjudged = ({ verdicts }: Pick<Attempt, 'verdicts'>): boolean =>
-  verdicts.some(({ guard, verdict }) => verdict === 'error' && (guard === 'checks' || guard === 'hooks'));
+export function streakAfter(streak: FailureStreak | null, { guard, verdicts }: Attempt): FailureStreak | null {
+  const isBehind = workGuards.every((it) => guardNames.indexOf(it) < guardNames.indexOf(guard));
+  return isBehind && !verdicts.some((it) => isWorkGuard(it.guard) && it.verdict === 'error') ? null : streak;
+}

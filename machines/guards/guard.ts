@@ -5,14 +5,14 @@
 import type { Findings } from '../policy/checks/check.ts';
 import type { Feedback } from '../policy/checks/check-result.ts';
 import type { Attempt, JudgedWorker, PendingCheck } from './attempt.ts';
-import type { Decision, GuardName } from './decision.ts';
+import { type Decision, type GuardName, type Verdict, workGuards } from './decision.ts';
 import type { JudgedTask } from './task-hooks/hook.ts';
 
 export type GuardScope = {
   readonly worker: JudgedWorker;
   readonly attempt: Attempt;
-  /** The result of another guard for the same attempt. */
-  readonly resultOf: (guard: GuardName) => GuardResult;
+  /** The result of a guard before this one. Null: it passed before the attempt had to wait, and is not asked again. */
+  readonly resultOf: (guard: GuardName) => GuardResult | null;
 };
 export type Guard = (scope: GuardScope) => GuardResult;
 
@@ -27,8 +27,8 @@ export type GuardResult = {
   readonly isError?: true;
   /** The part of this result that the attempt keeps. */
   readonly kept?: Kept;
-} & (
-  | { readonly kind: 'pass' }
+} /** `verdict`: the one for the decision, if all decisions can share it. */ & (
+  | { readonly kind: 'pass'; readonly verdict?: Verdict }
   /** `reasons`: the parts of the ruling's reason, not cut; default: the reason alone. */
   | { readonly kind: 'decides'; readonly ruling: Ruling; readonly reasons?: readonly string[] }
   | { readonly kind: 'pending'; readonly check: PendingCheck }
@@ -49,9 +49,17 @@ export const pass = (detail: string, input: Record<string, unknown> = {}): Guard
   input,
 });
 
-/** A pass with a constant detail: one shared object, so that nothing is allocated. */
-export const constantPass = (detail: string, input: Record<string, unknown> = {}): GuardResult =>
-  Object.freeze(pass(detail, Object.freeze(input)));
+/** A pass with a constant detail. The result and its verdict are shared: most guards of most stops pass in this way. */
+export const constantPass = (guard: GuardName, detail: string, input: Record<string, unknown> = {}): GuardResult =>
+  Object.freeze({
+    kind: 'pass',
+    detail,
+    input: Object.freeze(input),
+    verdict: sharedVerdict(guard, detail),
+  });
+
+export const sharedVerdict = (guard: GuardName, detail: string): Verdict =>
+  Object.freeze({ guard, verdict: 'pass', detail });
 
 export const decide = (ruling: Ruling, input: Record<string, unknown>, detail = ruling.reason): GuardResult => ({
   kind: 'decides',
@@ -76,23 +84,23 @@ export const block = (cause: Ruling['cause'], reason: string, nextPrompt: string
   nextPrompt,
 });
 
-/** The failure for which `checks` or `hooks` is about to block: what `retries` and `stuck` look at. */
-export const nothingFailed = constantPass('nothing failed');
+/** `retries` and `stuck` look at the failure for which `checks` or `hooks` is about to block. */
+export const nothingFailed: GuardResult = Object.freeze(pass('nothing failed'));
 
-type Deciding = Extract<GuardResult, { kind: 'decides' }>;
+export type DecidingResult = Extract<GuardResult, { kind: 'decides' }>;
 
 /** The result of `checks` or `hooks` that blocks; null: neither does. */
-export function failureOf(scope: GuardScope): Deciding | null {
-  for (const guard of ['checks', 'hooks'] as const) {
+export function failureOf(scope: GuardScope): DecidingResult | null {
+  for (const guard of workGuards) {
     const result = scope.resultOf(guard);
-    if (result.kind === 'decides') return result.ruling.decision === 'block' ? result : null;
-    if (result.kind !== 'pass') return null;
+    if (result?.kind === 'decides') return result.ruling.decision === 'block' ? result : null;
+    if (result !== null && result.kind !== 'pass') return null;
   }
   return null;
 }
 
 /** Says why a guard decides, in parts that are not cut. */
-export const reasonsOf = ({ reasons, ruling }: Deciding): readonly string[] => reasons ?? [ruling.reason];
+export const reasonsOf = ({ reasons, ruling }: DecidingResult): readonly string[] => reasons ?? [ruling.reason];
 
 /** Blocks that only keep a worker alive are counted separately, and their cap allows the stop. */
 export function keepAlive({ worker, attempt }: GuardScope, ruling: Ruling): Ruling {

@@ -31,7 +31,7 @@ export const hooks: Guard = (scope) => {
   return error === null ? result : { ...result, isError: true, detail: error };
 };
 
-const none = constantPass('none');
+const none = constantPass('hooks', 'none');
 /** A worker may hold a thousand tasks, and a detail is cut at 500 characters. */
 const detailsMax = 8;
 

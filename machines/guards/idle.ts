@@ -31,7 +31,7 @@ function describeRemaining(ms: number): string {
   return `${count} more ${unit}${count === 1 ? '' : 's'}`;
 }
 
-const persistenceOff = constantPass('persistence is off');
+const persistenceOff = constantPass('idle', 'persistence is off');
 
 /** Idle time counts from the last registration, claim or letting go, and not while a task is held (seed 004). */
 export function idleOf(worker: Pick<JudgedWorker, 'tasks' | 'activeMs'>, limitMs: number | null, nowMs: number): Idle {

@@ -7,4 +7,4 @@ export const limited: Guard = ({ attempt: { facts } }) => {
   return decide(ruling, { limited: true }, 'a limit holds');
 };
 
-const noLimit = constantPass('no usage limit', { limited: false });
+const noLimit = constantPass('limited', 'no usage limit', { limited: false });

@@ -1,18 +1,20 @@
 /** Guard `pending`: with persistence on, a worker continues while tasks wait in its queue. */
 import { shortTitle } from '../policy/plan.ts';
 import type { Facts, NextTask } from './attempt.ts';
-import { block, decide, type Guard, keepAlive, pass } from './guard.ts';
+import { block, constantPass, decide, type Guard, keepAlive, pass } from './guard.ts';
 
 export const pending: Guard = (scope) => {
   const { worker, attempt } = scope;
   const { queue, pendingTasks } = attempt.facts;
   const input = { queue, pendingTasks };
-  if (attempt.inForce.policy.persistence === null) return pass('persistence is off', input);
+  if (attempt.inForce.policy.persistence === null) return { ...persistenceOff, input };
   if (pendingTasks === 0) return pass(`queue ${queue} is empty`, input);
   const reason = describePending(attempt.facts);
   const nextPrompt = `${reason}. ${releaseFirst(worker.tasks)}Claim the next task and work on it.`;
   return decide(keepAlive(scope, block('pending-tasks', reason, nextPrompt)), input, reason);
 };
+
+const persistenceOff = constantPass('pending', 'persistence is off');
 
 /** The first tasks by id and title; the fixed text of protocol.md §5. */
 function describePending({ queue, pendingTasks, nextTasks }: Facts): string {

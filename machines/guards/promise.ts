@@ -13,7 +13,7 @@ export const promise: Guard = ({ attempt: { fields, inForce } }) => {
   return decide(allow('escalate', 'escalated', reason), input, name);
 };
 
-const notRead = constantPass('promises are not read');
+const notRead = constantPass('promise', 'promises are not read');
 
 /** The agent's question stands beside the promise: the end of the output, in one line. */
 const textBeside = (output: string, name: PromiseName): string =>

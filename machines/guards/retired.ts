@@ -7,4 +7,4 @@ export const retired: Guard = ({ worker: { ended } }) => {
   return decide(allow('complete', 'retired', reason), { ended });
 };
 
-const inService = constantPass('in service', { ended: null });
+const inService = constantPass('retired', 'in service', { ended: null });

@@ -29,6 +29,6 @@ export const waiting: Guard = (scope) => {
   return decide(allow('continue', 'waiting', `Waiting for ${outstanding.slice(0, namedMax).join(', ')}${more}`), input);
 };
 
-const nothingOutstanding = constantPass('nothing outstanding', { background: [], awaitsInput: false });
+const nothingOutstanding = constantPass('waiting', 'nothing outstanding', { background: [], awaitsInput: false });
 
 const shorten = (name: string) => (name.length > shownLengthMax ? `${name.slice(0, shownLengthMax)}…` : name);

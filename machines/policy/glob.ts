@@ -69,6 +69,7 @@ type Token = { readonly kind: Kind; readonly text: string };
 
 /** Bit i of a set of words stands for token i; of what is reached: the first i tokens match what has been read. */
 type Bits = Int32Array;
+type ReadonlyBits = Readonly<Record<number, number>>;
 type Compiled = {
   /** The text before the first token that is no text, and after the last one. */
   readonly start: string;
@@ -82,7 +83,7 @@ type Compiled = {
 };
 
 const asciiEnd = 128;
-const nothing: Bits = new Int32Array((globLengthMax >> 5) + 1);
+const nothing: ReadonlyBits = new Int32Array((globLengthMax >> 5) + 1);
 
 /** @param isText whether `?` matches a slash, too */
 function compile(tokens: readonly Token[], isText = false): Compiled {

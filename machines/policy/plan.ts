@@ -11,7 +11,7 @@ export type Step = {
 };
 export type Plan = readonly Step[];
 
-export const noPlan: Plan = [];
+export const noPlan: Plan = Object.freeze([]);
 
 /** Done is `done`, `completed` or `cancelled`; anything else is not done. */
 export const isDone = (step: Step): boolean => doneStatuses.has(step.status);

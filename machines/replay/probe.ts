@@ -63,7 +63,10 @@ export function probe(
     return { pending, worker: { ...at, plan: known.context.worker.plan }, next };
   };
   // An open attempt is left alone: the probe starts as if there were none.
-  const from = { value: { ...known.value, state: 'working' }, context: { worker: context } } as WorkerSnapshot;
+  const from = {
+    value: { ...known.value, state: 'working' },
+    context: { worker: context, evaluation: undefined },
+  } as WorkerSnapshot;
   const data = { ...fields, attempt: probeId, holdMs: 0 };
   return step(fleet.workerStepper.next(from, { type: 'stop.attempted', data, seq: 0, atMs, facts: surroundings() }));
 }

@@ -7,7 +7,6 @@ import { createFleet, type Fleet } from '../fleet/fleet.ts';
 import { advanceClock, foldEntry } from '../fleet/fold.ts';
 import type { FoldStep } from '../fleet/outcome.ts';
 import type { Decision, HookResult } from '../guards/decision.ts';
-import { withInputs } from '../guards/evaluate.ts';
 import type { PolicySet } from '../policy/policy-set.ts';
 import { describeUnknownRules } from '../rules/rules.ts';
 import { formatIsoTime } from '../values/time.ts';
@@ -75,7 +74,10 @@ export function createReplay(options: ReplayOptions = {}): Replay {
   const fleetOf = (name: string): Fleet => {
     const known = fleets.get(name);
     if (known !== undefined) return known;
-    const fleet = createFleet(name, policies === undefined ? {} : { policies });
+    const fleet = createFleet(
+      name,
+      policies === undefined ? { showsInputs: inputs } : { policies, showsInputs: inputs },
+    );
     fleets.set(name, fleet);
     return fleet;
   };
@@ -85,14 +87,17 @@ export function createReplay(options: ReplayOptions = {}): Replay {
     // What is later than `untilMs` is read all the same: an earlier time after it counts as that one.
     const fleet = fleetOf(read.fleet);
     const { stored } = read;
-    if (stored.atMs <= untilMs) keep(inputs ? withInputs(() => foldEntry(fleet, stored)) : foldEntry(fleet, stored));
+    if (stored.atMs <= untilMs) keep(foldEntry(fleet, stored));
     return null;
   };
 
   return {
     fold: (line) => fold(lines.readLine(line)),
     foldMessage: (message) => fold(lines.readMessage(message)),
-    startFrom: (fleet) => void fleets.set(fleet.name, fleet),
+    startFrom(fleet) {
+      fleet.showsInputs = inputs;
+      fleets.set(fleet.name, fleet);
+    },
     firstLines: lines.firstLines,
     take() {
       const taken = results;

@@ -4,17 +4,40 @@
  * The next version differs here, by machines with other guards or actions (`workerMachine.provide`), or in the fold,
  * which asks `fleet.rules.version`. The logs of a version in test/logs/ must always fold to the same states.
  */
+import { createStepper, type Stepper } from '../step.ts';
 import { taskMachine } from '../task/task.ts';
 import { workerMachine } from '../worker/worker.ts';
 
-export type Rules = {
-  readonly version: number;
-  readonly workerMachine: typeof workerMachine;
-  readonly taskMachine: typeof taskMachine;
+type Machines = { readonly workerMachine: typeof workerMachine; readonly taskMachine: typeof taskMachine };
+type Steppers = {
+  readonly workerStepper: Stepper<typeof workerMachine>;
+  readonly taskStepper: Stepper<typeof taskMachine>;
 };
 
+/** A version of the rules. */
+export class Rules {
+  readonly version: number;
+  readonly #machines: Machines;
+  #steppers: Steppers | null = null;
+
+  constructor(version: number, machines: Machines) {
+    this.version = version;
+    this.#machines = machines;
+  }
+
+  /** One of each serves every fleet, since they hold no state. Made when a fleet first needs them: it takes 0.1 s. */
+  get steppers(): Steppers {
+    const { workerMachine, taskMachine } = this.#machines;
+    this.#steppers ??= {
+      workerStepper: createStepper(workerMachine, { fleet: 'main', worker: 'w', atMs: 0 }),
+      taskStepper: createStepper(taskMachine, { fleet: 'main', task: 't' }),
+    };
+    return this.#steppers;
+  }
+}
+
 /** Ascending, without a gap. The first holds where a log names none. */
-export const releasedRules: readonly Rules[] = [{ version: 1, workerMachine, taskMachine }];
+export const releasedRules: readonly Rules[] = [new Rules(1, { workerMachine, taskMachine })];
 
 /** The first and the last version, as in `replica.joined`. */
 export const rulesRange = (known: readonly Rules[]): readonly [min: number, max: number] => [

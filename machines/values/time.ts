@@ -19,21 +19,12 @@ export function parseIsoTime(text: string): number | null {
 
 /** `2026-03-02T12:00:00.000Z`; `atMs` is a whole number of milliseconds from year 0 on. */
 export function formatIsoTime(atMs: number): string {
-  const second = Math.floor(atMs / 1_000);
-  // Times mostly ascend, so most are in the same second as the one before.
-  if (second !== last.second) last = { second, text: formatSecond(second * 1_000) };
-  return `${last.text}.${pad(atMs - second * 1_000, 3)}Z`;
-}
-
-let last = { second: Number.NaN, text: '' };
-
-function formatSecond(atMs: number): string {
   const days = Math.floor(atMs / dayMs);
   const inDay = atMs - days * dayMs;
   const [year, month, day] = civilDate(days);
-  const clock = [Math.floor(inDay / 3_600_000), Math.floor(inDay / 60_000) % 60, Math.floor(inDay / 1_000) % 60];
   const date = `${pad(year, 4)}-${pad(month, 2)}-${pad(day, 2)}`;
-  return `${date}T${clock.map((part) => pad(part, 2)).join(':')}`;
+  const minutes = `${pad(Math.floor(inDay / 3_600_000), 2)}:${pad(Math.floor(inDay / 60_000) % 60, 2)}`;
+  return `${date}T${minutes}:${pad(Math.floor(inDay / 1_000) % 60, 2)}.${pad(inDay % 1_000, 3)}Z`;
 }
 
 type Six = [number, number, number, number, number, number];

@@ -4,29 +4,21 @@
  */
 import type { Attempt, PendingCheck } from '../guards/attempt.ts';
 import { expiredResult, startPending } from '../guards/circumstances.ts';
-import type { GuardName, WorkGuard } from '../guards/decision.ts';
-import {
-  advanceTo,
-  dropResults,
-  type JudgedAttempt,
-  placeOf,
-  resultAhead,
-  resultOf,
-  stopAt,
-  streakAfter,
-} from '../guards/evaluate.ts';
-import { type GuardResult, type Ruling, reasonsOf } from '../guards/guard.ts';
+import { type GuardName, isWorkGuard, type WorkGuard } from '../guards/decision.ts';
+import { advanceTo, type Evaluation, type JudgedAttempt, resultIn, stopAt, streakAfter } from '../guards/evaluate.ts';
+import { type DecidingResult, type GuardResult, reasonsOf } from '../guards/guard.ts';
+import { guardRows } from '../guards/index.ts';
+import { type StopOutcome, stopOutcomes } from '../guards/outcome.ts';
 import { extendStreak } from '../guards/stuck.ts';
 import { keptAnswer } from '../guards/task-hooks/evaluate.ts';
 import { type CheckResult, isAbout } from '../policy/checks/check-result.ts';
 import { findingOf } from '../policy/checks/evaluate.ts';
 import { idleLimitOf } from '../policy/persistence.ts';
 import { noInputs } from '../values/questions.ts';
-import type { Cause } from '../values/states.ts';
 import { addToBoth, oneTurn } from '../values/usage.ts';
 import { type Change, pauseAfterSession, resetCounts, withHeldAtEnd, withoutTasks } from './changes.ts';
 import { empty, type WorkerContext } from './context.ts';
-import { decide, stateAfter } from './decide.ts';
+import { decide } from './decide.ts';
 import { factsFor, type On, policyFor } from './events.ts';
 
 const noFindings = Object.freeze({});
@@ -119,113 +111,66 @@ function answered(context: WorkerContext, event: On<'check.finished' | 'timer.fi
   return { ...next, findings: { ...attempt.findings, [pending.check.name]: findingOf(pending.check, result) } };
 }
 
-/** The state that a decision leads to. The chart's transition names it, and so makes the decision. */
-export type Verdict = 'stopped' | 'escalated' | 'blocked' | 'idle';
-
-/**
- * Tells whether the guard at this place (`placeOf`) decides for state `to` now. False if it passed before the attempt had to
- * wait.
- */
-export function leadsTo(place: number, to: Verdict, worker: WorkerContext): boolean {
-  const result = isOpen(worker) ? resultAhead(place, worker) : null;
-  return result?.kind === 'decides' && stateAfter(result.ruling) === to;
-}
-
-/** Tells whether the attempt must stay open at this guard, for an answer or for a task. */
-export function mustWait(guard: GuardName, worker: WorkerContext): boolean {
-  const kind = isOpen(worker) ? resultAhead(placeOf(guard), worker)?.kind : undefined;
-  return kind === 'pending' || kind === 'hold';
-}
-
 export const isWaiting = ({ attempt }: WorkerContext): boolean =>
   attempt !== null && (attempt.pending !== null || attempt.isHeld);
 
 const isOpen = (worker: WorkerContext): worker is WorkerContext & JudgedAttempt => worker.attempt !== null;
 
+/** The worker that is judged; null: it has no open attempt. */
+export const judgedIn = (worker: WorkerContext): (WorkerContext & JudgedAttempt) | null =>
+  isOpen(worker) ? worker : null;
+
 /** Leaves the attempt open at `guard`. */
-export function wait(worker: WorkerContext, guard: GuardName): Change {
-  if (!isOpen(worker)) return {};
-  const attempt = stopAt(guard, resultOf(guard, worker), advanceTo(guard, worker), 'pass');
-  dropResults();
+export function wait(worker: WorkerContext, evaluation: Evaluation | undefined, guard: GuardName): Change {
+  const result = evaluation === undefined ? null : resultIn(evaluation, guard);
+  if (!isOpen(worker) || evaluation === undefined || result === null) return {};
+  const attempt = stopAt(guard, result, advanceTo(guard, worker.attempt, evaluation), 'pass');
   return { attempt, failureStreak: streakAfter(worker.failureStreak, attempt) };
 }
 
-/**
- * Makes the decision of the transition that was taken: its target state gives decision and action, its guard the cause.
- * @param failure `checks` or `hooks`, if `guard` decides in place of its block
- */
+/** A row of the chart: the guard that decides, the state it leads to, and the guard whose block it replaces, if any. */
+export type DecidingRow = { readonly guard: GuardName; readonly to: StopOutcome; readonly by: WorkGuard | null };
+
+/** Makes the decision of the transition that was taken: its target state gives decision and action, its guard the cause. */
 export function decideBy(
   worker: WorkerContext,
-  guard: GuardName,
-  to: Verdict,
-  failure: WorkGuard | null = null,
+  evaluation: Evaluation | undefined,
+  { guard, to, by }: DecidingRow,
 ): Change {
-  if (!isOpen(worker)) return {};
-  const result = resultOf(guard, worker);
-  const { cause, reason, nextPrompt } = rulingOf(guard, to, result);
-  const { decision, action } = outcomes[to];
+  if (!isOpen(worker) || evaluation === undefined) return {};
+  const result = resultIn(evaluation, guard);
+  const own = result?.kind === 'decides' ? result : providedResult(guard, to, result);
+  const { cause, reason, nextPrompt } = own.ruling;
+  const { decision, action } = stopOutcomes[to];
   const ruling = { decision, action, cause, reason, nextPrompt, guard };
-  let from = advanceTo(failure ?? guard, worker);
-  if (failure !== null) from = stopAt(failure, resultOf(failure, worker), from, 'block');
-  const attempt = stopAt(guard, shown(result, ruling), from, ruling.decision);
-  const isFailed = failure !== null || (to === 'blocked' && (guard === 'checks' || guard === 'hooks'));
+  const blocking = by === null ? null : resultIn(evaluation, by);
+  const passed = advanceTo(by ?? guard, worker.attempt, evaluation);
+  const from = by === null || blocking === null ? passed : stopAt(by, blocking, passed, 'block');
+  const attempt = stopAt(guard, own, from, decision);
+  const isFailed = by !== null || (to === 'blocked' && isWorkGuard(guard));
   const failureStreak = isFailed
     ? extendStreak(
         worker.failureStreak,
-        reasonsBehind(failure ?? guard, worker, ruling.reason),
+        blocking?.kind === 'decides' ? reasonsOf(blocking) : reasonsOf(own),
         worker.attempt.inForce.policy.stuckAfter,
       )
     : streakAfter(worker.failureStreak, attempt);
-  dropResults();
   return decide(worker, attempt, ruling, failureStreak);
 }
 
-const outcomes = {
-  stopped: { decision: 'allow', action: 'complete' },
-  escalated: { decision: 'allow', action: 'escalate' },
-  idle: { decision: 'allow', action: 'continue' },
-  blocked: { decision: 'block', action: 'continue' },
-} as const satisfies Record<Verdict, object>;
-
-/** The guard's own ruling; a generic one if a guard that was provided under that name does not decide. */
-function rulingOf(guard: GuardName, to: Verdict, result: GuardResult): Pick<Ruling, 'cause' | 'reason' | 'nextPrompt'> {
-  if (result.kind === 'decides') return result.ruling;
+/** The result of a guard that was provided under this name, and that decides where the guard of that name does not. */
+function providedResult(guard: GuardName, to: StopOutcome, replaced: GuardResult | null): DecidingResult {
   const reason = `Guard ${guard} decided`;
-  return { cause: causesOf(guard, to), reason, nextPrompt: to === 'blocked' ? `${reason}. Go on.` : null };
-}
-
-function causesOf(guard: GuardName, to: Verdict): Cause {
-  if (guard === 'checks' || guard === 'hooks') return to === 'blocked' ? 'incomplete' : 'escalated';
-  if (guard === 'pending') return to === 'blocked' ? 'pending-tasks' : 'capped';
-  if (guard === 'waiting') return to === 'stopped' ? 'capped' : 'waiting';
-  if (guard === 'idle') return to === 'blocked' ? 'idle' : 'idle-timeout';
-  if (guard === 'bypass') return to === 'escalated' ? 'budget' : 'bypassed';
-  if (guard === 'done') return to === 'idle' ? 'unjudged' : 'complete';
-  return guardCauses[guard];
-}
-const guardCauses = {
-  retired: 'retired',
-  escalated: 'escalated',
-  limited: 'limited',
-  retries: 'capped',
-  promise: 'escalated',
-  stuck: 'stuck',
-} as const;
-
-const shown = (result: GuardResult, { reason }: Pick<Ruling, 'reason'>): GuardResult =>
-  result.kind === 'decides' ? result : { kind: 'pass', detail: reason, input: result.input };
-
-/** Says why the stop is blocked, not cut. */
-function reasonsBehind(guard: GuardName, worker: WorkerContext & JudgedAttempt, reason: string): readonly string[] {
-  const result = resultOf(guard, worker);
-  return result.kind === 'decides' ? reasonsOf(result) : [reason];
+  const cause = guardRows[guard].leadsTo[to] ?? 'unjudged';
+  const ruling = { ...stopOutcomes[to], cause, reason, nextPrompt: to === 'blocked' ? `${reason}. Go on.` : null };
+  return { kind: 'decides', detail: reason, input: replaced?.input ?? {}, ruling };
 }
 
 /** No transition of the chart was taken: the stop is allowed without a judgement, and the attempt ends. */
 export function decideNothing(worker: WorkerContext): Change {
   if (worker.attempt === null) return {};
   const ruling = {
-    ...outcomes.idle,
+    ...stopOutcomes.idle,
     cause: 'unjudged',
     reason: 'No guard decided',
     nextPrompt: null,
@@ -243,7 +188,7 @@ export function supersedeAttempt(
   if (attempt === null) return {};
   const facts = factsFor(context, attempt.inForce, { ...event, facts: { ...event.facts, queue: attempt.facts.queue } });
   const ruling = {
-    ...outcomes.blocked,
+    ...stopOutcomes.blocked,
     cause: 'superseded',
     reason: 'A newer attempt or prompt took the place of this one',
     nextPrompt: null,
@@ -272,6 +217,6 @@ export function closeSession(context: WorkerContext, event: On<'session.ended' |
   const verdict = { guard: 'retired', verdict: 'allow', detail: reason, input: { ended: as } } as const;
   const facts = factsFor(context, context.attempt.inForce, event);
   const attempt: Attempt = { ...context.attempt, facts, verdicts: [...context.attempt.verdicts, verdict] };
-  const ruling = { ...outcomes.stopped, cause: 'retired', reason, nextPrompt: null, guard: 'retired' } as const;
+  const ruling = { ...stopOutcomes.stopped, cause: 'retired', reason, nextPrompt: null, guard: 'retired' } as const;
   return { ...decide(context, attempt, ruling), ...closed, ...freed, lastDisposition: 'held' };
 }

@@ -12,7 +12,6 @@ import {
   filesMax,
   inputDetailLengthMax,
   inputMessageLengthMax,
-  inputsMax,
   inputToolLengthMax,
   labelsMax,
 } from '../values/limits.ts';
@@ -96,7 +95,6 @@ export function register(context: WorkerContext, { data, atMs }: On<'worker.regi
   return { ...session, activeMs: atMs, ...reset, ...noInputs, ...notEscalated, ...resetCounts, ...given };
 }
 
-/** Tells whether a person has prompted, which begins a turn. Other prompts only put the worker to work. */
 /** The mode is a label as any other: it is added only where there is room for one. */
 export function changesMode({ labels }: WorkerContext, { mode }: On<'heartbeat.sent'>['data']): boolean {
   if (mode === undefined || labels.mode === mode) return false;
@@ -106,6 +104,7 @@ export function changesMode({ labels }: WorkerContext, { mode }: On<'heartbeat.s
 export const changeMode = ({ labels }: WorkerContext, { mode }: On<'heartbeat.sent'>['data']): Change =>
   mode === undefined ? {} : { labels: { ...labels, mode } };
 
+/** Tells whether a person has prompted, which begins a turn. Other prompts only put the worker to work. */
 export const isByPerson = ({ by = 'person' }: On<'prompt.submitted'>['data']): boolean => by === 'person';
 
 /** A person prompts. */
@@ -339,12 +338,7 @@ const changeInputs = (inputs: readonly InputRequest[], act: (it: InputRequest) =
   inputs: inputs.map(act),
 });
 
-/** Why an answer is not valid in the current state; null: it is. */
-export function refuseRequest({ inputs }: WorkerContext, request: string | undefined): string | null {
-  const isKnown = inputs.some((input) => input.request === (request ?? null));
-  return isKnown || inputs.length < inputsMax ? null : `${inputsMax} questions are open, the most there may be`;
-}
-
+/** Returns why an operator's answer is refused, or null. */
 export function refuseAnswer({ worker, inputs, lastAnswer }: WorkerContext, request: string): string | null {
   if (inputs.some((input) => input.request === request)) return null;
   if (lastAnswer?.request !== request) return `worker ${worker} does not ask for ${request}`;

@@ -1,18 +1,18 @@
 /** Ends an attempt: the decision, the counts after it, and what happens to the held tasks (protocol.md §4 and §5). */
 import type { Attempt } from '../guards/attempt.ts';
-import type { Decision, GuardName, Verdict } from '../guards/decision.ts';
-import { isFailure } from '../guards/evaluate.ts';
+import type { Decision, GuardName } from '../guards/decision.ts';
+import { countOf } from '../guards/evaluate.ts';
 import type { Ruling } from '../guards/guard.ts';
 import { idleOf } from '../guards/idle.ts';
+import { stateAfter } from '../guards/outcome.ts';
 import { isBudgetPeriod } from '../policy/budget.ts';
-import { cutDetails, type Feedback } from '../policy/checks/check-result.ts';
 import { type Escalation, escalate } from '../values/escalation.ts';
-import { decisionBytesMax, feedbackLengthMax, nextPromptLengthMax, reasonLengthMax } from '../values/limits.ts';
-import type { State, TaskDisposition } from '../values/states.ts';
-import { cutMiddle, jsonLengthMax, unitLengthMax, utf8Length } from '../values/text.ts';
+import type { TaskDisposition } from '../values/states.ts';
 import { formatIsoTime } from '../values/time.ts';
 import { type Change, resetCounts, withHeldAtEnd, withoutTasks } from './changes.ts';
 import type { WorkerContext } from './context.ts';
+import { fitDecision } from './fit-decision.ts';
+import { promptOf } from './way-out.ts';
 
 /** `guard` null: no guard decided. */
 export type Decided = Ruling & { readonly guard: GuardName | null };
@@ -65,6 +65,7 @@ function decisionOf(context: WorkerContext, attempt: Attempt, ruling: Decided): 
   const { decision, action, cause, reason } = ruling;
   const { policy, name, seq } = attempt.inForce;
   const { facts } = attempt;
+  const count = countOf(ruling);
   return {
     v: 1,
     fleet: context.fleet,
@@ -78,11 +79,11 @@ function decisionOf(context: WorkerContext, attempt: Attempt, ruling: Decided): 
     action,
     cause,
     reason,
-    nextPrompt: promptOf(context, attempt, ruling),
+    nextPrompt: promptOf(context, attempt.inForce.policy, ruling),
     feedback: [...attempt.feedback],
     state: stateAfter(ruling),
-    retry: { count: context.retryCount + (isFailure(ruling) ? 1 : 0), max: policy.retries },
-    keepAlives: { count: context.keepAlives + (isKeepAlive(ruling) ? 1 : 0), max: policy.keepAlives },
+    retry: { count: context.retryCount + (count === 'retryCount' ? 1 : 0), max: policy.retries },
+    keepAlives: { count: context.keepAlives + (count === 'keepAlives' ? 1 : 0), max: policy.keepAlives },
     idle: idleOf(context, attempt.idleLimitMs, facts.nowMs),
     pendingTasks: facts.pendingTasks,
     policy: { name, seq },
@@ -93,40 +94,6 @@ function decisionOf(context: WorkerContext, attempt: Attempt, ruling: Decided): 
   };
 }
 
-/** The agents whose adapters read `/stopgate off` in a person's prompt. */
-export const promptedAgents: ReadonlySet<string> = new Set([
-  'claude',
-  'codex',
-  'copilot',
-  'cursor',
-  'gemini',
-  'opencode',
-  'qwen',
-]);
-
-const wayOut = 'A person can let it stop unjudged by typing /stopgate off.';
-
-/** The prompt of a block names a person's way out where there is one, at the end of its first paragraph. */
-function promptOf(worker: WorkerContext, attempt: Attempt, { decision, nextPrompt }: Decided): string | null {
-  if (decision !== 'block' || nextPrompt === null) return nextPrompt;
-  const works =
-    worker.interactive !== false && promptedAgents.has(worker.agent ?? '') && attempt.inForce.policy.pause === 'allow';
-  if (!works) return nextPrompt;
-  const [first = '', ...others] = nextPrompt.split('\n\n');
-  return [`${first} ${wayOut}`, ...others].join('\n\n');
-}
-
-/** The worker's state after a decision. */
-export function stateAfter({ decision, action, cause }: Pick<Ruling, 'decision' | 'action' | 'cause'>): State {
-  if (cause === 'superseded') return 'validating';
-  if (decision === 'block') return 'blocked';
-  return action === 'complete' ? 'stopped' : action === 'escalate' ? 'escalated' : 'idle';
-}
-
-/** Blocks by `waiting`, `pending` and `idle` keep a worker alive, and are counted separately. */
-const isKeepAlive = ({ decision, guard }: Decided): boolean =>
-  decision === 'block' && (guard === 'waiting' || guard === 'pending' || guard === 'idle');
-
 type Counts = Pick<WorkerContext, 'retryCount' | 'keepAlives' | 'failureStreak'>;
 
 function countsAfter(
@@ -136,8 +103,12 @@ function countsAfter(
 ): Counts {
   if (ruling.decision === 'allow')
     return ruling.action === 'continue' ? { retryCount, keepAlives, failureStreak } : resetCounts;
-  if (isFailure(ruling)) return { retryCount: retryCount + 1, keepAlives, failureStreak };
-  return { retryCount, keepAlives: keepAlives + (isKeepAlive(ruling) ? 1 : 0), failureStreak };
+  const count = countOf(ruling);
+  return {
+    retryCount: retryCount + (count === 'retryCount' ? 1 : 0),
+    keepAlives: keepAlives + (count === 'keepAlives' ? 1 : 0),
+    failureStreak,
+  };
 }
 
 export function dispositionOf({
@@ -149,96 +120,4 @@ export function dispositionOf({
   if (action === 'escalate' || cause === 'capped') return 'escalated';
   if (cause === 'complete' || cause === 'no-policy') return 'completed';
   return cause === 'retired' || cause === 'bypassed' ? 'released' : 'held';
-}
-
-// Shortens a decision to fit into one message and to be readable (docs/protocol.md §2).
-
-/** The replica that answers fills in its name and the time that it took. */
-const bytesMax = decisionBytesMax - 512;
-
-/** Long texts are cut in the middle. If that is not enough, extra fields are dropped first, and then lists are cut. */
-export function fitDecision(decision: Decision): Decision {
-  const { reason, nextPrompt, feedback, verdicts } = decision;
-  const cut = {
-    ...decision,
-    reason: cutMiddle(reason, reasonLengthMax),
-    nextPrompt: nextPrompt === null ? null : cutMiddle(nextPrompt, nextPromptLengthMax),
-    feedback: feedback.map(cutFeedback),
-    verdicts: verdicts.map(cutDetail),
-  };
-  return shrinks.reduce((it, shrink) => (fits(it) ? it : shrink(it)), cut);
-}
-
-const fits = (decision: Decision): boolean => {
-  if (lengthMax(decision) <= bytesMax) return true;
-  const text = JSON.stringify(decision);
-  return 3 * text.length <= bytesMax || utf8Length(text) <= bytesMax;
-};
-
-/** An upper bound of its bytes as JSON: adding up the lengths of its texts is much faster than making the JSON. */
-function lengthMax({
-  fleet,
-  worker,
-  task,
-  tasks,
-  attempt,
-  policy,
-  reason,
-  nextPrompt,
-  feedback,
-  verdicts,
-}: Decision): number {
-  let units = fleet.length + worker.length + policy.name.length + reason.length;
-  units += (task?.length ?? 0) + (attempt?.length ?? 0) + (nextPrompt?.length ?? 0);
-  for (const held of tasks) units += held.length + 1;
-  let inputs = 0;
-  for (const { detail, input } of verdicts) {
-    units += detail.length;
-    if (input !== undefined) inputs += jsonLengthMax(input);
-  }
-  return besideTexts + unitLengthMax * units + besideDetail * verdicts.length + inputs + jsonLengthMax(feedback);
-}
-
-/** Keys, numbers and fixed texts, in bytes: of a decision, and of a verdict. */
-const besideTexts = 1_000;
-const besideDetail = 120;
-
-const cutFeedback = (each: Feedback): Feedback => ({
-  ...each,
-  message: cutMiddle(each.message, feedbackLengthMax),
-  details: cutDetails(each.details),
-});
-
-const cutDetail = (verdict: Verdict): Verdict => {
-  const detail = cutMiddle(verdict.detail, reasonLengthMax);
-  return detail === verdict.detail ? verdict : { ...verdict, detail };
-};
-
-const shownMax = 32;
-const shortLengthMax = 200;
-
-/** Applied in order until the decision fits. After the last one it does, because everything left has a bound. */
-const shrinks: readonly ((decision: Decision) => Decision)[] = [
-  (it) => ({ ...it, feedback: it.feedback.map((each) => ({ ...each, details: '…' })) }),
-  (it) => ({
-    ...it,
-    verdicts: it.verdicts.map((each) => (each.input === undefined ? each : { ...each, input: { cut: '…' } })),
-  }),
-  (it) => ({
-    ...it,
-    feedback: cutList(it.feedback, { check: '…', outcome: 'fail', message: '…', details: {} }),
-    verdicts: cutList(it.verdicts, { guard: 'policy', verdict: 'error', detail: '…' }),
-    tasks: cutList(it.tasks, '…'),
-  }),
-  (it) => ({
-    ...it,
-    feedback: it.feedback.map((each) => ({ ...each, message: cutMiddle(each.message, shortLengthMax) })),
-    verdicts: it.verdicts.map((each) => ({ ...each, detail: cutMiddle(each.detail, shortLengthMax) })),
-  }),
-];
-
-function cutList<Item>(items: readonly Item[], middle: Item): Item[] {
-  if (items.length <= shownMax) return [...items];
-  const half = shownMax / 2;
-  return [...items.slice(0, half), middle, ...items.slice(-half)];
 }

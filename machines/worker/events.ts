@@ -8,7 +8,7 @@ import type { Facts, NextTask, PolicyInForce, TaskFacts } from '../guards/attemp
 import type { GuardName } from '../guards/decision.ts';
 import type { DayUsage } from '../policy/budget.ts';
 import type { Plan } from '../policy/plan.ts';
-import { builtInPolicy, type Policy } from '../policy/policy.ts';
+import { builtInPolicy } from '../policy/policy.ts';
 import { policySchema } from '../policy/policy-set.ts';
 import type { Escalation } from '../values/escalation.ts';
 import type { Presence } from '../values/states.ts';
@@ -36,6 +36,8 @@ export type Surroundings = {
   /** The fold's own: the policy as it was found, and the worker's queue. `tasks` are complete and in order then. */
   readonly inForce?: PolicyInForce | undefined;
   readonly queue?: string | undefined;
+  /** Every verdict shows the input of its guard. */
+  readonly showsInputs?: boolean | undefined;
   /** The guard at which an attempt begins. */
   readonly from?: GuardName | undefined;
 };
@@ -80,17 +82,8 @@ const builtIn: PolicyInForce = Object.freeze({ name: 'default', seq: 0, policy: 
 /** The policy of an attempt that begins. @throws ZodError if the given policy is not valid */
 export function policyFor(given: Surroundings | undefined): PolicyInForce {
   if (given?.inForce !== undefined) return given.inForce;
-  if (given?.policy !== undefined) return { ...builtIn, policy: readPolicy(given.policy) };
+  if (given?.policy !== undefined) return { ...builtIn, policy: policySchema.parse(given.policy) };
   return builtIn;
-}
-
-const read = new WeakMap<object, Policy>();
-
-/** Parsed policies by their form, so that each form is parsed once. */
-function readPolicy(form: object): Policy {
-  const policy = read.get(form) ?? policySchema.parse(form);
-  read.set(form, policy);
-  return policy;
 }
 
 export function factsFor(

@@ -4,8 +4,9 @@
  * Pure: clocks, ids and the fleet around it arrive with the events.
  */
 import { assign, setup } from 'xstate';
-import type { FailureGuard, GuardName, WorkGuard } from '../guards/decision.ts';
-import { placeOf } from '../guards/evaluate.ts';
+import { type FailureGuard, type GuardName, guardNames, type WorkGuard } from '../guards/decision.ts';
+import { type Evaluation, evaluate, isUnfinished, leadsInsteadTo, leadsTo, mustWait } from '../guards/evaluate.ts';
+import type { StopOutcome } from '../guards/outcome.ts';
 import { replaceOwnSteps, updateStep } from '../policy/plan.ts';
 import type { Stepped } from '../step.ts';
 import { acknowledge, noteNotice } from '../values/escalation.ts';
@@ -14,17 +15,16 @@ import { formatIsoTime } from '../values/time.ts';
 import {
   answerCheck,
   closeSession,
+  type DecidingRow,
   decideBy,
   decideNothing,
   isAboutPending,
   isWaiting,
-  leadsTo,
-  mustWait,
+  judgedIn,
   openAttempt,
   reevaluate,
   startCheck,
   supersedeAttempt,
-  type Verdict,
   wait,
 } from './attempt.ts';
 import {
@@ -55,44 +55,60 @@ import {
   useTool,
 } from './changes.ts';
 import { changeContext, createWorkerContext, noFiles, type WorkerContext, type WorkerInput } from './context.ts';
-import type { On, WorkerEvent } from './events.ts';
+import type { On, Surroundings, WorkerEvent } from './events.ts';
 import { judging } from './judging.ts';
 
 export type WorkerSnapshot = Stepped<typeof workerMachine>;
 
 const refusedMax = 20;
 
-type Machine = { readonly worker: WorkerContext };
+/**
+ * `evaluation`: the results of the guards for the open attempt, from `judge` up to the next change of the worker; never
+ * in a snapshot at rest.
+ */
+type Machine = { readonly worker: WorkerContext; readonly evaluation?: Evaluation | undefined };
 
 /** An action on the worker's own data. It is one object within the context, for XState copies a context key by key. */
 function change<E extends WorkerEvent>(act: (worker: WorkerContext, event: E) => Change) {
   return assign<Machine, WorkerEvent, undefined, WorkerEvent, never>(({ context, event }) => ({
     worker: changeContext(context.worker, act(context.worker, event as E)),
+    evaluation: undefined,
   }));
 }
 
-/** An action with parameters that does not read the event. */
-function changeBy<Params extends object>(act: (params: Params, worker: WorkerContext) => Change) {
+/** An action with parameters that reads the results of the guards instead of the event. */
+function changeBy<Params extends object>(
+  act: (params: Params, worker: WorkerContext, evaluation: Evaluation | undefined) => Change,
+) {
   return assign<Machine, WorkerEvent, Params, WorkerEvent, never>(({ context }, params) => ({
-    worker: changeContext(context.worker, act(params, context.worker)),
+    worker: changeContext(context.worker, act(params, context.worker, context.evaluation)),
+    evaluation: undefined,
   }));
 }
 
-/** Parameters of a row of `validating`: the guard that decides, and the state that its decision leads to. */
-type Row = { readonly guard: GuardName; readonly to: Verdict };
-type At = { readonly context: Machine };
+/** Evaluates the guards, or those after the one that a provided guard has overruled. */
+const judge = assign<Machine, WorkerEvent, undefined, WorkerEvent, never>(({ context, event }) => {
+  const { worker, evaluation } = context;
+  const judged = judgedIn(worker);
+  const { showsInputs = false } = ('facts' in event ? (event.facts as Surroundings | undefined) : undefined) ?? {};
+  return { worker, evaluation: judged === null ? undefined : evaluate(judged, showsInputs, evaluation) };
+});
 
-function decides(guard: GuardName) {
-  const place = placeOf(guard);
-  return ({ context }: At, { to }: { readonly to: Verdict }) => leadsTo(place, to, context.worker);
-}
+/** `context` as the guards of the chart read it. */
+type Given = { readonly context: Machine };
+type ToState = { readonly to: StopOutcome };
+type Instead = ToState & { readonly by: WorkGuard };
 
-/** Holds if this guard decides instead of a block by `by`. */
-function decidesInsteadOf(guard: FailureGuard) {
-  const place = placeOf(guard);
-  return ({ context: { worker } }: At, { by, to }: { readonly by: WorkGuard; readonly to: Verdict }) =>
-    leadsTo(placeOf(by), 'blocked', worker) && leadsTo(place, to, worker);
-}
+/** The guards of protocol.md §5 by their names: each tells whether it decides, and for this state. */
+const decidingGuards = Object.fromEntries(
+  guardNames.map((guard) => [
+    guard,
+    ({ context: { evaluation } }: Given, { to, by }: ToState & Partial<Instead>) =>
+      evaluation !== undefined &&
+      (by === undefined ? leadsTo(evaluation, guard, to) : leadsInsteadTo(evaluation, by, guard, to)),
+  ]),
+) as Record<Exclude<GuardName, FailureGuard>, (given: Given, params: ToState) => boolean> &
+  Record<FailureGuard, (given: Given, params: Instead) => boolean>;
 
 /** Holds for an attempt id that comes again, as far as the worker knows; the fleet knows more of them. */
 const isRepeat = ({ attempt, lastDecision }: WorkerContext, { data, seq }: On<'stop.attempted'>): boolean => {
@@ -104,21 +120,12 @@ const taskOf = (event: WorkerEvent): string => (event as On<'task.released'>).da
 const machine = setup({
   types: {} as { context: Machine; events: WorkerEvent; input: WorkerInput },
   guards: {
-    retired: decides('retired'),
-    escalated: decides('escalated'),
-    bypass: decides('bypass'),
-    limited: decides('limited'),
-    waiting: decides('waiting'),
-    promise: decides('promise'),
-    checks: decides('checks'),
-    hooks: decides('hooks'),
-    retries: decidesInsteadOf('retries'),
-    stuck: decidesInsteadOf('stuck'),
-    pending: decides('pending'),
-    idle: decides('idle'),
-    done: decides('done'),
-    waits: ({ context }: At) => isWaiting(context.worker),
-    mustWait: ({ context }: At, { guard }: { guard: GuardName }) => mustWait(guard, context.worker),
+    ...decidingGuards,
+    waits: ({ context }: Given) => isWaiting(context.worker),
+    isUnjudged: ({ context: { worker, evaluation } }: Given) => worker.attempt !== null && evaluation === undefined,
+    mustWait: ({ context: { evaluation } }: Given, { guard }: { guard: GuardName }) =>
+      evaluation !== undefined && mustWait(evaluation, guard),
+    isPassedOver: ({ context: { evaluation } }: Given) => evaluation !== undefined && isUnfinished(evaluation),
     isRepeat: ({ context: { worker }, event }) => isRepeat(worker, event as On<'stop.attempted'>),
     isAboutPending: ({ context: { worker }, event }) => isAboutPending(worker, event as On<'check.finished'>),
     inService: ({ context: { worker } }) => worker.ended === null,
@@ -168,9 +175,9 @@ const machine = setup({
     reevaluate: change((it, event: On<'timer.fired'>) => reevaluate(it, event)),
     supersede: change((it, event: On<'attempt.superseded'>) => supersedeAttempt(it, event)),
     close: change((it, event: On<'session.ended'>) => closeSession(it, event)),
-    decide: changeBy(({ guard, to }: Row, it) => decideBy(it, guard, to)),
-    decideInstead: changeBy(({ by, guard, to }: Row & { readonly by: WorkGuard }, it) => decideBy(it, guard, to, by)),
-    wait: changeBy(({ guard }: { guard: GuardName }, it) => wait(it, guard)),
+    judge,
+    decide: changeBy((row: DecidingRow, it, evaluation) => decideBy(it, evaluation, row)),
+    wait: changeBy(({ guard }: { guard: GuardName }, it, evaluation) => wait(it, evaluation, guard)),
     decideNothing: change((it) => decideNothing(it)),
     acknowledge: change((it, { data, atMs }: On<'escalation.acknowledged'>) => ({
       escalation: acknowledge(it.escalation, data.by, formatIsoTime(atMs)),
@@ -228,7 +235,7 @@ const registration = { 'worker.registered': { target: 'idle', actions: 'register
 
 export const workerMachine = machine.createMachine({
   id: 'worker-v1',
-  context: ({ input }) => ({ worker: createWorkerContext(input) }),
+  context: ({ input }) => ({ worker: createWorkerContext(input), evaluation: undefined }),
   type: 'parallel',
   on: {
     'heartbeat.sent': { guard: 'changesMode', actions: 'setMode' },

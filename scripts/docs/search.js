@@ -1,5 +1,5 @@
-// Searches the sections of all pages in the browser. The index is built when the field is first focused.
-import MiniSearch from './minisearch.js';
+// Searches the sections of all pages in the browser. The build replaces the import by the file beside this one. The index is built when the field is first focused.
+import MiniSearch from 'minisearch';
 
 const { root } = document.querySelector('script[data-root]').dataset;
 const field = document.getElementById('search');

@@ -1,6 +1,6 @@
 /** The fleet as rows: what the page needs of every actor, as compact as possible, since it gets thousands at once. */
 
-import { openAmong } from '../../machines/fleet/queues/claims.ts';
+import { openAmong } from '../../machines/fleet/refusals.ts';
 import {
   type Fleet,
   idleLimitOf,

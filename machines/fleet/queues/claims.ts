@@ -1,9 +1,8 @@
 /** Claims: a worker takes tasks and releases them (protocol.md §3 and §4). */
 import type { WorkerEntry } from '../../entries/index.ts';
 import type { PolicyInForce } from '../../guards/attempt.ts';
-import { noPlan, type Plan, planStepsMax, stepsOf } from '../../policy/plan.ts';
+import { noPlan, type Plan } from '../../policy/plan.ts';
 import type { TaskEvent } from '../../task/context.ts';
-import { heldTasksMax } from '../../values/limits.ts';
 import type { WorkerContext } from '../../worker/context.ts';
 import type { WorkerEvent } from '../../worker/events.ts';
 import { type Fleet, placeOf, type WorkerRecord } from '../fleet.ts';
@@ -22,7 +21,7 @@ export function claimTask(
   const facts = { plan: planOf(fleet, task), inForce: joinedPolicy(fleet, context, task) };
   const taken = { type: 'task.claimed', data: { task }, ...placeOf(fleet), facts } as const;
   const held = { type: 'task.claimed', data, ...placeOf(fleet), facts: { worker: context.worker } } as const;
-  const reason = claimFault(fleet, context, task) ?? roomFault(fleet, record, taken, held);
+  const reason = roomFault(fleet, record, taken, held);
   if (reason !== null) {
     refuseWorker(fleet, record, 'task.claimed', reason);
     return;
@@ -55,55 +54,15 @@ function roomFault(
 const joinedPolicy = (fleet: Fleet, context: WorkerContext, task: string): PolicyInForce | undefined =>
   context.attempt === null ? undefined : policyInForce(fleet, { ...context, tasks: [...context.tasks, task] });
 
-/** Says why this worker may not claim the task, or null. */
-function claimFault(fleet: Fleet, context: WorkerContext, task: string): string | null {
-  const { worker, ended, tasks } = context;
-  if (ended !== null) return `worker ${worker} is ${ended}`;
-  if (tasks.length >= heldTasksMax && !tasks.includes(task))
-    return `worker ${worker} holds ${heldTasksMax} tasks, the most there may be`;
-  const found = fleet.tasks.get(task)?.snapshot;
-  if (found === undefined) return null;
-  const { worker: holder, outcome, after } = found.context;
-  if (found.value === 'stopped') return `task ${task} is ${outcome ?? 'stopped'}`;
-  if (holder !== null && holder !== worker) return `task ${task} is held by ${holder}`;
-  if (tasks.includes(task)) return waitsFor(fleet, after);
-  return waitsFor(fleet, after) ?? planFault(context, task, planOf(fleet, task));
-}
-
 const planOf = (fleet: Fleet, task: string): Plan => fleet.tasks.get(task)?.snapshot.context.plan ?? noPlan;
-
-/**
- * Says why the steps of a task do not fit into its worker's plan, or null. The task's earlier steps there are replaced.
- */
-export function planFault({ plan }: WorkerContext, task: string, steps: Plan): string | null {
-  const count = plan.length - stepsOf(plan, task).length + steps.length;
-  return count <= planStepsMax ? null : `the plan would have ${count} steps; ${planStepsMax} is the most there may be`;
-}
-
-/** Returns the tasks of `after` that are not completed. */
-export const openAmong = (fleet: Fleet, after: readonly string[]): string[] =>
-  after.filter((task) => fleet.tasks.get(task)?.snapshot.context.outcome !== 'completed');
-
-function waitsFor(fleet: Fleet, after: readonly string[]): string | null {
-  const open = openAmong(fleet, after);
-  return open.length === 0 ? null : `it waits for ${open.slice(0, 3).join(', ')}`;
-}
 
 export function letGoOfTask(
   fleet: Fleet,
   record: WorkerRecord,
   entry: Extract<WorkerEntry, { type: 'task.completed' | 'task.failed' | 'task.released' }>,
 ): void {
-  const { worker: context } = record.snapshot.context;
   const { type } = entry;
   const { task } = entry.data;
-  if (!context.tasks.includes(task)) {
-    const reason = fleet.tasks.has(task)
-      ? `worker ${context.worker} does not hold task ${task}`
-      : `task ${task} is unknown`;
-    refuseWorker(fleet, record, type, reason);
-    return;
-  }
   const event = { type, data: entry.data, ...placeOf(fleet) } as TaskEvent;
   // What its worker no longer keeps then, the task keeps: only an escalation is more than before.
   const known = fleet.tasks.get(task)?.snapshot;

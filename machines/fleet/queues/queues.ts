@@ -88,17 +88,11 @@ const hasSameQueue = (a: WorkerContext, b: WorkerContext): boolean =>
   a.labels === b.labels &&
   a.profile === b.profile;
 
-/** Only policies that name queues must be looked for. */
 const queueNow = (fleet: Fleet, worker: WorkerContext): string =>
-  worker.queue ?? (namesQueues(fleet.policies) ? queueOfWorker(worker, policyInForce(fleet, worker)) : 'main');
+  worker.queue ?? queueOfWorker(worker, policyInForce(fleet, worker));
 
-const naming = new WeakMap<PolicySet, boolean>();
-
-function namesQueues(set: PolicySet): boolean {
-  const known = naming.get(set) ?? [...set.policies.values()].some((it) => it.persistence?.queue != null);
-  naming.set(set, known);
-  return known;
-}
+const namesQueues = ({ policies }: PolicySet): boolean =>
+  [...policies.values()].some((it) => it.persistence?.queue != null);
 
 function count(fleet: Fleet, queue: string, change: 1 | -1): void {
   const attendants = (fleet.attendants.get(queue) ?? 0) + change;

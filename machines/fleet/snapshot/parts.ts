@@ -41,6 +41,7 @@ type NotState =
   | 'outcomes'
   | 'touched'
   | 'watcher'
+  | 'showsInputs'
   | 'rulesKnown'
   | 'workerStepper'
   | 'taskStepper';

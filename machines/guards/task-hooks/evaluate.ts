@@ -19,7 +19,7 @@ import {
   type Iteration,
   type RemoteAnswer,
 } from './hook.ts';
-import { presets } from './presets.ts';
+import { presets, type ReportedResults, readResults } from './presets.ts';
 
 // Hooks of type `all` and `any`: several conditions together.
 
@@ -135,10 +135,11 @@ export function evaluateHooks(hooks: readonly Hook[], facts: HookFacts, results:
   const runs: HookRun[] = [];
   let last: Exclude<HooksOutcome, { kind: 'pending' }> = { kind: 'none', runs };
   let saved = noCheckpoint;
+  const reported = readResults(facts);
   for (const each of hooks) {
     const { hook, enabled, form } = each;
     if (!enabled) continue;
-    const outcome = evaluateHook(form, facts, results);
+    const outcome = evaluateHook(form, facts, results, reported);
     if (outcome.kind === 'pending') return { hookId: hook, ...outcome };
     runs.push(runOf(each, outcome, results));
     if (outcome.kind === 'skip') continue;
@@ -171,7 +172,7 @@ function capIterations<It extends HookAnswer>(last: It, current: Iteration | nul
   return { ...last, action: 'escalate', reason, reasons: [reason], nextPrompt: null };
 }
 
-function evaluateHook(form: HookForm, facts: HookFacts, results: HookResults): HookOutcome {
+function evaluateHook(form: HookForm, facts: HookFacts, results: HookResults, reported: ReportedResults): HookOutcome {
   const isMet = holds(form.when, facts);
   if (isMet === null) return failed(form, tooMuchWork);
   if (!isMet) return { kind: 'skip', error: null };
@@ -180,9 +181,9 @@ function evaluateHook(form: HookForm, facts: HookFacts, results: HookResults): H
       return remoteOutcome(form, results);
     case 'all':
     case 'any':
-      return evaluateGroup(form, form.type, (member) => evaluateHook(member, facts, results));
+      return evaluateGroup(form, form.type, (member) => evaluateHook(member, facts, results, reported));
     default:
-      return presets[form.type](facts, form);
+      return presets[form.type](facts, reported, form);
   }
 }
 

@@ -6,23 +6,24 @@ import { answer, type HookAnswer, type HookFacts } from './hook.ts';
 
 type PresetType = Exclude<HookForm['type'], 'remote' | 'all' | 'any'>;
 
-export const presets: Readonly<Record<PresetType, (facts: HookFacts, form: HookForm) => HookAnswer>> = {
+type Preset = (facts: HookFacts, results: ReportedResults, form: HookForm) => HookAnswer;
+
+export const presets: Readonly<Record<PresetType, Preset>> = {
   promise: (facts) =>
     byPromise(facts) ?? answer('continue', 'No completion promise detected', { nextPrompt: promptForPromise(facts) }),
-  validation: (facts) => byValidation(facts) ?? answer('continue', 'No validation results'),
-  default: (facts) => byPromise(facts) ?? byValidation(facts) ?? answer('continue', 'Iteration in progress'),
-  tdd: (facts) =>
-    hasPassed(facts, 'tests_pass')
+  validation: (_facts, results) => results.answer() ?? answer('continue', 'No validation results'),
+  default: (facts, results) => byPromise(facts) ?? results.answer() ?? answer('continue', 'Iteration in progress'),
+  tdd: (_facts, { hasPassed }) =>
+    hasPassed('tests_pass')
       ? answer('complete', 'All tests pass')
       : answer('continue', 'Tests still failing', { nextPrompt: 'Fix failing tests and run again' }),
-  security: (facts) => {
-    if (hasPassed(facts, 'vulns_fixed') && hasPassed(facts, 'sast_clean'))
-      return answer('complete', 'All rules passed');
+  security: (facts, { hasPassed }) => {
+    if (hasPassed('vulns_fixed') && hasPassed('sast_clean')) return answer('complete', 'All rules passed');
     return facts.iteration >= 10
       ? answer('escalate', 'Max iterations reached - complex vulnerabilities may require manual review')
       : answer('continue', 'Vulnerabilities remain');
   },
-  checkpoint: (facts, { metadata }) => {
+  checkpoint: (facts, _results, { metadata }) => {
     const at = typeof metadata?.at === 'number' ? metadata.at : 5;
     const isDue = facts.iteration === at;
     return answer('continue', isDue ? 'Checkpoint saved' : 'Iteration in progress', { checkpoint: isDue });
@@ -45,14 +46,26 @@ function promptForPromise({ current }: HookFacts): string {
   return `Finish the work. When it is done, end your answer with ${promises}`;
 }
 
-const validated = new WeakMap<HookFacts, HookAnswer | null>();
+/** The reported results as the hooks of one evaluation see them: looked through once, however many hooks ask. */
+export type ReportedResults = {
+  readonly hasPassed: (rule: string) => boolean;
+  /** Returns null if no results were reported. */
+  readonly answer: () => HookAnswer | null;
+};
 
-function byValidation(facts: HookFacts): HookAnswer | null {
-  const known = validated.get(facts);
-  if (known !== undefined) return known;
-  const outcome = judgeValidation(facts);
-  validated.set(facts, outcome);
-  return outcome;
+export function readResults(facts: HookFacts): ReportedResults {
+  let passed: ReadonlySet<string> | null = null;
+  let answered: HookAnswer | null | undefined;
+  return {
+    hasPassed(rule) {
+      passed ??= passedRules(facts.validation);
+      return passed.has(rule);
+    },
+    answer() {
+      if (answered === undefined) answered = judgeValidation(facts);
+      return answered;
+    },
+  };
 }
 
 /**
@@ -74,13 +87,4 @@ function judgeValidation({ validation, current }: HookFacts): HookAnswer | null 
     nextPrompt: [`Fix the failed rules: ${failed.join(', ')}. Then validate again.`, ...found].join('\n'),
     metadata: () => ({ failedRules: failed, feedback }),
   });
-}
-
-/** All hooks of an evaluation see the same results. */
-const passed = new WeakMap<HookFacts, ReadonlySet<string>>();
-
-function hasPassed(facts: HookFacts, rule: string): boolean {
-  const rules = passed.get(facts) ?? passedRules(facts.validation);
-  passed.set(facts, rules);
-  return rules.has(rule);
 }

@@ -5,7 +5,8 @@ import { areDistinct, questionsIn, readAnswers, readQuestions } from '../../../m
 import type { Service } from '../../service/index.ts';
 import { startTimedSignal } from '../../timer.ts';
 import { nameCharsMax } from './entry-drafts.ts';
-import { fitQuestions, fittedQuestions, shownInput, shownText } from './secrets.ts';
+import { fitQuestions, fittedQuestions } from './fit-questions.ts';
+import { shownInput, shownText } from './secrets.ts';
 import { firstChars } from './text.ts';
 
 /** The description of what a tool is to do has this much: enough for a person to judge it. The fold keeps no more. */

@@ -1,5 +1,4 @@
 /** Hides secrets in a check's output, recognised by how tools print them: the text goes to an agent's model and logs. */
-import { type Question, questionsIn, readQuestions } from '../../../machines/values/questions.ts';
 import { cutMiddle } from './text.ts';
 
 const hidden = '[hidden]';
@@ -24,14 +23,14 @@ export function hideSecrets(text: string): string {
  * A search takes up to a second per million characters, and a hook's body may have 16 MiB. So much more than what is shown
  * is searched that a key at the edge of what is shown is still seen whole.
  */
-const searchedPerShown = 10;
+export const searchedPerShown = 10;
 
 /** At most `max` UTF-16 units of it, its middle cut. */
 export const shownText = (text: string, max: number): string =>
   cutMiddle(hideSecrets(cutMiddle(text, max * searchedPerShown)), max);
 
 /** As JSON, with the secrets in its texts hidden; hidden in the JSON itself, they would take quotes with them. Null: too long for it. */
-const shownJson = (value: object, max: number): string | null =>
+export const shownJson = (value: object, max: number): string | null =>
   JSON.stringify(value).length > max * searchedPerShown ? null : JSON.stringify(value, hideIn);
 
 /** At most `max` UTF-16 units. What is cut is no JSON. */
@@ -54,42 +53,4 @@ function hideValue(key: string, value: unknown): unknown {
   const shown = hideSecrets(`${prefix}${value}`);
   const hiddenIn = shown.startsWith(prefix) ? shown.slice(prefix.length) : hideSecrets(`${value}`);
   return hiddenIn === `${value}` ? value : hiddenIn;
-}
-
-// The questions of a tool's input as text for people, short enough for the log and always whole JSON, so that all are answered.
-
-/** A question that is cut to less says nothing. */
-const questionCharsMin = 40;
-
-/**
- * With values in the usual shapes of secrets hidden. What is too long goes without the choices' descriptions, then without
- * the choices, then with its questions cut. Only input that is not of questions, or of too many, is no JSON then.
- * @returns at most `max` UTF-16 units
- */
-export function fitQuestions(input: object | undefined, max: number): string {
-  const whole = shownJson(input ?? {}, max);
-  if (whole !== null && whole.length <= max) return whole;
-  for (const shorter of shorten(questionsIn(input) ?? [], max)) if (shorter.length <= max) return shorter;
-  return shownInput(input ?? {}, max);
-}
-
-/** As `fitQuestions` says them. Null: what is shown of the input does not say all its questions. */
-export const fittedQuestions = (input: object | undefined, max: number): Question[] | null =>
-  readQuestions(fitQuestions(input, max));
-
-function* shorten(questions: readonly Question[], max: number): Generator<string> {
-  if (questions.length === 0) return;
-  const withChoices = questions.map(({ question, isMultiple, choices }) => ({
-    question,
-    multiple: isMultiple,
-    options: choices.map(({ label }) => ({ label })),
-  }));
-  const shown = shownJson({ questions: withChoices }, max);
-  if (shown !== null) yield shown;
-  const searchedMax = Math.floor((max * searchedPerShown) / questions.length);
-  const hidden = questions.map((it) => ({ ...it, question: hideSecrets(cutMiddle(it.question, searchedMax)) }));
-  for (let chars = max; chars >= questionCharsMin; chars = Math.floor(chars / 2)) {
-    const cut = hidden.map((it) => ({ question: cutMiddle(it.question, chars), multiple: it.isMultiple }));
-    yield JSON.stringify({ questions: cut });
-  }
 }

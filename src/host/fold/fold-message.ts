@@ -1,5 +1,6 @@
 /** Folds one message of the log, for the live fleet and for one of the past. */
 import {
+  createSubjectReader,
   type DecisionKey,
   decisionSchema,
   type Entry,
@@ -16,6 +17,7 @@ import {
 import type { LogMessage } from '../../nats/log/log-reader.ts';
 
 const decoder = new TextDecoder();
+const readAddress = createSubjectReader();
 
 /** `read` null: the service's own output. It changes nothing if the fold has made the same; a refusal never does. */
 export type Folded = FoldStep & { readonly read: Entry | Refusal | null };
@@ -29,7 +31,7 @@ export function foldMessage(fleet: Fleet, message: LogMessage, findMade: FindMad
   if (message.subject.startsWith(`stopgate.${fleet.name}.decision.`))
     return folded(null, foldStoredDecision(fleet, message, findMade));
   const text = decoder.decode(message.data);
-  const entry = readEntry(message.subject, text, message.data.length);
+  const entry = readEntry(message.subject, text, message.data.length, readAddress);
   if (entry === null) return folded(null, unchanged);
   if (!('data' in entry)) return folded(entry, unchanged);
   const isOwned = entry.type === 'stop.attempted' || entry.type === 'iteration.validated';

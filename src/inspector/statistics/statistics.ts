@@ -11,7 +11,7 @@ import {
   formatIsoTime,
   readEntry,
   readJson,
-  readSubjectOnce,
+  readSubject,
   topicOf,
   type UsageReport,
 } from '../../../machines/index.ts';
@@ -185,7 +185,7 @@ export function createStatistics(windows: Windows = spans): Statistics {
       buckets.at(atMs, (bucket) => addUsageTo(bucket.tasks, task, more));
     },
     fold({ atMs, subject, text }) {
-      const address = readSubjectOnce(subject);
+      const address = readSubject(subject);
       // An agent may publish a subject that only the service's entries have: it is refused, and had no effect.
       if (address !== null && 'code' in address) return;
       const { entity, id, type } = topicOf(subject);

@@ -1,6 +1,6 @@
 /** What holds for all agents alike: their calls go through their adapter, the hook call handler and the real fold. */
 import { describe, expect, test } from 'vitest';
-import { promptedAgents } from '../../../machines/worker/decide.ts';
+import { promptedAgents } from '../../../machines/worker/way-out.ts';
 import { agents } from '../../../src/agents/index.ts';
 import type { AnswerableDecision } from '../../../src/agents/shared/block-text.ts';
 import { createAgentFleet } from './agent-fleet.ts';

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Decision, decisionBytesMax } from '../../../../machines/index.ts';
-import { fitDecision } from '../../../../machines/worker/decide.ts';
+import { fitDecision } from '../../../../machines/worker/fit-decision.ts';
 import { takesAll } from '../../../support/random.ts';
 
 const text = (max: number) =>

@@ -1,0 +1,30 @@
+/** The way out of a block that its prompt names: a person may let the agent stop unjudged (protocol.md §5). */
+import type { JudgedWorker } from '../guards/attempt.ts';
+import type { Ruling } from '../guards/guard.ts';
+import type { Policy } from '../policy/policy.ts';
+
+/** The agents whose adapters read `/stopgate off` in a person's prompt. */
+export const promptedAgents: ReadonlySet<string> = new Set([
+  'claude',
+  'codex',
+  'copilot',
+  'cursor',
+  'gemini',
+  'opencode',
+  'qwen',
+]);
+
+const wayOut = 'A person can let it stop unjudged by typing /stopgate off.';
+
+/** The prompt of a block names a person's way out where there is one, at the end of its first paragraph. */
+export function promptOf(
+  { agent, interactive }: Pick<JudgedWorker, 'agent' | 'interactive'>,
+  { pause }: Pick<Policy, 'pause'>,
+  { decision, nextPrompt }: Pick<Ruling, 'decision' | 'nextPrompt'>,
+): string | null {
+  if (decision !== 'block' || nextPrompt === null) return nextPrompt;
+  const works = interactive !== false && promptedAgents.has(agent ?? '') && pause === 'allow';
+  if (!works) return nextPrompt;
+  const [first = '', ...others] = nextPrompt.split('\n\n');
+  return [`${first} ${wayOut}`, ...others].join('\n\n');
+}
