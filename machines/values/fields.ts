@@ -103,6 +103,25 @@ function isEmpty(value: unknown): boolean {
   return true;
 }
 
+/** Tells whether two values have the same JSON. False may also mean that their keys have another order. */
+export function isEqualJson(a: Json, b: Json): boolean {
+  if (a === b) return true;
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+  if (Array.isArray(a))
+    return Array.isArray(b) && a.length === b.length && a.every((item, index) => isEqualJson(item, b[index]));
+  const names = Object.keys(a);
+  const others = Object.keys(b);
+  return (
+    !Array.isArray(b) &&
+    names.length === others.length &&
+    names.every(
+      (name, index) =>
+        name === others[index] &&
+        isEqualJson((a as Record<string, Json>)[name], (b as Record<string, Json>)[name]),
+    )
+  );
+}
+
 /** Those of its fields that have a size, with their names. */
 export const sizesOf = (table: Fields): readonly SizedField[] =>
   Object.entries(table).flatMap(([name, { size }]) => (size === null ? [] : [{ name, size }]));

@@ -4,7 +4,7 @@
  * them in memory, too.
  */
 import { type Decision, decisionFields, ownDecisionFields, sharedDecisionFields } from '../../guards/decision.ts';
-import { changesOf, checkFields, type Json, pick, startOf } from '../../values/fields.ts';
+import { changesOf, checkFields, isEqualJson, type Json, pick, startOf } from '../../values/fields.ts';
 
 /** The number of the shared fields, and the worker's own ones that are not as they begin. */
 export type KeptDecision = { readonly shared: number; readonly own: Readonly<Record<string, Json>> };
@@ -18,25 +18,32 @@ export type DecisionWriter = {
 
 /** Reasons with a number in them all differ. More than so many would cost more than they save: 1 KB of memory each. */
 const sharedMax = 10_000;
-const sharedNames = Object.keys(sharedDecisionFields);
+const sharedNames = Object.keys(sharedDecisionFields) as (keyof Decision)[];
+const isEqual = (a: Decision, b: Decision, name: keyof Decision): boolean => isEqualJson(a[name], b[name]);
 /** It follows from the key of the line. */
 const omitted = new Set(['worker']);
 
 export function createDecisionWriter(): DecisionWriter {
   const numbers = new Map<string, number>();
+  /** The last decision with a reason is mostly equal to the next one: to compare them takes a third of making the text. */
+  const lastByReason = new Map<string, { readonly decision: Decision; readonly number: number }>();
   let due: (readonly Json[])[] = [];
+  const numberOf = (decision: Decision): number | null => {
+    const last = lastByReason.get(decision.reason);
+    if (last !== undefined && sharedNames.every((name) => isEqual(decision, last.decision, name))) return last.number;
+    const shared = pick(decision, sharedNames);
+    const key = JSON.stringify(shared);
+    const number = numbers.get(key) ?? numbers.size;
+    if (number >= sharedMax) return null;
+    if (number === numbers.size) due.push([number, shared]);
+    numbers.set(key, number);
+    lastByReason.set(decision.reason, { decision, number });
+    return number;
+  };
   return {
     write(decision) {
-      const shared = pick(decision, sharedNames);
-      const key = JSON.stringify(shared);
-      let number = numbers.get(key);
-      if (number === undefined) {
-        if (numbers.size >= sharedMax) return null;
-        number = numbers.size;
-        numbers.set(key, number);
-        due.push([number, shared]);
-      }
-      return { shared: number, own: changesOf(ownDecisionFields, decision, omitted) };
+      const shared = numberOf(decision);
+      return shared === null ? null : { shared, own: changesOf(ownDecisionFields, decision, omitted) };
     },
     takeLines() {
       const taken = due;
