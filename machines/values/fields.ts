@@ -116,8 +116,7 @@ export function isEqualJson(a: Json, b: Json): boolean {
     names.length === others.length &&
     names.every(
       (name, index) =>
-        name === others[index] &&
-        isEqualJson((a as Record<string, Json>)[name], (b as Record<string, Json>)[name]),
+        name === others[index] && isEqualJson((a as Record<string, Json>)[name], (b as Record<string, Json>)[name]),
     )
   );
 }

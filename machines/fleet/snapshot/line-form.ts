@@ -16,46 +16,79 @@ export type SnapshotLine = {
 /** Schemas of these fields look into texts, or at the number of an entry in a list. */
 const contentFields = ['attempt', 'checkpoints', 'evaluations', 'hooks', 'lastJudgedTasks', 'lastDecision'];
 const contentPattern = new RegExp(`"(?:${contentFields.join('|')})":[[{]`);
-/** Tells whether lines of a form must be checked one by one. */
-export const isCheckedByContent = (form: string): boolean => contentPattern.test(form);
 /** A longer line is hardly met twice. */
 const lineLengthMax = 4_096;
 /** Words of ours are shorter: states, causes, names of guards. */
 const wordLengthMax = 24;
 
-/**
- * Bytes are masked in place of a text: a loop over bytes takes a third of what slices of strings take.
- * @returns reads the form of a line from `from` on; null: this line must be checked by itself
- */
-export function createFormReader(): (line: SnapshotLine, from: number) => string | null {
+/** More forms than this are checked one by one. Each has some 400 bytes. */
+const formsMax = 10_000;
+
+export type KnownForms = {
+  /** Tells whether a line of its form, from `from` on, was added. If not, it may be added next. */
+  has(line: SnapshotLine, from: number): boolean;
+  /** Adds the form of the line that was asked for last, if one check is enough for it. */
+  addLast(): void;
+};
+
+/** Forms are kept and compared as bytes: to make a text of each would take as long as to read it. */
+export function createKnownForms(): KnownForms {
+  const forms = new Map<number, Uint8Array[]>();
   const form = new Uint8Array(lineLengthMax);
-  return ({ bytes, end }, from) => {
-    if (end - from > lineLengthMax) return null;
-    let length = 0;
-    for (let index = from; index < end; index += 1) {
-      const byte = bytes[index] as number;
-      form[length] = byte;
-      length += 1;
-      if (byte === quote) {
-        const after = endOfText(bytes, index + 1, end);
-        if (after < 0) return null;
-        if (bytes[after + 1] === colon || isWord(bytes, index + 1, after))
-          for (let at = index + 1; at < after; at += 1) form[length++] = bytes[at] as number;
-        form[length] = quote;
-        length += 1;
-        index = after;
-      } else if (isDigit(byte)) {
-        let after = index + 1;
-        while (isDigit(bytes[after] as number)) after += 1;
-        const range = rangeOf(bytes, index, after);
-        if (range === 0) return null;
-        if (range === kept) for (let at = index + 1; at < after; at += 1) form[length++] = bytes[at] as number;
-        else form[length - 1] = range;
-        index = after - 1;
-      }
-    }
-    return String.fromCharCode.apply(null, form.subarray(0, length) as never);
+  let count = 0;
+  let length = 0;
+  const isLast = (other: Uint8Array): boolean => {
+    if (other.length !== length) return false;
+    for (let index = 0; index < length; index += 1) if (other[index] !== form[index]) return false;
+    return true;
   };
+  return {
+    has(line, from) {
+      length = readForm(line, from, form);
+      return length > 0 && (forms.get(hashOf(form, length))?.some(isLast) ?? false);
+    },
+    addLast() {
+      if (length === 0 || count >= formsMax) return;
+      const copy = form.slice(0, length);
+      if (contentPattern.test(String.fromCharCode(...copy))) return;
+      const hash = hashOf(form, length);
+      forms.set(hash, [...(forms.get(hash) ?? []), copy]);
+      count += 1;
+    },
+  };
+}
+
+function hashOf(bytes: Uint8Array, length: number): number {
+  let hash = length;
+  for (let index = 0; index < length; index += 1) hash = (Math.imul(hash, 31) + (bytes[index] as number)) | 0;
+  return hash;
+}
+
+/** Puts the form into `form`. @returns its length; 0: this line must be checked by itself */
+function readForm({ bytes, end }: SnapshotLine, from: number, form: Uint8Array): number {
+  if (end - from > lineLengthMax) return 0;
+  let length = 0;
+  for (let index = from; index < end; index += 1) {
+    const byte = bytes[index] as number;
+    form[length++] = byte;
+    if (byte === quote) {
+      const after = endOfText(bytes, index + 1, end);
+      if (after < 0) return 0;
+      if (bytes[after + 1] === colon || isWord(bytes, index + 1, after))
+        for (let at = index + 1; at < after; at += 1) form[length++] = bytes[at] as number;
+      form[length++] = quote;
+      index = after;
+    } else if (isDigit(byte)) {
+      let after = index + 1;
+      while (isDigit(bytes[after] as number)) after += 1;
+      const range = rangeOf(bytes, index, after);
+      if (range === 0) return 0;
+      if (range === kept) for (let at = index + 1; at < after; at += 1) form[length++] = bytes[at] as number;
+      else form[length - 1] = range;
+      index = after - 1;
+    }
+  }
+  return length;
 }
 
 const quote = 0x22;

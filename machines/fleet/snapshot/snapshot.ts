@@ -11,7 +11,7 @@ import type { Json } from '../../values/fields.ts';
 import { createFleet, type Fleet } from '../fleet.ts';
 import { readTask, readWorker } from './actors.ts';
 import { createDecisionReader, createDecisionWriter } from './decisions.ts';
-import { createFormReader, isCheckedByContent, type SnapshotLine } from './line-form.ts';
+import { createKnownForms, type SnapshotLine } from './line-form.ts';
 import { type CapturedPart, parts } from './parts.ts';
 
 export type { SnapshotLine } from './line-form.ts';
@@ -94,28 +94,23 @@ function readLine({ from, end, text }: SnapshotLine): readonly Json[] {
   return Array.isArray(line) ? line : [];
 }
 
-/** The beginning of the line of an actor: its map and its key. The number of its shared decision follows. */
+/** The beginning of the line of an actor: its map, its key, and the number of its shared decision. */
 const actorPattern = /^(\["(workers|tasks)","([\w.:-]+)",)(?:null|(\d{1,9})),/;
-/** It is shorter than this. */
-const headLengthMax = 300;
-/** More are checked one by one. Each has 300 bytes. */
-const formsMax = 10_000;
+/** A longer one, of an id that is unusually long, is read at once. */
+const headLengthMax = 100;
 
 function createActorReader(fleet: Fleet, decisions: ReturnType<typeof createDecisionReader>) {
-  const checked = { workers: new Set<string>(), tasks: new Set<string>() };
-  const formOf = createFormReader();
+  const forms = { workers: createKnownForms(), tasks: createKnownForms() };
   return {
     /** Leaves an actor to be decoded when it is needed, if another of its form has been checked. */
     postpone(line: SnapshotLine): boolean {
       const { from, end } = line;
-      const [, head, map, id, shared] = actorPattern.exec(line.text(from, Math.min(end, from + headLengthMax))) ?? [];
-      if (head === undefined || id === undefined) return false;
+      const found = actorPattern.exec(line.text(from, Math.min(end, from + headLengthMax)));
+      if (found === null) return false;
+      const [, head, map, id, shared] = found as unknown as [string, string, keyof typeof forms, string, string?];
       if (shared !== undefined && !decisions.has(Number(shared))) return false;
-      const form = formOf(line, from + head.length);
-      if (form === null) return false;
-      const forms = checked[map as keyof typeof checked];
-      if (!forms.has(form)) {
-        if (forms.size < formsMax && !isCheckedByContent(form)) forms.add(form);
+      if (!forms[map].has(line, from + head.length)) {
+        forms[map].addLast();
         return false;
       }
       const values = () => readLine(line).slice(2);

@@ -77,12 +77,17 @@ const unzip = promisify(gunzip);
  * A buffer has at most 4 GiB.
  */
 export const snapshotBytesMax = Math.min(2 ** 32 - 1, Math.floor(getHeapStatistics().heap_size_limit / 2));
-/** One copy of the whole instead of thousands of small ones. */
-const chunkSize = 1 << 24;
+/** Of the text that is made in one piece; what is larger is joined from several. */
+const chunkSizeMax = 1 << 28;
+/** Gzip ends with the size of what it holds. One piece of that size is not copied again. */
+const chunkSizeOf = (zipped: Uint8Array): number =>
+  zipped.length < 4 ? chunkSizeMin : clamp(Buffer.from(zipped.subarray(-4)).readUInt32LE(0) + 1);
+const chunkSizeMin = 1 << 16;
+const clamp = (size: number): number => Math.min(chunkSizeMax, Math.max(chunkSizeMin, size));
 
 /** @throws Error: why it cannot be used: damaged, or of another format */
 export async function readSnapshotFile(zipped: Uint8Array, bytesMax = snapshotBytesMax): Promise<SnapshotFile> {
-  const bytes: Buffer = await unzip(zipped, { chunkSize, maxOutputLength: bytesMax });
+  const bytes: Buffer = await unzip(zipped, { chunkSize: chunkSizeOf(zipped), maxOutputLength: bytesMax });
   const lastFrom = bytes.lastIndexOf('\n', -2) + 1;
   const digest = await digestOf(bytes.subarray(0, lastFrom));
   if (bytes.toString('latin1', lastFrom) !== toLine(digestPart, digest)) throw new Error('its digest is another');

@@ -18,6 +18,7 @@ import {
 } from '../../../../machines/index.ts';
 import { conformanceLogs } from '../../../support/conformance-logs.ts';
 import { expectEqual } from '../../../support/expect-equal.ts';
+import { entryOf } from '../../../support/fold-lines.ts';
 import { sample, takesAll } from '../../../support/random.ts';
 import { randomLog } from '../../../support/random-log.ts';
 import { restoreText, snapshotText } from '../../../support/snapshot-text.ts';
@@ -140,6 +141,12 @@ test('what is folded while a snapshot is being written is not in it', () => {
   );
 });
 
+let seq = 0;
+const stopAt = (worker: string, atMs: number): StoredEntry[] => [
+  { seq: ++seq, atMs, entry: entryOf(`worker.${worker}.worker.registered`, { agent: worker }) },
+  { seq: ++seq, atMs, entry: entryOf(`worker.${worker}.stop.attempted`, { attempt: 'a1' }) },
+];
+
 describe('a snapshot that somebody forged', () => {
   const forgeries = ['null', '1', '-1', '1e999', '"x"', '[]', '{}', 'true', '[[]]', '{"length":1}', '[null]', '{"a":'];
   const logs = [...conformanceLogs()].map(({ log }) => log).filter((log) => log.length > 3);
@@ -218,6 +225,28 @@ describe('a snapshot that somebody forged', () => {
   ])('with %s is refused', (_what, pattern, forged) => {
     const changed = text.replace(pattern, forged);
     expect(changed).not.toBe(text);
+    expect(() => restoreText(changed)).toThrow();
+  });
+
+  /** Three workers that differ in names and times, so that the last two are not parsed at once. */
+  const alike = snapshotText(
+    foldNew(['w100', 'w101', 'w102'].flatMap((worker, index) => stopAt(worker, 1_000 + index * 100))),
+  );
+
+  test.each<[string, RegExp, string]>([
+    ['a time that is none', /"activeMs":\d+/, '"activeMs":9000000000000000'],
+    ['a time that is a text', /"activeMs":\d+/, '"activeMs":"1000"'],
+    ['a number with an exponent', /"activeMs":\d+/, '"activeMs":100e999'],
+    ['a number that is no JSON', /"activeMs":\d+/, '"activeMs":0100'],
+    ['a state of another name', /"stopped"/, '"resting"'],
+    ['a text that is no JSON', /"agent":"\w+"/, '"agent":"\u0001"'],
+    ['an agent that is a list', /"agent":"\w+"/, '"agent":[]'],
+    ['a decision that is nowhere', /^(\["workers","w102",)0/, '$1777'],
+    ['an end that is missing', /\]$/, ''],
+  ])('that is alike another actor but for %s is refused', (_what, pattern, forged) => {
+    const changed = alike.replace(/^\["workers","w102".*$/m, (line) => line.replace(pattern, forged));
+    expect(changed).not.toBe(alike);
+    expect(restoreText(alike).workers.size).toBe(3);
     expect(() => restoreText(changed)).toThrow();
   });
 });
