@@ -2,7 +2,7 @@
 import type { z } from 'zod';
 import { planStepsMax } from '../policy/plan.ts';
 import { policySizeFault } from '../policy/policy-set.ts';
-import { idFault, isId, isStepId } from '../values/id.ts';
+import { idFault, isStepId } from '../values/id.ts';
 import {
   afterMax,
   hookMembersMax,
@@ -15,11 +15,11 @@ import {
 } from '../values/limits.ts';
 import { filesFault } from '../values/schemas.ts';
 import { isLonger } from '../values/text.ts';
-import { durationMsMax } from '../values/time.ts';
 import { type Entry, entrySchemas } from './index.ts';
 import { isTooDeep, readJson, tooDeepMessage } from './json.ts';
 import { describeIssues, type Issue, type Refusal, toIssues } from './refusal.ts';
 import { type Address, entityOf, readSubject } from './subject.ts';
+import { attemptFields } from './worker.ts';
 
 // Reads plain entries of the most frequent types without their schema. The schema would accept whatever is read here,
 // with the same fields. Everything else is left to the schema, which says what is wrong with it
@@ -70,18 +70,18 @@ function readStep({ step, title, status }: Given): object | null {
 }
 
 function readAttempt(given: Given): object | null {
-  const { attempt, stopReason, output, toolCount, files, validation, promises, draft, holdMs } = given;
-  if (validation !== undefined || promises !== undefined || draft !== undefined) return null;
-  if (!isText(attempt) || !isText(stopReason) || !isText(output)) return null;
-  if (attempt !== undefined && !isId(attempt)) return null;
-  if (!isCount(toolCount) || !isCount(holdMs, durationMsMax)) return null;
-  if (files !== undefined && filesFault(files) !== null) return null;
-  return withoutUndefined({ attempt, stopReason, output, toolCount, files, holdMs });
+  const data: Record<string, unknown> = {};
+  for (const name in attemptFields) {
+    const value = given[name];
+    if (value === undefined) continue;
+    const { isPlain } = attemptFields[name as keyof typeof attemptFields];
+    if (isPlain === null || !isPlain(value)) return null;
+    data[name] = value;
+  }
+  return data;
 }
 
 const isText = (value: unknown): value is string | undefined => value === undefined || typeof value === 'string';
-const isCount = (value: unknown, max = Number.MAX_SAFE_INTEGER): boolean =>
-  value === undefined || (Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= max);
 
 /** Copies the fields that are given; they stay in the schema's order. */
 function withoutUndefined(fields: Given): object {

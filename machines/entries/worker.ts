@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { validationSchema } from '../policy/checks/check-result.ts';
 import { planStepsMax } from '../policy/plan.ts';
 import { promiseSchema } from '../policy/promise.ts';
+import { isId } from '../values/id.ts';
 import {
   cwdLengthMax,
   labelsMax,
@@ -12,7 +13,16 @@ import {
   requestLengthMax,
   sourceLengthMax,
 } from '../values/limits.ts';
-import { files, idSchema, isoTimeSchema, name, stepIdSchema, textSchema, title } from '../values/schemas.ts';
+import {
+  files,
+  filesFault,
+  idSchema,
+  isoTimeSchema,
+  name,
+  stepIdSchema,
+  textSchema,
+  title,
+} from '../values/schemas.ts';
 import { durationMsMax } from '../values/time.ts';
 
 /**
@@ -151,18 +161,38 @@ export const sessionEnded = z.object({ reason: title.optional() });
 
 // `stop.attempted` opens an attempt; `attempt.accepted`: a replica takes it over.
 
-/** The fields of `stop.attempted`, and so the body of `decide`, `probe` and `verify`. */
-export const attemptSchema = z.object({
-  attempt: idSchema.optional(),
-  stopReason: z.string().optional(),
-  output: z.string().optional(),
-  toolCount: z.int().nonnegative().optional(),
-  files: files.optional(),
-  validation: validationSchema.optional(),
-  promises: z.array(promiseSchema).optional(),
-  draft: z.object({ content: z.string().optional(), type: z.string().optional() }).optional(),
-  holdMs: z.int().nonnegative().max(durationMsMax).optional(),
-});
+/** `isPlain`: whether the schema would take a value as it is; null: only the schema can say. */
+type AttemptField<Schema extends z.ZodType> = {
+  readonly schema: Schema;
+  readonly isPlain: ((value: unknown) => boolean) | null;
+};
+const attemptField = <Schema extends z.ZodType>(
+  schema: Schema,
+  isPlain: ((value: unknown) => boolean) | null,
+): AttemptField<z.ZodOptional<Schema>> => ({ schema: schema.optional(), isPlain });
+
+const isText = (value: unknown) => typeof value === 'string';
+const isCount = (value: unknown, max = Number.MAX_SAFE_INTEGER) =>
+  Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= max;
+
+/** A row for each field of `stop.attempted`, and so of the body of `decide`, `probe` and `verify`. */
+export const attemptFields = {
+  attempt: attemptField(idSchema, (value) => isText(value) && isId(value as string)),
+  stopReason: attemptField(z.string(), isText),
+  output: attemptField(z.string(), isText),
+  toolCount: attemptField(z.int().nonnegative(), isCount),
+  files: attemptField(files, (value) => filesFault(value) === null),
+  validation: attemptField(validationSchema, null),
+  promises: attemptField(z.array(promiseSchema), null),
+  draft: attemptField(z.object({ content: z.string().optional(), type: z.string().optional() }), null),
+  holdMs: attemptField(z.int().nonnegative().max(durationMsMax), (value) => isCount(value, durationMsMax)),
+};
+
+export const attemptSchema = z.object(
+  Object.fromEntries(Object.entries(attemptFields).map(([name, { schema }]) => [name, schema])) as {
+    [Name in keyof typeof attemptFields]: (typeof attemptFields)[Name]['schema'];
+  },
+);
 export type AttemptFields = z.infer<typeof attemptSchema>;
 
 /** `from` is the silent owner. If two replicas take over from it, only the first entry counts. */

@@ -11,7 +11,6 @@ import type { workerMachine } from '../worker/worker.ts';
 import type { Outcome } from './outcome.ts';
 import { ReadyTasks } from './queues/ready-tasks.ts';
 import type { PastClaim, StateMove, TaskRecord, WorkerRecord } from './records.ts';
-import { packWorkers } from './snapshot/worker-text.ts';
 import { SnapshotMap } from './snapshot-map.ts';
 import { createDeadlines, type Deadlines } from './time/deadlines.ts';
 
@@ -113,8 +112,6 @@ export type FleetOptions = {
   readonly policies?: PolicySet;
   /** Default: those of this release. */
   readonly rules?: readonly Rules[] | undefined;
-  /** This many stopped workers stay unpacked; more are packed. */
-  readonly restingMax?: number | undefined;
   /** Default: false. */
   readonly showsInputs?: boolean | undefined;
   /** Default: the protocol's, which all replicas share. */
@@ -136,17 +133,14 @@ export function setRules(fleet: Fleet, version: number): void {
 export function createFleet(name: string, options: FleetOptions = {}): Fleet {
   const rulesKnown = options.rules ?? releasedRules;
   const [rules] = rulesKnown as [Rules];
-  return packWorkers({
+  return {
     name,
     nowMs: 0,
     seq: 0,
     policySeq: 0,
     stateSize: 0,
     stateSizeMax: options.stateSizeMax ?? stateSizeMax,
-    workers: new SnapshotMap<WorkerRecord>(
-      (it) => ({ ...it, known: it.known === null ? null : [...it.known] }),
-      options.restingMax,
-    ),
+    workers: new SnapshotMap<WorkerRecord>((it) => ({ ...it, known: it.known === null ? null : [...it.known] })),
     tasks: new SnapshotMap<TaskRecord>((it) => ({ ...it })),
     queues: new SnapshotMap((it) => ({ ...it, ready: new ReadyTasks(it.ready) })),
     dependents: new SnapshotMap<Set<string>>((it) => new Set(it)),
@@ -178,12 +172,12 @@ export function createFleet(name: string, options: FleetOptions = {}): Fleet {
     // A log that names no version is of the first.
     unknownRules: rules.version === 1 ? null : 1,
     ...rules.steppers,
-  });
+  };
 }
 
 /** A fleet that is independent from here. Snapshots are shared, since they are never changed. */
 export function copyFleet(fleet: Fleet): Fleet {
-  return packWorkers({
+  return {
     ...fleet,
     workers: fleet.workers.copy(),
     tasks: fleet.tasks.copy(),
@@ -207,7 +201,7 @@ export function copyFleet(fleet: Fleet): Fleet {
     outcomes: [],
     touched: new Set(),
     watcher: null,
-  });
+  };
 }
 
 /** Place and time of an event that the fold makes from an entry, or when its clock moves. */

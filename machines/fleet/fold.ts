@@ -96,7 +96,6 @@ export function advanceClock(fleet: Fleet, toMs: number): FoldStep {
  * @param first what the first deadline was before the step (`firstMark`): while that stays, so does the next timer
  */
 function endStep(fleet: Fleet, first: number): FoldStep {
-  fleet.workers.packResting();
   sweepDeadlines(fleet);
   if (fleet.deadlines.firstMark() !== first) fleet.touched.add(fleetKey);
   const { outcomes, touched } = fleet;

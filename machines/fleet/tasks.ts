@@ -6,19 +6,14 @@ import { actorKey, type Fleet, moveOf, queueOf, type TaskRecord } from './fleet.
 import { trackEscalation } from './owner.ts';
 import { trackPastClaim } from './queues/past-claims.ts';
 import { changeQueue, trackQueue } from './queues/queues.ts';
+import { createTaskRecord } from './records.ts';
 import { describeFull, exceedsState, growthOfTask, newActorSize } from './state-size.ts';
-import { armForget, newlyNamed, noteStop } from './time/forgetting.ts';
+import { armForget, noteStop } from './time/forgetting.ts';
 
 /** `queue` null: in none until `task.created` gives one. */
 export function createTask(fleet: Fleet, task: string, queue: string | null): void {
-  fleet.tasks.set(task, {
-    snapshot: fleet.taskStepper.start({ fleet: fleet.name, task, queue }),
-    ...newlyNamed(fleet.nowMs),
-    lastMove: null,
-    judged: null,
-    createdSeq: fleet.seq,
-    openAfter: 0,
-  });
+  const snapshot = fleet.taskStepper.start({ fleet: fleet.name, task, queue });
+  fleet.tasks.set(task, createTaskRecord(snapshot, { namedMs: fleet.nowMs, createdSeq: fleet.seq }));
   fleet.stateSize += newActorSize;
   changeQueue(fleet, task, null, queue);
   fleet.watcher?.task(task, 'idle', 'idle', 'task.created');

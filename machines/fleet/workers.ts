@@ -24,7 +24,7 @@ export function workerOf(fleet: Fleet, worker: string): WorkerRecord {
   const known = fleet.workers.get(worker);
   if (known !== undefined) return known;
   const snapshot = fleet.workerStepper.start({ fleet: fleet.name, worker, atMs: fleet.nowMs });
-  const record = createRecord(snapshot, fleet.nowMs);
+  const record = createRecord(snapshot, { lastSeenMs: fleet.nowMs, namedMs: fleet.nowMs });
   fleet.workers.set(worker, record);
   fleet.stateSize += newActorSize;
   fleet.watcher?.worker(worker, 'idle', 'idle', 'worker.registered');
@@ -110,7 +110,6 @@ function noteWorkerStop(fleet: Fleet, record: WorkerRecord): void {
   if (!isStopped) return;
   const { worker } = record.snapshot.context.worker;
   armForget(fleet, 'forgetWorker', worker);
-  fleet.workers.rest(worker);
 }
 
 /** A worker's entry, as its machine takes it. `facts`: what the machine is told of the fleet around the worker. */

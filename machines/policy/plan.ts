@@ -1,4 +1,5 @@
 /** A worker's plan: its steps in order, and how entries change it (protocol.md §3; seed 002). No zod: light rooms use it. */
+import { perItem } from '../values/fields.ts';
 
 export const planStepsMax = 500;
 
@@ -12,6 +13,13 @@ export type Step = {
 export type Plan = readonly Step[];
 
 export const noPlan: Plan = Object.freeze([]);
+
+/** Its size in units of the state. */
+export function sizeOfPlan(plan: Plan): number {
+  let size = 0;
+  for (const { title, status, step } of plan) size += perItem + title.length + status.length + (step?.length ?? 0);
+  return size;
+}
 
 /** Done is `done`, `completed` or `cancelled`; anything else is not done. */
 export const isDone = (step: Step): boolean => doneStatuses.has(step.status);

@@ -1,71 +1,138 @@
 /** The context of a task's machine: everything that is known of the task. */
+import { z } from 'zod';
 import type { EventOf, OwnTaskEntry, TaskEntry, WorkerEntry } from '../entries/index.ts';
 import type { RefusedEntry } from '../entries/refusal.ts';
-import { type HookForm, membersWithin } from '../entries/task.ts';
+import { type HookForm, iterationValidated, membersWithin } from '../entries/task.ts';
 import type { Hook, HookRun, Iteration } from '../guards/task-hooks/hook.ts';
-import type { Plan } from '../policy/plan.ts';
+import { hookResults, hookRun, hooks, iteration } from '../guards/task-hooks/hook-shape.ts';
+import { type Plan, sizeOfPlan } from '../policy/plan.ts';
 import type { TaskEscalation } from '../values/escalation.ts';
+import { field, type RecordOf, type ShapeOf, sizeOfJson, startOf } from '../values/fields.ts';
 import { attemptIdFault } from '../values/id.ts';
 import { hookMembersMax, hooksMax } from '../values/limits.ts';
+import {
+  count,
+  jsonText,
+  lazy,
+  number,
+  object,
+  period,
+  plan,
+  refused,
+  taskEscalation,
+  text,
+  textOrNull,
+  texts,
+  time,
+} from '../values/shapes.ts';
 import type { TaskDisposition } from '../values/states.ts';
 import { type Period, unusedPeriod } from '../values/usage.ts';
 import type { Evaluation, HookStats, Judged, SavedCheckpoint } from './records.ts';
 
-export type TaskContext = {
-  readonly fleet: string;
-  readonly task: string;
-  readonly title: string | null;
+export const empty: readonly never[] = Object.freeze([]);
+
+const checkpoints = lazy(() =>
+  z.array(
+    object({
+      checkpoint: text,
+      at: text,
+      phase: textOrNull,
+      step: z.union([text, number]).nullable(),
+      context: jsonText,
+    } satisfies ShapeOf<SavedCheckpoint>),
+  ),
+);
+
+const evaluations = lazy(() =>
+  z.array(
+    object({
+      attempt: text,
+      seq: count,
+      owner: textOrNull,
+      iteration,
+      fields: iterationValidated,
+      results: hookResults,
+      pending: object({ number: count, key: text, name: text, deadlineMs: time }),
+    } satisfies ShapeOf<Evaluation>),
+  ),
+);
+
+const validated = lazy(() =>
+  z.array(
+    object({
+      attempt: text,
+      result: object({ hookId: text, action: text, reason: text }),
+      runs: z.array(hookRun),
+    } satisfies ShapeOf<Judged>),
+  ),
+);
+
+const hookStats = lazy(() =>
+  z.array(
+    object({
+      hook: text,
+      type: text,
+      asked: number,
+      complete: number,
+      continue: number,
+      escalate: number,
+      skip: number,
+      errors: number,
+      tookMs: number,
+      last: object({ at: text, attempt: textOrNull, action: text, reason: text }),
+    } satisfies ShapeOf<HookStats>),
+  ),
+);
+
+/** At most, of the statistics of one hook: its names and its last reason. */
+const hookStatsSize = 1_024;
+
+/** A row for each field: how it begins, what a snapshot may hold of it, and its size. */
+export const taskFields = {
+  fleet: field<string>('', text),
+  task: field<string>('', text),
+  title: field<string | null>(null, textOrNull, sizeOfJson),
   /** It is null if the task is in no queue, and so is never pending. */
-  readonly queue: string | null;
-  readonly plan: Plan | null;
-  readonly policy: string | null;
-  readonly after: readonly string[];
+  queue: field<string | null>(null, textOrNull),
+  plan: field<Plan | null>(null, plan.nullable(), sizeOfPlan),
+  policy: field<string | null>(null, textOrNull),
+  after: field<readonly string[]>(empty, texts, sizeOfJson),
   /** Higher first. */
-  readonly priority: number;
-  readonly worker: string | null;
+  priority: field<number>(0, number),
+  worker: field<string | null>(null, textOrNull),
   /** The request `claim-next` by which its worker got it; null: by none, or it is not held. */
-  readonly request: string | null;
+  request: field<string | null>(null, textOrNull),
   /** The way in which it reached `stopped`. */
-  readonly outcome: 'completed' | 'cancelled' | null;
-  readonly hooks: readonly Hook[];
+  outcome: field<'completed' | 'cancelled' | null>(null, z.enum(['completed', 'cancelled']).nullable()),
+  hooks: field<readonly Hook[]>(empty, hooks, sizeOfJson),
   /** The statistics include hooks that are gone, so that the end of a task can be explained. */
-  readonly hookStats: readonly HookStats[];
-  readonly iteration: Iteration | null;
-  readonly checkpoints: readonly SavedCheckpoint[];
-  readonly evaluations: readonly Evaluation[];
+  hookStats: field<readonly HookStats[]>(
+    empty,
+    hookStats,
+    (stats: readonly HookStats[]) => stats.length * hookStatsSize,
+  ),
+  iteration: field<Iteration | null>(null, iteration.nullable(), sizeOfJson),
+  checkpoints: field<readonly SavedCheckpoint[]>(empty, checkpoints, sizeOfJson),
+  evaluations: field<readonly Evaluation[]>(empty, evaluations, sizeOfJson),
   /** The iterations that the last entry judged; several if a change of hooks ended their wait. */
-  readonly validated: readonly Judged[];
-  readonly refused: readonly RefusedEntry[];
-  readonly escalation: TaskEscalation | null;
+  validated: field<readonly Judged[]>(empty, validated, sizeOfJson),
+  refused: field<readonly RefusedEntry[]>(empty, refused, sizeOfJson),
+  escalation: field<TaskEscalation | null>(null, taskEscalation, sizeOfJson),
   /** Used while it was the task that its worker claimed last; since the last claim. */
-  readonly usage: Period;
+  usage: field<Period>(unusedPeriod, period),
 };
+
+export type TaskContext = RecordOf<typeof taskFields>;
 /** `queue` null: in none, until `task.created` gives one. */
 export type TaskInput = { readonly fleet: string; readonly task: string; readonly queue?: string | null };
 
-export const empty: readonly never[] = Object.freeze([]);
+const fresh: TaskContext = startOf(taskFields);
 
 export const createTaskContext = ({ fleet, task, queue = null }: TaskInput): TaskContext => ({
+  ...fresh,
   fleet,
   task,
-  title: null,
   queue,
-  plan: null,
-  policy: null,
-  after: empty,
-  priority: 0,
-  worker: null,
-  request: null,
-  outcome: null,
-  hooks: empty,
-  hookStats: empty,
-  iteration: null,
-  checkpoints: empty,
-  evaluations: empty,
-  validated: empty,
-  refused: empty,
-  escalation: null,
-  usage: unusedPeriod,
 });
 
 // The events of a task's machine: the entries of protocol.md §3 about a task, those of the worker that claims or

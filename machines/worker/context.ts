@@ -1,50 +1,39 @@
-/** The context of a worker's machine: everything that is known of the worker. */
+/**
+ * The context of a worker's machine: everything that is known of the worker. `workerFields` describes each field once:
+ * type, new context, copies, size and snapshots follow from it.
+ */
+import { z } from 'zod';
 import type { RefusedEntry } from '../entries/refusal.ts';
-import type { Attempt, JudgedWorker } from '../guards/attempt.ts';
-import type { Decision } from '../guards/decision.ts';
-import { noPlan } from '../policy/plan.ts';
-import type { Resolution } from '../values/escalation.ts';
+import type { Attempt, FailureStreak } from '../guards/attempt.ts';
+import { attemptShape } from '../guards/attempt-shape.ts';
+import { type Decision, decisionSizeBeyond, keptDecision } from '../guards/decision.ts';
+import { judgedTasks } from '../guards/task-hooks/hook-shape.ts';
+import type { BackgroundWork } from '../policy/background.ts';
+import type { Evidence } from '../policy/commands.ts';
+import { noPlan, type Plan, sizeOfPlan } from '../policy/plan.ts';
+import type { Escalation, Resolution } from '../values/escalation.ts';
+import { codedField, field, perItem, type RecordOf, sizeOfJson, startOf } from '../values/fields.ts';
+import type { Pause } from '../values/pause.ts';
 import { type InputAnswer, type InputRequest, noInputs } from '../values/questions.ts';
+import {
+  count,
+  escalation,
+  flag,
+  lazy,
+  number,
+  object,
+  overdue,
+  period,
+  plan,
+  refused,
+  text,
+  textOrNull,
+  texts,
+  time,
+  timeOrNull,
+} from '../values/shapes.ts';
 import type { TaskDisposition } from '../values/states.ts';
-import { beginUsage } from '../values/usage.ts';
-
-export type WorkerContext = JudgedWorker & {
-  readonly profile: string | null;
-  readonly policy: string | null;
-  readonly queue: string | null;
-  readonly parent: string | null;
-  readonly cwd: string | null;
-  readonly toolCount: number;
-  /** Size of `files` in UTF-8, and how many older ones were dropped since the list was last emptied. */
-  readonly filesBytes: number;
-  readonly filesDropped: number;
-  /** The worker's own usage limit; null: none. `untilMs` null: until it is cleared. */
-  readonly limit: { readonly untilMs: number | null } | null;
-  /** Every scope of a usage limit that it ever reported. */
-  readonly scopes: readonly string[];
-  /** The source whose usage reports count, by its name; null: none has reported yet. */
-  readonly usageSource: string | null;
-  /** The open attempt; null: none. */
-  readonly attempt: Attempt | null;
-  readonly lastDecision: Decision | null;
-  readonly lastDisposition: TaskDisposition;
-  /** The results of the held tasks' hooks in the last decision. */
-  readonly lastJudgedTasks: Attempt['judgedTasks'];
-  /** Tools that run, in the order in which they started. */
-  readonly calls: readonly ToolCall[];
-  /**
-   * The tasks that it lost without completing them, other than by giving them back itself: `verify` asks about those
-   * that are not stopped. Empty from its next prompt, task or registration on.
-   */
-  readonly heldAtEnd: readonly string[];
-  /** The open input requests; not empty while `awaitsInput`. */
-  readonly inputs: readonly InputRequest[];
-  /** An operator's last answer to an input request. */
-  readonly lastAnswer: InputAnswer | null;
-  readonly refused: readonly RefusedEntry[];
-  /** The operator's resolution of the last escalation, until the next prompt or registration. */
-  readonly resolution: Resolution | null;
-};
+import { beginUsage, type Period, type WorkerUsage } from '../values/usage.ts';
 
 /** A tool that runs. `call`: the agent's id of it; null: it gave none. Up to `untilMs` its worker is not stale. */
 export type ToolCall = {
@@ -59,106 +48,186 @@ export type WorkerInput = { readonly fleet: string; readonly worker: string; rea
 export const empty: readonly never[] = Object.freeze([]);
 /** Nothing was modified since the last prompt or claim. */
 export const noFiles = Object.freeze({ files: empty, filesBytes: 0, filesDropped: 0, filesUnknown: false });
-const noLabels = Object.freeze({});
 
-export const createWorkerContext = ({ fleet, worker, atMs }: WorkerInput): WorkerContext => ({
-  fleet,
-  worker,
-  agent: null,
-  profile: null,
-  policy: null,
-  queue: null,
-  parent: null,
-  cwd: null,
-  labels: noLabels,
-  interactive: null,
-  ended: null,
-  escalation: null,
-  budgetExhausted: false,
-  pause: null,
-  usage: beginUsage(atMs),
-  background: empty,
-  inputs: noInputs.inputs,
-  awaitsInput: noInputs.awaitsInput,
-  retryCount: 0,
-  keepAlives: 0,
-  failureStreak: null,
-  plan: noPlan,
-  files: noFiles.files,
-  filesBytes: noFiles.filesBytes,
-  filesDropped: noFiles.filesDropped,
-  filesUnknown: noFiles.filesUnknown,
-  commands: empty,
-  lastChange: null,
-  promptedSeq: null,
-  claimedSeq: null,
-  tasks: empty,
-  toolCount: 0,
-  activeMs: atMs,
-  limit: null,
-  scopes: empty,
-  usageSource: null,
-  attempt: null,
-  lastDecision: null,
-  lastDisposition: 'held',
-  lastJudgedTasks: empty,
-  calls: empty,
-  heldAtEnd: empty,
-  lastAnswer: null,
-  refused: empty,
-  resolution: null,
-});
+/** What all attempts share is left out: the policy, and the fleet around the worker. */
+const sizeOfAttempt = ({ fields, verdicts, feedback, findings, hookResults, judgedTasks: judged }: Attempt): number =>
+  [fields, verdicts, feedback, findings, hookResults, judged].reduce((sum, it) => sum + sizeOfJson(it), 0);
+
+const periods = lazy(() => z.array(period).min(1).max(2) as z.ZodType<readonly Period[]>);
+
+/** A row for each field: how it begins, what a snapshot may hold of it, and its size. */
+export const workerFields = {
+  fleet: field<string>('', text),
+  worker: field<string>('', text),
+  agent: field<string | null>(null, textOrNull, sizeOfJson),
+  profile: field<string | null>(null, textOrNull),
+  policy: field<string | null>(null, textOrNull),
+  queue: field<string | null>(null, textOrNull),
+  parent: field<string | null>(null, textOrNull),
+  cwd: field<string | null>(null, textOrNull, sizeOfJson),
+  labels: field<Readonly<Record<string, string>>>(Object.freeze({}), z.record(text, text), sizeOfJson),
+  /** False: no person is at the session, which ends with its turn. Null: the agent did not say. */
+  interactive: field<boolean | null>(null, flag.nullable()),
+  ended: field<'ended' | 'retired' | null>(null, z.enum(['ended', 'retired']).nullable()),
+  escalation: field<Escalation | null>(null, escalation, sizeOfJson),
+  budgetExhausted: field<boolean>(false, flag),
+  /** A person's pause, which may be over; null: none. */
+  pause: field<Pause | null>(null, object({ by: text, sinceMs: time, untilMs: timeOrNull }).nullable(), sizeOfJson),
+  usage: codedField<WorkerUsage, readonly Period[]>(beginUsage(0), periods, {
+    // Of the session; and of the prompt, unless it is the same.
+    write: ({ session, prompt }) => (session === prompt ? [session] : [session, prompt]),
+    read: ([session, prompt]) => ({ session: session as Period, prompt: prompt ?? (session as Period) }),
+  }),
+  /** Outstanding background work, in the order in which it started. */
+  background: field<readonly BackgroundWork[]>(
+    empty,
+    z.array(object({ id: text, kind: textOrNull, command: textOrNull, sinceMs: time })),
+    sizeOfJson,
+  ),
+  /** The open input requests; not empty while `awaitsInput`. */
+  inputs: field<readonly InputRequest[]>(
+    noInputs.inputs,
+    lazy(() =>
+      z.array(
+        object({
+          request: textOrNull,
+          kind: textOrNull,
+          message: textOrNull,
+          tool: textOrNull,
+          detail: textOrNull,
+          since: text,
+          seq: count,
+          overdue: overdue.optional(),
+        }),
+      ),
+    ),
+    sizeOfJson,
+  ),
+  awaitsInput: field<boolean>(noInputs.awaitsInput, flag),
+  retryCount: field<number>(0, count),
+  keepAlives: field<number>(0, count),
+  failureStreak: field<FailureStreak | null>(null, object({ reason: text, count }).nullable(), sizeOfJson),
+  plan: field<Plan>(noPlan, plan, sizeOfPlan),
+  files: field<readonly string[]>(
+    noFiles.files,
+    texts,
+    (files: readonly string[], { filesBytes }: { readonly filesBytes: number }) => filesBytes + files.length * perItem,
+  ),
+  /** Size of `files` in UTF-8, and how many older ones were dropped since the list was last emptied. */
+  filesBytes: field<number>(noFiles.filesBytes, number),
+  filesDropped: field<number>(noFiles.filesDropped, number),
+  /** A tool may have changed any file since `files` was last emptied. */
+  filesUnknown: field<boolean>(noFiles.filesUnknown, flag),
+  commands: field<Evidence['commands']>(empty, z.array(object({ command: text, seq: count, ok: flag })), sizeOfJson),
+  lastChange: field<Evidence['lastChange']>(null, object({ seq: count, file: text }).nullable(), sizeOfJson),
+  promptedSeq: field<number | null>(null, count.nullable()),
+  claimedSeq: field<number | null>(null, count.nullable()),
+  tasks: field<readonly string[]>(empty, texts, sizeOfJson),
+  toolCount: field<number>(0, number),
+  activeMs: field<number>(0, time),
+  /** The worker's own usage limit; null: none. `untilMs` null: until it is cleared. */
+  limit: field<{ readonly untilMs: number | null } | null>(null, object({ untilMs: timeOrNull }).nullable()),
+  /** Every scope of a usage limit that it ever reported. */
+  scopes: field<readonly string[]>(empty, texts, sizeOfJson),
+  /** The source whose usage reports count, by its name; null: none has reported yet. */
+  usageSource: field<string | null>(null, textOrNull, sizeOfJson),
+  /** The open attempt; null: none. */
+  attempt: field<Attempt | null>(null, attemptShape.nullable(), sizeOfAttempt),
+  lastDecision: field<Decision | null>(null, keptDecision.nullable(), decisionSizeBeyond),
+  lastDisposition: field<TaskDisposition>('held', z.enum(['completed', 'blocked', 'escalated', 'released', 'held'])),
+  /** The results of the held tasks' hooks in the last decision. */
+  lastJudgedTasks: field<Attempt['judgedTasks']>(empty, judgedTasks, sizeOfJson),
+  /** Tools that run, in the order in which they started. */
+  calls: field<readonly ToolCall[]>(
+    empty,
+    z.array(object({ tool: text, call: textOrNull, atMs: time, untilMs: time })),
+    sizeOfJson,
+  ),
+  /**
+   * The tasks that it lost without completing them, other than by giving them back itself: `verify` asks about those
+   * that are not stopped. Empty from its next prompt, task or registration on.
+   */
+  heldAtEnd: field<readonly string[]>(empty, texts, sizeOfJson),
+  /** An operator's last answer to an input request. */
+  lastAnswer: field<InputAnswer | null>(
+    null,
+    object({ request: text, verdict: z.enum(['allow', 'deny']), message: textOrNull, by: text, at: text }).nullable(),
+    sizeOfJson,
+  ),
+  refused: field<readonly RefusedEntry[]>(empty, refused, sizeOfJson),
+  /** The operator's resolution of the last escalation, until the next prompt or registration. */
+  resolution: field<Resolution | null>(
+    null,
+    object({ at: text, by: text, verdict: z.enum(['resume', 'stop']), prompt: textOrNull }).nullable(),
+    sizeOfJson,
+  ),
+};
+
+export type WorkerContext = RecordOf<typeof workerFields>;
+
+const fresh: WorkerContext = startOf(workerFields);
+
+export const createWorkerContext = ({ fleet, worker, atMs }: WorkerInput): WorkerContext =>
+  changeContext(fresh, { fleet, worker, activeMs: atMs, usage: beginUsage(atMs) });
+
+/** A copy with these changes; a field that is undefined does not change. */
+export function changeContext(worker: WorkerContext, change: Partial<WorkerContext>): WorkerContext {
+  const copy = copyOf(worker) as Record<string, unknown>;
+  for (const name in change) {
+    const value = change[name as keyof WorkerContext];
+    if (value !== undefined) copy[name] = value;
+  }
+  return copy as WorkerContext;
+}
 
 /**
- * A copy with these changes. Field by field, so that all contexts have one hidden class: with spreads V8 (Node 20) makes
- * one for each worker, and no access to them is cached.
+ * A literal of all fields gives every context the same hidden class. With `{ ...worker }` V8 (Node 20) makes one for each
+ * copy of a copy, and a loop over the names takes six times as long. A field that is missing here does not compile.
  */
-export const changeContext = (it: WorkerContext, change: Partial<WorkerContext>): WorkerContext => ({
-  fleet: given(change.fleet, it.fleet),
-  worker: given(change.worker, it.worker),
-  agent: given(change.agent, it.agent),
-  profile: given(change.profile, it.profile),
-  policy: given(change.policy, it.policy),
-  queue: given(change.queue, it.queue),
-  parent: given(change.parent, it.parent),
-  cwd: given(change.cwd, it.cwd),
-  labels: given(change.labels, it.labels),
-  interactive: given(change.interactive, it.interactive),
-  ended: given(change.ended, it.ended),
-  escalation: given(change.escalation, it.escalation),
-  budgetExhausted: given(change.budgetExhausted, it.budgetExhausted),
-  pause: given(change.pause, it.pause),
-  usage: given(change.usage, it.usage),
-  background: given(change.background, it.background),
-  inputs: given(change.inputs, it.inputs),
-  awaitsInput: given(change.awaitsInput, it.awaitsInput),
-  retryCount: given(change.retryCount, it.retryCount),
-  keepAlives: given(change.keepAlives, it.keepAlives),
-  failureStreak: given(change.failureStreak, it.failureStreak),
-  plan: given(change.plan, it.plan),
-  files: given(change.files, it.files),
-  filesBytes: given(change.filesBytes, it.filesBytes),
-  filesDropped: given(change.filesDropped, it.filesDropped),
-  filesUnknown: given(change.filesUnknown, it.filesUnknown),
-  commands: given(change.commands, it.commands),
-  lastChange: given(change.lastChange, it.lastChange),
-  promptedSeq: given(change.promptedSeq, it.promptedSeq),
-  claimedSeq: given(change.claimedSeq, it.claimedSeq),
-  tasks: given(change.tasks, it.tasks),
-  toolCount: given(change.toolCount, it.toolCount),
-  activeMs: given(change.activeMs, it.activeMs),
-  limit: given(change.limit, it.limit),
-  scopes: given(change.scopes, it.scopes),
-  usageSource: given(change.usageSource, it.usageSource),
-  attempt: given(change.attempt, it.attempt),
-  lastDecision: given(change.lastDecision, it.lastDecision),
-  lastDisposition: given(change.lastDisposition, it.lastDisposition),
-  lastJudgedTasks: given(change.lastJudgedTasks, it.lastJudgedTasks),
-  calls: given(change.calls, it.calls),
-  heldAtEnd: given(change.heldAtEnd, it.heldAtEnd),
-  lastAnswer: given(change.lastAnswer, it.lastAnswer),
-  refused: given(change.refused, it.refused),
-  resolution: given(change.resolution, it.resolution),
+const copyOf = (worker: WorkerContext): WorkerContext => ({
+  fleet: worker.fleet,
+  worker: worker.worker,
+  agent: worker.agent,
+  profile: worker.profile,
+  policy: worker.policy,
+  queue: worker.queue,
+  parent: worker.parent,
+  cwd: worker.cwd,
+  labels: worker.labels,
+  interactive: worker.interactive,
+  ended: worker.ended,
+  escalation: worker.escalation,
+  budgetExhausted: worker.budgetExhausted,
+  pause: worker.pause,
+  usage: worker.usage,
+  background: worker.background,
+  inputs: worker.inputs,
+  awaitsInput: worker.awaitsInput,
+  retryCount: worker.retryCount,
+  keepAlives: worker.keepAlives,
+  failureStreak: worker.failureStreak,
+  plan: worker.plan,
+  files: worker.files,
+  filesBytes: worker.filesBytes,
+  filesDropped: worker.filesDropped,
+  filesUnknown: worker.filesUnknown,
+  commands: worker.commands,
+  lastChange: worker.lastChange,
+  promptedSeq: worker.promptedSeq,
+  claimedSeq: worker.claimedSeq,
+  tasks: worker.tasks,
+  toolCount: worker.toolCount,
+  activeMs: worker.activeMs,
+  limit: worker.limit,
+  scopes: worker.scopes,
+  usageSource: worker.usageSource,
+  attempt: worker.attempt,
+  lastDecision: worker.lastDecision,
+  lastDisposition: worker.lastDisposition,
+  lastJudgedTasks: worker.lastJudgedTasks,
+  calls: worker.calls,
+  heldAtEnd: worker.heldAtEnd,
+  lastAnswer: worker.lastAnswer,
+  refused: worker.refused,
+  resolution: worker.resolution,
 });
-
-const given = <Value>(changed: Value | undefined, kept: Value): Value => (changed === undefined ? kept : changed);

@@ -68,7 +68,7 @@ async function stateOf(nats: string): Promise<string> {
   await replica.service.get('worker', 'w1');
   const text = snapshotText(replica.fleet);
   await replica.close();
-  return text.replaceAll(/^(replicas|rulesOfReplicas|seq|nowMs) .*\n/gm, '');
+  return text.replaceAll(/^\["(replicas|rulesOfReplicas|seq|nowMs)",.*\n/gm, '');
 }
 
 async function goesOn(service: Service, client: Client): Promise<void> {

@@ -144,7 +144,7 @@ function fold(fleet: Fleet, message: StoredMessage): readonly Decision[] {
 function textOf(fleet: Fleet): string {
   // The replica may be taking a snapshot just now.
   const snapshot = takeSnapshot(copyFleet(fleet));
-  const lines = [...snapshot.lines].filter((line) => !/^(deadlines|deadlinesKept|forgetting) /.test(line));
+  const lines = [...snapshot.lines].filter((line) => !/^\["(deadlines|deadlinesKept|forgetting)"/.test(line));
   return `${JSON.stringify(viewFleet(fleet))}\n${lines.join('')}`;
 }
 

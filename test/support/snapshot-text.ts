@@ -9,11 +9,9 @@ export function snapshotText(fleet: Fleet): string {
 }
 
 export const restoreText = (text: string, name = 'main', rules?: readonly Rules[]): Fleet =>
-  restoreFleet(name, linesOf(text), rules);
+  restoreFleet(name, text.split('\n').slice(0, -1).map(toLine), rules);
 
-function* linesOf(text: string): Generator<SnapshotLine> {
-  for (const line of text.split('\n').slice(0, -1)) {
-    const [, part = '', key = '', json = ''] = /^(\S+) (\S+) (.*)$/s.exec(line) ?? [];
-    yield { part, key, json: () => json };
-  }
+function toLine(line: string): SnapshotLine {
+  const bytes = Buffer.from(line);
+  return { bytes, from: 0, end: bytes.length, text: (from, end) => bytes.toString('utf8', from, end) };
 }

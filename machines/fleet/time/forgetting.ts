@@ -11,8 +11,6 @@ import { changeQueue } from '../queues/queues.ts';
 import { sizeOfTask, sizeOfWorker } from '../state-size.ts';
 import type { Deadline } from './deadlines.ts';
 
-export const newlyNamed = (nowMs: number): Forgettable => ({ namedMs: nowMs, stoppedMs: null, isForgetArmed: false });
-
 /** Notes whether an actor has stopped. Call it after each step of its machine. */
 export function noteStop(fleet: Fleet, record: Forgettable, isStopped: boolean): void {
   if (isStopped === (record.stoppedMs !== null)) return;

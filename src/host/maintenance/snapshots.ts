@@ -45,14 +45,16 @@ export type Snapshots = {
 };
 
 /**
- * A start after a kill folds what came after the last one, by code that V8 has not compiled yet: 10,000 entries take it some 0.4 s.
- * A snapshot of 100,000 workers costs as much, so it waits until a hundred times its own time has passed.
+ * A start after a kill folds what came after the last snapshot, by code that V8 has not compiled yet: 10,000 entries take
+ * it some 0.4 s, and a start should add no more than 1.5 s. So one is due after 10,000 entries or 16 MiB of them. A snapshot of 100,000 workers takes some seconds of CPU: it waits
+ * until 20 times its own time has passed, so that snapshots take at most a twentieth of the time, but not for more than
+ * 50,000 entries.
  */
 const usualSchedule: SnapshotSchedule = {
   everyEntries: 50_000,
   cheapEntries: 10_000,
   cheapBytes: 16 * 1_048_576,
-  pauseFactor: 100,
+  pauseFactor: 20,
   quietEntries: 1_000,
   quietMs: 300_000,
   checkEveryMs: 30_000,

@@ -1,7 +1,7 @@
 /**
- * A snapshot as one file (protocol.md §15): gzipped lines of text. The first line describes it, the last is the SHA-256
- * of everything before, and between them are the lines of the fleet and of the host. It is written in slices, so that
- * nothing waits for it, and values are decoded only when they are needed.
+ * A snapshot as one file (protocol.md §15): gzipped lines of JSON, each a list. The first says what the file is, the second
+ * holds what the host adds, and the last is the SHA-256 of everything before it. Between them are the lines of the fleet.
+ * It is written in slices, so that nothing waits for it.
  */
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
@@ -26,6 +26,8 @@ export type SnapshotContent = { readonly lines: Iterable<string>; readonly host:
 
 const magic = `stopgate-snapshot-${snapshotFormat}`;
 const hostPart = 'host';
+const digestPart = 'sha256';
+const toLine = (...values: readonly unknown[]): string => `${JSON.stringify(values)}\n`;
 /** So much is made in one go: about a millisecond. */
 const chunkLength = 32_768;
 /** Then others have their turn. */
@@ -43,7 +45,7 @@ export function writeSnapshotFile(head: SnapshotHead, content: SnapshotContent):
 async function* chunksOf(head: SnapshotHead, { lines, host }: SnapshotContent): AsyncGenerator<Buffer> {
   const hash = createHash('sha256');
   let startedMs = performance.now();
-  let text = `${magic} - ${JSON.stringify(head)}\n${hostPart} - ${JSON.stringify(host)}\n`;
+  let text = toLine(magic, head) + toLine(hostPart, host);
   const flush = () => {
     const chunk = Buffer.from(text);
     hash.update(chunk);
@@ -59,13 +61,13 @@ async function* chunksOf(head: SnapshotHead, { lines, host }: SnapshotContent): 
     startedMs = performance.now();
   }
   yield flush();
-  yield Buffer.from(`digest - "${hash.digest('hex')}"\n`);
+  yield Buffer.from(toLine(digestPart, hash.digest('hex')));
 }
 
 export type SnapshotFile = {
   readonly head: SnapshotHead;
   readonly host: unknown;
-  /** The lines of the fleet; their JSON is made into text when it is asked for. */
+  /** The lines of the fleet. Iterate them once. */
   readonly lines: Iterable<SnapshotLine>;
 };
 
@@ -75,20 +77,31 @@ const unzip = promisify(gunzip);
  * A buffer has at most 4 GiB.
  */
 export const snapshotBytesMax = Math.min(2 ** 32 - 1, Math.floor(getHeapStatistics().heap_size_limit / 2));
-/** One copy of the whole instead of thousands of small ones. */
-const chunkSize = 1 << 24;
+/** Of the text that is made in one piece; what is larger is joined from several. */
+const chunkSizeMax = 1 << 28;
+/** Gzip ends with the size of what it holds. One piece of that size is not copied again. */
+const chunkSizeOf = (zipped: Uint8Array): number =>
+  zipped.length < 4 ? chunkSizeMin : clamp(Buffer.from(zipped.subarray(-4)).readUInt32LE(0) + 1);
+const chunkSizeMin = 1 << 16;
+const clamp = (size: number): number => Math.min(chunkSizeMax, Math.max(chunkSizeMin, size));
 
 /** @throws Error: why it cannot be used: damaged, or of another format */
 export async function readSnapshotFile(zipped: Uint8Array, bytesMax = snapshotBytesMax): Promise<SnapshotFile> {
-  const bytes: Buffer = await unzip(zipped, { chunkSize, maxOutputLength: bytesMax });
+  const bytes: Buffer = await unzip(zipped, { chunkSize: chunkSizeOf(zipped), maxOutputLength: bytesMax });
   const lastFrom = bytes.lastIndexOf('\n', -2) + 1;
   const digest = await digestOf(bytes.subarray(0, lastFrom));
-  if (bytes.toString('latin1', lastFrom) !== `digest - "${digest}"\n`) throw new Error('its digest is another');
+  if (bytes.toString('latin1', lastFrom) !== toLine(digestPart, digest)) throw new Error('its digest is another');
   const lines = linesOf(bytes, lastFrom);
-  const [first, second] = [lines.next().value, lines.next().value];
-  if (first?.part !== magic || second?.part !== hostPart)
-    throw new Error(`it is of another format (${first?.part ?? 'empty'}), not ${magic}`);
-  return { head: headSchema.parse(JSON.parse(first.json())), host: JSON.parse(second.json()), lines };
+  const [first, head] = readLine(lines.next().value);
+  if (first !== magic) throw new Error(`it is of another format (${String(first).slice(0, 100)}), not ${magic}`);
+  const [second, host] = readLine(lines.next().value);
+  if (second !== hostPart) throw new Error('it has no line of the host');
+  return { head: headSchema.parse(head), host, lines };
+}
+
+function readLine(line: SnapshotLine | undefined): readonly unknown[] {
+  const read: unknown = line === undefined ? [] : JSON.parse(line.text(line.from, line.end));
+  return Array.isArray(read) ? read : [];
 }
 
 /** A large fleet has a hundred megabytes, and its service goes on meanwhile. */
@@ -104,20 +117,15 @@ async function digestOf(bytes: Uint8Array): Promise<string> {
 /** Some milliseconds. */
 const hashedInOneGo = 4 * 1_048_576;
 
-const [space, lineFeed] = [0x20, 0x0a];
+const lineFeed = 0x0a;
 
-/** Bytes stay bytes until their text is asked for: most of them never are. */
-function* linesOf(bytes: Buffer, end: number): Generator<SnapshotLine, undefined> {
-  for (let from = 0; from < end; ) {
-    const lineEnd = bytes.indexOf(lineFeed, from);
-    const partEnd = bytes.indexOf(space, from);
-    const keyEnd = bytes.indexOf(space, partEnd + 1);
-    yield {
-      part: bytes.toString('latin1', from, partEnd),
-      key: bytes.toString('latin1', partEnd + 1, keyEnd),
-      json: () => bytes.toString('utf8', keyEnd + 1, lineEnd),
-    };
-    from = lineEnd + 1;
+/** Bytes stay bytes until their text is asked for: those of 100,000 workers have 60 MB. */
+function* linesOf(bytes: Buffer, length: number): Generator<SnapshotLine, undefined> {
+  const text = (from: number, end: number) => bytes.toString('utf8', from, end);
+  for (let from = 0; from < length; ) {
+    const end = bytes.indexOf(lineFeed, from);
+    yield { bytes, from, end, text };
+    from = end + 1;
   }
   return undefined;
 }

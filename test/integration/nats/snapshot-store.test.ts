@@ -204,17 +204,21 @@ describe('a start passes over', () => {
     const body = change(text.slice(0, text.lastIndexOf('\n', text.length - 2) + 1));
     const digest = createHash('sha256').update(body).digest('hex');
     const metadata = (await objects.info(name))?.metadata ?? {};
-    await objects.putBlob({ name, metadata }, gzipSync(`${body}digest - "${digest}"\n`));
+    await objects.putBlob({ name, metadata }, gzipSync(`${body}${JSON.stringify(['sha256', digest])}\n`));
   };
 
   test.each<[string, (text: string) => string, RegExp]>([
     ['of another fleet', (text) => text.replace('"fleet":"main"', '"fleet":"other"'), /something else than its name/],
     ['of a later entry', (text) => text.replace('"seq":2', '"seq":3'), /something else than its name/],
-    ['without a head', (text) => text.replace(/ - \{.*/, ' - null'), /expected object/],
-    ['with a head that is too deep', (text) => text.replace(/ - \{.*/, ` - ${'['.repeat(100_000)}`), /./],
-    ['with a part of no name', (text) => `${text}__proto__ x {}\n`, /'__proto__' is no part/],
-    ['with a line without end', (text) => `${text}${'x'.repeat(5_000_000)}\n`, /is no part/],
-    ['of a later format', (text) => text.replace(/^stopgate-snapshot-\d+/, 'stopgate-snapshot-99'), /another format/],
+    ['without a head', (text) => text.replace(/,\{.*/, ',null]'), /expected object/],
+    ['with a head that is too deep', (text) => text.replace(/,\{.*/, `,${'['.repeat(100_000)}`), /./],
+    ['with a part of no name', (text) => `${text}["__proto__","x",{}]\n`, /'__proto__' is no part/],
+    ['with a line without end', (text) => `${text}${'x'.repeat(5_000_000)}\n`, /JSON/],
+    [
+      'of a later format',
+      (text) => text.replace(/^\["stopgate-snapshot-\d+/, '["stopgate-snapshot-99'),
+      /another format/,
+    ],
   ])('one %s, though its digest is right', async (_name, change, why) => {
     await forge(change);
     await passedOver(why);

@@ -67,7 +67,8 @@ test('an orderly end takes a snapshot, and the next start goes on from it', asyn
 });
 
 /** Replicas come, and the clock moves with it. */
-const withoutReplicas = (text: string): string => text.replaceAll(/^(replicas|rulesOfReplicas|seq|nowMs) .*\n/gm, '');
+const withoutReplicas = (text: string): string =>
+  text.replaceAll(/^\["(replicas|rulesOfReplicas|seq|nowMs)".*\n/gm, '');
 
 test('what was open goes on: attempts with their inbox, held ones, and evaluations', async () => {
   const policies = { policies: { default: { checks: [{ remote: 'review' }] } } };
@@ -95,24 +96,22 @@ test('what was open goes on: attempts with their inbox, held ones, and evaluatio
 /** As whoever may write there can: with the right digest. */
 function forged(bytes: Uint8Array, change: (text: string) => string): Uint8Array {
   const text = gunzipSync(bytes).toString();
-  const body = change(text.slice(0, text.lastIndexOf('\n', text.length - 2) + 1));
-  return gzipSync(`${body}digest - "${createHash('sha256').update(body).digest('hex')}"\n`);
+  const original = text.slice(0, text.lastIndexOf('\n', text.length - 2) + 1);
+  const body = change(original);
+  expect(body).not.toBe(original);
+  return gzipSync(`${body}${JSON.stringify(['sha256', createHash('sha256').update(body).digest('hex')])}\n`);
 }
+const forge = (pattern: RegExp, forgery: string) => (bytes: Uint8Array) =>
+  forged(bytes, (text) => text.replace(pattern, forgery));
 
 const poisons: readonly [what: string, poison: (bytes: Uint8Array) => Uint8Array][] = [
   ['is damaged', () => Buffer.from('damaged')],
-  ['holds nothing of the host', (bytes) => forged(bytes, (text) => text.replace(/^host - .*$/m, 'host - null'))],
-  ['holds else of the host', (bytes) => forged(bytes, (text) => text.replace(/^host - .*$/m, 'host - {"outbox":[1]}'))],
-  [
-    'holds a worker of another form',
-    (bytes) => forged(bytes, (text) => text.replace(/^(workers\S* w1) .*$/m, '$1 {}')),
-  ],
-  ['has no clock', (bytes) => forged(bytes, (text) => text.replace(/^nowMs .*\n/m, ''))],
-  ['has an attempt of nobody', (bytes) => forged(bytes, (text) => text.replace(/^nowMs /m, 'open - ["w9"]\nnowMs '))],
-  [
-    'has policies of another form',
-    (bytes) => forged(bytes, (text) => text.replace(/^policies - .*$/m, 'policies - {}')),
-  ],
+  ['holds nothing of the host', forge(/^\["host",.*$/m, '["host",null]')],
+  ['holds else of the host', forge(/^\["host",.*$/m, '["host",{"outbox":[1]}]')],
+  ['holds a worker of another form', forge(/^(\["workers","w1",).*$/m, '$1{}]')],
+  ['has no clock', forge(/^\["nowMs",.*\n/m, '')],
+  ['has an attempt of nobody', forge(/^\["nowMs",/m, '["open",["w9"]]\n["nowMs",')],
+  ['has policies of another form', forge(/^\["policies",.*$/m, '["policies",{}]')],
 ];
 
 test('a snapshot that is damaged or forged is passed over, and the whole log is folded', async () => {

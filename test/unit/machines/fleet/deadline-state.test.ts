@@ -16,7 +16,7 @@ import { snapshotText } from '../../../support/snapshot-text.ts';
 
 const startMs = Date.parse('2026-03-02T12:00:00.000Z');
 const minuteMs = 60_000;
-const stateOf = (fleet: Fleet) => snapshotText(fleet).replaceAll(/^(deadlines|forgetting) .*\n/gm, '');
+const stateOf = (fleet: Fleet) => snapshotText(fleet).replaceAll(/^\["(deadlines|forgetting)",.*\n/gm, '');
 
 function foldAsReplica(log: readonly StoredEntry[]): Fleet {
   const fleet = createFleet('main');

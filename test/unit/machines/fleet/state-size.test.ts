@@ -154,7 +154,7 @@ test('a new plan of a held task that a full fleet refuses does not reach its wor
 
 test('what is kept is counted to the byte, over random logs and every conformance case', () => {
   const check = (log: Parameters<typeof foldEntry>[1][]) => {
-    const fleet = createFleet('main', { restingMax: 1 });
+    const fleet = createFleet('main');
     for (const entry of log) foldEntry(fleet, entry);
     expect(fleet.stateSize).toBe(measure(fleet));
     const restored = restoreText(snapshotText(fleet));

@@ -1,0 +1,137 @@
+/**
+ * The form of a line: its text without names and long numbers. Thousands of actors differ in nothing else, and parsing
+ * all of them at the start would take seconds for 100,000, so one of each form is checked. That is enough for values whose
+ * schema asks only for a type, a range or a word of ours; `contentFields` names the fields that ask for more.
+ */
+
+/** A line of a snapshot. It is read at once, and maybe again when its actor is needed. */
+export type SnapshotLine = {
+  /** It begins at `from` and ends before `end`, without its line feed. */
+  readonly bytes: Uint8Array;
+  readonly from: number;
+  readonly end: number;
+  readonly text: (from: number, end: number) => string;
+};
+
+/** Schemas of these fields look into texts, or at the number of an entry in a list. */
+const contentFields = ['attempt', 'checkpoints', 'evaluations', 'hooks', 'lastJudgedTasks', 'lastDecision'];
+const contentPattern = new RegExp(`"(?:${contentFields.join('|')})":[[{]`);
+/** A longer line is hardly met twice. */
+const lineLengthMax = 4_096;
+/** Words of ours are shorter: states, causes, names of guards. */
+const wordLengthMax = 24;
+
+/** More forms than this are checked one by one. Each has some 400 bytes. */
+const formsMax = 10_000;
+
+export type KnownForms = {
+  /** Tells whether a line of its form, from `from` on, was added. If not, it may be added next. */
+  has(line: SnapshotLine, from: number): boolean;
+  /** Adds the form of the line that was asked for last, if one check is enough for it. */
+  addLast(): void;
+};
+
+/** Forms are kept and compared as bytes: to make a text of each would take as long as to read it. */
+export function createKnownForms(): KnownForms {
+  const forms = new Map<number, Uint8Array[]>();
+  const form = new Uint8Array(lineLengthMax);
+  let count = 0;
+  let length = 0;
+  const isLast = (other: Uint8Array): boolean => {
+    if (other.length !== length) return false;
+    for (let index = 0; index < length; index += 1) if (other[index] !== form[index]) return false;
+    return true;
+  };
+  return {
+    has(line, from) {
+      length = readForm(line, from, form);
+      return length > 0 && (forms.get(hashOf(form, length))?.some(isLast) ?? false);
+    },
+    addLast() {
+      if (length === 0 || count >= formsMax) return;
+      const copy = form.slice(0, length);
+      if (contentPattern.test(String.fromCharCode(...copy))) return;
+      const hash = hashOf(form, length);
+      forms.set(hash, [...(forms.get(hash) ?? []), copy]);
+      count += 1;
+    },
+  };
+}
+
+function hashOf(bytes: Uint8Array, length: number): number {
+  let hash = length;
+  for (let index = 0; index < length; index += 1) hash = (Math.imul(hash, 31) + (bytes[index] as number)) | 0;
+  return hash;
+}
+
+/** Puts the form into `form`. @returns its length; 0: this line must be checked by itself */
+function readForm({ bytes, end }: SnapshotLine, from: number, form: Uint8Array): number {
+  if (end - from > lineLengthMax) return 0;
+  let length = 0;
+  for (let index = from; index < end; index += 1) {
+    const byte = bytes[index] as number;
+    form[length++] = byte;
+    if (byte === quote) {
+      const after = endOfText(bytes, index + 1, end);
+      if (after < 0) return 0;
+      if (bytes[after + 1] === colon || isWord(bytes, index + 1, after))
+        for (let at = index + 1; at < after; at += 1) form[length++] = bytes[at] as number;
+      form[length++] = quote;
+      index = after;
+    } else if (isDigit(byte)) {
+      let after = index + 1;
+      while (isDigit(bytes[after] as number)) after += 1;
+      const range = rangeOf(bytes, index, after);
+      if (range === 0) return 0;
+      if (range === kept) for (let at = index + 1; at < after; at += 1) form[length++] = bytes[at] as number;
+      else form[length - 1] = range;
+      index = after - 1;
+    }
+  }
+  return length;
+}
+
+const quote = 0x22;
+const backslash = 0x5c;
+const space = 0x20;
+const colon = 0x3a;
+const hyphen = 0x2d;
+const [zero, nine] = [0x30, 0x39];
+const kept = -1;
+const [integer, hash] = [0x31, 0x32];
+
+const isDigit = (byte: number): boolean => byte >= zero && byte <= nine;
+
+/** @returns -1: it has no end, or an escape in it */
+function endOfText(bytes: Uint8Array, from: number, end: number): number {
+  for (let index = from; index < end; index += 1) {
+    const byte = bytes[index] as number;
+    if (byte === quote) return index;
+    if (byte === backslash || byte < space) return -1;
+  }
+  return -1;
+}
+
+function isWord(bytes: Uint8Array, from: number, end: number): boolean {
+  if (end - from > wordLengthMax) return false;
+  for (let index = from; index < end; index += 1) {
+    const byte = bytes[index] as number;
+    if (!(byte >= 0x61 && byte <= 0x7a) && byte !== hyphen) return false;
+  }
+  return true;
+}
+
+/** @returns what stands for the integer; 0: no schema knows such a number, or it is none */
+function rangeOf(bytes: Uint8Array, from: number, end: number): number {
+  const next = bytes[end];
+  const length = end - from;
+  if (next === 0x2e || next === 0x65 || next === 0x45 || (length > 1 && bytes[from] === zero)) return 0;
+  if (length < 3) return kept;
+  if (length < 16) return integer;
+  if (length > 16) return 0;
+  let value = 0;
+  for (let index = from; index < end; index += 1) value = value * 10 + (bytes[index] as number) - zero;
+  // A time, a count or a place in the log; and beyond that the hash of an attempt.
+  if (value <= 8_640_000_000_000_000) return integer;
+  return Number.isSafeInteger(value) ? hash : 0;
+}
