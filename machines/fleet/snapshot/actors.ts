@@ -8,10 +8,10 @@ import { createRecord, createTaskRecord, taskRecordFields, workerRecordFields } 
 import type { DecisionReader, DecisionWriter } from './decisions.ts';
 
 /** They follow from the key of the line and from the fleet. */
-const ofWorker = new Set(['fleet', 'worker']);
-const ofWorkerAndDecision = new Set([...ofWorker, 'lastDecision']);
-const ofTask = new Set(['fleet', 'task']);
-const none = new Set<string>();
+const ofWorker: ReadonlySet<string> = new Set(['fleet', 'worker']);
+const ofWorkerAndDecision: ReadonlySet<string> = new Set([...ofWorker, 'lastDecision']);
+const ofTask: ReadonlySet<string> = new Set(['fleet', 'task']);
+const none: ReadonlySet<string> = new Set();
 const freshWorker = createWorkerContext({ fleet: '', worker: '', atMs: 0 });
 
 /**

@@ -21,7 +21,7 @@ const sharedMax = 10_000;
 const sharedNames = Object.keys(sharedDecisionFields) as (keyof Decision)[];
 const isEqual = (a: Decision, b: Decision, name: keyof Decision): boolean => isEqualJson(a[name], b[name]);
 /** It follows from the key of the line. */
-const omitted = new Set(['worker']);
+const omitted: ReadonlySet<string> = new Set(['worker']);
 
 export function createDecisionWriter(): DecisionWriter {
   const numbers = new Map<string, number>();
