@@ -15,7 +15,7 @@ const assets = join(import.meta.dirname, 'docs');
 
 /** Page by path in the repository: where it goes on the site, its Markdown and its title. */
 const pages = new Map(
-  ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...markdownIn('docs')].map((path) => {
+  ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md', ...markdownIn('docs')].map((path) => {
     const markdown = readFileSync(join(root, path), 'utf8');
     const title = /^# (.+)$/m.exec(markdown)?.[1] ?? path;
     return [path, { path, name: siteNameOf(path), markdown, title: title.replaceAll('`', '') }];
@@ -28,7 +28,10 @@ const sections = [];
 for (const page of pages.values()) {
   const html = renderPage(page);
   write(`${page.name}.html`, html);
-  write(`${page.name}.md`, page.markdown);
+  write(
+    `${page.name}.md`,
+    page.markdown.replaceAll(/\]\(([^)\s]+)\)/g, (_, href) => `](${hrefOf(href, page, 'md') ?? href})`),
+  );
 }
 write('search.json', JSON.stringify(sections));
 write('llms.txt', llmsIndex());
@@ -42,6 +45,7 @@ write(
   readFileSync(join(assets, 'search.js'), 'utf8').replace("from 'minisearch'", "from './minisearch.js'"),
 );
 cpSync(join(root, 'node_modules/minisearch/dist/es/index.js'), join(out, 'minisearch.js'));
+cpSync(join(root, 'LICENSE'), join(out, 'LICENSE'));
 for (const folder of ['pictures', 'examples'])
   cpSync(join(root, 'docs', folder), join(out, folder), { recursive: true });
 process.stdout.write(`${pages.size} pages in dist/docs\n`);
@@ -56,6 +60,7 @@ function markdownIn(folder) {
 /** docs/README.md becomes index, README.md becomes start, docs/a/README.md becomes a/index. */
 function siteNameOf(path) {
   if (path === 'README.md') return 'start';
+  if (path === 'SECURITY.md') return 'report-a-vulnerability';
   const name = path.replace(/^docs\//, '').replace(/\.md$/, '');
   return name === name.toUpperCase() ? name.toLowerCase().replace('readme', 'index') : name.replace(/README$/, 'index');
 }
@@ -134,14 +139,15 @@ function up({ name }) {
   return '../'.repeat(name.split('/').length - 1);
 }
 
-/** Links between pages become links between HTML files. Returns null for a file that is not on the site, such as a source. */
-function hrefOf(href, page) {
+/** Points a link between pages to the files on the site. Returns null if the file is not there, such as a source. */
+function hrefOf(href, page, extension = 'html') {
   if (/^[a-z]+:|^#/.test(href)) return href;
   const [target, hash = ''] = href.split('#');
   const path = posix.join(dirname(page.path), target);
   const linked = pages.get(path) ?? pages.get(posix.join(path, 'README.md'));
   const suffix = hash === '' ? '' : `#${hash}`;
-  if (linked !== undefined) return `${up(page)}${linked.name}.html${suffix}`;
+  if (linked !== undefined) return `${up(page)}${linked.name}.${extension}${suffix}`;
+  if (path === 'LICENSE') return `${up(page)}LICENSE`;
   return /^docs\/(pictures|examples)\/.*\.\w+$/.test(path) ? `${up(page)}${path.slice('docs/'.length)}` : null;
 }
 

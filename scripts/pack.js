@@ -107,8 +107,11 @@ async function stageClient(folder) {
  * it is used.
  */
 async function stageProgramPackage(folder) {
-  const isNoMap = (file) => !file.endsWith('.map');
-  cpSync(join(dist, 'program/dist'), join(folder, 'dist'), { recursive: true, dereference: true, filter: isNoMap });
+  // Without the pictures, which would double the size.
+  const isShipped = (file) => !file.endsWith('.map') && !/docs.pictures/.test(file);
+  cpSync(join(dist, 'program/dist'), join(folder, 'dist'), { recursive: true, dereference: true, filter: isShipped });
+  for (const name of readdirSync(join(folder, 'dist/docs'), { recursive: true, encoding: 'utf8' }))
+    if (/\.(?:html|md)$/.test(name)) removePictures(join(folder, 'dist/docs', name));
   const types = (name) => join(folder, 'dist', name);
   writeTypes([
     { entry: join(dist, 'machines/index.d.ts'), file: types('machines/index.d.ts'), packages: ['xstate', 'zod'] },
@@ -116,7 +119,7 @@ async function stageProgramPackage(folder) {
   cpSync(join(making, 'client/index.d.ts'), types('src/client/index.d.ts'));
   cpSync(join(making, 'client/claude-agent-sdk.d.ts'), types('src/agents/claude/agent-sdk.d.ts'));
   for (const page of ['CHANGELOG.md', 'SECURITY.md']) cpSync(join(root, page), join(folder, page));
-  // Pages only: pictures, decisions and examples would double the size.
+  // Also as files, since messages name them. Pictures, decisions and examples would double the size.
   const isPage = (file) => !/^docs.(pictures|decisions|examples)\b/.test(relative(root, file));
   cpSync(join(root, 'docs'), join(folder, 'docs'), { recursive: true, filter: isPage });
   const { files, scripts, dependencies, devDependencies, overrides, peerDependencies, peerDependenciesMeta, ...rest } =
@@ -126,6 +129,10 @@ async function stageProgramPackage(folder) {
     ...rest,
     bin: { stopgate: 'dist/src/main.js' },
   });
+}
+
+function removePictures(file) {
+  writeFileSync(file, readFileSync(file, 'utf8').replaceAll(/<picture>.*?<\/picture>\n?|<img\b[^>]*>/gs, ''));
 }
 
 function describe(folder, bundled, readme, manifest) {

@@ -25,7 +25,7 @@ const entriesOf = (dist) => [
  * What it reads beside its code, from dist/. Of the last the text counts: `init` fills the address into OpenCode's
  * plugin, which a bundler would write in another way.
  */
-export const filesOfProgram = ['inspector', 'schema', 'machines.json', 'src/agents/opencode/plugin.js'];
+export const filesOfProgram = ['docs', 'inspector', 'schema', 'machines.json', 'src/agents/opencode/plugin.js'];
 
 /** @returns the packages that went in */
 export const bundlePage = async () => packagesIn(await build({ configFile: 'src/inspector/client/vite.config.ts' }));

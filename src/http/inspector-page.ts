@@ -10,7 +10,7 @@ import { AppError } from '../errors.ts';
 import { open } from './access.ts';
 
 /** Own files only and nothing inline, so that text from an agent can never load or run anything. */
-const contentSecurityPolicy =
+export const pagePolicy =
   "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'";
 
 const types: Readonly<Record<string, string>> = {
@@ -94,7 +94,7 @@ async function send(
     throw new AppError('actor.unknown', message);
   }
   const { type, etag, raw, zipped } = file;
-  reply.headers({ 'content-security-policy': contentSecurityPolicy, 'cache-control': cacheControl, etag });
+  reply.headers({ 'content-security-policy': pagePolicy, 'cache-control': cacheControl, etag });
   reply.header('vary', 'accept, accept-encoding').header('referrer-policy', 'no-referrer');
   if (headers['if-none-match'] === etag) return reply.code(304).send();
   const acceptsGzip = headers['accept-encoding']?.includes('gzip') === true;

@@ -18,6 +18,7 @@ import { type Admission, checkBinding, checkSource, findCaller, refuseAnyone } f
 import { addAnswerRoutes, announceRequest } from './answer-routes.ts';
 import { addBodyBudget } from './body-budget.ts';
 import { addBodyParser } from './body-parser.ts';
+import { addDocsRoutes } from './docs-routes.ts';
 import type { FleetDirectory } from './fleet-directory.ts';
 import { prepareGracefulClose } from './graceful-close.ts';
 import { addHookRoutes, type FindPlace, type HookRouteOptions } from './hook-routes.ts';
@@ -124,6 +125,7 @@ export async function createHttpApp(options: Omit<HttpOptions, 'port'>): Promise
   await addOtlpRoutes(app, (kind) => noteUnread('otlp', kind));
   await addApiRoutes(app, { admission, version, bounds: metrics.bounds });
   addInspectSocket(app, { fleets, admission, log: options.log });
+  addDocsRoutes(app);
   return { app, routes, close };
 }
 

@@ -43,6 +43,8 @@ test('only these endpoints need no token', async () => {
     'GET /',
     'GET /answer by a signed link',
     'GET /assets/:file',
+    'GET /docs',
+    'GET /docs/*',
     'GET /favicon.ico',
     'GET /healthz',
     'GET /icon/:file',

@@ -1,0 +1,57 @@
+/** `GET /docs/`: the documentation site that `npm run docs` builds in dist/docs. It holds no data, so it needs no token. */
+import { existsSync } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import { extname, join, normalize } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { FastifyInstance } from 'fastify';
+import { AppError } from '../errors.ts';
+import { open } from './access.ts';
+import { pagePolicy } from './inspector-page.ts';
+
+const types: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.md': 'text/markdown; charset=utf-8',
+  '.txt': 'text/plain; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.json': 'application/json; charset=utf-8',
+  '.png': 'image/png',
+};
+
+export function addDocsRoutes(app: FastifyInstance): void {
+  // Above this folder in a build, in dist when running from the sources, as tests do.
+  const folder = ['../../docs', '../../dist/docs']
+    .map((path) => fileURLToPath(new URL(path, import.meta.url)))
+    .find((path) => existsSync(join(path, 'llms.txt')));
+  app.get('/docs', { config: { access: open } }, async (_request, reply) => reply.redirect('/docs/'));
+  app.get<{ Params: { '*': string } }>(
+    '/docs/*',
+    { config: { access: open, listed: ['GET  /docs/', 'GET  /docs/llms.txt'] } },
+    async ({ params, headers }, reply) => {
+      if (folder === undefined)
+        throw new AppError('actor.unknown', 'the documentation is not built: run "npm run docs"');
+      const name = nameOf(params['*']);
+      const path = join(folder, name);
+      const { mtimeMs, size } = await statFile(path, name);
+      const etag = `"${mtimeMs.toString(36)}-${size.toString(36)}"`;
+      reply.headers({ etag, 'cache-control': 'no-cache', 'content-security-policy': pagePolicy });
+      if (headers['if-none-match'] === etag) return reply.code(304).send();
+      return reply.type(types[extname(name)] ?? 'text/plain; charset=utf-8').send(await readFile(path));
+    },
+  );
+}
+
+/** The file of a path below /docs/: `` is index.html, `policies` is policies.html. The path cannot leave the folder. */
+function nameOf(path: string): string {
+  const name = normalize(`/${path}`).slice(1);
+  if (name === '' || name.endsWith('/')) return `${name}index.html`;
+  return extname(name) === '' ? `${name}.html` : name;
+}
+
+/** @throws AppError actor.unknown if there is no such file */
+async function statFile(path: string, name: string) {
+  const found = await stat(path).catch(() => null);
+  if (found?.isFile() !== true)
+    throw new AppError('actor.unknown', `there is no page ${name.slice(0, 200)} in the documentation`);
+  return found;
+}
