@@ -62,7 +62,7 @@ test('has every endpoint of the server but the pages, and no other', async () =>
   const listed = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`),
   );
-  const isPage = /^GET \/($|assets\/|icon\/|favicon|inspect|machines\.json)/;
+  const isPage = /^GET \/($|assets\/|icon\/|docs|favicon|inspect|machines\.json)/;
   const registered = (await readRoutes()).map(({ method, url }) => `${method} ${url}`);
   expect(listed.toSorted()).toEqual(registered.filter((endpoint) => !isPage.test(endpoint)).toSorted());
   const ids = [...JSON.stringify(document).matchAll(/"operationId":"(\w+)"/g)].map(([, id]) => id);
