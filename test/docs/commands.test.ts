@@ -126,6 +126,7 @@ test('what no test runs is this, and no more', () => {
   expect(left).toEqual([
     'CONTRIBUTING.md: installs, builds and tests everything; CI runs it',
     'CONTRIBUTING.md: an hour or more',
+    'CONTRIBUTING.md: takes minutes, and downloads Stryker',
     'README.md: test/system/packages.test.ts',
     'README.md: needs Claude Code',
     'clients/python/README.md: test/system/clients/python.test.ts',
