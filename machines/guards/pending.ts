@@ -1,7 +1,7 @@
 /** Guard `pending`: with persistence on, a worker continues while tasks wait in its queue. */
-import { shortTitle } from '../policy/plan.ts';
-import type { Facts, NextTask } from './attempt.ts';
+import type { Facts } from './attempt.ts';
 import { block, constantPass, decide, type Guard, keepAlive, pass } from './guard.ts';
+import { nameTasks } from './task-names.ts';
 
 export const pending: Guard = (scope) => {
   const { worker, attempt } = scope;
@@ -21,12 +21,6 @@ function describePending({ queue, pendingTasks, nextTasks }: Facts): string {
   const count = pendingTasks === 1 ? '1 task waits' : `${pendingTasks} tasks wait`;
   return `${count} in queue ${queue}${nextTasks.length === 0 ? '' : `: ${nameTasks(nextTasks, pendingTasks)}`}`;
 }
-
-/** Names the first of so many tasks by id and title. */
-export const nameTasks = (first: readonly NextTask[], all: number): string =>
-  [...first.map(nameOf), ...(first.length < all ? ['…'] : [])].join(', ');
-
-const nameOf = ({ task, title }: NextTask): string => (title === null ? task : `${task} ${shortTitle(title)}`);
 
 const releaseFirst = (tasks: readonly string[]): string =>
   tasks.length > 0 ? `You still hold ${tasks.join(', ')}: complete or release it first. ` : '';

@@ -1,5 +1,5 @@
 /** Ranks what a person looks at first: who waits for one, then what may come to that. Lists and the terminal use it. */
-import { nameTasks } from '../guards/pending.ts';
+import { nameTasks } from '../guards/task-names.ts';
 import type { EscalatedEntity, Escalation, Unattended } from '../values/escalation.ts';
 import type { InputRequest } from '../values/questions.ts';
 import type { Presence, State } from '../values/states.ts';

@@ -1,0 +1,9 @@
+/** Lists tasks for a reason. In a file without schemas, because the page uses it too. */
+import { shortTitle } from '../policy/plan.ts';
+import type { NextTask } from './attempt.ts';
+
+/** Names the first of so many tasks by id and title. */
+export const nameTasks = (first: readonly NextTask[], all: number): string =>
+  [...first.map(nameOf), ...(first.length < all ? ['…'] : [])].join(', ');
+
+const nameOf = ({ task, title }: NextTask): string => (title === null ? task : `${task} ${shortTitle(title)}`);
