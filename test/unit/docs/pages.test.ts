@@ -24,19 +24,19 @@ test('every page of docs can be reached from README', () => {
   expect(docs.map(({ path }) => path).filter((path) => !reached.has(path))).toEqual([]);
 });
 
-test('docs/architecture.md lists every room', () => {
+test('docs/architecture.md lists every module', () => {
   const fence = readPage('docs/architecture.md').fences.find(({ text }) => text.startsWith('machines/ '));
   const listed = (fence?.text ?? '').split('\n').flatMap((line) => {
     const [, indent = '', names = ''] = /^(\s*)((?:[\w-]+\/ ?)+)/.exec(line) ?? [];
-    return names.split(/ |\//).flatMap((name) => (name === '' ? [] : [{ name, isRoom: indent !== '' }]));
+    return names.split(/ |\//).flatMap((name) => (name === '' ? [] : [{ name, isModule: indent !== '' }]));
   });
-  const folders = listed.filter(({ isRoom }) => !isRoom).map(({ name }) => name);
+  const folders = listed.filter(({ isModule }) => !isModule).map(({ name }) => name);
   const there = folders.flatMap((folder) =>
     readdirSync(join(root, folder), { withFileTypes: true }).filter((it) => it.isDirectory() && it.name !== 'support'),
   );
   expect(
     listed
-      .filter(({ isRoom }) => isRoom)
+      .filter(({ isModule }) => isModule)
       .map(({ name }) => name)
       .sort(),
   ).toEqual(there.map(({ name }) => name).sort());
@@ -47,6 +47,8 @@ test.each(docs.map(({ path, text }) => [path, text] as const))('%s begins with w
   expect(introduction).toMatch(/^[\w`[(]/);
   expect(sentencesIn(introduction)).toBeGreaterThanOrEqual(1);
   expect(sentencesIn(introduction)).toBeLessThanOrEqual(2);
+  // llms.txt quotes the first sentence, and takes a colon for its end.
+  expect(introduction).not.toMatch(/^[^.]*:\s/);
 });
 
 describe.each(pages.map((page) => [page.path, page] as const))('%s', (_path, page) => {
@@ -84,7 +86,7 @@ const protocolSections = new Set(
   [...readPage('docs/protocol.md').text.matchAll(/^## (\d+)\. /gm)].map(([, number = '']) => number),
 );
 
-/** The block after the title. llms.txt quotes its first sentence. */
+/** The block after the title. */
 const introductionOf = (text: string): string => /^# .+\n\n((?:.+\n)+)/.exec(text)?.[1]?.trim() ?? '';
 
 /** Counts sentences. Dots in code spans and in the targets of links end none. */
