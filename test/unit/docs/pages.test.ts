@@ -9,6 +9,7 @@ import { type Page, pagePaths, readPage, root } from '../../support/markdown.ts'
 const pages = pagePaths().map(readPage);
 const scripts = (JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> })
   .scripts;
+const docs = pages.filter(({ path }) => path.startsWith('docs/'));
 const given = new Map<string, Command>();
 for (const [name, { load }] of Object.entries(commands)) given.set(name, await load());
 
@@ -20,26 +21,34 @@ test('every page of docs can be reached from README', () => {
       if (place?.endsWith('.md') && existsSync(join(root, place))) reached.add(place);
     }
   }
-  const docs = pages.map(({ path }) => path).filter((path) => path.startsWith('docs/'));
-  expect(docs.filter((path) => !reached.has(path))).toEqual([]);
+  expect(docs.map(({ path }) => path).filter((path) => !reached.has(path))).toEqual([]);
 });
 
-test('docs/architecture.md lists every room', () => {
+test('docs/architecture.md lists every module', () => {
   const fence = readPage('docs/architecture.md').fences.find(({ text }) => text.startsWith('machines/ '));
   const listed = (fence?.text ?? '').split('\n').flatMap((line) => {
     const [, indent = '', names = ''] = /^(\s*)((?:[\w-]+\/ ?)+)/.exec(line) ?? [];
-    return names.split(/ |\//).flatMap((name) => (name === '' ? [] : [{ name, isRoom: indent !== '' }]));
+    return names.split(/ |\//).flatMap((name) => (name === '' ? [] : [{ name, isModule: indent !== '' }]));
   });
-  const folders = listed.filter(({ isRoom }) => !isRoom).map(({ name }) => name);
+  const folders = listed.filter(({ isModule }) => !isModule).map(({ name }) => name);
   const there = folders.flatMap((folder) =>
     readdirSync(join(root, folder), { withFileTypes: true }).filter((it) => it.isDirectory() && it.name !== 'support'),
   );
   expect(
     listed
-      .filter(({ isRoom }) => isRoom)
+      .filter(({ isModule }) => isModule)
       .map(({ name }) => name)
       .sort(),
   ).toEqual(there.map(({ name }) => name).sort());
+});
+
+test.each(docs.map(({ path, text }) => [path, text] as const))('%s begins with what it is for', (_path, text) => {
+  const introduction = introductionOf(text);
+  expect(introduction).toMatch(/^[\w`[(]/);
+  expect(sentencesIn(introduction)).toBeGreaterThanOrEqual(1);
+  expect(sentencesIn(introduction)).toBeLessThanOrEqual(2);
+  // llms.txt quotes the first sentence, and takes a colon for its end.
+  expect(introduction).not.toMatch(/^[^.]*:\s/);
 });
 
 describe.each(pages.map((page) => [page.path, page] as const))('%s', (_path, page) => {
@@ -76,6 +85,13 @@ test('what the code says of the pages is there', () => {
 const protocolSections = new Set(
   [...readPage('docs/protocol.md').text.matchAll(/^## (\d+)\. /gm)].map(([, number = '']) => number),
 );
+
+/** The block after the title. */
+const introductionOf = (text: string): string => /^# .+\n\n((?:.+\n)+)/.exec(text)?.[1]?.trim() ?? '';
+
+/** Counts sentences. Dots in code spans and in the targets of links end none. */
+const sentencesIn = (paragraph: string): number =>
+  paragraph.replaceAll(/`[^`]*`|\]\([^)]*\)/g, '_').match(/[.!?](?=\s|$)/g)?.length ?? 0;
 
 function placeOf(from: string, target: string): { path: string; anchor: string } | null {
   if (/^[a-z]+:/.test(target)) return null;
