@@ -1,10 +1,12 @@
-/** What turns an agent's hooks off, by the agent's own precedence; and what is not recognised is never green. */
+/**
+ * Settings that turn an agent's hooks off, with the agent's precedence. Unknown settings are never reported as fine.
+ */
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Answer } from '../../../src/agents/doctor/doctor.ts';
-import type { Hooked } from '../../../src/agents/doctor/hooked.ts';
+import type { HookedFile } from '../../../src/agents/doctor/find-hooks.ts';
 import {
   judgeClaude,
   judgeCodex,
@@ -17,7 +19,7 @@ import {
   readOpencodeSwitches,
 } from '../../../src/agents/doctor/switches.ts';
 
-const hookedBy = (value: Record<string, unknown>, more: Partial<Hooked> = {}): Hooked => ({
+const hookedBy = (value: Record<string, unknown>, more: Partial<HookedFile> = {}): HookedFile => ({
   scope: 'project',
   file: '/p/settings.json',
   text: '',
@@ -27,7 +29,7 @@ const hookedBy = (value: Record<string, unknown>, more: Partial<Hooked> = {}): H
 const http = hookedBy({ type: 'http', url: 'http://127.0.0.1:4280/hooks/claude', allowedEnvVars: ['STOPGATE_TOKEN'] });
 const command = hookedBy({ type: 'command', command: 'npx stopgate hook claude' });
 
-/** Files by their content, the strongest first. */
+/** Files by content, highest precedence first. */
 const layers = (...values: Record<string, unknown>[]) => values.map((value, at) => ({ file: `/layer-${at}`, value }));
 const seen = (answers: readonly Answer[]) => answers.filter(({ state }) => state !== 'skip');
 const states = (answers: readonly Answer[]) => seen(answers).map(({ state }) => state);
@@ -36,9 +38,9 @@ describe('Claude Code', () => {
   type Case = {
     readonly what: string;
     readonly managed?: Record<string, unknown>;
-    /** Local, project, user. */
+    /** The local, project and user settings. */
     readonly own?: Record<string, unknown>[];
-    readonly hooked?: Hooked;
+    readonly hooked?: HookedFile;
     readonly env?: Record<string, string>;
     readonly found: string[];
   };
@@ -80,7 +82,7 @@ describe('Claude Code', () => {
     { what: 'a variable', env: { CLAUDE_CODE_SIMPLE: '1' }, found: ['bad'] },
     { what: 'a variable in settings', own: [{ env: { CLAUDE_CODE_SIMPLE: '1' } }], found: ['bad'] },
     { what: 'a variable that is off', env: { CLAUDE_CODE_SIMPLE: '0' }, found: [] },
-    // Not recognised: never green.
+    // Unknown values are never reported as fine.
     { what: 'a flag that is a text', own: [{ disableAllHooks: 'true' }], found: ['warn'] },
     { what: 'a list that is a text', own: [{ allowedHttpHookUrls: '*' }], found: ['warn'] },
     { what: 'another setting about hooks', managed: { hookPolicy: 'strict' }, found: ['warn'] },
@@ -93,7 +95,7 @@ describe('Claude Code', () => {
     const above = managed === undefined ? [] : [{ file: '/managed-0', value: managed }];
     const answers = judgeClaude(above, layers(...own), { hooked: [hooked], env });
     expect(states(answers)).toEqual(found);
-    // Settings that a server, MDM or the command line gives are never seen.
+    // Settings from a server, MDM or the command line cannot be checked.
     expect(answers.at(-1)).toMatchObject({ state: 'skip', text: expect.stringContaining('--settings') });
   });
 });
@@ -207,16 +209,16 @@ describe('files', () => {
       files: { 'home/.gemini/settings.json': trusts, 'project/.gemini/settings.json': trusts.replace('true', 'false') },
       found: ['bad'],
     },
-  ])('the trust of Gemini CLI: $what', ({ files, found }) => {
+  ])('Gemini CLI’s trusted folders: $what', ({ files, found }) => {
     const { places, at } = makePlace(files);
     places.env = { GEMINI_CLI_SYSTEM_SETTINGS_PATH: at('none'), GEMINI_CLI_SYSTEM_DEFAULTS_PATH: at('none') };
     const read = readGeminiSwitches(() => at('home/.gemini'));
     expect(states(read({ places, platform: 'linux', hooked: [command] }))).toEqual(found);
-    // Hooks of the user run everywhere.
+    // User hooks run in every folder.
     expect(states(read({ places, platform: 'linux', hooked: [{ ...command, scope: 'user' }] }))).toEqual([]);
   });
 
-  test('the machine’s settings are stronger than the project’s, and one that cannot be read is said', () => {
+  test('machine settings override project settings, and an unreadable file is reported', () => {
     const { places, at } = makePlace({
       'machine.json': '{ "hooksConfig": { "enabled": false } }',
       'project/.gemini/settings.json': '{ "hooksConfig": { "enabled": true } }',
@@ -231,12 +233,12 @@ describe('files', () => {
     expect(ask('broken.json')).toEqual([
       expect.objectContaining({
         state: 'warn',
-        text: expect.stringContaining('whether it turns hooks off is not known'),
+        text: expect.stringContaining('unknown whether it turns hooks off'),
       }),
     ]);
   });
 
-  test('Codex reads a project only if it trusts it', () => {
+  test('Codex reads project settings only if it trusts the project', () => {
     for (const level of ['trusted', 'untrusted']) {
       const { places, at } = makePlace({
         'home/.codex/config.toml': `[projects."ROOT/project"]\ntrust_level = "${level}"\n`,
@@ -248,7 +250,7 @@ describe('files', () => {
     }
   });
 
-  test('Copilot CLI: its own files, its settings, and the folders that it trusts', () => {
+  test('Copilot CLI: hook files, settings and trusted folders', () => {
     const ask = (files: Record<string, string>) => {
       const { places, at } = makePlace(files);
       const hooked = { ...command, file: at('project/.github/hooks/stopgate.json') };
@@ -263,7 +265,7 @@ describe('files', () => {
     expect(ask({ ...trusted, 'project/.github/hooks/stopgate.json': '{ "disableAllHooks": true }' })).toEqual(['bad']);
   });
 
-  test('OpenCode: no plugins at all, or not ours; Cursor says what is not seen', () => {
+  test('OpenCode: plugins disabled, or ours excluded; Cursor: what was not checked', () => {
     const { places } = makePlace({ 'project/opencode.json': '{ "plugins": ["a", "-b", "-stop*"] }' });
     expect(states(readOpencodeSwitches({ places }, ['stopgate.js']))).toEqual(['bad']);
     expect(states(readOpencodeSwitches({ places: { ...places, env: { OPENCODE_PURE: '1' } } }, ['p']))).toEqual([
