@@ -27,7 +27,7 @@ import { toId } from './shared/text.ts';
 import type { UnsolicitedCheck } from './shared/unsolicited-checks.ts';
 
 /** What `init`, the doctor and the hook command need to know about an agent. */
-type Facts = {
+type Profile = {
   /** As in `/hooks/<name>`, `stopgate hook <name>`, and the `agent` of its workers. Also the name of its folder. */
   readonly name: string;
   /** The name that people see. */
@@ -44,7 +44,7 @@ type Facts = {
   readonly promptsResolution?: boolean;
 };
 
-export type Agent = Facts & { readonly readHook: ReadHook };
+export type Agent = Profile & { readonly readHook: ReadHook };
 
 /**
  * @param event from the URL, for agents that omit the event name from their JSON
@@ -67,7 +67,7 @@ export type HookCall = {
   /**
    * The answer to the agent. Null is an empty answer, which lets the agent continue or stop.
    * @param check the check that led to the decision, or null for a stop. With a check, pass only a decision that
-   * `isNews` accepts (unsolicited-checks.ts).
+   * `isReportable` accepts (unsolicited-checks.ts).
    */
   answer(decision: AnswerableDecision, check?: UnsolicitedCheck | null): object | null;
   /** The answer to the agent's own request. Null if its hook cannot express this answer. */
@@ -161,7 +161,7 @@ export function defineAgent<Body>({
   resume,
   promptsResolution = false,
   ...adapter
-}: Facts & Adapter<Body, Body & BaseCall>): Agent {
+}: Profile & Adapter<Body, Body & BaseCall>): Agent {
   const readHook: ReadHook = (given, inUrl) => {
     const normal = adapter.normalize?.(given) ?? given;
     const body = readBody(adapter.body, normal, title);
@@ -190,7 +190,7 @@ function translate<Body, Call extends BaseCall>(
   given: PriorWorker,
 ): Translation {
   const { worker, event } = call;
-  if (adapter.isIgnored?.(call)) return { ...nothing, worker };
+  if (adapter.isIgnored?.(call)) return { ...emptyTranslation, worker };
   const move = draftMove(call, given);
   const prior = move === null || call.cwd === undefined ? given : { ...given, cwd: call.cwd };
   const command = readPersonCommand(adapter.personPrompt?.(call, prior) ?? undefined);
@@ -219,7 +219,7 @@ function translate<Body, Call extends BaseCall>(
   };
 }
 
-const nothing: Omit<Translation, 'worker'> = {
+const emptyTranslation: Omit<Translation, 'worker'> = {
   entries: [],
   stop: null,
   check: null,

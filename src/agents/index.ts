@@ -20,7 +20,7 @@ export { createHookCallHandler, type OnHeld } from './shared/hook-call-handler.t
 export type { HeldRequest } from './shared/permission-requests.ts';
 export { type PriorWorker, toPriorWorker, unknownWorker } from './shared/prior-worker.ts';
 export { toId } from './shared/text.ts';
-export { isForComplete, isNews, isWanted, type UnsolicitedCheck } from './shared/unsolicited-checks.ts';
+export { isCompletionCheck, isReportable, shouldRunCheck, type UnsolicitedCheck } from './shared/unsolicited-checks.ts';
 
 // The `resume` commands were tested without a terminal, with the version named in each agent's settings.ts. Cursor's is
 // taken from its documentation.

@@ -23,15 +23,15 @@ import type { SetupRequest, Trust, TrustResult } from '../setup/setup.ts';
 import { receiverFor, type UsageSetup } from '../setup/usage.ts';
 
 type Block = 'trust' | 'usage';
-const begins: Readonly<Record<Block, string>> = {
+const blockStarts: Readonly<Record<Block, string>> = {
   trust: '# >>> stopgate: trusted hooks (by "stopgate init codex") >>>',
   usage: '# >>> stopgate: usage reporting (by "stopgate init codex --usage") >>>',
 };
-const end = '# <<< stopgate <<<';
+const blockEnd = '# <<< stopgate <<<';
 
 /** Appends a block. The text must not contain one of the same kind. */
 function putBlock(bare: string, block: Block, lines: string): string {
-  const marked = `${begins[block]}\n${lines}${end}`;
+  const marked = `${blockStarts[block]}\n${lines}${blockEnd}`;
   // If the file has no line end at its end, add none after the block either, so that `removeBlock` can restore it.
   return bare === '' || bare.endsWith('\n') ? `${bare}${marked}\n` : `${bare}\n${marked}`;
 }
@@ -39,10 +39,10 @@ function putBlock(bare: string, block: Block, lines: string): string {
 /** Removes a block. Returns null if nothing is left. @throws SyntaxProblem */
 function removeBlock(text: string, block: Block): string | null {
   parseConfig(text);
-  const from = text.indexOf(begins[block]);
-  const to = text.indexOf(end, from);
+  const from = text.indexOf(blockStarts[block]);
+  const to = text.indexOf(blockEnd, from);
   if (from < 0 || to < 0) return text;
-  const after = text.slice(to + end.length);
+  const after = text.slice(to + blockEnd.length);
   const before = text.slice(0, from);
   const left = after === '' ? before.replace(/\n$/, '') : before + after.replace(/^\n/, '');
   return left === '' ? null : left;
@@ -73,7 +73,7 @@ export function planConfig({ places, line, usage, remove }: SetupRequest, hooks:
     return config.text === null ? null : planEdit(config, (text) => take(take(text, 'trust'), 'usage'));
   }
   // If we set up usage reporting before, it follows the hooks to the new address.
-  const isSet = config.text?.includes(begins.usage) ?? false;
+  const isSet = config.text?.includes(blockStarts.usage) ?? false;
   return usage || isSet ? planEdit(config, (text) => putUsage(text ?? '', line)) : null;
 }
 

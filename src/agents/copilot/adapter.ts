@@ -63,7 +63,7 @@ export const copilot = defineAgent({
   resume: (session, prompt) => ['copilot', `--resume=${session}`, '--prompt', prompt],
   body: bodySchema,
   normalize: inCamelCase,
-  eventOf: ({ hookEventName, hookName }, inUrl) => canonical(hookEventName || hookName || inUrl),
+  eventOf: ({ hookEventName, hookName }, inUrl) => toCamelCase(hookEventName || hookName || inUrl),
   // `copilot --prompt` starts like a session with a person, so `interactive` stays unknown.
   callerOf({ sessionId, parentAgentId, agentId, agentType }) {
     if (!agentId) return { worker: sessionId, parent: null };
@@ -101,7 +101,7 @@ export const copilot = defineAgent({
 });
 
 /** Maps PascalCase event names to camelCase: `Stop` to `agentStop`, `PostToolUse` to `postToolUse`. */
-const canonical = (event = ''): string => names.get(event) ?? event.charAt(0).toLowerCase() + event.slice(1);
+const toCamelCase = (event = ''): string => names.get(event) ?? event.charAt(0).toLowerCase() + event.slice(1);
 const names: ReadonlyMap<string, string> = new Map([
   ['Stop', 'agentStop'],
   ['UserPromptSubmit', 'userPromptSubmitted'],

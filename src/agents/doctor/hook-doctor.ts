@@ -94,29 +94,29 @@ type HookedSubject = {
 
 const hookedChecks: Checks<HookedSubject> = {
   policyNames: ({ hooks: { agent }, hooked, context }) =>
-    checkPolicyNames(agent, hooked, hooked.hooks.map(lineOf), context.policies),
+    checkPolicyNames(agent, hooked, hooked.hooks.map(hookTarget), context.policies),
   address: checkAddress,
   events: checkEvents,
   lines: checkLines,
   token: checkToken,
   times: ({ checks: { limits }, hooked, context }) => checkTimes(limits, hooked, context.policies ?? new Map()),
-  ownOfAgent: ({ checks: { checkHooked }, hooked, context }) => checkHooked?.(hooked, context) ?? [],
+  agentSpecific: ({ checks: { checkHooked }, hooked, context }) => checkHooked?.(hooked, context) ?? [],
 };
 
 /** An agent with all files that contain our hooks, and the first of them. */
 type AgentSubject = Omit<HookedSubject, 'hooked'> & { readonly first: HookedFile; readonly all: readonly HookedFile[] };
 
 const agentChecks: Checks<AgentSubject> = {
-  once: ({ hooks: { agent }, first, all }) => {
+  duplicates: ({ hooks: { agent }, first, all }) => {
     if (all.length === 1) return [];
     const scopes = all.map(({ scope }) => scope).join(' and ');
     const option = first.scope === 'user' ? '--user' : '--project';
     return warn(
-      `the ${scopes} settings all have our hooks: each event is reported ${all.length} times`,
+      `our hooks are in the ${scopes} settings, so each event is reported ${all.length} times`,
       `stopgate init ${agent} ${option} --remove`,
     );
   },
-  eachPlace: async ({ all, ...subject }) => {
+  eachFile: async ({ all, ...subject }) => {
     const found: Answer[] = [];
     for (const hooked of all) found.push(...(await runChecks(hookedChecks, { ...subject, hooked })));
     return found;
@@ -176,7 +176,7 @@ function createDryTurn(
 // Checks of one settings file: whether its hooks call this service, for every event, with everything that a call needs.
 
 /** The URL that the hook posts to, or the command that it runs. */
-export const lineOf = ({ value }: FoundHook): string => String(value.url ?? value.command ?? value.bash ?? '');
+export const hookTarget = ({ value }: FoundHook): string => String(value.url ?? value.command ?? value.bash ?? '');
 
 const isCurlLine = ({ command, bash }: FoundHook['value']): boolean =>
   [command, bash].some((text) => typeof text === 'string' && /\bcurl -/.test(text));
@@ -186,7 +186,7 @@ function checkAddress({ hooks: { agent }, hooked, context: { url } }: HookedSubj
   const host = url.replace(/^https?:\/\//, '');
   const option = new RegExp(`--http[ =]\\S*${host.replaceAll('.', '\\.')}(?:'|\\s|$)`);
   const stray = hooks.find((hook) => {
-    const line = lineOf(hook);
+    const line = hookTarget(hook);
     // A hand-written command without an address finds the service like we do.
     if (/\bhook\b/.test(line) && !/--http[ =]|https?:\/\//.test(line)) return false;
     return !line.includes(`//${host}/`) && !option.test(line);
@@ -220,7 +220,9 @@ function checkEvents({ hooks: { agent, events }, checks: { limits }, hooked }: H
 function checkLines({ hooks: { agent }, checks: { limits }, hooked }: HookedSubject): Answer[] {
   const { file, hooks } = hooked;
   const init = initCommand(agent, hooked);
-  const missing = hooks.map((hook) => findScript(lineOf(hook))).find((path) => path !== undefined && !existsSync(path));
+  const missing = hooks
+    .map((hook) => findScript(hookTarget(hook)))
+    .find((path) => path !== undefined && !existsSync(path));
   const isSilent = hooks.some(({ event, value }) => event === limits.stopEvent && value.type === 'http');
   const program = `${file} runs ${missing}, which does not exist`;
   const silence = 'its hooks use HTTP: while the service is down, every stop is allowed without notice';
@@ -257,7 +259,7 @@ export function checkPolicyNames(
 function hasNoToken(hook: FoundHook): boolean {
   const { value } = hook;
   if (value.type === 'http') return value.headers === undefined;
-  return isCurlLine(value) && !/authorization|bearer/i.test(lineOf(hook));
+  return isCurlLine(value) && !/authorization|bearer/i.test(hookTarget(hook));
 }
 
 function checkToken({ hooks: { agent }, hooked, context: { needsToken, places } }: HookedSubject): Answer[] {

@@ -238,7 +238,7 @@ function judgeSimple(layers: readonly Layer[], env: Places['env']): Answer[] {
 
 // --- Gemini CLI and Qwen Code ---------------------------------------------------------------------------------
 
-type GeminiKind = {
+type GeminiVariant = {
   readonly title: string;
   readonly folder: (places: Places) => string;
   /** The name of the settings folder in a project. */
@@ -250,7 +250,7 @@ type GeminiKind = {
 };
 
 const readGeminiLike =
-  ({ title, folder, project, system, variables, judge }: GeminiKind): ReadSwitches =>
+  ({ title, folder, project, system, variables, judge }: GeminiVariant): ReadSwitches =>
   ({ places, platform, hooked }) => {
     const { env, cwd } = places;
     const layers = createLayers();
@@ -341,7 +341,7 @@ export function judgeQwen(layers: readonly Layer[], hooked: readonly HookedFile[
   ];
 }
 
-export const readGeminiSwitches = (folder: GeminiKind['folder']): ReadSwitches =>
+export const readGeminiSwitches = (folder: GeminiVariant['folder']): ReadSwitches =>
   readGeminiLike({
     title: 'Gemini CLI',
     folder,
@@ -359,7 +359,7 @@ export const readGeminiSwitches = (folder: GeminiKind['folder']): ReadSwitches =
     judge: judgeGemini,
   });
 
-export const readQwenSwitches = (folder: GeminiKind['folder']): ReadSwitches =>
+export const readQwenSwitches = (folder: GeminiVariant['folder']): ReadSwitches =>
   readGeminiLike({
     title: 'Qwen Code',
     folder,

@@ -40,7 +40,7 @@ const bodySchema = z.object({
 });
 type GeminiCall = CallOf<typeof bodySchema>;
 
-const nothing = () => [];
+const noEntries = () => [];
 
 export const gemini = defineAgent({
   name: 'gemini',
@@ -61,10 +61,10 @@ export const gemini = defineAgent({
     Notification: (call) => (isPermission(call) ? [draftInputRequest(call.message, 'permission')] : []),
     // Sent with every model call, `AfterModel` even with every chunk. Tool events are enough to see that the agent is
     // alive.
-    PreCompress: nothing,
-    BeforeModel: nothing,
-    BeforeToolSelection: nothing,
-    AfterModel: nothing,
+    PreCompress: noEntries,
+    BeforeModel: noEntries,
+    BeforeToolSelection: noEntries,
+    AfterModel: noEntries,
     SessionEnd: draftSessionEnd,
   },
   stop: (call) => (call.event === 'AfterAgent' ? toAttempt(call.prompt_response) : null),

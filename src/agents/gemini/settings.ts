@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { bad } from '../doctor/doctor.ts';
 import type { DryTurn } from '../doctor/dry-turn.ts';
 import { initCommand } from '../doctor/find-hooks.ts';
-import { createHookDoctor, lineOf } from '../doctor/hook-doctor.ts';
+import { createHookDoctor, hookTarget } from '../doctor/hook-doctor.ts';
 import { type FakeModel, type ModelRequest, modelText, openFakeModel, sendEvents, sendJson } from '../doctor/models.ts';
 import { readGeminiSwitches } from '../doctor/switches.ts';
 import { type AgentHooks, createHookSetup } from '../setup/agent-hooks.ts';
@@ -95,7 +95,7 @@ export const doctor = createHookDoctor(hooks, {
   dryTurn,
   async checkHooked(hooked) {
     const { file, hooks: ours } = hooked;
-    if (ours.every((hook) => /\|\| *(?:exit [01]|true) *$/.test(lineOf(hook)))) return [];
+    if (ours.every((hook) => /\|\| *(?:exit [01]|true) *$/.test(hookTarget(hook)))) return [];
     const text = `${file}: a command does not end in "|| exit 0": if it crashes, Gemini never stops`;
     return [bad(text, initCommand('gemini', hooked))];
   },

@@ -78,7 +78,7 @@ const bodySchema = z.object({
 });
 type OpencodeCall = CallOf<typeof bodySchema>;
 
-const nothing = () => [];
+const noEntries = () => [];
 
 export const opencode = defineAgent({
   name: 'opencode',
@@ -108,8 +108,8 @@ export const opencode = defineAgent({
     'tool.execute.after': (call, prior) => [...draftToolResult(prior), draftToolEnd(call, prior)],
     'todo.updated': draftPlan,
     // The requests themselves are stored by `ask`.
-    'permission.asked': nothing,
-    'question.asked': nothing,
+    'permission.asked': noEntries,
+    'question.asked': noEntries,
     'permission.updated': () => [draftInputRequest(undefined, 'permission')],
     'permission.replied': draftReplied,
     'question.replied': draftReplied,
@@ -119,11 +119,11 @@ export const opencode = defineAgent({
       prior.parent === null ? draftResumption(prior) : draftSessionEnd({ reason: 'idle' }, prior),
     'session.deleted': (_call, prior) => draftSessionEnd({ reason: 'deleted' }, prior),
     // A single answer of the model leads to many of these.
-    'message.part.delta': nothing,
-    'message.part.updated': nothing,
-    'message.updated': nothing,
-    'session.updated': nothing,
-    'session.status': nothing,
+    'message.part.delta': noEntries,
+    'message.part.updated': noEntries,
+    'message.updated': noEntries,
+    'session.updated': noEntries,
+    'session.status': noEntries,
   },
   stop: (call, prior) => (isStop(call) && prior.parent === null ? toAttempt(call.lastMessage) : null),
   ask: describeRequest,

@@ -15,10 +15,10 @@ import { type PriorWorker, toPriorWorker, unknownWorker } from './prior-worker.t
 import { createSharedPlans, type SharedPlans, statusesIn } from './shared-plans.ts';
 import {
   createReportedFindings,
-  isForComplete,
-  isNews,
-  isWanted,
+  isCompletionCheck,
+  isReportable,
   type ReportedFindings,
+  shouldRunCheck,
   type UnsolicitedCheck,
 } from './unsolicited-checks.ts';
 
@@ -123,7 +123,7 @@ type NextStep =
 
 async function store(
   service: Service,
-  { workers, scheduled, added, homes, plans }: Memory,
+  { workers, scheduled, added, homes, plans }: HandlerState,
   call: HookCall,
   { key, taskList, mayWrite = () => true, noteUnread = () => {} }: CallOptions,
 ): Promise<NextStep | null> {
@@ -160,7 +160,7 @@ async function store(
     return held === null ? null : { kind: 'ask', held };
   }
   if (check === null) return null;
-  return now !== null && isWanted(check, now, () => service.judging(worker)) ? { kind: 'check', check } : null;
+  return now !== null && shouldRunCheck(check, now, () => service.judging(worker)) ? { kind: 'check', check } : null;
 }
 
 /** The folder with which these entries register the worker. */
@@ -172,7 +172,7 @@ const folderOf = (worker: string, entries: readonly WorkerEntry[]): string | und
 
 /** A prompt that a sub-agent schedules belongs to its session. */
 function rememberScheduled(
-  { scheduled, added }: Pick<Memory, 'scheduled' | 'added'>,
+  { scheduled, added }: Pick<HandlerState, 'scheduled' | 'added'>,
   { worker, session }: HookCall,
   { scheduled: listed, schedules: prompt }: Pick<Translation, 'scheduled' | 'schedules'>,
 ): void {
@@ -183,7 +183,7 @@ function rememberScheduled(
   setNewest(added, session, [...known.filter((other) => other !== prompt), prompt].slice(-promptsMax), schedulesMax);
 }
 
-type Memory = {
+type HandlerState = {
   readonly workers: WorkerStore;
   readonly scheduled: Map<string, readonly string[]>;
   readonly added: Map<string, readonly string[]>;
@@ -264,11 +264,11 @@ async function runCheck(
   }: { readonly worker: string; readonly check: UnsolicitedCheck; readonly key: string | undefined },
 ): Promise<Decision | null> {
   const probed = await service.probe(worker, {}, check === 'step' ? 'step' : 'stop');
-  if (isForComplete(check) && reported.note(worker, probed, () => service.judging(worker), key)) return probed;
-  if (!isNews(check, probed)) return null;
-  if (!isForComplete(check)) return probed;
+  if (isCompletionCheck(check) && reported.note(worker, probed, () => service.judging(worker), key)) return probed;
+  if (!isReportable(check, probed)) return null;
+  if (!isCompletionCheck(check)) return probed;
   const decided = await service.decide(worker, { attempt: key ?? randomUUID(), stopReason: 'complete' });
-  return isNews(check, decided) ? decided : null;
+  return isReportable(check, decided) ? decided : null;
 }
 
 function createPacer(stopwatch: () => number): (worker: string, check: UnsolicitedCheck) => boolean {

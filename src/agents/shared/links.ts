@@ -3,7 +3,7 @@ import { realpath } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative } from 'node:path';
 
 /** An unavailable file system must not delay an agent. After this time the path stays unresolved. */
-const waitMs = 500;
+const timeoutMs = 500;
 /** Trailing parts of a path that may be missing, for example a deleted file or a new folder. */
 const missingMax = 64;
 
@@ -12,7 +12,7 @@ export async function resolveLinks(paths: Iterable<string>): Promise<ReadonlyMap
   const all = Promise.all([...paths].map(async (path) => found.set(path, await resolve(path))));
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((done) => {
-    timer = setTimeout(done, waitMs);
+    timer = setTimeout(done, timeoutMs);
   });
   await Promise.race([all, late]);
   clearTimeout(timer);

@@ -50,7 +50,7 @@ export const shellWord = (word: string): string =>
   /^[\w./:@=-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 
 /** Characters of a name that are kept in its id. */
-const keptMax = 100;
+const idCharsMax = 100;
 
 /**
  * Converts a name to an id. Returns a valid id unchanged. Otherwise replaces invalid characters and appends a hash of
@@ -59,7 +59,7 @@ const keptMax = 100;
 export function toId(text: string): string {
   if (isId(text)) return text;
   const kept = text
-    .slice(0, keptMax)
+    .slice(0, idCharsMax)
     .replaceAll(/[^A-Za-z0-9_-]+/g, '-')
     .replace(/^[_-]+/, '');
   const hash = createHash('sha256').update(text).digest('hex').slice(0, 16);

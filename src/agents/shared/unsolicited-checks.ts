@@ -16,16 +16,16 @@ import type { Judging } from '../../service/session-policy.ts';
  */
 export type UnsolicitedCheck = 'complete' | 'complete-throttled' | 'step' | 'output';
 
-export const isForComplete = (check: UnsolicitedCheck): boolean =>
+export const isCompletionCheck = (check: UnsolicitedCheck): boolean =>
   check === 'complete' || check === 'complete-throttled';
 
 /** Whether to run the check. A used-up budget is always reported after tools: that only reads the view. */
-export function isWanted(
+export function shouldRunCheck(
   check: UnsolicitedCheck,
   { rules, budgets = [] }: Pick<WorkerView, 'rules'> & { readonly budgets?: WorkerView['budgets'] },
   judging: () => Pick<Judging, 'hasHooks'>,
 ): boolean {
-  if (isForComplete(check) && usedUp(budgets) !== null) return true;
+  if (isCompletionCheck(check) && usedUp(budgets) !== null) return true;
   if (rules.checks === 0) return check === 'output' && judging().hasHooks;
   return check === 'output' || (check === 'step' ? rules.steps === 'gate' : rules.stopWhenComplete);
 }
@@ -34,8 +34,11 @@ export function isWanted(
  * Whether the decision has anything to report. An agent that may stop because of a cap or a resolution has not
  * completed its work, so that is not reported. A step is also refused if a check could not be judged.
  */
-export function isNews(check: UnsolicitedCheck, { decision, cause }: Pick<Decision, 'decision' | 'cause'>): boolean {
-  if (isForComplete(check)) return decision === 'allow' && (cause === 'complete' || isOverBudget(cause));
+export function isReportable(
+  check: UnsolicitedCheck,
+  { decision, cause }: Pick<Decision, 'decision' | 'cause'>,
+): boolean {
+  if (isCompletionCheck(check)) return decision === 'allow' && (cause === 'complete' || isOverBudget(cause));
   return cause === 'incomplete' || (check === 'step' && cause === 'unjudged');
 }
 

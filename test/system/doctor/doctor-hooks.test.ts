@@ -25,19 +25,19 @@ describe('the hooks in settings and plugins', () => {
       expect.stringContaining('"disableAllHooks": true'),
       expect.stringMatching(/project\/\.claude\/settings\.json: the \w+ hook does not call/),
     ]);
-    expect(warn).toEqual(holding('project and user settings all have our hooks: each event is reported 2 times'));
+    expect(warn).toEqual(holding('project and user settings, so each event is reported 2 times'));
   });
 
   test.each(['claude', 'gemini', 'opencode'])('its fix is for the settings that it is about: %s', async (agent) => {
     const { run, doctor } = await makePlace();
     await run(['init', agent, '--yes', '--user', '--http', '127.0.0.1:4999']);
     const { findings } = await doctor([agent, '--quick', '--http', http()]);
-    const fix = findings.find(({ text }) => text.includes('not point to'))?.fix;
+    const fix = findings.find(({ text }) => text.includes('not call'))?.fix;
     // As it is typed where nothing is installed.
     expect(fix).toBe(`npx stopgate init ${agent} --user --http ${http()}`);
     await run([...(fix ?? '').split(' ').slice(2), '--yes']);
     const { bad, warn } = await doctor([agent, '--quick', '--http', http()]);
-    expect([...bad, ...warn].filter((text) => /not point to|comes (?:2 times|twice)/.test(text))).toEqual([]);
+    expect([...bad, ...warn].filter((text) => /not call|reported (?:2 times|twice)/.test(text))).toEqual([]);
   });
 
   test('a hook that was written by hand finds its service by itself', async () => {
@@ -64,11 +64,11 @@ describe('the hooks in settings and plugins', () => {
     expect(ok).toEqual(holding('stopgate/hooks/hooks.json has our hooks'));
     expect(bad).toEqual([]);
     await folder.write('project/.claude/settings.json', switched(false));
-    expect((await doctor(['claude', '--quick', '--http', http()])).bad).toEqual(holding('no hook of stopgate'));
+    expect((await doctor(['claude', '--quick', '--http', http()])).bad).toEqual(holding('no stopgate hooks'));
     await folder.write('project/.claude/settings.json', switched(true));
     await run(['init', 'claude', '--yes', '--http', http()]);
     expect((await doctor(['claude', '--quick', '--http', http()])).warn).toEqual(
-      holding('project and plugin settings all have our hooks: each event is reported 2 times'),
+      holding('project and plugin settings, so each event is reported 2 times'),
     );
   });
 
@@ -81,7 +81,7 @@ describe('the hooks in settings and plugins', () => {
     );
     expect((await doctor(['opencode', '--quick', '--http', '127.0.0.1:4999'])).bad).toEqual(holding('does not call'));
     const { doctor: elsewhere } = await makePlace();
-    expect((await elsewhere(['opencode', '--http', http()])).bad).toEqual(holding('no plugin of stopgate'));
+    expect((await elsewhere(['opencode', '--http', http()])).bad).toEqual(holding('no stopgate plugin'));
   });
 
   test('settings that cannot be read, with file, line and column', async () => {

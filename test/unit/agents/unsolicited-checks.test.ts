@@ -1,7 +1,7 @@
 /** Answers to agents that did not ask to stop: only if the policy enables them, and only what a probe found. */
 import { describe, expect, test } from 'vitest';
 import type { Decision } from '../../../machines/index.ts';
-import { agents, isNews, isWanted } from '../../../src/agents/index.ts';
+import { agents, isReportable, shouldRunCheck } from '../../../src/agents/index.ts';
 import { createAgentFleet } from './agent-fleet.ts';
 import { recorded } from './recordings/claude.ts';
 import { recordingsOf } from './recordings/recordings.ts';
@@ -314,7 +314,7 @@ test.each([
   ['complete', { stopWhenComplete: true, checks: 0 }, false],
 ] as const)('the check %s is wanted by %j: %s', (check, more, wanted) => {
   const rules = { stopWhenComplete: false, steps: 'free', checks: 1, askMs: null, ...more } as const;
-  expect(isWanted(check, { rules }, () => ({ hasHooks: false }))).toBe(wanted);
+  expect(shouldRunCheck(check, { rules }, () => ({ hasHooks: false }))).toBe(wanted);
 });
 
 test.each([
@@ -327,7 +327,7 @@ test.each([
   ['step', { decision: 'block', cause: 'incomplete' }, true],
   ['output', { decision: 'block', cause: 'pending-tasks' }, false],
 ] as const)('for the check %s %j is news: %s', (check, decision, news) => {
-  expect(isNews(check, decision as Pick<Decision, 'decision' | 'cause'>)).toBe(news);
+  expect(isReportable(check, decision as Pick<Decision, 'decision' | 'cause'>)).toBe(news);
 });
 
 test('a sub-agent’s own call is checked for the sub-agent', () => {
