@@ -179,8 +179,8 @@ const callOf = (id: string | undefined): object => (id === undefined ? {} : { ca
 
 /**
  * Without `changes`, the tool changed exactly the files that it names; a file outside the folder makes the changes
- * unknown. After an agent has moved (\`cd src\`), files get two names, relative to the current and to the first folder,
- * so that a policy's \`src/**\` still matches.
+ * unknown. After an agent has moved (`cd src`), files get two names, relative to the current and to the first folder,
+ * so that a policy's `src/**` still matches.
  */
 export function draftToolUse(use: ToolUse, { cwd, realPath = keepLinks }: BaseCall, prior: PriorWorker): EntryDraft {
   const { tool, ok, id, command } = use;

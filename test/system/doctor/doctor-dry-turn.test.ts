@@ -47,7 +47,7 @@ const turn = async (content) => (await post(env.ANTHROPIC_BASE_URL + '/v1/messag
     const { doctor, program, folder } = await makePlace();
     await program('claude', standIn(false));
     expect((await doctor(['claude', '--http', '127.0.0.1:59999'])).bad).toEqual(
-      holding('the block had no effect, in 1 turn of'),
+      holding('the block had no effect (1 model turn)'),
     );
     await program('claude', "console.error('no login'); process.exit(1);");
     const { bad, warn } = await doctor(['claude', '--http', '127.0.0.1:59999']);
