@@ -51,7 +51,7 @@ const wakeSeconds = 24 * 60 * 60;
 
 export const program: Program = {
   binary: 'claude',
-  seen: '2.1.330',
+  testedVersion: '2.1.330',
   folder: ({ home, env }) => env.CLAUDE_CONFIG_DIR || join(home, '.claude'),
 };
 

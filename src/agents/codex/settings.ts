@@ -17,7 +17,7 @@ import { hookCommand } from './hook-command.ts';
 
 const program: Program = {
   binary: 'codex',
-  seen: '0.169.0',
+  testedVersion: '0.169.0',
   folder: ({ home, env }) => env.CODEX_HOME || join(home, '.codex'),
 };
 

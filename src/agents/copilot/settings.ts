@@ -13,7 +13,7 @@ import { hookCommand } from './hook-command.ts';
 
 const program: Program = {
   binary: 'copilot',
-  seen: '1.0.102',
+  testedVersion: '1.0.102',
   folder: ({ home }) => join(home, '.copilot'),
 };
 

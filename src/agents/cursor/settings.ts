@@ -11,7 +11,7 @@ import { hookCommand } from './hook-command.ts';
 
 const program: Program = {
   binary: 'cursor-agent',
-  seen: null,
+  testedVersion: null,
   folder: ({ home }) => join(home, '.cursor'),
 };
 

@@ -74,9 +74,11 @@ export async function checkProgram({
   if (binary === null) return skip(`${title} is not on PATH`);
   const version = await readVersion(binary);
   if (version === null) return warn(`${binary} --version prints no version`, 'check whether it starts at all');
-  if (version === program.seen) return ok(`${title} ${version}`);
+  if (version === program.testedVersion) return ok(`${title} ${version}`);
   const tested =
-    program.seen === null ? 'stopgate was never tested with it' : `stopgate was tested with ${program.seen}`;
+    program.testedVersion === null
+      ? 'stopgate was never tested with it'
+      : `stopgate was tested with ${program.testedVersion}`;
   const where = runsDryTurn ? 'the dry turn below' : `a dry turn ("stopgate doctor ${name}")`;
   return warn(`${title} ${version}: ${tested}`, `${where} shows whether it works`);
 }

@@ -18,7 +18,7 @@ const agent = 'gemini';
 
 const program: Program = {
   binary: 'gemini',
-  seen: '0.61.0',
+  testedVersion: '0.61.0',
   folder: ({ home }) => join(home, '.gemini'),
 };
 

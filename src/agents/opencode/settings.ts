@@ -19,7 +19,7 @@ import type { SettingsSetup, SetupRequest } from '../setup/setup.ts';
 
 const program: Program = {
   binary: 'opencode',
-  seen: '1.18.33',
+  testedVersion: '1.18.33',
   folder: ({ home, env }) => join(env.XDG_CONFIG_HOME || join(home, '.config'), 'opencode'),
 };
 

@@ -19,7 +19,7 @@ const blockCap = { name: 'QWEN_CODE_STOP_HOOK_BLOCK_CAP', mark: 'STOPGATE_BLOCK_
 
 const program: Program = {
   binary: 'qwen',
-  seen: '0.24.4',
+  testedVersion: '0.24.4',
   folder: ({ home, env }) => env.QWEN_HOME || join(home, '.qwen'),
 };
 

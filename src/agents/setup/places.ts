@@ -15,7 +15,7 @@ export type Program = {
   /** Its name on PATH. */
   readonly binary: string;
   /** The version that we tested. Null if the integration is based on documentation only. */
-  readonly seen: string | null;
+  readonly testedVersion: string | null;
   /** The folder of the user's settings. */
   readonly folder: (places: Places) => string;
 };

@@ -54,7 +54,11 @@ test.each([
 test('for an untested version, it points to the dry turn', async () => {
   const { folder, program } = await makePlace();
   await program('qwen', 'console.log("9.9.9")');
-  const qwen = { name: 'qwen', title: 'Qwen Code', program: { binary: 'qwen', seen: '1.0.0', folder: () => '' } };
+  const qwen = {
+    name: 'qwen',
+    title: 'Qwen Code',
+    program: { binary: 'qwen', testedVersion: '1.0.0', folder: () => '' },
+  };
   const fix = async (runsDryTurn: boolean) =>
     (await checkProgram({ agent: qwen, binary: join(folder.path, 'bin/qwen'), runsDryTurn })).fix;
   expect(await fix(true)).toBe('the dry turn below shows whether it works');

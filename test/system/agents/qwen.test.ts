@@ -43,7 +43,7 @@ const writes = shell('echo 3 > report.md');
 test.each([
   ['at the eighth block', [], 8],
   ['after two where that is set', ['--block-cap', '2'], 3],
-] as const)('by itself it gives up %s, with tools in between too', async (_when, init, blocks) => {
+] as const)('by default it gives up %s, even with tools in between', async (_when, init, blocks) => {
   const home = await makeHome('--policy', 'stubborn', ...init);
   const model = await makeModel(Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? shell('true') : done)));
   expect(await runQwen(program, home, model.url)).toMatchObject({ code: 0 });

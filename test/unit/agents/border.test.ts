@@ -35,7 +35,7 @@ describe('a prompt that no person wrote does not reset the retries', () => {
     ['a channel', '<channel source="ci">build failed</channel>'],
     ['a task', '<task-notification>\n<task-id>b1</task-id>\n<status>completed</status>\n</task-notification>'],
     ['its own program', '<system_notification>agent done</system_notification>'],
-    ['an element that no list has', '<new-kind-of-notice level="1">something</new-kind-of-notice>\n<other_notice/>'],
+    ['an unknown element', '<new-kind-of-notice level="1">something</new-kind-of-notice>\n<other_notice/>'],
     ['a loop', '<<autonomous-loop-dynamic>>'],
     ['a compaction', 'This session is being continued from a previous conversation that ran out of context.'],
   ] as const;
@@ -79,7 +79,7 @@ describe('a prompt that no person wrote does not reset the retries', () => {
     ['sdk', 'go', 0],
     ['system', 'go', 1],
     ['schedule_wakeup', 'go', 1],
-    ['a word that no list has', 'go', 1],
+    ['unknown_source', 'go', 1],
   ])('Claude Code names the author: %s', async (source, prompt, count) => {
     const fleet = createAgentFleet(never);
     await claudeStop(fleet);
@@ -312,7 +312,7 @@ describe('the files that a tool may have changed', () => {
       ['opencode', { input: { sessionID: session, tool: 'batch' }, output: {} }, 'tool.execute.after'],
       ['shell', { worker: session, event: 'tool', tool: 'make' }],
     ]),
-  )('$agent: any file, where nobody knows: $body', async ({ used }) => {
+  )('$agent: any file if it is unknown: $body', async ({ used }) => {
     expect(await changed(used)).toBe('unknown');
   });
 
@@ -328,7 +328,7 @@ describe('the files that a tool may have changed', () => {
       ['copilot', { sessionId: session, toolName: 'view', toolArgs: { path: 'a' } }, 'postToolUse'],
       ['opencode', { input: { sessionID: session, tool: 'read' }, output: {} }, 'tool.execute.after'],
     ]),
-  )('$agent: none, where it is known: $body', async ({ used }) => {
+  )('$agent: no file if that is known: $body', async ({ used }) => {
     expect(await changed(used)).toBe('none');
   });
 });
@@ -374,16 +374,16 @@ describe('whether a command has run', () => {
   };
 
   test.each<readonly [agent: string, what: string, body: object]>([
-    ['claude', 'says nothing of an end', bash({ stdout: 'ok', interrupted: false })],
-    ['codex', 'passes on the output alone', codex('ok\nExit code of the last one: 1\n')],
+    ['claude', 'does not say how it ended', bash({ stdout: 'ok', interrupted: false })],
+    ['codex', 'passes on only the output', codex('ok\nExit code of the last one: 1\n')],
     ['codex', 'ended with 0', codex('Chunk ID: 1\nWall time: 1 seconds\nProcess exited with code 0\nOutput:\nok')],
-    ['gemini', 'leaves 0 out', gemini('<untrusted_context>\nOutput: ok\n</untrusted_context>')],
+    ['gemini', 'omits exit code 0', gemini('<untrusted_context>\nOutput: ok\n</untrusted_context>')],
     ['qwen', 'ended with 0', qwen('Command: npm test\nOutput: Exit Code: 1\nExit Code: 0\nSignal: (none)')],
     ['copilot', 'ended with 0', copilot('ok\n<shellId: 0 completed with exit code 0>')],
-    ['copilot', 'says nothing of an end', copilot('ok')],
+    ['copilot', 'does not say how it ended', copilot('ok')],
     ['cursor', 'ended with 0', cursor('{"exitCode":0,"stdout":"ok"}')],
     ['opencode', 'ended with 0', opencode(0)],
-  ])('$0: it $1', async (agent, _what, body) => {
+  ])('$0: yes when it $1', async (agent, _what, body) => {
     expect(await runs(agent, body)).toEqual(['complete']);
   });
 
@@ -424,7 +424,7 @@ describe('background work', () => {
 
   test.each([
     ['a shell', work({}), ['b1', 'shell', 'npm run build']],
-    ['a kind that no list has', work({ type: 'quantum', command: undefined }), ['b1', 'quantum', null]],
+    ['an unknown kind', work({ type: 'quantum', command: undefined }), ['b1', 'quantum', null]],
     ['no state', work({ status: undefined }), ['b1', 'shell', 'npm run build']],
     ['an id that is a number', work({ id: 7 }), ['7', 'shell', 'npm run build']],
     ['no id', work({ id: undefined }), ['shell 2', 'shell', 'npm run build']],
@@ -434,10 +434,10 @@ describe('background work', () => {
 
   test.each([
     ['a teammate, which stays listed while it is idle', work({ type: 'in_process_teammate', command: undefined })],
-    ['work that is over', work({ status: 'completed' })],
+    ['finished work', work({ status: 'completed' })],
     ['work that was killed', work({ status: 'killed' })],
-    ['work in a state that no list has', work({ status: 'suspended' })],
-    ['work whose state is no word', work({ status: 7 })],
+    ['work in an unknown state', work({ status: 'suspended' })],
+    ['work whose status is not a string', work({ status: 7 })],
   ])('%s is not waited for', async (_what, item) => {
     expect(await stopWith(item)).toEqual(['incomplete', []]);
   });

@@ -15,7 +15,7 @@ const shapes = [
   { shape: 'a trailing comma, closed on the same line', list: '["a",]' },
   { shape: 'a trailing comma, a blank and the bracket', list: '["a", ]' },
   { shape: 'a comma at the beginning of the line of the bracket', list: '[\n    "a"\n  ,]' },
-  { shape: 'a comma on a line of its own', list: '[\n    "a"\n    ,\n  ]' },
+  { shape: 'a comma on a separate line', list: '[\n    "a"\n    ,\n  ]' },
   { shape: 'objects, closed on the line of the trailing comma', list: '[\n    {\n      "x": 1\n    },]' },
 ].flatMap(({ shape, list }) => [
   { shape, list },

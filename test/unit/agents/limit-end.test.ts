@@ -49,17 +49,17 @@ test.each([
 test.each([
   { what: 'no time', words: 'API Error: Request rejected (429) · usage limit reached' },
   { what: 'a time of day without its zone', words: '5-hour limit reached ∙ resets 3am' },
-  { what: 'a zone that is none', words: 'limit reached ∙ resets 3am (Mars/Olympus)' },
-  { what: 'no time of day', words: 'limit reached ∙ resets 31pm (UTC)' },
-  { what: 'a day of a month that comes in a year', words: 'Resets Dec 2, 10:59am (UTC)' },
-  { what: 'an hour without a half of the day', words: 'resets at 3 (UTC)' },
+  { what: 'an unknown zone', words: 'limit reached ∙ resets 3am (Mars/Olympus)' },
+  { what: 'an invalid time of day', words: 'limit reached ∙ resets 31pm (UTC)' },
+  { what: 'a day almost a year ahead', words: 'Resets Dec 2, 10:59am (UTC)' },
+  { what: 'an hour without am or pm', words: 'resets at 3 (UTC)' },
   { what: 'a field with a time of day', words: 'Retry-After: 12:30' },
   { what: 'the seconds of a test', words: 'rate limit: 5 tests in 3s' },
   { what: 'a past time', words: 'usage limit reached|1572463600' },
   { what: 'a time beyond a month', words: 'usage limit reached, try again in 90 days' },
-  { what: 'a unit that is none', words: 'usage limit reached, try again in 5 moons' },
-  { what: 'a word that only begins as a unit', words: 'try again in 5 different ways' },
-  { what: 'a time far behind the start', words: `${'x'.repeat(5_000)} try again in 5s` },
+  { what: 'an unknown unit', words: 'usage limit reached, try again in 5 moons' },
+  { what: 'a word that only starts like a unit', words: 'try again in 5 different ways' },
+  { what: 'a time far from the beginning', words: `${'x'.repeat(5_000)} try again in 5s` },
 ])('$what has no known end', ({ words }) => {
   expect(limitEndIn(words, nowMs)).toBeNull();
 });

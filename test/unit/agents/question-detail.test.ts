@@ -24,7 +24,7 @@ const ask = (texts: readonly string[], descriptionLength: number, choices = 3) =
 const long = (name: string, length: number) => `${name} ${'x'.repeat(length)}?`;
 
 test.each([
-  ['is short enough stays as it is', ask(['Which?', 'Where?'], 10), true],
+  ['is short enough stays unchanged', ask(['Which?', 'Where?'], 10), true],
   ['has long descriptions goes without them', ask(['Which?', 'Where?'], 2_000), true],
   ['has too many choices goes without them', ask(['Which?', 'Where?'], 10, 200), false],
   ['is long itself is cut', ask([long('Which', 3_000), long('Where', 3_000), 'Why?'], 10), false],

@@ -31,8 +31,8 @@ const command = hookedBy({ type: 'command', command: 'npx stopgate hook claude' 
 
 /** Files by content, highest precedence first. */
 const layers = (...values: Record<string, unknown>[]) => values.map((value, at) => ({ file: `/layer-${at}`, value }));
-const seen = (answers: readonly Answer[]) => answers.filter(({ state }) => state !== 'skip');
-const states = (answers: readonly Answer[]) => seen(answers).map(({ state }) => state);
+const reported = (answers: readonly Answer[]) => answers.filter(({ state }) => state !== 'skip');
+const states = (answers: readonly Answer[]) => reported(answers).map(({ state }) => state);
 
 describe('Claude Code', () => {
   type Case = {
@@ -48,13 +48,13 @@ describe('Claude Code', () => {
   const on = { disableAllHooks: false };
   test.each<Case>([
     { what: 'nothing is set', found: [] },
-    { what: 'managed settings turn all off', managed: off, own: [on], found: ['bad'] },
-    { what: 'the user turns all off', own: [{}, {}, off], found: ['bad'] },
-    { what: 'the project is stronger than the user', own: [{}, on, off], found: [] },
-    { what: 'local is stronger than the project', own: [off, on], found: ['bad'] },
-    { what: 'managed is stronger than all', managed: on, own: [off], found: [] },
+    { what: 'managed settings turn all hooks off', managed: off, own: [on], found: ['bad'] },
+    { what: 'user settings turn all hooks off', own: [{}, {}, off], found: ['bad'] },
+    { what: 'project settings override user settings', own: [{}, on, off], found: [] },
+    { what: 'local settings override project settings', own: [off, on], found: ['bad'] },
+    { what: 'managed settings override all', managed: on, own: [off], found: [] },
     { what: 'only managed hooks', managed: { allowManagedHooksOnly: true }, found: ['bad'] },
-    { what: 'only managed hooks, said by a project', own: [{ allowManagedHooksOnly: true }], found: [] },
+    { what: 'only managed hooks, set by a project', own: [{ allowManagedHooksOnly: true }], found: [] },
     {
       what: 'only managed hooks, and ours are',
       managed: { allowManagedHooksOnly: true },
@@ -83,8 +83,8 @@ describe('Claude Code', () => {
     { what: 'a variable in settings', own: [{ env: { CLAUDE_CODE_SIMPLE: '1' } }], found: ['bad'] },
     { what: 'a variable that is off', env: { CLAUDE_CODE_SIMPLE: '0' }, found: [] },
     // Unknown values are never reported as fine.
-    { what: 'a flag that is a text', own: [{ disableAllHooks: 'true' }], found: ['warn'] },
-    { what: 'a list that is a text', own: [{ allowedHttpHookUrls: '*' }], found: ['warn'] },
+    { what: 'a flag given as a string', own: [{ disableAllHooks: 'true' }], found: ['warn'] },
+    { what: 'a list given as a string', own: [{ allowedHttpHookUrls: '*' }], found: ['warn'] },
     { what: 'another setting about hooks', managed: { hookPolicy: 'strict' }, found: ['warn'] },
     {
       what: 'another form of the strict setting',
@@ -129,25 +129,25 @@ test.each([
   { what: 'off by the user', requirements: {}, own: [{ features: { hooks: false } }], found: ['bad'] },
   { what: 'off by its older name', requirements: {}, own: [{ features: { codex_hooks: false } }], found: ['bad'] },
   {
-    what: 'the newer name is stronger',
+    what: 'the newer name has precedence',
     requirements: {},
     own: [{ features: { codex_hooks: false, hooks: true } }],
     found: [],
   },
   {
-    what: 'the project is stronger',
+    what: 'the project has precedence',
     requirements: {},
     own: [{ features: { hooks: true } }, { features: { hooks: false } }],
     found: [],
   },
   {
-    what: 'the profile is stronger',
+    what: 'the profile has precedence',
     requirements: {},
     own: [{ profile: 'p', profiles: { p: { features: { hooks: false } } }, features: { hooks: true } }],
     found: ['bad'],
   },
   {
-    what: 'requirements are strongest',
+    what: 'requirements have precedence over all',
     requirements: { features: { hooks: false } },
     own: [{ features: { hooks: true } }],
     found: ['bad'],
@@ -159,7 +159,7 @@ test.each([
     own: [{ hooks: { state: { '/p/settings.json:stop:0:0': { enabled: false } } } }],
     found: ['bad'],
   },
-  { what: 'a text', requirements: {}, own: [{ features: { hooks: 'no' } }], found: ['warn'] },
+  { what: 'a flag given as a string', requirements: {}, own: [{ features: { hooks: 'no' } }], found: ['warn'] },
 ])('Codex: $what', ({ requirements, own, found }) => {
   expect(states(judgeCodex(layers(requirements), layers(...own), [command]))).toEqual(found);
 });
@@ -189,7 +189,7 @@ describe('files', () => {
       found: [],
     },
     {
-      what: 'a nearer rule says no',
+      what: 'a nearer rule denies it',
       files: {
         'home/.gemini/settings.json': trusts,
         'home/.gemini/trustedFolders.json': '{ "ROOT": "TRUST_FOLDER", "ROOT/project": "DO_NOT_TRUST" }',
@@ -197,7 +197,7 @@ describe('files', () => {
       found: ['bad'],
     },
     {
-      what: 'its parent',
+      what: 'trusted through its parent',
       files: {
         'home/.gemini/settings.json': trusts,
         'home/.gemini/trustedFolders.json': '{ "ROOT/project": "TRUST_PARENT" }',
@@ -205,7 +205,7 @@ describe('files', () => {
       found: [],
     },
     {
-      what: 'a project does not trust itself',
+      what: 'a project cannot trust itself',
       files: { 'home/.gemini/settings.json': trusts, 'project/.gemini/settings.json': trusts.replace('true', 'false') },
       found: ['bad'],
     },
@@ -227,7 +227,7 @@ describe('files', () => {
     const read = readGeminiSwitches(() => at('home/.gemini'));
     const ask = (file: string) => {
       places.env = { GEMINI_CLI_SYSTEM_SETTINGS_PATH: at(file), GEMINI_CLI_SYSTEM_DEFAULTS_PATH: at('none') };
-      return seen(read({ places, platform: 'linux', hooked: [command] }));
+      return reported(read({ places, platform: 'linux', hooked: [command] }));
     };
     expect(ask('machine.json')).toEqual([expect.objectContaining({ state: 'bad' })]);
     expect(ask('broken.json')).toEqual([
